@@ -1,7 +1,5 @@
 """The Lambda handler behind HTTP, below a stage, as API Gateway calls it."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Start ``toolfold ui`` as a user does: a process that prints an address with a token."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

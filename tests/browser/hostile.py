@@ -1,7 +1,5 @@
 """A source whose catalog and whose answers attack the page that shows them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Measure the page: bytes, first paint, and the time from a keystroke to the painted list."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

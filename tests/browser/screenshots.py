@@ -4,8 +4,6 @@ Each view over the mock API, with what a person would see after some minutes of 
 colours of one palette, so that each has some ten kilobytes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import tempfile

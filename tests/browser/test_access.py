@@ -1,7 +1,5 @@
 """The printed address, and the page without it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser.checked_page import CheckedPage

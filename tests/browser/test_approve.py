@@ -1,7 +1,5 @@
 """Approve: a call waits until a person has decided on the page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Ask: what a model reads after a request, and how budget and detail change it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Catalog and the page of a tool: what a model finds, and what it reads."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

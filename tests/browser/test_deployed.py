@@ -1,7 +1,5 @@
 """The page of a deployment with an issuer: it is public, and what it reads needs an access token."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

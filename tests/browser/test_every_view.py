@@ -1,7 +1,5 @@
 """What holds for each view: no violation that axe-core finds, in both themes, on a phone, by keyboard."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser.checked_page import VIEWS, CheckedPage

@@ -1,7 +1,5 @@
 """A hostile source: nothing of its catalog or of its answers runs, is loaded, or hides what follows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Bounds of time that a loaded machine keeps too."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Start: what toolfold is, what it saves here, and how a client is connected."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

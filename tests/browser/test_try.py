@@ -1,7 +1,5 @@
 """Try: from a form to an answer, and to a part of it."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Try: a call that needs approval, approved by a person in the page."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser.conftest import OpenPage

@@ -1,7 +1,5 @@
 """Watch: calls of other clients, as they happen."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import subprocess

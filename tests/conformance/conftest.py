@@ -1,7 +1,5 @@
 """Servers for the clients: the mock API as the upstream, and toolfold as the process that a user starts."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path

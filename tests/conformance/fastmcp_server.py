@@ -1,7 +1,5 @@
 """A FastMCP server over HTTP with tools of every kind of answer; its argument is the port. Run by ``.venv-clients``."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

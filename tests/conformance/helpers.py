@@ -1,7 +1,5 @@
 """Start the clients, and check what each of them must receive."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

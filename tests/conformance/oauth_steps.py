@@ -6,8 +6,6 @@ No person is there: the authorization server approves at once, and the client re
 ``client_credentials`` as the last word, with CLIENT_ID and CLIENT_SECRET in the environment, is a machine.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

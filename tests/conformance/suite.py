@@ -1,7 +1,5 @@
 """The protocol's official conformance suite: the scenarios that apply to toolfold, and how to run one."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The bundle of a release: its makers' tool accepts it, and it serves when its host starts it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 The built package runs in Lambda's runtime client behind what API Gateway does to requests (``make clients-built``).
 """
 
-from __future__ import annotations
-
 import urllib.error
 import urllib.request
 from collections.abc import Mapping

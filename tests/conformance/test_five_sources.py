@@ -1,7 +1,5 @@
 """One catalog of Alpha Vantage, two MCP servers, an OpenAPI service and a database."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The MCP Inspector's command line: schemas that other model providers accept, and the three steps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """MCP servers that others wrote, as sources of toolfold: over stdio and over HTTP."""
 
-from __future__ import annotations
-
 import base64
 import os
 import socket

@@ -1,7 +1,5 @@
 """mcporter, which makes MCP servers available as a command line for agents and scripts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

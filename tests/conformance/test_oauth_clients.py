@@ -1,7 +1,5 @@
 """Clients of the SDKs authorize themselves, unattended, with an authorization server over HTTP."""
 
-from __future__ import annotations
-
 import json
 import socket
 import ssl

@@ -1,7 +1,5 @@
 """Clients built on the SDKs that agents are built on, over HTTP and stdio, in both protocol eras."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

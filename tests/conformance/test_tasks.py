@@ -1,7 +1,5 @@
 """A call that takes longer than one request may, by the SDK's own client of the Tasks extension."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

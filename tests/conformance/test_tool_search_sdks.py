@@ -1,7 +1,5 @@
 """The adapters for tool search of ``toolfold.client``, driven by the SDKs of Anthropic and OpenAI."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -7,8 +7,6 @@ The second word selects the protocol version: "legacy" (the handshake), "auto", 
 environment that has the SDK, and imports nothing else.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -8,8 +8,6 @@ does not do that. Prints the last text, and how often the API was called, as one
 with the SDK, and ``layers/core`` on the path of Python.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

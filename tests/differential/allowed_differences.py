@@ -3,8 +3,6 @@
 A difference without an entry fails the tests, and so does an entry whose example no longer differs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

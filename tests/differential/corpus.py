@@ -1,7 +1,5 @@
 """Generated requests for the comparison of two servers: mostly valid, with occasional errors."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Responses of two servers to one request, in a form that can be compared."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

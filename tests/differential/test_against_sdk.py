@@ -1,7 +1,5 @@
 """Every request gets the same response from our server and from the SDK's, except for the allowed differences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

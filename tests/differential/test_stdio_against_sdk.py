@@ -4,8 +4,6 @@ In the SDK the first request decides the era of all later ones. Our server decid
 allows: a line gets what the SDK returns in a session of the line's own era, regardless of earlier lines.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """AWS services (moto's server) behind a proxy that can make them fail."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass

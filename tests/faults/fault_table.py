@@ -1,7 +1,5 @@
 """The rows of ``faults.csv``, as parameters of the tests."""
 
-from __future__ import annotations
-
 import csv
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Scenario of a fault: a toolfold with short time-outs, a clock that the test moves, and its log records."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """Clocks that jump: the time of day corrected by the network, and the monotonic clock of a suspended environment."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Faults of the shared cache make calls slower and have no other effect."""
 
-from __future__ import annotations
-
 import random
 from base64 import b64encode
 from collections.abc import Callable, Iterator

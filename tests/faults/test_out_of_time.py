@@ -1,7 +1,5 @@
 """A Lambda function responds before its time is up, in every kind of wait."""
 
-from __future__ import annotations
-
 import json
 import logging
 import time

@@ -1,7 +1,5 @@
 """Faults of S3: at the first load of the catalog, at its refresh, and for offloaded results."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -1,7 +1,5 @@
 """Faults of the upstream, which the mock API produces on demand."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

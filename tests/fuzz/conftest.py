@@ -1,7 +1,5 @@
 """The world in which whole calls are judged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -4,8 +4,6 @@ An HTTP request is its method, its headers one a line, an empty line, and the bo
 ``EVENT``, an empty line, and its JSON.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """New inputs from old ones: damaged bytes, changed JSON structure, moved headers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Send one input to the server and to the Lambda handler, and check the invariants of every response."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import io

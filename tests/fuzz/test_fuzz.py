@@ -1,7 +1,5 @@
 """A short run of the fuzzer in every test run, and all inputs of its corpus."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole calls in every test run: the corpus of the fuzzer, some random calls, and what the fuzzer must find."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

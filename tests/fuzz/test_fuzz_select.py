@@ -1,7 +1,5 @@
 """Random pipelines of ``select`` in every test run, the reference that they are compared with, and planted faults."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Whole calls that once broke the product, and variations of them: what must hold for every call holds."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Who may call: the routes of each ``Access``, their authorization and throttles, and what the function may do."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

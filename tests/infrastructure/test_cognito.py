@@ -1,7 +1,5 @@
 """The issuer of deploy/cognito.yaml fits what the function requires of one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

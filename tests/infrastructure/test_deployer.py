@@ -3,8 +3,6 @@
 Which actions these are is in the resource schemas of CloudFormation, which cfn-lint brings.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import re

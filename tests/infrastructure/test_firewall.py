@@ -1,7 +1,5 @@
 """The firewall of deploy/waf.yaml: what it forwards, and that requests need its secret."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

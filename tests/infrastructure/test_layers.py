@@ -1,7 +1,5 @@
 """The Makefiles of the layers, with and without uv on PATH."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

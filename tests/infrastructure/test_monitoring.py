@@ -4,8 +4,6 @@ A workload runs through handlers/gateway/app.py; its lines are collected. Whethe
 threshold is not imitated here: ``make verify-account`` is for a person with an account.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

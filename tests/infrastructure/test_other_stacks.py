@@ -1,7 +1,5 @@
 """The stacks beside that of the gateway, deployed by SAM's own program to moto."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The parameters of template.yaml: what is accepted, what contradicts, and that a change publishes a version."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

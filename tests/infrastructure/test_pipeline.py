@@ -1,7 +1,5 @@
 """The role of a pipeline: who gets it, and what it may do."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

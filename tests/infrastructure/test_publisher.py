@@ -1,7 +1,5 @@
 """The publisher of deploy/publisher.yaml, and its permissions."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The templates beside that of the gateway: lint with every meaningful combination of parameters, and their size."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The resources of template.yaml, as SAM translates them and moto's CloudFormation resolves them."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

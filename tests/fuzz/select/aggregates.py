@@ -1,7 +1,5 @@
 """Aggregate functions over the values of a group, in plain Python."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Sequence

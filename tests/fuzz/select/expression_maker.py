@@ -1,7 +1,5 @@
 """Make expressions and conditions for a table at a step, with values that it has, and some that must be refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from random import Random

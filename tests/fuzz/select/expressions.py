@@ -1,7 +1,5 @@
 """Evaluate expressions of a pipeline over a frame: arithmetic, conditions, aggregates, other rows."""
 
-from __future__ import annotations
-
 import math
 import operator
 import re

@@ -1,7 +1,5 @@
 """Run a case through the product, and compare the result with that of the reference."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

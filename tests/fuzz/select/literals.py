@@ -1,7 +1,5 @@
 """Make literals that meet the values of a column: numbers, texts and dates in the spellings of the language."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta

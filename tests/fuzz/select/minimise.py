@@ -1,7 +1,5 @@
 """Shorten a case while it still disagrees in the same way."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace

@@ -1,7 +1,5 @@
 """Make pipelines for a table, with steps that meet its values at that step, and some that must be refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random

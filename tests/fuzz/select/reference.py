@@ -1,7 +1,5 @@
 """What the specification says a case returns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from tests.fuzz.select.frame import Frame, Refused

@@ -1,7 +1,5 @@
 """Write expressions, steps and whole pipelines as the text of a ``select``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from random import Random

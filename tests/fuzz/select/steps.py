@@ -1,7 +1,5 @@
 """Apply the steps of a pipeline to a frame."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime

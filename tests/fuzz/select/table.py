@@ -1,7 +1,5 @@
 """Tables whose cells have both what the answer shows and what it means."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Make tables: formats of numbers and dates, orders, nulls, duplicates, and names that are hard to write."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from random import Random

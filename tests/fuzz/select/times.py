@@ -1,7 +1,5 @@
 """Units of time: the name of the group that a time belongs to, when it begins, and times some units apart."""
 
-from __future__ import annotations
-
 from calendar import monthrange
 from collections.abc import Callable
 from datetime import datetime, timedelta

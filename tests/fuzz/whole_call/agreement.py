@@ -1,7 +1,5 @@
 """Read the text of a result independently of the code that wrote it, and compare it with the structured result."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

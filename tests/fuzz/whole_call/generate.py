@@ -1,7 +1,5 @@
 """Make inputs, and new inputs from old ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random

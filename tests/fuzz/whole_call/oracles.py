@@ -1,7 +1,5 @@
 """Judge an input: what must hold for every caller, for any call and any bytes of the upstream."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """What upstreams send for the examples of the catalog, shortened."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Random selects: SQL in several dialects, and the words that models use instead."""
 
-from __future__ import annotations
-
 from random import Random
 
 from tests.fuzz.whole_call.inputs import WORDS

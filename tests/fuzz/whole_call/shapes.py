@@ -1,7 +1,5 @@
 """Bodies that are hard to process: wide, deep, ragged, repeated, nearly numbers, nearly notices."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 from typing import Any

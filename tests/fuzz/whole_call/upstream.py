@@ -1,7 +1,5 @@
 """An upstream on a socket that sends the bytes of an input as they are."""
 
-from __future__ import annotations
-
 import selectors
 import socket
 import threading

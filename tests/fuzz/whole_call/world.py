@@ -1,7 +1,5 @@
 """A gateway with a cache, reached by Lambda events and over the local HTTP server, in front of a raw upstream."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import io
