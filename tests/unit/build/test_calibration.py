@@ -1,7 +1,5 @@
 """The thresholds from which the tools of a source fit a query."""
 
-from __future__ import annotations
-
 import itertools
 
 from toolfold.build import search_index

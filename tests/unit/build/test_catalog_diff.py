@@ -1,7 +1,5 @@
 """What differs between two catalogs."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The JSON Schema in the package is the one that the models of a compiled catalog make."""
 
-from __future__ import annotations
-
 import hashlib
 from importlib.resources import files
 

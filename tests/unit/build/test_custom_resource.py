@@ -1,7 +1,5 @@
 """The custom resource of CloudFormation is answered in every case."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """Tools that come from elsewhere: their texts, names, examples and corrections in the compiled catalog."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Texts of others as a catalog has them: placeholders stay, markup goes, and examples are values that servers take."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The texts by which tools are found, in a catalog of several sources."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Sequence

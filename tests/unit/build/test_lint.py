@@ -1,7 +1,5 @@
 """`toolfold catalog lint` finds violations of each rule, and none in the catalog of Alpha Vantage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The file of ``toolfold catalog compile``: replaced completely or not at all, and only if it is a compiled catalog."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """The pointer: what it records, who may replace it, and pointers of earlier releases."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,7 +1,5 @@
 """What a publisher publishes: refreshed, linted, compiled and allowed, or nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

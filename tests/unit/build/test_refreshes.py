@@ -1,7 +1,5 @@
 """Sources are refreshed one by one, and a source that fails is as it was."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

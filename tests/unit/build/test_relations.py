@@ -1,7 +1,5 @@
 """Relations between tools: compiled, checked with file and line, and shown by TOOL_GET and TOOL_LIST."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The compiler reports errors in the YAML of a source with file and line."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.metadata import EntryPoint, EntryPoints

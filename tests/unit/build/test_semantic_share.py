@@ -1,7 +1,5 @@
 """How much meaning counts beside words is decided by whether halves of the tools' texts find each other."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolfold.build import semantic_index

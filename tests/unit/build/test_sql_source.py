@@ -1,7 +1,5 @@
 """A database as a source: from its folder to tools in the catalog, and to answers of TOOL_CALL."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Names of imported tools: one-to-one, stable, and words of a scripting language."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Keys that were typed into ``source.yaml`` are named, and never shown."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

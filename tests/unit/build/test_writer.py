@@ -1,7 +1,5 @@
 """A compiled catalog of any size is read line by line, and damaged parts of it are refused."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile

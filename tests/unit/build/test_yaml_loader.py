@@ -1,7 +1,5 @@
 """Files that a person or a program wrote, and that no process should end at."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

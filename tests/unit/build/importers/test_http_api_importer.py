@@ -1,7 +1,5 @@
 """An HTTP API is described in ten lines of YAML: what is left out has a usual value, and mistakes name their line."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Schemas of earlier drafts of JSON Schema become schemas of 2020-12."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Skills are read from their folders, and nothing outside of these is."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Documents that are damaged or hostile: a clear error with file and line, and every other operation compiles."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """For any document: no crash, valid schemas and bindings, and requests that have what the arguments say."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

@@ -1,7 +1,5 @@
 """A document is fetched over real HTTP from hosts that are allowed, and replaces the file only if it is one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Operations of OpenAPI documents become tools whose calls make the requests that the documents describe."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Schemas of OpenAPI 3.0 and 3.1 become JSON Schema 2020-12, and answers are described in one line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Servers, credentials, categories and selections of an OpenAPI source, and documents in Swagger 2.0."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
