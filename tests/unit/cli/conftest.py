@@ -1,7 +1,5 @@
 """Commands run in processes of their own, where nothing has configured the log."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """``toolfold cache``."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

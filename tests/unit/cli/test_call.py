@@ -1,7 +1,5 @@
 """``toolfold call``: where the data go, in which form, and the notices beside them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """``toolfold catalog list``, ``get``, ``stats`` and ``search`` on a terminal and in a pipe."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Why a call reached no service: each cause in words of its own, with a next step for a person. Over real sockets."""
 
-from __future__ import annotations
-
 import os
 import re
 import socket

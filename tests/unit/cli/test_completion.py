@@ -1,7 +1,5 @@
 """Completion scripts, and what they ask for."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``toolfold demo`` on terminals of several widths."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.cli.conftest import Run

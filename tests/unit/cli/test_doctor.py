@@ -1,7 +1,5 @@
 """``toolfold doctor``: each thing that can be wrong is named, with what to do."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

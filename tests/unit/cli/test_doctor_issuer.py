@@ -1,7 +1,5 @@
 """``toolfold doctor`` compares the settings about access tokens with what the issuer publishes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

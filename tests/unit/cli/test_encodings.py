@@ -1,7 +1,5 @@
 """Commands on terminals and in pipes whose encoding is not UTF-8."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """Each error in both wordings: for a model that acts for a user, and for the person at the terminal."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Help, and wrong commands and options."""
 
-from __future__ import annotations
-
 import pkgutil
 import subprocess
 import sys

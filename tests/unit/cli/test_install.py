@@ -1,7 +1,5 @@
 """``toolfold install``: what it changes in a client's configuration, and what it leaves alone."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The command that installs an extra, by how toolfold was installed."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import sys

@@ -1,7 +1,5 @@
 """Log lines for a person: requests of a server, and warnings of a command."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

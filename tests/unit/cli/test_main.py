@@ -1,7 +1,5 @@
 """The command line, as a person meets it."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """``toolfold profiles most-used``: the tools of a real call log, as profiles.yaml takes them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

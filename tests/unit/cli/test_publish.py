@@ -1,7 +1,5 @@
 """``toolfold catalog publish``, with moto for S3."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What a command prints has no control sequence, on a terminal and in a pipe."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """``toolfold settings``, and variables from a file."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

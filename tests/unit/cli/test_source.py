@@ -1,7 +1,5 @@
 """``toolfold source``: add, refresh, list, test and remove sources."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

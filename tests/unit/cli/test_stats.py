@@ -1,7 +1,5 @@
 """``toolfold stats``, compared with figures that are counted from the answers of a generated day."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

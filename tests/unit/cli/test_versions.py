@@ -1,7 +1,5 @@
 """``toolfold catalog versions | diff | rollback`` and the options of ``publish``, with moto for S3."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os
