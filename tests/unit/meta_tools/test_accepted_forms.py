@@ -1,7 +1,5 @@
 """Calls as models send them: each works, or its error has the call to make next, and that call works."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

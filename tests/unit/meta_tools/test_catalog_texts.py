@@ -1,7 +1,5 @@
 """Imported texts of a catalog: in the text of an answer they break no line and hide no character."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Batches, pipes and scripts with tools that write: approvals, and how each is continued."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a document lacks of the period and the rows that a ``select`` requests."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Mapping
 

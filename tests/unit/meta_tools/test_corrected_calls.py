@@ -3,8 +3,6 @@
 The answer of a proposed call is compared with that of the call that was meant, made in the documented form.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

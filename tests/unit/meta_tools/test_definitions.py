@@ -1,7 +1,5 @@
 """What a model reads before its first call, and what that costs: the three definitions and the instructions."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

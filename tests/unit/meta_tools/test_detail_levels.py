@@ -1,7 +1,5 @@
 """A tool at each detail level, also with schemas that other sources may have."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

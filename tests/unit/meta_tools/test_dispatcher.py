@@ -1,7 +1,5 @@
 """What holds for the answers of all three meta-tools."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

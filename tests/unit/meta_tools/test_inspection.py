@@ -1,7 +1,5 @@
 """TOOL_CALL(inspect: true), and the metadata of answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema

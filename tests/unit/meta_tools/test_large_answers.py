@@ -1,7 +1,5 @@
 """Large answers are shaped in turn, and no call waits beyond its deadline."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

@@ -1,7 +1,5 @@
 """Steps of ``select`` apply in the order written, over whole calls: expectations are computed from the raw answers."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """TOOL_LIST with a list of requests: a group for each, within one budget."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """TOOL_BATCH: several calls in one, each with its own result or error."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

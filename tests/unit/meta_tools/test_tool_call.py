@@ -1,7 +1,5 @@
 """TOOL_CALL: how it may be called, what it refuses, the forms of its answers, and the upstream's bad days."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

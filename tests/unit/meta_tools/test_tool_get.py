@@ -1,7 +1,5 @@
 """TOOL_GET: what an entry holds in each detail, what is left out when it is known, and which names are offered."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

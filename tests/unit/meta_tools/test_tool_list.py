@@ -1,7 +1,5 @@
 """TOOL_LIST: what it finds, how it fills a budget, and the same through the meta-tools."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

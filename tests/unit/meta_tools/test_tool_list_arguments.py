@@ -1,7 +1,5 @@
 """TOOL_LIST: what its filters let through, which shapes arguments may have, and how it answers what it cannot use."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

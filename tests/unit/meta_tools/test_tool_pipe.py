@@ -1,7 +1,5 @@
 """TOOL_PIPE: calls in order, with references to the answers before them."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

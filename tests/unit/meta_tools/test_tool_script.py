@@ -1,7 +1,5 @@
 """TOOL_SCRIPT: calls in a script, each as a call of its own, and a script that cannot do anything else."""
 
-from __future__ import annotations
-
 import builtins
 import json
 import os

@@ -3,8 +3,6 @@
 Through the mock API over HTTP. The newest day of its data is 2026-01-13.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import statistics

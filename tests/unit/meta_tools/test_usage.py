@@ -1,7 +1,5 @@
 """The figures of an answer for the log: what was found, sent and saved."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import bpe_openai

@@ -1,7 +1,5 @@
 """Lists for parameters that take one value: one call, one table, the parts that fail in notes."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable
