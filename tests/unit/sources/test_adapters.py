@@ -1,7 +1,5 @@
 """Adapters are found by name: those that are given, built-in ones, and those of installed packages."""
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
 

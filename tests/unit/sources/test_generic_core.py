@@ -1,7 +1,5 @@
 """What only Alpha Vantage does is in its own package: the rest of toolfold does not name it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A response is fresh until the data behind it can change, and no longer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Calls of tools with a binding over real HTTP: credentials, redirects, responses of every kind, and errors."""
 
-from __future__ import annotations
-
 import base64
 import json
 import time

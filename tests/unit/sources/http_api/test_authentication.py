@@ -1,7 +1,5 @@
 """The key of a source is sent where its ``auth`` says, and its parts are known to the redaction."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

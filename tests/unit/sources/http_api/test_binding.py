@@ -1,7 +1,5 @@
 """A call becomes the request that its binding describes, and what a server parses of it equals the arguments."""
 
-from __future__ import annotations
-
 import email.parser
 import email.policy
 import json

@@ -1,7 +1,5 @@
 """A response is text or bytes as its type says, and an error says its own words in one line."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A response is data, or one of the failures that come with status 200."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

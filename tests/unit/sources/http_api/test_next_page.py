@@ -1,7 +1,5 @@
 """The next page of an answer, by the header ``Link``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Tokens are requested once, kept until shortly before their end, and requested again when they are refused."""
 
-from __future__ import annotations
-
 import base64
 import json
 import threading

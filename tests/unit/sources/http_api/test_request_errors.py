@@ -1,7 +1,5 @@
 """The errors that a model receives when a request has no response."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Arguments are written in the styles of OpenAPI; the expected texts are those of the table of its specification."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

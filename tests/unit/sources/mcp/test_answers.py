@@ -1,7 +1,5 @@
 """What an answer of an MCP server becomes: data for ``select``, text, and content that is passed on as it is."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a catalog may say about an MCP server, and which programs it may start."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

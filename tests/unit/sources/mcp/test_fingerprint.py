@@ -1,7 +1,5 @@
 """When an MCP server counts as changed: by what decides about calls, not by words for people."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is read of a response of an MCP server."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Calls of skills: text, images and other bytes, files that do not exist, and catalogs that were forged."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Which statements the guard accepts, without any database."""
 
-from __future__ import annotations
-
 import itertools
 import time
 

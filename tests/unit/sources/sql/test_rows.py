@@ -1,7 +1,5 @@
 """Values and names of columns in JSON."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given, settings

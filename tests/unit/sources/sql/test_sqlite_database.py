@@ -1,7 +1,5 @@
 """SQLite, read by the database itself: its layers hold without the guard, and each of them alone."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

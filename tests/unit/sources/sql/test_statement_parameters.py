@@ -1,7 +1,5 @@
 """Placeholders of every style become those of the dialect; values never become part of a statement."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
