@@ -1,7 +1,5 @@
 """Long answers in a folder: what is written there, and that nothing else in it is changed."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """Shaping any answer ends within its budget: with the whole answer, a preview, or ANSWER_TOO_LARGE."""
 
-from __future__ import annotations
-
 import json
 import math
 import time

@@ -1,7 +1,5 @@
 """Further content blocks: data as it is, and text within the budget."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from toolfold.results.preview import fit_blocks

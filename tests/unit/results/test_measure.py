@@ -1,7 +1,5 @@
 """What parsing is taken to allocate is never less than what it allocates."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Lines that begin with ``#`` are toolfold's: no data makes one, breaks a line, or looks like an error."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

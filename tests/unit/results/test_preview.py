@@ -1,7 +1,5 @@
 """Answers that are too long: a part that is valid, that fits, and that says how to get the rest."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """toolfold's own form: names, values, tables, and the text of the same."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """Shaping loses nothing and adds nothing: every cell of every tool's answer, and of generated answers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

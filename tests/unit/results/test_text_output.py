@@ -1,7 +1,5 @@
 """Plain text as an answer: shown as it is, never mistaken for toolfold's own lines, and cut at its end alone."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 

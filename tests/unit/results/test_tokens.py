@@ -1,7 +1,5 @@
 """Counting tokens without a tokenizer, compared with the o200k vocabulary: every bound that the module states."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

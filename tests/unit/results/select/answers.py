@@ -1,7 +1,5 @@
 """Small realistic answers of an upstream, for the tests of ``select``."""
 
-from __future__ import annotations
-
 import datetime
 import json
 

@@ -16,8 +16,6 @@ Each row is (kind, answer, guess, expected). ``kind`` is one of
 - of ``lists`` the column that the error has to name.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 _D = "2026-01-13 2026-01-12 2026-01-09 2026-01-08 2026-01-07 2026-01-06"

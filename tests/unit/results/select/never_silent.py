@@ -3,8 +3,6 @@
 Expected values are computed here with plain Python, or are so few that they are written.
 """
 
-from __future__ import annotations
-
 import datetime
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Run a ``select`` over an answer, and the form that an error proposes, for the tables of the tests."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What the web explorer writes as a ``select`` means what was chosen; its own tests compare with the same file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers that the fuzzer of ``select`` has found to be wrong once, each as the smallest table and pipeline."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``select`` as a model guesses it: the table of guesses."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

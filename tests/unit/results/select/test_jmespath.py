@@ -1,7 +1,5 @@
 """JMESPath within a budget: nothing that an expression makes is larger or takes longer than a call may cost."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import json

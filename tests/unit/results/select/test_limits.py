@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - a line for each statement
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import gc

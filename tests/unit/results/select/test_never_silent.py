@@ -1,7 +1,5 @@
 """What must never be silently wrong: the right result, or an error whose form gives it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.unit.results.select.never_silent import CASES, Case

@@ -1,7 +1,5 @@
 """Answers as APIs nest them: paths into objects and lists of rows, columns side by side, and rows that are lists."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """What a ``select`` requests of a series: the answer says what it lacks of it, or the call fetches the rest."""
 
-from __future__ import annotations
-
 import datetime
 
 import pytest

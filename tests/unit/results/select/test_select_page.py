@@ -1,7 +1,5 @@
 """The reference page about ``select``: every example in it runs on an answer of the kind that the table names."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path

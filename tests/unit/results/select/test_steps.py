@@ -1,7 +1,5 @@
 """Each step of ``select``: how it may be written, and what it returns."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from typing import Any

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - a line for each column
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 
