@@ -1,7 +1,5 @@
 """Fixtures of most tests: the real catalog, the mock API, and the meta-tools over both."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import itertools

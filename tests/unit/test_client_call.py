@@ -1,7 +1,5 @@
 """Cancellation and progress between a transport and what it runs."""
 
-from __future__ import annotations
-
 import contextvars
 import math
 import threading

@@ -1,7 +1,5 @@
 """Texts that mean dates and periods, and what they mean: for arguments, ``select``, notes and logs."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 
 import pytest

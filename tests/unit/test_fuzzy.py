@@ -1,7 +1,5 @@
 """Names that may be meant by wrong ones, and the similarity from which one is suggested."""
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Iterator

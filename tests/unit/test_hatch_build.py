@@ -1,7 +1,5 @@
 """The build hook of packages: the page is built where it is missing, or the build warns that it has none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

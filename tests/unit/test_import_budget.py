@@ -4,8 +4,6 @@ Each import makes every cold start longer. What the runtime client has imported 
 nothing more. ``tests/integration/test_built_artifact.py`` checks the same for the built package in the real client.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

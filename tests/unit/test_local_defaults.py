@@ -1,7 +1,5 @@
 """Where a process of one user keeps its files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """API keys are found and replaced in every encoding, and an ordinary answer costs little."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json

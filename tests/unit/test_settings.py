@@ -1,7 +1,5 @@
 """Environment variables as settings."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """settings.toml: what it may contain, what overrides it, and where a mistake is."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Misspelt names of environment variables."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolfold import cli

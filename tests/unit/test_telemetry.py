@@ -1,7 +1,5 @@
 """Logs, metrics and traces: what is written, and what never is."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import logging

@@ -1,7 +1,5 @@
 """What may be logged of AWS's errors, and what creating ``AwsClients`` costs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """What the benchmarks have in common."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import harness

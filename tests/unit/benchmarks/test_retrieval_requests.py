@@ -1,7 +1,5 @@
 """The set of requests keeps its own rules: broad, answerable, and not written from the catalog's words."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cached responses as bytes; damaged, foreign and stale ones are misses."""
 
-from __future__ import annotations
-
 import zlib
 
 import pytest

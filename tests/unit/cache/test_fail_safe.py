@@ -1,7 +1,5 @@
 """A store that fails is a miss, and is not used for a while."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolfold.cache.base import CacheStore, FailSafeStore

@@ -1,7 +1,5 @@
 """The key of a cache entry has everything of a tool that decides what is sent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from toolfold.cache.response_cache import cache_key

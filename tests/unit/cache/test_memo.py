@@ -1,7 +1,5 @@
 """What was computed is found again for the same objects only, within a limit of bytes."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import pytest

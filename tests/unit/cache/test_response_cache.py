@@ -1,7 +1,5 @@
 """The cache looks in memory first, then in the store that processes share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from toolfold.cache.base import FailSafeStore

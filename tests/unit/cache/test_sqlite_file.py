@@ -1,7 +1,5 @@
 """Which files the SQLite cache uses, and that it changes no other."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What every store does, and what the one in a file does beside that."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping

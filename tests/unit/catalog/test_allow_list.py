@@ -1,7 +1,5 @@
 """A catalog names no environment variable and no host that neither code nor the operator's settings allow."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The catalog of Alpha Vantage is complete, documented, and sends the queries that the API expects."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode

@@ -1,7 +1,5 @@
 """A catalog that an attacker wrote, with hashes that fit, makes itself unavailable and nothing else."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random

@@ -1,7 +1,5 @@
 """The search ranks tools by words, corrects typos, reads other languages, and returns nothing outside the catalog."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """The search finds tools by words near them in meaning, where the compiler computed which these are."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

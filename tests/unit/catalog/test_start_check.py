@@ -1,7 +1,5 @@
 """A process that is started with a wrong catalog ends at once, and names the path and the variable."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The catalog is read from a file at the first call, and a file that is not a catalog is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

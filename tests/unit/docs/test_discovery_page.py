@@ -1,7 +1,5 @@
 """docs/reference/discovery.md: its printed answers, keys and arguments are those of the code."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Settings, errors, links, commands and figures in the documentation are those of the code."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The reference of HTTP APIs by hand has every key of a tool and a parameter, and its example compiles."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

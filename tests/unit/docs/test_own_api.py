@@ -1,7 +1,5 @@
 """Every command of the tutorial about an API of one's own is run, and prints what the tutorial shows."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

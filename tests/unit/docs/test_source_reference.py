@@ -1,7 +1,5 @@
 """docs/reference/source-yaml.md has every key of every kind, and its examples are valid."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every test that ``threats.csv`` names exists, its actors are those of the page, and every known attack has a test."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator

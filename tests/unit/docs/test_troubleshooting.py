@@ -1,7 +1,5 @@
 """docs/how-to/troubleshooting.md: each message of toolfold is in its code or in its catalog."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Arguments as people and models write them first: what is sent upstream, or the next call that the error names."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

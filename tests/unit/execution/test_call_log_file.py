@@ -1,7 +1,5 @@
 """The log of requests and calls in a file of the user."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """What keeps failing is not called for a while."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolfold.execution.upstream import OF_SOURCE, Circuit, CircuitBreakers

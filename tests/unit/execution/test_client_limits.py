@@ -1,7 +1,5 @@
 """How many calls one caller may make: never more, and never fewer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """What the plan of an API key allows is learned from refusals, and kept to without another request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

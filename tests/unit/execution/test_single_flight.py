@@ -1,7 +1,5 @@
 """Equal calls that run at the same time make one request."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """Tokens with calls that write: signed, and used once."""
 
-from __future__ import annotations
-
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.execution.approval_store import TTL_S, ApprovalResources, SingleUse

@@ -1,7 +1,5 @@
 """Sources that are listed as failed: those that failed of themselves, until they answer or some minutes pass."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Arguments against schemas: the verdict is jsonschema's, except for values that are coerced to their only meaning."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Any JSON Schema in a tool's parameters: the verdict is that of an independent judge, and nothing raises."""
 
-from __future__ import annotations
-
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor

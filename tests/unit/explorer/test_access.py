@@ -1,7 +1,5 @@
 """Who may read the page, and every way around that which we know."""
 
-from __future__ import annotations
-
 import json
 import logging
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """What the page of a deployment may send to the MCP endpoint: to look always, to call only where that is allowed."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The files of the page: what is sent, how it is cached, and that no path leads out of the folder."""
 
-from __future__ import annotations
-
 import gzip
 import os
 from pathlib import Path

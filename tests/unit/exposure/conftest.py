@@ -1,7 +1,5 @@
 """A catalog of two sources with profiles of every sort."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Cursors of tools/list: those that a page has returned are accepted, and no others."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

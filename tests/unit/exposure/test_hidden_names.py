@@ -1,7 +1,5 @@
 """Tools that a profile does not expose are named by nothing that its clients read, in any mode."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

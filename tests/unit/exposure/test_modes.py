@@ -1,7 +1,5 @@
 """What each mode shows, what it costs, and that every tool can be called in each."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

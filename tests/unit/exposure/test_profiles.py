@@ -1,7 +1,5 @@
 """Profiles: which tools they list, what they refuse, and how their paths are found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

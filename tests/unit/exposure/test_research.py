@@ -1,7 +1,5 @@
 """``search`` and ``fetch``: what a query finds, which answers it is enough for, and what an id returns."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Switches of a profile and of the settings: TOOL_BATCH, TOOL_PIPE, TOOL_SCRIPT, databases and MCP servers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

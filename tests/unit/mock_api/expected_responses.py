@@ -4,8 +4,6 @@
 The mock API does not read it.
 """
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from pathlib import Path

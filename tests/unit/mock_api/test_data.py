@@ -1,7 +1,5 @@
 """The synthetic data: repeatable, in order, consistent between functions, and in plausible ranges."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Errors of the API, and the faults that can be requested."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """Tools with paths of their own, and sources that are not Alpha Vantage."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

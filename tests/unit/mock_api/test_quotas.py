@@ -1,7 +1,5 @@
 """A plan counts the requests of each key and refuses them with the vendor's errors, over real HTTP."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Every function returns each of its formats with the known keys and columns of the vendor's responses."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator

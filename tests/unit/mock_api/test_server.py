@@ -1,7 +1,5 @@
 """The HTTP server: persistent connections, logging, and faults of connections."""
 
-from __future__ import annotations
-
 import http.client
 import io
 import json

@@ -1,7 +1,5 @@
 """What the texts of transport errors hold."""
 
-from __future__ import annotations
-
 import time
 import traceback
 from typing import Any

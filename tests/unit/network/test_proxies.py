@@ -1,7 +1,5 @@
 """Which URLs go through a proxy."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

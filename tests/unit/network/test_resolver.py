@@ -1,7 +1,5 @@
 """Lookups of names: before the deadline, shared, and bounded in number. With threads, without a name server."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

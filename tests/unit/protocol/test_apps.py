@@ -1,7 +1,5 @@
 """MCP Apps: the answer of a call in the window of a client, in both protocol eras and without HTTP."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

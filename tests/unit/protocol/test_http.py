@@ -1,7 +1,5 @@
 """What a request says beside its body."""
 
-from __future__ import annotations
-
 from toolfold.protocol import http
 
 

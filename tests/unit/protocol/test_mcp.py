@@ -1,7 +1,5 @@
 """The protocol as a function of a request: what each era receives, and how each wrong request is refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

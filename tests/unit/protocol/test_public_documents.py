@@ -1,7 +1,5 @@
 """What a client or a directory reads of a server before it connects: the server card, and the AI catalog."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Requests that are refused, each with its answer; docs/reference/protocol.md has them by status and code."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

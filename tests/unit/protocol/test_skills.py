@@ -1,7 +1,5 @@
 """The skills extension of MCP and skills as resources, in both protocol eras."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Tasks: calls that take longer than one request may, polled by a client of version 2026-07-28."""
 
-from __future__ import annotations
-
 import functools
 import json
 import threading

@@ -1,7 +1,5 @@
 """Trace Context of the W3C (SEP-414): from a client's request to the log line and to the source."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What a deployment is refused for, rollbacks by the parameter of the stack, and keys that appear nowhere; on moto."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

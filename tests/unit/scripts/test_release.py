@@ -1,7 +1,5 @@
 """What a release publishes beside the packages."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

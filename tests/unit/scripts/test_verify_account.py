@@ -1,7 +1,5 @@
 """The steps of ``make verify-account`` without an account: their order, their outcomes, and what deletes the stack."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """The state of a process, as Lambda and the local server answer it."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the Lambda handler reports of a request."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

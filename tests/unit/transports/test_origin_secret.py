@@ -1,7 +1,5 @@
 """A deployment behind a firewall refuses what did not pass it: deploy/waf.yaml."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Which requests the Lambda handler gives to the web explorer, and that no other request loads it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """`sam local`: SAM names resources of the template that do not exist there."""
 
-from __future__ import annotations
-
 import pytest
 
 from toolfold.transports.sam_local import use_stand_ins

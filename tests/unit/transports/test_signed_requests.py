@@ -1,7 +1,5 @@
 """Requests where callers are principals of AWS: API Gateway checks their signatures, and names who signed."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A conversation over stdio: who answers when, what is never answered, and how it ends."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

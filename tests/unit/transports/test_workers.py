@@ -1,7 +1,5 @@
 """Jobs in a bounded number of threads."""
 
-from __future__ import annotations
-
 import threading
 from queue import SimpleQueue
 

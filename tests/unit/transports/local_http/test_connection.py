@@ -1,7 +1,5 @@
 """The strict parser as a function of bytes: however they arrive in parts, the same requests come out."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import h11
