@@ -76,7 +76,6 @@ SHARED_WORDS = 0.8
 SAME_LETTERS = 0.9
 """Two texts are too close from this ratio of matching characters on (that of rapidfuzz)."""
 
-_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SENTENCE_END = re.compile(r"[.!?;:]\s+|\n+")
 
 

@@ -507,6 +507,12 @@ class TestResponses:
         service.answer = (200, {"content-type": content_type}, sent.encode())
         assert pets.call({"path": "/", "response": form})[:2] == (form, sent)
 
+    @pytest.mark.parametrize("content_type", ["", "text/plain", "application/x-ndjson"])
+    def test_json_that_is_broken_off_is_no_table(self, pets: Pets, service: HttpService, content_type: str) -> None:
+        sent = '[{"a": 1, "b": 2},\n{"a": 3, "b": 4},\n{"a": 5, "b'
+        service.answer = (200, {"content-type": content_type}, sent.encode())
+        assert pets.call({"path": "/", "response": "csv"})[:2] == ("text", sent)
+
     @pytest.mark.parametrize(
         ("reply", "error", "says"),
         [

@@ -26,7 +26,7 @@ _MAX_COMPARED = 2_000
 _PATH = re.compile(r"""'(?:[^']|'')*'|["`](?P<quoted>[^"`]+)["`]|(?P<path>[^\W\d]\w*(?:\.\w+)+)""")
 """A path, outside of texts in quotation marks."""
 
-_LOOKED_AT, _MAX_LISTED, _MAX_DEPTH = 20, 40, 3
+_LOOKED_AT, _MAX_PATHS, _MAX_DEPTH = 20, 40, 3
 """Rows whose objects say which paths there are; the most paths of one column that an error lists, and their length."""
 
 EXAMPLES = (
@@ -241,7 +241,7 @@ def known_names(table: Table, columns: Iterable[str]) -> list[str]:
     for name in columns:
         cells = [row[places[name]] for row in table.rows[:_LOOKED_AT]] if name in places else []
         paths = dict.fromkeys(_paths_in(name, cells, _MAX_DEPTH))
-        names |= paths if 0 < len(paths) <= _MAX_LISTED else {name: None}
+        names |= paths if 0 < len(paths) <= _MAX_PATHS else {name: None}
     return list(names)
 
 

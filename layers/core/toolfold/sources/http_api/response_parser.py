@@ -199,8 +199,9 @@ class ResponseParser:
         is_lines, is_page = media_type.endswith(_LINES), PAGE.match(text)
         is_json, form = is_json_type(media_type) and not is_page, tool.call.get("response")
         # Many services send JSON as HTML, text or bytes: what begins like it, and can be read, is JSON.
-        may_be_json = media_type in ("", "text/plain") or (media_type not in _CSV and form is None)
-        if is_lines or is_json or (text[:1] in ("{", "[") and may_be_json):
+        is_open = media_type in ("", "text/plain") or (media_type not in _CSV and form is None)
+        may_be_json = is_lines or is_json or (text[:1] in ("{", "[") and is_open)
+        if may_be_json:
             try:
                 data = self._load_json(text)
             except errors.UpstreamError:
@@ -220,7 +221,9 @@ class ResponseParser:
         if "html" in media_type or is_page:
             problem = f"{self.source.title} sent an HTML page instead of data."
             raise errors.UpstreamError(problem, messages.PAGE_FOR_PEOPLE, **_said(response, credentials))
-        table = comma_separated(text) if media_type in _CSV or form == "csv" else None
+        # JSON that is broken off has commas in its lines, too.
+        is_table = media_type in _CSV or (form == "csv" and not may_be_json)
+        table = comma_separated(text) if is_table else None
         return ParsedResponse("text", text) if table is None else ParsedResponse("csv", table)
 
     def _stated_content(
