@@ -17,14 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.store import S3Store, open_store
 from toolfold.settings import Settings
-from toolfold.settings.file import apply_settings
+from toolfold.settings.file import apply_settings, use_stand_ins
 
 apply_settings()
-stand_ins = {}
-if os.environ.get("AWS_SAM_LOCAL") == "true":
-    from toolfold.transports.sam_local import use_stand_ins
-
-    stand_ins = use_stand_ins(os.environ)
+stand_ins = use_stand_ins(os.environ)
 settings = Settings.from_environment()
 catalog_store = open_store(settings)
 if isinstance(catalog_store, S3Store):

@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support.upstream import Upstream
 from tests.unit.cli.conftest import Run
-from toolfold.cli import answers, progress, terminal
+from toolfold.cli import answers, output, terminal
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
 
@@ -28,7 +28,7 @@ SENT = b'date,value\r\n2026-01-02,"1,5"\r\n2026-01-01,caf\xc3\xa9 \r\n\r\n'
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(progress, "DELAY_S", 60.0)  # however slow the machine is
+    monkeypatch.setattr(output, "DELAY_S", 60.0)  # however slow the machine is
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
@@ -307,13 +307,13 @@ def test_arguments_may_be_json(run: Run) -> None:
 def test_spinner_appears_after_a_while_on_a_terminal_only(
     capsys: pytest.CaptureFixture[str], terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "DELAY_S", 0.0)
-    with progress.waiting("Waiting …"):
+    monkeypatch.setattr(output, "DELAY_S", 0.0)
+    with output.waiting("Waiting …"):
         pass
     assert capsys.readouterr().err == ""
     terminal(80)
     shown = ""
-    with progress.waiting("Waiting …"):
+    with output.waiting("Waiting …"):
         while "Waiting" not in shown:
             shown += capsys.readouterr().err
     assert capsys.readouterr().err.endswith("\x1b[2K")

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from toolfold.cli import progress
+from toolfold.cli import output
 
 
 class Terminal(io.StringIO):
@@ -24,12 +24,12 @@ def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     made = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", made)
-    monkeypatch.setattr(progress, "DELAY_S", 0.0)
+    monkeypatch.setattr(output, "DELAY_S", 0.0)
     return made
 
 
 def test_nothing_is_shown_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.Steps(2) as steps:
+    with output.Steps(2) as steps:
         steps.start("one")
         steps.describe("more of one")
         with steps.paused():
@@ -39,7 +39,7 @@ def test_nothing_is_shown_where_stderr_is_no_terminal(capsys: pytest.CaptureFixt
 
 def test_a_terminal_shows_text_and_count_and_is_clean_after(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with progress.Steps(3) as steps:
+    with output.Steps(3) as steps:
         steps.start("first \x1b[31m name")
         steps.start("second")
         time.sleep(0.15)
@@ -52,8 +52,8 @@ def test_a_terminal_shows_text_and_count_and_is_clean_after(monkeypatch: pytest.
 
 def test_a_short_command_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    monkeypatch.setattr(progress, "DELAY_S", 60.0)
-    with progress.Steps(1) as steps:
+    monkeypatch.setattr(output, "DELAY_S", 60.0)
+    with output.Steps(1) as steps:
         steps.start("quick")
     assert terminal.getvalue() == ""
 
@@ -62,7 +62,7 @@ def test_results_go_to_stdout_while_the_bar_is_away(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     terminal = open_terminal(monkeypatch)
-    with progress.Steps(2) as steps:
+    with output.Steps(2) as steps:
         steps.start("one")
         with steps.paused():
             print("a result")
@@ -73,7 +73,7 @@ def test_results_go_to_stdout_while_the_bar_is_away(
 
 def test_an_error_takes_the_bar_away(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with contextlib.suppress(ValueError), progress.Steps(2) as steps:
+    with contextlib.suppress(ValueError), output.Steps(2) as steps:
         steps.start("one")
         raise ValueError
     assert "one" in terminal.getvalue()

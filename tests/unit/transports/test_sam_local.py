@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolfold.transports.sam_local import use_stand_ins
+from toolfold.settings.file import use_stand_ins
 
 OF_TEMPLATE = {
     "TOOLFOLD_ACCESS": "iam",

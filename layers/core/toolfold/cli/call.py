@@ -11,7 +11,7 @@ from typing import Any
 
 from toolfold.app import App
 from toolfold.aws.clients import AwsClients, error_code
-from toolfold.cli import answers, output, progress, terminal
+from toolfold.cli import answers, output, terminal
 from toolfold.cli.application import Options
 from toolfold.cli.tools import WHOLE_TOKENS, RemoteTools, make_app
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
@@ -53,7 +53,7 @@ def run(options: Options) -> int:
 
 
 def _call(options: Options, tools: MetaTools | RemoteTools, arguments: dict[str, Any]) -> Result:
-    with progress.waiting(f"Waiting for {options.tool_name} …"):
+    with output.waiting(f"Waiting for {options.tool_name} …"):
         return tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
 
 

@@ -19,7 +19,7 @@ from toolfold.build.refreshes import refresh_sources
 from toolfold.build.writer import read_output_file, replace_catalog_file
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import bundled_path
-from toolfold.cli import output, progress, versions
+from toolfold.cli import output, versions
 from toolfold.cli.application import Options
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
@@ -34,7 +34,7 @@ _MAX_SHOWN = 10
 def compile_catalog(options: Options) -> int:
     """Compile the sources and write the catalog; return the exit code."""
     path = options.output or options.folder / "catalog.json"
-    with progress.Steps() as steps:
+    with output.Steps() as steps:
         compiled, left_out, notes, _ = compile_sources(options.folder, progress=steps.start)
     current = read_output_file(path)
     if left_out:

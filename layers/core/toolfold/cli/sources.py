@@ -23,7 +23,7 @@ from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
-from toolfold.cli import output, progress, terminal
+from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
 from toolfold.cli.call import parse_pairs
 from toolfold.cli.environment import missing_extra
@@ -112,7 +112,7 @@ def refresh(options: Options) -> int:
     if not sources:
         print(f"No source in {options.folder} is read from elsewhere: there is nothing to refresh.")
         return 0
-    with progress.Steps(len(sources)) as steps:
+    with output.Steps(len(sources)) as steps:
         reports = {source.id: _refresh(source, settings, steps, check=options.check) for source in sources}
     changed = [source_id for source_id, report in reports.items() if report]
     failed = [source_id for source_id, report in reports.items() if report is None]
@@ -123,7 +123,7 @@ def refresh(options: Options) -> int:
     return 1 if failed or (changed and options.check) else 0
 
 
-def _refresh(source: SourceFolder, settings: Settings, steps: progress.Steps, *, check: bool) -> RefreshReport | None:
+def _refresh(source: SourceFolder, settings: Settings, steps: output.Steps, *, check: bool) -> RefreshReport | None:
     steps.start(f"Reading the tools of {source.id} …")
     try:
         report = refresh_source(source, settings, check=check, progress=steps.describe)
@@ -194,7 +194,7 @@ def test(options: Options) -> int:
         tool = _choose(app.catalog_store(), source.id, options.tool)
         arguments = parse_pairs(options.arguments) if options.arguments else dict(tool.example)
         begun = time.perf_counter()
-        with progress.waiting(f"Waiting for {tool.name} …"):
+        with output.waiting(f"Waiting for {tool.name} …"):
             call = {"tool_name": tool.name, "arguments": arguments, "max_tokens": _MAX_TOKENS}
             result = app.server.tools.call("TOOL_CALL", call)
         ended = time.perf_counter()

@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from toolfold.cli.application import Options, fail
-from toolfold.cli.output import print_json, print_wrapped
-from toolfold.cli.progress import waiting
+from toolfold.cli.output import print_json, print_wrapped, waiting
 from toolfold.cli.terminal import print_fields, print_table
 from toolfold.dates import parse_date
 from toolfold.errors import ToolfoldError

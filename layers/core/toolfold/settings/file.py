@@ -5,6 +5,9 @@ The setting ``TOOLFOLD_MAX_TOKENS`` is ``max_tokens``; tables join their names, 
 variables override the file. The build runs this module with the standard library alone::
 
     python -m toolfold.settings.file settings.toml --stage prod > settings.json
+
+`sam local` has no stack: it writes the logical ID of a resource where the template refers to it, as in
+``s3://CatalogBucket/catalog``, for which :func:`use_stand_ins` has what the function uses instead.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import SettingsError
@@ -139,6 +142,35 @@ def main(arguments: list[str]) -> int:
         return 1
     print(settings.get("TOOLFOLD_EXTRAS", "").replace(",", " ") if "--extras" in options else json.dumps(settings))
     return 0
+
+
+_OF_TEMPLATE = r"(s3|dynamodb)://(CatalogBucket|OffloadBucket|CacheTable)(/.*)?|ApprovalSecret"
+
+_STAND_INS = {
+    "TOOLFOLD_CATALOG": "",
+    "TOOLFOLD_CACHE": "memory",
+    "TOOLFOLD_CACHE_BUCKET": "",
+    "TOOLFOLD_OFFLOAD": "/tmp/toolfold",  # noqa: S108 - a container has one user
+    "TOOLFOLD_APPROVAL_SECRET": "",
+}
+"""The packaged catalog, a cache in memory, and long answers in a folder."""
+
+
+def use_stand_ins(variables: MutableMapping[str, str]) -> dict[str, str]:
+    """Replace variables that name resources of the template, under `sam local`; return those that were replaced.
+
+    Requests are not signed there, so that every caller is accepted, and may use a key of the environment. A variable
+    with another value, as of ``--env-vars``, is not changed.
+    """
+    if variables.get("AWS_SAM_LOCAL") != "true":
+        return {}
+    replaced = {
+        name: value for name, value in _STAND_INS.items() if re.fullmatch(_OF_TEMPLATE, variables.get(name, ""))
+    }
+    replaced |= {"TOOLFOLD_ACCESS": "", "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}
+    variables.update(replaced)
+    variables.pop("TOOLFOLD_OAUTH_ISSUER", None)
+    return replaced
 
 
 if __name__ == "__main__":
