@@ -153,8 +153,10 @@ class Adapter:
 
     def _compared(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
         kind = kind_of(left)
-        if kind.is_date and (moment := _moment(right)) is not None:
-            right = moment
+        is_call = function_of(right) in ("date", "datetime", "strftime") and bool(right.expressions)
+        last = right.expressions[-1] if is_call else None
+        if kind.is_date and isinstance(last, exp.Literal) and last.is_string and parse_date(last.name):
+            right = last  # the text in DATE '2026-03-01'
         # A computed value may be a text of digits, as a part of a date is: strftime('%m', date).
         may_be_text = column_of(left) is None and isinstance(left, exp.Func | exp.Column)
         is_number = isinstance(right, exp.Literal) and right.is_number
@@ -237,7 +239,7 @@ class Adapter:
             moments = [f"{int(reading.low.timestamp()) * factor}" for reading in readings if factor]
             problem = f"{shown(left)} is a number, and {quoted_name(text)} is not"
             replaces = [(rf"'?{re.escape(text)}'?", moment) for moment in moments]
-            raise invalid(problem, _number_form(left), replaces=replaces)
+            raise invalid(problem, f"Write a number, as in {shown(left)} > 10.", replaces=replaces)
         return exp.Literal.number(number) if number >= 0 else exp.Neg(this=exp.Literal.number(-number))
 
     def _percent(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
@@ -340,15 +342,10 @@ def _require_alike(left: exp.Expr, right: exp.Expr) -> None:
         replaces = [(rf"(?<!['\w]){re.escape(text)}(?!['\w])", f"'{text}'") for text in dates]
         raise invalid(f"{shown(left)} and {shown(right)} are a date and a number", replaces=replaces)
     if kind.is_number and isinstance(right, exp.Boolean):
-        raise invalid(f"{shown(left)} is a number, which is not true or false", _number_form(left))
+        next_step = f"Write a number, as in {shown(left)} > 10."
+        raise invalid(f"{shown(left)} is a number, which is not true or false", next_step)
     if kind.is_number and other is Kind.TEXT:
         raise invalid(f"{shown(right)} is text, and {shown(left)} a number")
-
-
-def _moment(node: exp.Expr) -> exp.Expr | None:
-    """Return the text of a date that a function such as ``DATE '2026-03-01'`` is of; None: it is something else."""
-    last = node.expressions[-1] if function_of(node) in ("date", "datetime", "strftime") and node.expressions else None
-    return last if isinstance(last, exp.Literal) and last.is_string and parse_date(last.name) else None
 
 
 def _is_value(node: exp.Expr) -> bool:
@@ -412,10 +409,6 @@ def _unchained(node: exp.Expr) -> exp.Expr:
         return node
     both = exp.and_(node.this, type(node)(this=node.this.expression.copy(), expression=node.expression))
     return exp.paren(both) if isinstance(node.parent, exp.Not) else both
-
-
-def _number_form(node: exp.Expr) -> str:
-    return f"Write a number, as in {shown(node)} > 10."
 
 
 def _as_written(node: exp.Expr) -> exp.Expr:

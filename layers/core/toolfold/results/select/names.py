@@ -151,16 +151,6 @@ class Names:
         wanted = normalize(name)
         return next((step for other, step in self.dropped.items() if normalize(other) == wanted), "")
 
-    def unknown(
-        self, name: str, known: Sequence[str], *, offset: int | None = None, forms: Iterable[str] = ()
-    ) -> InvalidSelect:
-        """Return the error for a name that no column has; ``known`` are those that can be written."""
-        if step := self.step_without(name):
-            text = quoted_name(name)
-            problem = f"{text} is not among the columns of {quoted_name(step)}, which an earlier step chose"
-            return invalid(problem, f"Write the step that needs {text} before it.", offset=offset, forms=forms)
-        return unknown_column(name, known, offset=offset, forms=forms)
-
 
 def words_of(name: str) -> set[str]:
     """Return the words of a name and its neighbouring words together, normalized.
@@ -177,18 +167,13 @@ def written_name(name: str) -> str:
     return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
 
 
-def closest_names(name: str, known: Sequence[str]) -> list[str]:
-    """Return the known names that a wrong one may mean, best first: those with the word, then those alike."""
-    compared = [other for other in known[:_MAX_COMPARED] if len(other) <= MAX_NAME_CHARS]
-    having = [other for other in compared if normalize(name) in words_of(other)]
-    return list(dict.fromkeys([*having, *closest_matches(name, compared, 3)]))[:3]
-
-
 def unknown_column(
     name: str, known: Sequence[str], *, offset: int | None = None, forms: Iterable[str] = (), text_for: str = ""
 ) -> InvalidSelect:
     """Return the error for a column that there is not; ``text_for`` is how it stands where a text may be meant."""
-    closest = closest_names(name, known)
+    compared = [other for other in known[:_MAX_COMPARED] if len(other) <= MAX_NAME_CHARS]
+    having = [other for other in compared if normalize(name) in words_of(other)]
+    closest = list(dict.fromkeys([*having, *closest_matches(name, compared, 3)]))[:3]
     replaces = [(rf"(?<!\w){re.escape(name)}(?!\w)", written_name(one).replace("\\", "")) for one in closest]
     replaces += [(re.escape(text_for), "'" + name.replace("'", "''") + "'")] if text_for else []
     means = f"Did you mean {' or '.join(map(quoted_name, closest))}? " if closest else ""

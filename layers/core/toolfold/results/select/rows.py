@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from toolfold.budget import WorkBudget
 from toolfold.results import values
 from toolfold.results.select.names import Column
 from toolfold.results.select.sandbox import Statements, explained
@@ -23,14 +22,9 @@ class Rows:
     """One table of an answer; ``needed`` are the columns that steps have read, by their indexes."""
 
     def __init__(self, table: Table, statements: Statements) -> None:
-        self.table, self._statements = table, statements
+        self.table, self._statements, self.budget = table, statements, statements.budget
         self.needed: dict[int, Column] = {}
         self._loaded: set[int] | None = None
-
-    @property
-    def budget(self) -> WorkBudget:
-        """What the call may cost."""
-        return self._statements.budget
 
     @cached_property
     def date_index(self) -> int | None:
@@ -99,12 +93,6 @@ class Rows:
         titles = tuple(column.name for column in columns)
         origin = Origin(self.table, [row[0] for row in found], [column.index for column in columns])
         return Table(self.table.name, titles, list(zip(*cells, strict=True)), keys, origin=origin)
-
-
-def row_id(columns: Iterable[str]) -> str:
-    """Return the name of a row's number that no column has."""
-    taken = {name.lower() for name in columns}
-    return next(name for name in ("rowid", "_rowid_", "oid", "") if name not in taken)
 
 
 def rounded(column: Sequence[Any], kind: Kind = Kind.ANY) -> Sequence[Any]:

@@ -20,7 +20,7 @@ from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.grammar import Step
 from toolfold.results.select.kinds import Adapter, require_counted
 from toolfold.results.select.names import Column, Names, find_table, invalid, listed, unknown_column
-from toolfold.results.select.rows import Rows, rounded, row_id
+from toolfold.results.select.rows import Rows, rounded
 from toolfold.results.select.sandbox import Statements, explained
 from toolfold.results.tables import Table
 from toolfold.results.types import ColumnType, Kind
@@ -281,7 +281,8 @@ def _complete(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
             raise invalid(f"{name} needs the rows of a table", f"Write {name}_value(x) OVER (ORDER BY date).")
         dated = source.names.date and source.rows.typed(source.names.date)
         day = exp.Literal.number(1) if dated is None else _column(dated.sql, alias)
-        place: exp.Expr = _column(row_id(column.sql for column in source.names.columns), alias)
+        taken = {column.sql.lower() for column in source.names.columns}
+        place: exp.Expr = _column(next(name for name in ("rowid", "_rowid_", "oid", "") if name not in taken), alias)
         if source.rows.table.is_newest_first:
             place = exp.Neg(this=place)
         node.set("expressions", [node.expressions[0], day, place])

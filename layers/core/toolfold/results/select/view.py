@@ -23,7 +23,16 @@ from toolfold.results.select.dialect import call_of, function_of, is_aggregate, 
 from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
 from toolfold.results.select.kinds import Adapter, argument_of, kind_of, node_of, require_counted, shown
-from toolfold.results.select.names import PARTS_OF_DATES, Column, Names, invalid, known_names, listed, written_name
+from toolfold.results.select.names import (
+    PARTS_OF_DATES,
+    Column,
+    Names,
+    invalid,
+    known_names,
+    listed,
+    unknown_column,
+    written_name,
+)
 from toolfold.results.select.rows import Rows
 from toolfold.results.tables import Table
 from toolfold.results.types import Kind
@@ -139,22 +148,25 @@ class View:
         return node_of(loaded)
 
     def _column(self, name: str) -> Column:
-        column = self.names.find(name)
-        if column is None:
-            forms: list[list[str]] = []
-            if step := self.names.step_without(name):
-                at, text, clause = self.before.index(step), self.step.text, self.step.clause
-                earlier, later, adds = self.before[:at], self.before[at + 1 :], kind_of_step(step) == "items"
-                if any(is_aggregate(one) for tree in self._parsed(clause.text or clause.by) for one in tree.walk()):
-                    forms.append([*earlier, f"{text} by {step}", *later])
-                if adds and clause.kind == "items":
-                    forms.append([*earlier, f"{step}, {text}", *later])
-                forms.append([*earlier, text, step, *later])
-                if adds:
-                    forms.append([*earlier, f"{step}, {written_name(name)}", *later, text])
+        if (column := self.names.find(name)) is not None:
+            return column
+        if not (step := self.names.step_without(name)):
             known = known_names(self.rows.table, [one.name for one in self.names.columns])
-            raise self.names.unknown(name, known, offset=self.step.offset, forms=map("; ".join, forms))
-        return column
+            raise unknown_column(name, known, offset=self.step.offset)
+        at, text, clause = self.before.index(step), self.step.text, self.step.clause
+        earlier, later, adds = self.before[:at], self.before[at + 1 :], kind_of_step(step) == "items"
+        forms: list[list[str]] = []
+        if any(is_aggregate(one) for tree in self._parsed(clause.text or clause.by) for one in tree.walk()):
+            forms.append([*earlier, f"{text} by {step}", *later])
+        if adds and clause.kind == "items":
+            forms.append([*earlier, f"{step}, {text}", *later])
+        forms.append([*earlier, text, step, *later])
+        if adds:
+            forms.append([*earlier, f"{step}, {written_name(name)}", *later, text])
+        needed = quoted_name(name)
+        problem = f"{needed} is not among the columns of {quoted_name(step)}, which an earlier step chose"
+        next_step = f"Write the step that needs {needed} before it."
+        raise invalid(problem, next_step, offset=self.step.offset, forms=map("; ".join, forms))
 
     def _loaded(self, column: Column) -> Column:
         """Return a column with its kind, and load it with the table."""
