@@ -40,17 +40,13 @@ class WorkBudget:
 
     Attributes:
         deadline: see above.
+        left: bytes that can be reserved.
         suggestion: the next step when the answer is too large.
     """
 
     def __init__(self, deadline: float = math.inf, max_bytes: int = MAX_BYTES) -> None:
-        self.deadline, self._left = deadline, max_bytes
+        self.deadline, self.left = deadline, max_bytes
         self.suggestion = ASK_FOR_LESS
-
-    @property
-    def left(self) -> int:
-        """Bytes that can be reserved."""
-        return self._left
 
     @property
     def remaining_s(self) -> float:
@@ -87,18 +83,18 @@ class WorkBudget:
         Raises:
             AnswerTooLarge: there is not as much left, or the deadline has passed.
         """
-        if not self.has(size):
+        if size > self.left:
             raise self.too_large("The answer is too large to be processed in the memory of one call.")
-        self._left -= size
+        self.left -= size
         self.check_time()
 
     def has(self, size: int) -> bool:
         """Return whether ``size`` bytes can be reserved."""
-        return size <= self._left
+        return size <= self.left
 
     def release(self, size: int) -> None:
         """Give back ``size`` reserved bytes that have been freed."""
-        self._left += size
+        self.left += size
 
     def too_large(self, message: str) -> AnswerTooLarge:
         """Return the error that says ``message`` and how to ask for less."""

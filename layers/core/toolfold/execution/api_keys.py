@@ -59,7 +59,7 @@ def resolve_api_key(
     auth = source.auth
     if auth is None or need == "none":
         return ""
-    own = secrets.variable(auth)
+    own = secrets.environment.get(auth.environment, "").strip()
     try:
         if auth.caller_key and (callers := _callers_key(source, credentials, is_only_one)):
             return callers
@@ -196,10 +196,6 @@ class SecretProvider:
         self._last_good: dict[str, str] = {}
         self._last_call_at = 0.0
 
-    def variable(self, auth: Auth) -> str:
-        """Return the key of a source, or the reference to it, that its variable has; empty without one."""
-        return self.environment.get(auth.environment, "").strip()
-
     def get_secret(self, reference: str, *, is_database: bool = False) -> str:
         """Return the key that ``reference`` names; empty when it cannot be read and never was.
 
@@ -236,7 +232,7 @@ class SecretProvider:
         """
         if source.auth is None:
             return ""
-        own = self.variable(source.auth)
+        own = self.environment.get(source.auth.environment, "").strip()
         if not own or own.startswith(_REFERENCE_PREFIXES):
             own = self._last_good.get(own or f"{self.source_keys}#{source.id}", "")
         return own if is_possible_key(own) else ""

@@ -67,18 +67,15 @@ def reason_of(tool: Tool) -> str:
 def write_prompt(source: Source, tool: Tool, arguments: str) -> str:
     """Return the question in one line. All names of arguments are in it; what is left out of a value is counted."""
     values: dict[str, Any] = json.loads(arguments)
-    shown = [f"{name[:_MAX_VALUE_CHARS]}={_shorten(value)}" for name, value in list(values.items())[:_MAX_SHOWN]]
+    shown = []
+    for name, value in list(values.items())[:_MAX_SHOWN]:
+        text = json.dumps(value, ensure_ascii=False)
+        cut = f"{text[:_MAX_VALUE_CHARS]}… ({len(text):,} characters)" if len(text) > _MAX_VALUE_CHARS else text
+        shown.append(f"{name[:_MAX_VALUE_CHARS]}={cut}")
     if len(values) > _MAX_SHOWN:
         shown.append(f"and {len(values) - _MAX_SHOWN} more arguments")
     called = f" with {', '.join(shown)}" if shown else ""
     return escape_unsafe(f"Allow {tool.name} of {source.title}{called}? {reason_of(tool)}")
-
-
-def _shorten(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    if len(text) <= _MAX_VALUE_CHARS:
-        return text
-    return f"{text[:_MAX_VALUE_CHARS]}… ({len(text):,} characters)"
 
 
 _MAX_ARGUMENTS_CHARS = 100_000
@@ -138,8 +135,7 @@ class ApprovalGate:
             ApprovalRequired: another call was faster.
             ApprovalUnavailable: it cannot be recorded.
         """
-        redeemed = ApprovalRecord("redeemed").encode()
-        if not self._resources.replace(approval.token.id, approval.stored, redeemed):
+        if not self._resources.replace(approval.token.id, approval.stored, ApprovalRecord("redeemed").encode()):
             raise ApprovalRequired(
                 f"The approval of this call of {call.tool.name} was used already; nothing was sent.",
                 messages.CALL_WITHOUT_TOKEN,
@@ -334,10 +330,8 @@ class ApprovalDesk:
         Raises:
             CannotDecide: another decision was faster.
         """
+        record = ApprovalRecord("denied")
         if approve:
-            proof = call.token.approval_proof(self._secret)
-            record = ApprovalRecord("approved", call.terms, call.reason, proof)
-        else:
-            record = ApprovalRecord("denied")
+            record = ApprovalRecord("approved", call.terms, call.reason, call.token.approval_proof(self._secret))
         if not self._store.replace(record_key(call.token.id), call.stored, record.encode()):
             raise AlreadyDecided("Another decision about this call was made at the same moment.")

@@ -275,8 +275,18 @@ def _read(path: str) -> bytes:
     return content.strip()
 
 
+TTL_S = 600
+"""Seconds for which a token can be used: an agent continues at once."""
+
+_MAC_CHARS = 32
+_OPEN, _USED = b"open", b"used"
+
+
 class ApprovalResources:
-    """Secret and store, which is opened when it is needed first. One for a process; safe to use from many threads."""
+    """Secret and store, which is opened when it is needed first. One for a process; safe to use from many threads.
+
+    They also sign tokens that hold calls, and let each be used once, as calls must not be performed twice.
+    """
 
     def __init__(
         self,
@@ -315,6 +325,32 @@ class ApprovalResources:
         """Replace a record if it is ``expected``; return whether it was. Of several callers one gets True."""
         return self._run(lambda store: store.replace(record_key(id_), expected, record))
 
+    def open_once(self, text: str) -> tuple[str, int, str]:
+        """Return a new id, when it ends, in seconds since 1970, and the signature of ``text`` with both.
+
+        Raises:
+            ApprovalUnavailable: nothing can be signed or recorded.
+        """
+        id_, expires_at = os.urandom(_ID_BYTES).hex(), int(self.now() + TTL_S)
+        mac = self._sign_once(id_, expires_at, text)
+        self.add(f"continue-{id_}", _OPEN, expires_at)
+        return id_, expires_at, mac
+
+    def use_once(self, id_: str, expires_at: int, mac: str, text: str) -> bool:
+        """Return whether this is the first use of what :meth:`open_once` returned for ``text``: of several one is.
+
+        Raises:
+            ApprovalUnavailable: nothing can be checked or recorded.
+        """
+        signed = self._sign_once(id_, expires_at, text)
+        if not hmac.compare_digest(mac.encode(), signed.encode()) or expires_at < self.now():
+            return False
+        return self.replace(f"continue-{id_}", _OPEN, _USED)
+
+    def _sign_once(self, id_: str, expires_at: int, text: str) -> str:
+        message = f"toolfold continue {id_} {expires_at} {text}".encode()
+        return hmac.new(self.secret(), message, hashlib.sha256).hexdigest()[:_MAC_CHARS]
+
     def _run(self, operation: Callable[[RecordStore], T]) -> T:
         try:
             if self._opened is None:
@@ -335,45 +371,3 @@ def unavailable(reason: str) -> ApprovalUnavailable:
         "Approvals cannot be recorded or checked here at the moment, so the call was refused; nothing was sent.",
         messages.TELL_OPERATOR,
     )
-
-
-TTL_S = 600
-"""Seconds for which a token can be used: an agent continues at once."""
-
-_MAC_CHARS = 32
-_OPEN, _USED = b"open", b"used"
-
-
-class SingleUse:
-    """Sign tokens that hold calls, and let each be used once, as calls must not be performed twice.
-
-    One for a process; safe to use from many threads. Of several uses of a token one succeeds.
-    """
-
-    def __init__(self, resources: ApprovalResources) -> None:
-        self._resources, self._now = resources, resources.now
-
-    def open(self, text: str) -> tuple[str, int, str]:
-        """Return a new id, when it ends, in seconds since 1970, and the signature of ``text`` with both.
-
-        Raises:
-            ApprovalUnavailable: nothing can be signed or recorded.
-        """
-        id_, expires_at = os.urandom(_ID_BYTES).hex(), int(self._now() + TTL_S)
-        mac = self._mac(id_, expires_at, text)
-        self._resources.add(f"continue-{id_}", _OPEN, expires_at)
-        return id_, expires_at, mac
-
-    def use(self, id_: str, expires_at: int, mac: str, text: str) -> bool:
-        """Return whether this is the first use of what :meth:`open` returned for ``text``.
-
-        Raises:
-            ApprovalUnavailable: nothing can be checked or recorded.
-        """
-        if not hmac.compare_digest(mac.encode(), self._mac(id_, expires_at, text).encode()) or expires_at < self._now():
-            return False
-        return self._resources.replace(f"continue-{id_}", _OPEN, _USED)
-
-    def _mac(self, id_: str, expires_at: int, text: str) -> str:
-        message = f"toolfold continue {id_} {expires_at} {text}".encode()
-        return hmac.new(self._resources.secret(), message, hashlib.sha256).hexdigest()[:_MAC_CHARS]

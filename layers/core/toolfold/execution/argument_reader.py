@@ -125,10 +125,13 @@ class ArgumentReader(ArgumentValidator):
         renamed = self.rename(arguments)
         given, notes, own = dict(renamed.arguments), list(renamed.notes), list(renamed.problems)
         next_step: Text | None = None
+        required = self.schema.get("required", ())
         for name, value in list(given.items()):
             if name not in self.properties or value is None:
                 continue
-            if self._is_nothing(name, value) and name not in self.schema.get("required", ()):
+            is_nothing = isinstance(value, str) and value.strip() in _NOTHING and name not in required
+            # What programs print for no value, and no value of the parameter.
+            if is_nothing and (name in self.ticker_patterns or not self.accepts(name, value)):
                 notes.append(f"{name} {_shown(value)} was read as not given.")
                 del given[name]
                 continue
@@ -146,12 +149,6 @@ class ArgumentReader(ArgumentValidator):
         if problems and next_step is None:
             problems, next_step = self._with_period(given, problems)
         return ResolvedArguments(checked, problems, tuple(notes), next_step)
-
-    def _is_nothing(self, name: str, value: Any) -> bool:
-        """Return whether ``value`` is what programs print for no value, and no value of the parameter."""
-        if not isinstance(value, str) or value.strip() not in _NOTHING:
-            return False
-        return name in self.ticker_patterns or not self.accepts(name, value)
 
     def _takes(self, name: str, value: Any) -> bool:
         is_day = name in self.ticker_patterns and "-" in str(value) and parse_date(value)
@@ -325,10 +322,9 @@ class ArgumentReader(ArgumentValidator):
         """Return the ``select`` that serves arguments; nothing where the answer is of a day that a parameter names."""
         hint = period_select(wanted, _today()) if self._has_rows else ""
         is_period = hint and any(_KINDS[normalize(name)] not in ("first", "last", "columns") for name in wanted)
-        return "" if is_period and any(map(self._takes_day, self.properties)) else hint
-
-    def _takes_day(self, name: str) -> bool:
-        return not argument_values.bound_of(name) and self.accepts(name, "2024-01-02") and not self.accepts(name, "x")
+        names = [name for name in self.properties if is_period and not argument_values.bound_of(name)]
+        takes_day = any(self.accepts(name, "2024-01-02") and not self.accepts(name, "x") for name in names)
+        return "" if takes_day else hint
 
     def _with_readings(self, problem: Problem, wanted: Mapping[str, Any]) -> Problem:
         """Return ``problem`` with both readings of a date, where an argument gives a period by such a date."""

@@ -111,10 +111,6 @@ def _reason(error: Exception) -> str:
     return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
 
 
-def _audit_file(settings: Settings) -> _LogFile:
-    return _LogFile(settings.audit_file, (HEADER,), HEADER, is_secret=True)
-
-
 def check_audit_setting(settings: Settings) -> None:
     """Check the file that ``settings.audit_file`` names, if it names one. Nothing is changed.
 
@@ -125,7 +121,7 @@ def check_audit_setting(settings: Settings) -> None:
     """
     if not settings.audit_file:
         return
-    file = _audit_file(settings)
+    file = _LogFile(settings.audit_file, (HEADER,), HEADER, is_secret=True)
     try:
         if os.path.lexists(found := file.find()):
             with open(os.open(found, os.O_RDONLY | NO_FOLLOW), "rb") as opened:
@@ -194,7 +190,8 @@ class AuditLog:
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
         self._settings, self._now = settings, now
-        self._file = _audit_file(settings) if settings.audit_file else None
+        path = settings.audit_file
+        self._file = _LogFile(path, (HEADER,), HEADER, is_secret=True) if path else None
         self._lost, self._is_cut, self._reported_at = 0, False, float("-inf")
         self._lock = threading.Lock()
         self._key = b""

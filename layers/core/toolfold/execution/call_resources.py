@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
     from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.approval import ApprovalGate
-    from toolfold.execution.approval_store import SingleUse
+    from toolfold.execution.approval_store import ApprovalResources
     from toolfold.execution.call import CallLog
     from toolfold.execution.user_tokens import UserTokens
     from toolfold.network.session import HttpClient
@@ -154,10 +154,6 @@ class CallResources:
                 if warm_up is not None:
                     warm_up()
 
-    def save_answer(self, text: str, suffix: str, remaining_s: float) -> dict[str, Any]:
-        """Save a long answer where the settings say; see :meth:`toolfold.results.offload.AnswerStore.save`."""
-        return self.answer_store.save(text, suffix, remaining_s)
-
     def _report_cache(self, reason: str) -> None:
         if self.on_failure is not None and reason not in _THROTTLED:
             self.on_failure(CACHE_UNAVAILABLE)
@@ -212,23 +208,19 @@ class CallResources:
         )
         return TaskStore(shared, self.clock)
 
-    @property
+    @made_once
     def approval_gate(self) -> ApprovalGate:
         """What decides about calls that need approval."""
-        return self._approvals[0]
+        from toolfold.execution.approval import ApprovalGate  # few catalogs need it
 
-    @property
-    def single_use(self) -> SingleUse:
-        """What lets a token be used once."""
-        return self._approvals[1]
+        return ApprovalGate(self.approvals)
 
     @made_once
-    def _approvals(self) -> tuple[ApprovalGate, SingleUse]:
-        from toolfold.execution import approval, approval_store  # few catalogs need them
+    def approvals(self) -> ApprovalResources:
+        """What signs and records approvals, and lets a token be used once."""
+        from toolfold.execution.approval_store import ApprovalResources  # few catalogs need it
 
-        secret = self.secret_provider.get_secret
-        resources = approval_store.ApprovalResources(self.settings, self.aws, secret, self.clock.now)
-        return approval.ApprovalGate(resources), approval_store.SingleUse(resources)
+        return ApprovalResources(self.settings, self.aws, self.secret_provider.get_secret, self.clock.now)
 
     @made_once
     def user_tokens(self) -> UserTokens:

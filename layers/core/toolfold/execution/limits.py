@@ -140,7 +140,11 @@ class RateLimiter:
             rate = _PER_SECOND.match(limit or "")
             interval_s = 1 / int(rate[1]) if rate and int(rate[1]) else 1.0
             state = replace(state, spaced_until=now + DAY_S, interval_s=interval_s)
-        self._save(key_id, replace(state, updated_at=now), now)
+        state = replace(state, updated_at=now)
+        with self._lock:
+            self._states[key_id], self._read_at[key_id] = state, now
+        blob = json.dumps(asdict(state)).encode()
+        self._run(lambda store: store.put(f"limits/{key_id}", blob, now, now + DAY_S))
         if state.blocked_until <= now:
             return error
         # What the service says is for the caller of this call; the state of a key is shared.
@@ -229,12 +233,6 @@ class RateLimiter:
             if state is not _UNKNOWN:  # keys of which nothing is known do not displace others
                 self._states[key_id] = state
         return state
-
-    def _save(self, key_id: str, state: KeyState, now: float) -> None:
-        with self._lock:
-            self._states[key_id], self._read_at[key_id] = state, now
-        blob = json.dumps(asdict(state)).encode()
-        self._run(lambda store: store.put(f"limits/{key_id}", blob, now, now + DAY_S))
 
     def _run(self, operation: Callable[[CacheStore], T]) -> T | None:
         return None if self._shared is None else self._shared.run(operation)

@@ -115,7 +115,12 @@ class ArgumentValidator:
                     given[name] = listed["separator"].join(value)
                 else:
                     own[name] = type_problem("a string or an array of strings", value)
-        checked = self._coerced(given)
+        # Arguments that fit as they are stay as they are.
+        fits = self._validator.is_valid(given)
+        coerced = self._coercions[fits].arguments(given)
+        if fits and not self._validator.is_valid(coerced):
+            coerced = given
+        checked = {name: coerced[name] for name in [*(n for n in self.properties if n in coerced), *coerced]}
         errors = [] if self._validator.is_valid(checked) else self._errors(checked)
         wrong = own.keys() | {error.instance_path[0] for error in errors if error.instance_path}
         for name, value in checked.items():
@@ -126,14 +131,6 @@ class ArgumentValidator:
         if not own and not errors:
             return checked, []
         return checked, self._problems(checked, own, errors)
-
-    def _coerced(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return ``given`` in the schema's types and order. Arguments that fit as they are stay as they are."""
-        fits = self._validator.is_valid(given)
-        coerced = self._coercions[fits].arguments(given)
-        if fits and not self._validator.is_valid(coerced):
-            coerced = given
-        return {name: coerced[name] for name in [*(n for n in self.properties if n in coerced), *coerced]}
 
     def _beyond_schema(self, name: str, value: Any) -> tuple[Any, str]:
         """Return ``value`` tidied, and what is wrong with it that the schema does not say."""
@@ -173,18 +170,12 @@ class ArgumentValidator:
     ) -> list[Problem]:
         """Return one problem for each place: unknown arguments first, then by the order of the schema."""
         translator = Translator(self.schema, arguments)
-        found = [
-            Problem(parameter=name, problem=text, expected=describe_expected(self.properties[name], self.schema))
-            for name, text in own.items()
-            if name in self.properties
-        ]
+        known = {name: describe_expected(self.properties[name], self.schema) for name in own if name in self.properties}
+        found = [Problem(parameter=name, problem=own[name], expected=expected) for name, expected in known.items()]
         for error in errors:
             found += translator.problems(error)
-        found += [
-            Problem(parameter=name, problem=text, expected="no value")
-            for name, text in own.items()
-            if name not in self.properties
-        ]
+        others = own.keys() - known.keys()
+        found += [Problem(parameter=name, problem=own[name], expected="no value") for name in own if name in others]
         order = {name: index for index, name in enumerate(self.properties)}
         first: dict[str, Problem] = {}
         for problem in found:

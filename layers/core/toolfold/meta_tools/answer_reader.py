@@ -73,10 +73,10 @@ def notes_on(
     today: date | None,
 ) -> tuple[str, ...]:
     """Return notes on an answer; none on an ordinary one."""
-    notes = [*_other_values(tool, arguments, whole)]
-    if requested is None:
+    notes, names_a_date = [*_other_values(tool, arguments, whole)], any(map(_names_a_date, arguments.values()))
+    if requested is None and names_a_date:
         notes += _default_limit(tool, arguments, whole)
-    if today is not None and not any(map(_names_a_date, arguments.values())):
+    if today is not None and not names_a_date:
         notes += _out_of_date(tool, whole, today)
     if requested is not None:
         field = first_date_field(whole.metadata)
@@ -92,11 +92,11 @@ def note_on_missing_data(tool: Tool, source: Source, body: str, document: Docume
 
     A service that reports failures with status 200 may do so in words that no fault of its source has.
     """
+    if not source.unknown_notice or document.tables or body[:1] != "{" or len(body) > _MAX_MESSAGE_CHARS:
+        return ""
     members = [path.partition(".")[0].partition("{")[0] for path in tool.answer["rows"]]
     has_known_form = all(members) if members else tool.answer["csv"] is not None
-    if not source.unknown_notice or not has_known_form or body[:1] != "{" or len(body) > _MAX_MESSAGE_CHARS:
-        return ""
-    if document.tables or any(f'"{member}' in body for member in members):
+    if not has_known_form or any(f'"{member}' in body for member in members):
         return ""
     return f"This is not the usual form of {tool.name}: it may be a message of {source.title} instead of data."
 
@@ -109,7 +109,7 @@ def _other_values(tool: Tool, arguments: Mapping[str, Any], document: Document) 
             continue
         separator = tool.call.get("lists", {}).get(parameter, {}).get("separator")
         wanted = [part.strip() for part in str(requested).split(separator)] if separator else [str(requested)]
-        known = {text.lower() for text in found}
+        known = set(map(str.lower, found))
         missing = [quoted_name(text) for text in wanted if text.lower() not in known]
         if missing and not separator:
             yield f"Asked for {parameter} {missing[0]}; the answer is for {quoted_name(found[0])}."
@@ -119,22 +119,19 @@ def _other_values(tool: Tool, arguments: Mapping[str, Any], document: Document) 
 
 
 def _values_of(document: Document, field: str) -> list[str]:
-    metadata = document.metadata if isinstance(document.metadata, dict) else {}
-    fields = (value for name, value in metadata.items() if name.lower() == field)
-    columns = (
-        [row[index] for row in table.rows]
-        for table in document.tables
-        for index, name in enumerate(table.columns)
-        if name.lower() == field
-    )
-    first = next(itertools.chain(([value] for value in fields), columns), [])
-    return list(dict.fromkeys(value for value in first if isinstance(value, str)))
+    """Return the texts of a field of an answer, or of its first column of that name."""
+    for name, value in document.metadata.items() if isinstance(document.metadata, dict) else ():
+        if name.lower() == field:
+            return [value] if isinstance(value, str) else []
+    for table in document.tables:
+        for index, name in enumerate(table.columns):
+            if name.lower() == field:
+                return list(dict.fromkeys(row[index] for row in table.rows if isinstance(row[index], str)))
+    return []
 
 
 def _default_limit(tool: Tool, arguments: Mapping[str, Any], document: Document) -> Iterator[str]:
     """Yield that a period has more rows than the default number of them, which the tool returned."""
-    if not any(map(_names_a_date, arguments.values())):
-        return
     for name, most in tool.hints.get("complete", {}).items():
         default = properties(tool.parameters).get(name, {}).get("default")
         if type(default) is int and name not in arguments and any(len(t.rows) == default for t in document.tables):

@@ -103,7 +103,8 @@ class CallSession:
         self._chars, self._has_turn = 0, False
 
     def __exit__(self, *_: object) -> None:
-        self.release_turn()
+        if self._has_turn:
+            self.release_turn()
 
     def begin_shaping(self, tool: Tool, response: CallResult) -> None:
         """Begin to make the answer of a response, when its turn has come.
@@ -163,7 +164,7 @@ def output_options(
         select=select,
         max_tokens=most,
         requested_tokens=requested if max_tokens and requested != most else 0,
-        save_answer=executor.resources.save_answer if settings.offload not in ("", "off") else None,
+        save_answer=executor.resources.answer_store.save if settings.offload not in ("", "off") else None,
         whole=request.whole,
     )
 

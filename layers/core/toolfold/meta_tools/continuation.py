@@ -48,7 +48,7 @@ def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: 
     }
     if not all(item.is_read for item in items):
         try:
-            payload["once"] = request.tools.executor.resources.single_use.open(dumps_compact(payload))
+            payload["once"] = request.tools.executor.resources.approvals.open_once(dumps_compact(payload))
         except ApprovalUnavailable:
             return None
     text = dumps_compact(payload)
@@ -125,7 +125,9 @@ def _is_first_use(request: MetaRequest, payload: Mapping[str, Any], once: Any) -
     if not isinstance(once, list) or len(once) != 3 or not isinstance(once[0], str) or not isinstance(once[1], int):
         return False
     try:
-        return request.tools.executor.resources.single_use.use(once[0], once[1], str(once[2]), dumps_compact(payload))
+        return request.tools.executor.resources.approvals.use_once(
+            once[0], once[1], str(once[2]), dumps_compact(payload)
+        )
     except ApprovalUnavailable:
         return False
 

@@ -63,7 +63,7 @@ def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> 
     return Filters(
         _named(tool, catalog, arguments, "category"),
         _named(tool, catalog, arguments, "tag"),
-        tuple(dict.fromkeys(value for value in access if value)),
+        tuple(dict.fromkeys(filter(None, access))),
         _named(tool, catalog, arguments, "source"),
         read_value(tool, arguments, "tag_mode") == "all",
     )
@@ -152,11 +152,6 @@ class ListRequest(NamedTuple):
     detail: str | None = None
     notice: str = ""
 
-    @property
-    def is_paged(self) -> bool:
-        """Whether the caller set how much to return, or from where."""
-        return not (self.limit is None and self.offset is None and self.token_budget is None)
-
 
 def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRequest:
     """Parse the arguments of a TOOL_LIST on ``catalog``.
@@ -203,7 +198,9 @@ def _parse_queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _line(text: str) -> str:
-    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    if not text.isprintable():
+        text = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(text.split())
 
 
 MAX_LISTED_TOOLS, MAX_LISTED_CHARACTERS = 1000, 50_000

@@ -136,8 +136,7 @@ class Plan(CallSession):
 
     def progress(self, *, lacks_time: bool | None = None) -> int | None:
         """Return :attr:`Result.answered` of the request; by default it lacks time where a call has no answer."""
-        if lacks_time is None:
-            lacks_time = self._answered < self._count
+        lacks_time = self._answered < self._count if lacks_time is None else lacks_time
         return self._answered if lacks_time and self._is_ending and self._may_repeat and self._count > 1 else None
 
     def open(self, id_: str, given: Any) -> Item:
@@ -191,7 +190,7 @@ class Plan(CallSession):
                 f"Make at most {MAX_CALLS} calls in one, and the others in another; this one was not sent.",
             )
         self._count += len(item.parts)
-        self._may_repeat = self._may_repeat and item.is_read and not call.fresh
+        self._may_repeat = self._may_repeat and item.call.tool.only_reads and not call.fresh
         return item.call
 
     def perform(

@@ -203,7 +203,13 @@ def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, 
             if isinstance(value, str):
                 return value, rest if key == "tool_name" else _without_kind(rest)
             if not isinstance(value, dict):
-                raise _wrong_name(catalog, value, rest)
+                first = value[0] if isinstance(value, list) and value and isinstance(value[0], str) else None
+                found = None if first is None else find_name(catalog, first)
+                following = next_call("TOOL_LIST", {})
+                if found is not None:
+                    following = call_or_description(catalog, found, _merged(rest))
+                problem = f"tool_name must be the name of a tool, not {quote(value)}"
+                raise invalid(TOOL, problem, ONE_TOOL, **following)
             given = {**rest, key: value}
         given = _lifted(TOOL, _without_kind(given), [key])
     raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
@@ -242,13 +248,6 @@ def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArgument
         query = rest.get("query", rest.get("q"))
         following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
     return invalid(TOOL, "tool_name must be the name of a tool", NAME_TOOL, **following)
-
-
-def _wrong_name(catalog: Catalog, value: Any, rest: Mapping[str, Any]) -> InvalidArguments:
-    first = value[0] if isinstance(value, list) and value and isinstance(value[0], str) else None
-    found = None if first is None else find_name(catalog, first)
-    following = next_call("TOOL_LIST", {}) if found is None else call_or_description(catalog, found, _merged(rest))
-    return invalid(TOOL, f"tool_name must be the name of a tool, not {quote(value)}", ONE_TOOL, **following)
 
 
 def _name_in_query(catalog: Catalog, given: Mapping[str, Any]) -> str:

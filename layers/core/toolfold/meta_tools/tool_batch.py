@@ -172,7 +172,9 @@ def render_items(plan: Plan, items: Sequence[Item], max_tokens: int | None) -> R
     if options.whole:
         return RenderedResult({"results": entries}, "")
     texts = {**({} if table is not None else {id_: one.text for id_, one in rendered.items()}), **failures}
-    lines = [f"{_heading(item)}\n{texts[item.id]}" for item in items if item.id in texts]
+    # No data can look like the line above an answer.
+    heads = {item.id: f"# {quoted_name(item.id)}{' failed' if item.error is not None else ''}" for item in items}
+    lines = [f"{heads[item.id]}\n{texts[item.id]}" for item in items if item.id in texts]
     return RenderedResult({"results": entries}, "\n".join(lines if table is None else [table, *lines]))
 
 
@@ -188,11 +190,6 @@ def status_of(item: Item, rendered: RenderedResult | None, reader: Reader | None
         return entry
     figures = metadata(item.call, rendered.structured, item.answer.use, item.elapsed_s)
     return {**entry, **rendered.structured, **figures}
-
-
-def _heading(item: Item) -> str:
-    """Return the line above an answer; no data can look like it."""
-    return f"# {quoted_name(item.id)}{' failed' if item.error is not None else ''}"
 
 
 def _rendered(answers: Mapping[str, Answer], options: OutputOptions, budget: WorkBudget) -> dict[str, RenderedResult]:
@@ -277,7 +274,11 @@ class Combination(NamedTuple):
         """
         selection = parse_select(select)
         requested = _named_join(selection, items) if is_blank(join_) else read_join(join_)
-        is_of_all = selection is not None and (_names_a_result(selection, items) or _ranks_things(selection, items))
+        is_of_all = selection is not None and _ranks_things(selection, items)
+        if (
+            selection is not None and selection.has_sql
+        ):  # of tables by the ids of calls, rather than of the rows of each
+            is_of_all = is_of_all or not _names_in(selection).isdisjoint(item.id.lower() for item in items)
         if requested is None and not is_of_all:
             for item in items:
                 if item.call is not None and item.call.options.select is None and selection is not None:
@@ -322,7 +323,8 @@ class Combination(NamedTuple):
         answered = {item.id: item.answer for item in items if item.answer is not None}
         reader = plan.request.tools.reader
         entries = [status_of(item, None, reader) for item in items]
-        failures = [f"{_heading(item)}\n{error_text(item.error, reader)}" for item in items if item.error is not None]
+        failed = [(quoted_name(item.id), item.error) for item in items if item.error is not None]
+        failures = [f"# {name} failed\n{error_text(error, reader)}" for name, error in failed]
         if not answered or any(item.is_skipped for item in items):
             return RenderedResult({"results": entries}, "\n".join(failures))
         named = {id_: answer.document for id_, answer in answered.items()}
@@ -389,11 +391,6 @@ def _all_rows(named: Mapping[str, Document], budget: WorkBudget) -> list[Table]:
         return []
     parts = [LabelledDocument((table.name,), Document((replace(table, name=""),))) for table in tables]
     return [replace(stack_documents(("id",), parts, budget).tables[0], name="data")]
-
-
-def _names_a_result(selection: Selection, items: Sequence[Item]) -> bool:
-    """Return whether SQL reads a table by the id of a call, rather than the rows of each call."""
-    return selection.has_sql and not _names_in(selection).isdisjoint(item.id.lower() for item in items)
 
 
 def _ranks_things(selection: Selection, items: Sequence[Item]) -> bool:

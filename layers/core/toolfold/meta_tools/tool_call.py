@@ -55,7 +55,9 @@ def tool_call(request: MetaRequest) -> Result:
                     options = replace(call.options, select=answer.select)
                     rendered = output.render_document(answer.document, options, answer.status, plan.budget, answer.size)
                     result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
-                result, use = result._replace(answered=plan.progress()), answer.use
+                if item.lists is not None:
+                    result = result._replace(answered=plan.progress())
+                use = answer.use
         except InvalidArguments as error:
             raise plan.with_next_call(item.given, error) from error.__cause__
     figures = metadata(call, result.structured, use, time.perf_counter() - started)

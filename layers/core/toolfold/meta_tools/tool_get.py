@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -136,14 +136,10 @@ def tool_get(
     catalog.prefetch(tools=[name.upper() for name in names])
     if isinstance(given, str) and len(names) == 1:
         name = catalog.canonical_name(names[0])
-        if name is None or known_hashes:
-            return _single_result(_entry(catalog, names[0], detail, known_hashes, switched_off, reader))
-        # The most frequent call, and always the same answer.
-        return catalog.memoize((detail, name), lambda: _single_result(_entry(catalog, name, detail, {})))
+        if name is not None and not known_hashes:  # the most frequent call, and always the same answer
+            return catalog.memoize((detail, name), lambda: _result([_entry(catalog, name, detail, {})], is_one=True))
     entries = [_entry(catalog, name, detail, known_hashes, switched_off, reader) for name in names]
-    shown = [entry.shown for entry in entries]
-    errors = [entry.error for entry in entries if entry.error is not None]
-    return Result({"tools": [{**entry.shown, **entry.details} for entry in entries]}, to_text(shown), errors=errors)
+    return _result(entries, is_one=isinstance(given, str) and len(names) == 1)
 
 
 class _Entry(NamedTuple):
@@ -154,9 +150,11 @@ class _Entry(NamedTuple):
     error: CallError | None = None
 
 
-def _single_result(entry: _Entry) -> Result:
-    errors = () if entry.error is None else (entry.error,)
-    return Result({"tools": [{**entry.shown, **entry.details}]}, to_text(entry.shown), errors=errors)
+def _result(entries: Sequence[_Entry], *, is_one: bool) -> Result:
+    shown: list[Any] = [entry.shown for entry in entries]
+    errors = [entry.error for entry in entries if entry.error is not None]
+    tools = [{**entry.shown, **entry.details} for entry in entries]
+    return Result({"tools": tools}, to_text(shown[0] if is_one else shown), errors=errors)
 
 
 def _parse_names(given: Any) -> list[str]:
@@ -277,7 +275,7 @@ _SEARCHED = 200
 
 def _example(catalog: Catalog, name: str) -> dict[str, Any]:
     """Return arguments of a call of the meta-tool ``name`` with tools of the catalog; empty where none can be shown."""
-    found: list[Tool] = catalog.memoize("tools of examples", lambda: _simple_tools(catalog))
+    found = catalog.memoize("tools of examples", lambda: _simple_tools(catalog))
     if name == "TOOL_PIPE":
         finders = ((tool, *one) for tool in found for one in tool.hints.get("found_by", {}).items())
         for tool, parameter, finder in finders:

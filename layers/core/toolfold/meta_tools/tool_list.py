@@ -62,7 +62,6 @@ _ENDS = {"full": (MAX_TOOLS, MAX_TOOLS), "medium": (0, MAX_TOOLS), "minimal": (0
 """Detail level for all tools → the ranks at which the full and the medium level end."""
 
 _COMPARE = "Next: no tool fits closely; compare with TOOL_GET."
-_DESCRIBE = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
 _OTHER_WORDS = "Next: try other English keywords, or TOOL_LIST() for what there is."
 
 
@@ -137,7 +136,9 @@ def _source_lines(catalog: Catalog, ids: Collection[str] = ()) -> list[str]:
 class _Listing:
     def __init__(self, catalog: Catalog, request: ListRequest) -> None:
         self._catalog, self._request, self._start = catalog, request, request.offset or 0
-        self.is_whole = not (request.queries or any(request.filters[:4]) or request.is_paged or request.detail)
+        self._is_paged = (request.limit, request.offset, request.token_budget) != (None, None, None)
+        """Whether the caller set how much to return, or from where."""
+        self.is_whole = not (request.queries or any(request.filters[:4]) or self._is_paged or request.detail)
         """Whether no argument narrows or shapes the list."""
 
     def whole_catalog(self) -> Result:
@@ -153,21 +154,20 @@ class _Listing:
     def search(self, candidates: frozenset[int] | None) -> Result:
         """Return the tools that match the query, best first."""
         catalog, request = self._catalog, self._request
-        found = search.search(catalog, request.queries[0], candidates, is_whole=request.is_paged)
+        found = search.search(catalog, request.queries[0], candidates, is_whole=self._is_paged)
         if not found.hits:
             return self._no_match(candidates)
         hits, ties, remarks = found.hits, found.top_ties, dict[int, str]()
         # A score says less than a measure: the tools of sources without thresholds are described all the same.
         is_brief = found.fit is Fit.WEAK and any(source.fit for source in catalog.sources)
-        if not request.is_paged:
-            min_score = MIN_RELATIVE_SCORE * hits[0].score
-            hits = tuple(hit for rank, hit in enumerate(hits[:SEARCH_TOOLS]) if hit.score >= min_score or rank < ties)
-        positions, matched = [hit.position for hit in hits], len(found.hits)
+        most, least = (None, -math.inf) if self._is_paged else (SEARCH_TOOLS, MIN_RELATIVE_SCORE * hits[0].score)
+        positions = [hit.position for rank, hit in enumerate(hits[:most]) if hit.score >= least or rank < ties]
+        matched = len(hits)
         if catalog.has_relations and not is_brief:
             remarks = find_related(catalog, positions[:ties], candidates, MEDIUM_TOOLS)
             others = [position for position in positions[ties:] if position not in remarks]
-            positions = [*positions[:ties], *remarks, *others][: None if request.is_paged else SEARCH_TOOLS]
-            matched += len(remarks.keys() - {hit.position for hit in found.hits})
+            positions = [*positions[:ties], *remarks, *others][:most]
+            matched += len(remarks.keys() - {hit.position for hit in hits})
         ends = (0, 0) if is_brief else (ties, ties + MEDIUM_TOOLS)
         return self._page(positions, matched, request.token_budget or SEARCH_TOKENS, ends, found.fit, remarks)
 
@@ -190,7 +190,7 @@ class _Listing:
         for query in queries:
             found = search.search(catalog, query, candidates)
             least = _MIN_SCORE_EACH * found.hits[0].score if found.hits else 0
-            hits = found.hits if self._request.is_paged else found.hits[:_TOOLS_EACH]
+            hits = found.hits if self._is_paged else found.hits[:_TOOLS_EACH]
             ranked.append([hit.position for hit in hits if hit.score >= least])
             fits.append(found.fit)
         home: dict[int, int] = {}  # position → the request that it ranks highest for
@@ -232,9 +232,7 @@ class _Listing:
             {"query": query, "tools": [name for name in listed if name in shown], "confidence": fit.name.lower()}
             for query, listed, fit in zip(queries, names, fits, strict=True)
         ]
-        whole = text(rendered)
-        page = self._page_fields(rendered, step, len(home), tokens.count(whole))
-        return Result({"tools": page.pop("tools"), "queries": groups, **page}, whole)
+        return self._result(text(rendered), rendered, step, len(home), groups=groups)
 
     def _ends(self, full: int, medium: int) -> tuple[int, int]:
         """Return the ranks of the page at which two levels end, or those for the level that the request gives."""
@@ -311,19 +309,6 @@ class _Listing:
             text = longer
         return text
 
-    def _page_fields(self, rendered: Sequence[RenderedTool], step: str, matched: int, cost: int) -> dict[str, Any]:
-        following = self._start + len(rendered)
-        return {
-            "tools": [tool.entry for tool in rendered],
-            "total": len(self._catalog),
-            "matched": matched,
-            "returned": len(rendered),
-            **({"offset": self._start} if self._start else {}),
-            "more": {"offset": following} if rendered and following < matched else None,
-            "next": step,
-            "tokens": cost,
-        }
-
     def _result(
         self,
         text: str,
@@ -331,13 +316,23 @@ class _Listing:
         step: str,
         matched: int,
         fit: Fit = Fit.NOTHING,
+        groups: Sequence[Mapping[str, Any]] = (),
     ) -> Result:
-        request, catalog = self._request, self._catalog
-        structured = self._page_fields(rendered, step, matched, _count_tokens(text))
-        if request.notice:
-            structured["notice"] = request.notice
+        request, catalog, following = self._request, self._catalog, self._start + len(rendered)
+        structured = {
+            "tools": [tool.entry for tool in rendered],
+            **({"queries": groups} if groups else {}),
+            "total": len(catalog),
+            "matched": matched,
+            "returned": len(rendered),
+            **({"offset": self._start} if self._start else {}),
+            "more": {"offset": following} if rendered and following < matched else None,
+            "next": step,
+            "tokens": _count_tokens(text),
+            **({"notice": request.notice} if request.notice else {}),
+        }
         if request.queries:
-            return Result({**structured, "confidence": fit.name.lower()}, text)
+            return Result({**structured, **({} if groups else {"confidence": fit.name.lower()})}, text)
         # A client may show all data to its model: a search has none of what the catalog can be divided by.
         structured["categories"] = list_request.category_counts(catalog)
         if request.filters.tag or self.is_whole:

@@ -66,15 +66,13 @@ def tool_script(request: MetaRequest) -> Result:
             found = to_json(value)
         except TooLarge:
             return run.failed(limit_error("result"))
-        except ScriptError as error:
-            failed = run.failed(run.with_hint(error))
         except CallError as error:
-            if error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING"):
+            if isinstance(error, ScriptError):
+                error = run.with_hint(error)
+            elif error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING"):
                 error = repeated_by(error, _REPEAT_SCRIPT)
-            failed = run.failed(error)
-        else:
-            return run.answer(found, max_tokens)
-        return failed._replace(answered=plan.progress(lacks_time=True))
+            return run.failed(error)._replace(answered=plan.progress(lacks_time=True))
+        return run.answer(found, max_tokens)
 
 
 def _read(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -168,7 +166,12 @@ class _Script:
     def __init__(self, plan: Plan, script: str) -> None:
         self._plan, self._script, self._started = plan, script, time.perf_counter()
         self._places = CallPlaces(script)
-        self._functions = _modules(plan.catalog, script)
+        words = set(_WORD.findall(script))
+        self._functions = {
+            module: _functions_of(plan.catalog, id_)
+            for module, id_ in _source_modules(plan.catalog).items()
+            if module in words
+        }
         self.modules: Mapping[str, Collection[str]] = {
             module: frozenset(functions) for module, functions in self._functions.items()
         }
@@ -245,7 +248,9 @@ class _Script:
 
     def _gather(self, given: tuple[Any, ...], *, keeps_errors: bool) -> list[Any]:
         values = list(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else list(given)
-        pending = [_pending_id(one) for one in values]
+        # A call is an object with its id alone; others are values of their own.
+        calls = [one if isinstance(one, dict) and one.keys() == {_PENDING} else {} for one in values]
+        pending = [found if type(found := one.get(_PENDING)) is int else None for one in calls]
         items = {id_: self._later.pop(id_) for id_ in pending if id_ in self._later}
         self._perform(list(items.values()))
         found = []
@@ -314,7 +319,12 @@ class _Script:
             arguments = {str(key): value for key, value in args.pop().items()}
         if args:
             arguments = {**_positional(self._plan.catalog, name, args), **arguments}
-        return name, _sendable(arguments)
+        try:
+            found = to_json(arguments)
+            json.dumps(found, ensure_ascii=False).encode()
+        except (TooLarge, UnicodeEncodeError):
+            raise InvalidArguments("The arguments are too large, or not text.", "Pass values that JSON has.") from None
+        return name, dict(found)
 
     def _perform(self, items: list[Item]) -> None:
         self._plan.perform(items, MAX_PARALLEL)
@@ -340,24 +350,13 @@ def _named_tool(args: list[Any], arguments: dict[str, Any]) -> tuple[str, list[A
     return name, args, arguments
 
 
-def _pending_id(value: Any) -> int | None:
-    """Return the id of the call that a value in ``gather`` stands for; None for any other value."""
-    found = value.get(_PENDING) if isinstance(value, dict) and len(value) == 1 else None
-    return found if type(found) is int else None
-
-
 def _source_modules(catalog: Catalog) -> dict[str, str]:
     return {_IDENTIFIER.sub("_", source.id): source.id for source in catalog.sources}
 
 
-def _modules(catalog: Catalog, script: str) -> dict[str, Mapping[str, str]]:
-    """Return the sources that a script names → name of a function → name of the tool."""
-    words = set(_WORD.findall(script))
-    named = {module: id_ for module, id_ in _source_modules(catalog).items() if module in words}
-    return {module: _functions_of(catalog, id_) for module, id_ in named.items()}
-
-
 def _functions_of(catalog: Catalog, source: str) -> Mapping[str, str]:
+    """Return name of a function of a source → name of the tool."""
+
     def read() -> dict[str, str]:
         functions: dict[str, str] = {}
         for position in itertools.islice(catalog.positions_of("source").get(source, ()), _MAX_MODULE):
@@ -379,12 +378,3 @@ def _positional(catalog: Catalog, name: str, args: list[Any]) -> dict[str, Any]:
     if len(args) > len(names):
         raise InvalidArguments(f"{tool.name} takes {len(names)} arguments.", f"Name them: {', '.join(names[:20])}.")
     return dict(zip(names, args, strict=False))
-
-
-def _sendable(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        found = to_json(dict(arguments))
-        json.dumps(found, ensure_ascii=False).encode()
-    except (TooLarge, UnicodeEncodeError):
-        raise InvalidArguments("The arguments are too large, or not text.", "Pass values that JSON has.") from None
-    return dict(found)

@@ -55,7 +55,8 @@ def count(text: str) -> int:
 
     Linear in the length for any text: no part of the expression reads more than 97 characters.
     """
-    return with_margin(pieces(text))
+    found = pieces(text)
+    return found + found // MARGIN
 
 
 def pieces(text: str) -> int:
