@@ -16,7 +16,6 @@ import functools
 import itertools
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -249,7 +248,7 @@ def _secrets(documents: Iterable[yaml_loader.Document]) -> list[Finding]:
         path = Path(document.path)
         if path.name == "source.yaml" and isinstance(document.data, dict):
             for at, name, advice in find_typed_secrets({"id": path.parent.name, **document.data}):
-                where = document.where(at)
+                where = document.where(*at)
                 found.append(_finding(where, "typed-secret", f"{name}: {PROBLEM}", advice, is_warning=True))
     return found
 
@@ -282,13 +281,11 @@ def _written_tools(catalog: Catalog, documents: Iterable[yaml_loader.Document]) 
             if compiled is None:  # a source whose tools are named after it
                 compiled = catalog.get(f"{Path(document.path).parent.name}__{yaml_entry['name']}")
             if compiled is not None:  # it was left out otherwise
-                yield _Tool(compiled, functools.partial(document.in_tool, number), _WRITTEN, yaml_entry)
+                yield _Tool(compiled, functools.partial(document.where, "tools", number), _WRITTEN, yaml_entry)
 
 
 def _check_imported(catalog: Catalog, locations: Mapping[str, str]) -> Iterator[Finding]:
     """Yield the first warnings of each rule about each source, and how many more there are."""
-    counts: Counter[tuple[str, str]] = Counter()
-    last: dict[tuple[str, str], Finding] = {}
     tools = [
         _Tool(tool, lambda *_, at=where: at, _IMPORTED)
         for name, where in locations.items()
@@ -297,15 +294,11 @@ def _check_imported(catalog: Catalog, locations: Mapping[str, str]) -> Iterator[
     for source, group in itertools.groupby(tools, key=lambda tool: tool.compiled.source):
         members = list(group)
         found = [finding for tool in members for finding in _check_texts(tool)] + list(_check_same_texts(members))
-        for finding in sorted(found, key=lambda finding: finding.line):
-            counts[source, finding.rule] += 1
-            if counts[source, finding.rule] <= MAX_SHOWN:
-                yield finding
-            else:
-                last[source, finding.rule] = finding
-    for (source, rule), finding in last.items():
-        problem = f"{counts[source, rule] - MAX_SHOWN} more tools of {source} have the same problem"
-        yield dataclasses.replace(finding, problem=problem)
+        for rule in RULES:
+            own = sorted((one for one in found if one.rule == rule), key=lambda finding: finding.line)
+            yield from own[:MAX_SHOWN]
+            if more := own[MAX_SHOWN:]:
+                yield dataclasses.replace(more[-1], problem=f"{len(more)} more tools of {source} have the same problem")
 
 
 def _check_injection(document: yaml_loader.Document) -> Iterator[Finding]:
@@ -313,7 +306,7 @@ def _check_injection(document: yaml_loader.Document) -> Iterator[Finding]:
         for what, words in prompt_injection.find_prompt_injection(text):
             advice = "describe what the tool returns, in visible characters"
             path = ".".join(part for part in at if isinstance(part, str)) or "the file"
-            yield _finding(document.where(at), "speaks-to-model", f"{path} {what}: {words}", advice)
+            yield _finding(document.where(*at), "speaks-to-model", f"{path} {what}: {words}", advice)
 
 
 def _texts(value: Any, at: yaml_loader.Location = ()) -> Iterator[tuple[yaml_loader.Location, str]]:

@@ -193,7 +193,7 @@ def unread_texts(
         described = "" if own.description else tool.description
         listed = (described, tool.title, tool.summary, *_schema_texts(tool.parameters))
         texts += ((tool.name, "", tool.where(), text) for text in dict.fromkeys(listed))
-    where = document.where(())
+    where = document.where()
     texts.append(("", "description", where, "" if settings.description else found.description))
     texts.append(("", "instructions", where, found.instructions))
     for tool_name, field, at, text in texts:

@@ -68,7 +68,7 @@ def load_sources(
             continue
         problems += own
         if found.setdefault(source.settings.id, source) is not source:
-            where = yaml_loader.load(path).where(("id",))
+            where = yaml_loader.load(path).where("id")
             problems.append(f"{where}: another source has the id {source.settings.id!r}")
     if not found:
         raise SourceError([*problems, *left_out])
@@ -83,7 +83,7 @@ def load_source(folder: Path, problems: list[str], adapters: Collection[str] | N
         kind = data.get("kind", "http_api")
         if adapters is not None and kind not in adapters:
             problem = f"no adapter for the kind {kind!r} is installed; known are {', '.join(adapters)}"
-            problems.append(f"{document.where(('kind',))}: {problem}. {did_you_mean(str(kind), adapters)}".rstrip(". "))
+            problems.append(f"{document.where('kind')}: {problem}. {did_you_mean(str(kind), adapters)}".rstrip(". "))
             return None
         return _load(find_importer(str(kind)), folder, document, problems)
     except SourceError as error:
@@ -248,7 +248,7 @@ def _vocabulary(folder: Path, categories: Collection[str], problems: list[str]) 
     document = yaml_loader.load(path)
     vocabulary = parse_model(Vocabulary, document, document.data, problems) or Vocabulary()
     for kind, names in vocabulary.names.items():
-        where = document.where(("names", kind))
+        where = document.where("names", kind)
         problems += (
             f"{where}: category {category!r} is not one of the source"
             for category in names.categories
@@ -305,7 +305,7 @@ def _completed(
 def _where(tool: Tool, folder: Path, *at: str | int) -> str:
     """Return ``file:line`` of a key of a tool, whose relations may be those of its overlay alone."""
     if at[:1] == ("relations",) and not tool.relations:
-        return yaml_loader.load(folder / base.OVERLAY).where(("tools", tool.function, *at))
+        return yaml_loader.load(folder / base.OVERLAY).where("tools", tool.function, *at)
     return tool.where(*at)
 
 

@@ -88,13 +88,9 @@ class Document:
         lengths = {at: next((length for length in range(len(at), -1, -1) if at[:length] in found), 0) for at in wanted}
         return {at: found.get(at[:length], self.first_line) for at, length in lengths.items()}
 
-    def where(self, location: Location) -> str:
-        """Return ``file:line`` of ``location``, or of the closest enclosing value that exists."""
-        return f"{self.path}:{self.lines([location])[location]}"
-
-    def in_tool(self, number: int, *at: str | int) -> str:
-        """Return ``file:line`` of a key of a tool in the list ``tools``."""
-        return self.where(("tools", number, *at))
+    def where(self, *at: str | int) -> str:
+        """Return ``file:line`` of a location, or of the closest enclosing value that exists."""
+        return f"{self.path}:{self.lines([at])[at]}"
 
 
 class _Unreadable(Exception):
@@ -154,13 +150,11 @@ def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIM
 
 
 def _compose(text: str, limits: Limits) -> yaml.Node | None:
-    loader = None
     try:
         # Both are rare, and reading the events of a large document takes as long as composing it.
         if "*" in text or _depth_at_most(text) > limits.depth:
             _check_events(text, limits)
-        loader = _Loader(text)
-        root: yaml.Node | None = loader.get_single_node()
+        root: yaml.Node | None = yaml.compose(text, Loader=_Loader)
         return root
     except yaml.MarkedYAMLError as error:
         line = 1 if error.problem_mark is None else error.problem_mark.line + 1
@@ -170,9 +164,6 @@ def _compose(text: str, limits: Limits) -> yaml.Node | None:
         position = error.position if isinstance(error.position, int) else 0
         line = text.encode(errors="replace")[:position].count(b"\n") + 1
         raise _Unreadable(line, "contains a character that YAML does not allow") from None
-    finally:
-        if loader is not None:
-            loader.dispose()
 
 
 def _depth_at_most(text: str) -> int:
@@ -314,39 +305,28 @@ _MAX_SHOWN = 4
 
 
 def parse_model(model: type[ModelT], document: Document, data: Any, problems: list[str]) -> ModelT | None:
-    """Return ``data`` of ``document`` as a model, or None after adding to ``problems`` what is wrong with it."""
+    """Return ``data`` of ``document`` as a model, or None after adding to ``problems`` what is wrong with it, once."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        problems += located(error, document, (), model)
+        found: dict[str, None] = {}
+        for item in error.errors():
+            location = tuple(part for part in item["loc"] if part not in _MADE_BY_PYDANTIC)
+            key = ".".join(map(str, location)) or "file"
+            found[f"{document.where(*location)}: {key}: {_problem(item, location, model)}"] = None
+        problems += found
         return None
 
 
-def located(
-    error: ValidationError,
-    document: Document,
-    at: Location,
-    model: type[BaseModel] | None = None,
-) -> list[str]:
-    """Return each error once, as ``file:line: key: problem``."""
-    found: dict[str, None] = {}
-    for item in error.errors():
-        inner = tuple(part for part in item["loc"] if part not in _MADE_BY_PYDANTIC)
-        location = (*at, *inner)
-        problem = _problem(item, inner, model)
-        found[f"{document.where(location)}: {'.'.join(map(str, location)) or 'file'}: {problem}"] = None
-    return list(found)
-
-
-def _problem(item: Any, location: tuple[str | int, ...], model: type[BaseModel] | None) -> str:
+def _problem(item: Any, location: Location, model: type[BaseModel]) -> str:
     kind, given, context = item["type"], item["input"], item.get("ctx", {})
     if item["loc"][-1:] and item["loc"][-1] in _UNION_MEMBERS:
         return "Input should be a string, a number, true or false"
     if kind in ("model_type", "dict_type"):
-        fields = ", ".join(keys_at(model, location)[:_MAX_SHOWN]) if model is not None and kind == "model_type" else ""
+        fields = ", ".join(keys_at(model, location)[:_MAX_SHOWN]) if kind == "model_type" else ""
         return f"must be keys and values{f', such as {fields}' if fields else ''}"
     if kind == "extra_forbidden":
-        hint = did_you_mean(str(location[-1]), keys_at(model, location[:-1])) if model is not None else ""
+        hint = did_you_mean(str(location[-1]), keys_at(model, location[:-1]))
         return f"there is no such key. {hint}".rstrip(". ")
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'", context["expected"])

@@ -69,7 +69,7 @@ def read_overlay(folder: Path, names: list[str], problems: list[str]) -> Overlay
     overlay = parse_model(Overlay, document, document.data or {}, problems) or Overlay()
     for name in overlay.tools:
         if name not in names:
-            problem = f"{document.where(('tools', name))}: the source has no tool {name!r}"
+            problem = f"{document.where('tools', name)}: the source has no tool {name!r}"
             problems.append(f"{problem}. {did_you_mean(name, names)}".rstrip(". "))
     return overlay
 
@@ -290,6 +290,7 @@ class Importer(Generic[SettingsT]):
         folder: The folder with ``source.yaml``.
         settings: The checked content of ``source.yaml``.
         document: The same with line numbers.
+        where: Returns ``file:line`` of a key in it.
     """
 
     settings_model: type[SettingsT]
@@ -300,6 +301,7 @@ class Importer(Generic[SettingsT]):
 
     def __init__(self, folder: Path, settings: SettingsT, document: Document) -> None:
         self.folder, self.settings, self.document = folder, settings, document
+        self.where = document.where
 
     @classmethod
     def open(cls, folder: Path, document: Document, problems: list[str]) -> Importer[SettingsT] | None:
@@ -309,10 +311,6 @@ class Importer(Generic[SettingsT]):
             data = {"id": folder.name, **data}
         settings = parse_model(cls.settings_model, document, data, problems)
         return None if settings is None else cls(folder, settings, document)
-
-    def where(self, *at: str | int) -> str:
-        """Return ``file:line`` of a key of ``source.yaml``."""
-        return self.document.where(at)
 
     def read(self, problems: list[str]) -> ImportedSource | None:
         """Return the source, from the files of its folder alone; None where nothing can be read.

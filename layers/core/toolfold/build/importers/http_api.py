@@ -181,12 +181,12 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
         tools: list[base.Tool] = []
         categories: list[base.Category] = []
         for number, tool in enumerate(settings.tools):
-            tools.append(_tool(settings, tool, "", functools.partial(document.in_tool, number), problems))
+            tools.append(_tool(settings, tool, "", functools.partial(document.where, "tools", number), problems))
         for name, file, category in self._categories(problems):
             title = category.title or in_words(name).capitalize()
             categories.append(base.Category(name, title, category.description or ""))
             for number, tool in enumerate(category.tools):
-                tools.append(_tool(settings, tool, name, functools.partial(file.in_tool, number), problems))
+                tools.append(_tool(settings, tool, name, functools.partial(file.where, "tools", number), problems))
         if not (tools or problems):
             problems.append(f"{self.where()}: the source has no tools: add some as `tools:`")
         stated = {"function_key", "format_parameter", "freshness", "unknown_notice"}

@@ -232,7 +232,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
         name = parsed.data["name"]
         if name != (folder_name := path.rpartition("/")[2]):
             problem = f"name: is {name}, and the folder of the skill is called {folder_name}; they must be the same"
-            raise SourceError([f"{parsed.where(('name',))}: {problem}"])
+            raise SourceError([f"{parsed.where('name')}: {problem}"])
         files = list(self._read_files(skill))
         named = [path for path, *_ in files]
         rule: dict[str, Any] = {"type": "string", "description": f"A file of the skill; without it {SKILL_FILE}"}

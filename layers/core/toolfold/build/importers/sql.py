@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import time
@@ -242,10 +243,10 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
     example = f"SELECT * FROM {first} LIMIT 5"  # noqa: S608 - an example for a model
     tables = _main_tables(schema)
     words = (" ".join(_NOT_IN_ALIAS.sub(" ", table.name.lower()).split())[:90] for table in tables)
-    query = base.Tool(
+    tool = functools.partial(base.Tool, where=lambda *_: where, effect="read", is_typed=True)
+    query = tool(
         "query",
-        lambda *_: where,
-        {
+        parameters={
             "properties": {
                 "sql": {
                     "type": "string",
@@ -267,7 +268,6 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
             "required": ["sql"],
             "additionalProperties": False,
         },
-        "read",
         title=f"Query {title} with SQL",
         summary=f"Rows of one SQL SELECT over {title}: {_listed(names, _MAX_SUMMARY - len(title))}",
         description=f"Runs one SELECT of {dialect} on {title}, read-only, and returns its rows. "
@@ -276,20 +276,17 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         call={"action": "query"},
         returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",
         rows=["rows"],
-        is_typed=True,
         tags=("sql", "query"),
         example={"sql": example},
         aliases=list(dict.fromkeys(filter(None, words)))[:_MAX_ALIASES],
         example_queries=["query the database with sql", "count rows in a table", "join tables"],
     )
-    list_tables = base.Tool(
+    list_tables = tool(
         "list_tables",
-        lambda *_: where,
-        {
+        parameters={
             "properties": {"contains": {"type": "string", "description": "Only tables with this word in their entry."}},
             "additionalProperties": False,
         },
-        "read",
         title=f"List the tables of {title}",
         summary=f"Tables and views of {title}, with descriptions and columns",
         description=f"Lists the tables and views of {title} ({dialect}) with their descriptions and columns, as they "
@@ -297,17 +294,14 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         call={"action": "list_tables"},
         returns="tables[]: name,kind,description,rows,columns; more_tables: says when some are left out",
         rows=["tables"],
-        is_typed=True,
         tags=("sql", "schema"),
         example={},
         example_queries=["list the tables of the database", "what data is in the database"],
     )
     table = {"type": "string", "description": "Name of a table as in list_tables.", "examples": [first]}
-    describe_table = base.Tool(
+    describe_table = tool(
         "describe_table",
-        lambda *_: where,
-        {"properties": {"table": table}, "required": ["table"], "additionalProperties": False},
-        "read",
+        parameters={"properties": {"table": table}, "required": ["table"], "additionalProperties": False},
         title=f"Describe a table of {title}",
         summary=f"Columns of one table of {title}: type, nullable, key, description",
         description=f"Returns the columns of one table of {title}: name, type, whether it may be NULL, keys and"
@@ -315,7 +309,6 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         call={"action": "describe_table"},
         returns="name,kind,description,rows; columns[]: name,type,nullable,key,description",
         rows=["columns"],
-        is_typed=True,
         tags=("sql", "schema"),
         example={"table": first},
         example_queries=["columns of a table", "schema of a table", "foreign keys of a table"],

@@ -216,7 +216,7 @@ class _Compiler:
         compiled: Mapping[str, Any],
         described: Sequence[Tool],
     ) -> None:
-        self._document, self._file = document, file
+        self._document, self._file, self._where = document, file, document.where
         self._sources, self._categories, self._tools = (compiled[key] for key in ("sources", "categories", "tools"))
         self._unexposed = {tool.name for tool in described if not tool.expose}
         self._requests = {tool.name: [*tool.example_queries, *tool.aliases] for tool in described}
@@ -358,6 +358,3 @@ class _Compiler:
     def _unknown_tool(self, name: str, where: str) -> Iterator[str]:
         if name_key(name) not in self._positions:
             yield f"{where}: there is no tool {name!r}.{closest(name, self._names)}"
-
-    def _where(self, *at: str | int) -> str:
-        return self._document.where(at)

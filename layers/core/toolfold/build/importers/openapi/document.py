@@ -171,7 +171,7 @@ def check_version(document: Document) -> None:
     key = "openapi" if "openapi" in data else "swagger"
     version = str(data[key])
     if not (_VERSIONS.fullmatch(version) if key == "openapi" else version == "2.0"):
-        raise SourceError([f"{document.where((key,))}: has the version {version[:40]!r}; 3.0, 3.1 and 2.0 are read"])
+        raise SourceError([f"{document.where(key)}: has the version {version[:40]!r}; 3.0, 3.1 and 2.0 are read"])
 
 
 def _parse(text: str, name: str) -> Document:
