@@ -331,8 +331,8 @@ class Combination(NamedTuple):
         try:
             document = self.document(named, plan.executor.today(), plan.budget)
         except InvalidArguments as error:
-            failed = ", ".join(quoted_name(item.id) for item in items if item.error is not None)
-            step = joined(error.next_step, failed and f"Of {failed} there is no answer: see results.")
+            names = ", ".join(name for name, _ in failed)
+            step = joined(error.next_step, names and f"Of {names} there is no answer: see results.")
             raise error.changed(next_step=step, results=entries) from None
         answer = replace(answer_of(document, list(answered.values())), select=self.select)
         rendered = render_answer(answer, output_options(plan.request, max_tokens), plan.budget)
