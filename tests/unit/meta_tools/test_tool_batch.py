@@ -298,6 +298,12 @@ def test_select_of_a_batch_is_that_of_each_call(tools: MetaTools, select: str) -
     assert of_all.structured["results"][0]["result"] == own.structured["results"][0]["result"]
 
 
+def test_number_in_a_select_names_no_result(tools: MetaTools) -> None:
+    calls = [{**daily(symbol), "id": str(number)} for number, symbol in enumerate(("AAPL", "MSFT"), 1)]
+    result = batch(tools, calls, select="close > 1.5 and open > 2.5; last 1").structured
+    assert [one["result"]["rows"][0][0] for one in result["results"]] == ["2026-01-13", "2026-01-13"]
+
+
 def test_figure_of_a_part_of_the_rows_says_so(tools: MetaTools) -> None:
     sql = "SELECT max(AAPL.close / MSFT.close) AS most FROM AAPL JOIN MSFT USING (date)"
     text = batch(tools, [daily("AAPL"), daily("MSFT")], select=sql).text

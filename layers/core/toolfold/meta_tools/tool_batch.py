@@ -48,6 +48,9 @@ _REFERS = (
     "This call refers to another one, and the calls of a batch are independent.",
     'Send both to TOOL_PIPE as steps, with {"$ref": "name.rows[0].column"}; this one was not sent.',
 )
+_NAME = re.compile(r"(?!\d+(?:\.\d+)?(?![\w.]))\w+(?:\.\w+)?")
+"""A name, with the table before it where it has one; ``1.5`` is a number."""
+
 _OWN_SELECT = "Or give this call a select of its own: that of the batch is for each call without one."
 
 
@@ -412,7 +415,7 @@ def _named_join(selection: Selection | None, items: Sequence[Item]) -> JoinReque
 def _columns_in(selection: Selection | None) -> set[str]:
     """Return the names in a selection, with the table before them where it has one: ``msft.close``."""
     texts = () if selection is None else (step.clause.text for step in selection.steps)
-    return {name.lower() for text in texts for name in re.findall(r"\w+(?:\.\w+)?", text)}
+    return {name.lower() for text in texts for name in _NAME.findall(text)}
 
 
 def _names_in(selection: Selection) -> set[str]:
