@@ -79,6 +79,13 @@ def test_a_tool_with_nothing_but_a_name_and_a_schema_can_be_listed_described_and
     assert "$schema" not in tool.parameters
 
 
+def test_a_tool_whose_name_has_no_words_has_a_title(tmp_path: Path) -> None:
+    (name,) = compiled(tmp_path, [{"name": "__"}])
+    tool = compiled(tmp_path, [{"name": "__"}]).get(name)
+    assert tool is not None
+    assert re.search(r"\w", tool.title)
+
+
 def test_the_summary_is_the_first_sentence_of_the_description(tmp_path: Path) -> None:
     text = "Returns the weather of a city (e.g. Oslo). It is **updated** hourly.\n\n# Notes"
     tool = compiled(tmp_path, [{"name": "weather", "description": text}]).get("toy__weather")

@@ -277,7 +277,8 @@ def _completed(
     settings: base.ImporterSettings, source_title: str, tool: Tool, overlay: ToolOverlay, folder: Path
 ) -> Tool:
     """Return a tool with the corrections of its overlay and with what it lacks."""
-    title = overlay.title or tool.title or in_words(tool.function).capitalize()[:_MAX_TITLE]
+    words = in_words(tool.function).strip().capitalize() or tool.name  # a name may be signs alone
+    title = overlay.title or tool.title or words[:_MAX_TITLE]
     description = overlay.description or tool.description or tool.summary
     summary = overlay.summary or first_sentence(tool.summary or description)
     if len(summary) < _MIN_SUMMARY:
