@@ -58,7 +58,7 @@ def test_gap_has_the_dates_and_rows() -> None:
     assert gap is not None
     assert gap.kind is GapKind.BEGINNING
     assert (gap.requested.low, gap.requested.high, gap.requested.row_count) == ("2020-03", "2025-02", 400)
-    assert (gap.covered.first, gap.covered.last, gap.covered.row_count) == ("2024-12-31", "2026-01-13", 13)
+    assert (gap.covered.first, gap.covered.last, len(gap.covered.dates)) == ("2024-12-31", "2026-01-13", 13)
 
 
 PARTS = {

@@ -71,7 +71,7 @@ class Gap:
     @property
     def _fields(self) -> dict[str, str]:
         covered, low, high = self.covered, self.requested.low, self.requested.high
-        count = coverage.rows_until(high, covered) if self.kind is GapKind.ROWS else covered.row_count
+        count = coverage.rows_until(high, covered) if self.kind is GapKind.ROWS else len(covered.dates)
         return {
             "beginning": f"from {low}" if low else f"until {high}",
             "end": f"until {high}" if high else f"from {low}",
@@ -145,7 +145,7 @@ def _missing_arguments(tool: Tool, arguments: Mapping[str, Any], hint: str, cove
     for name, value in tool.hints.get(hint, {}).items():
         default = properties(tool.parameters).get(name, {}).get("default")
         # Fewer rows than the default number of them are all there are.
-        if name not in arguments and value != default and not (type(default) is int and covered.row_count < default):
+        if name not in arguments and value != default and not (type(default) is int and len(covered.dates) < default):
             found[name] = value
     return found
 

@@ -132,9 +132,8 @@ def join(
         AnswerTooLarge: the budget is used up.
     """
     if len(tables) < 2:
-        raise InvalidArguments(
-            "A join needs the results of at least two calls that succeeded.", "Name two or more, or leave join out."
-        )
+        problem = "A join needs the results of at least two calls that succeeded."
+        raise InvalidArguments(problem, "Name two or more, or leave join out.")
     keys = [_key_index(table, on) for table in tables]
     distinct = _distinct(tables, keys, named)
     renamed = [replace(table, columns=columns) for table, columns in zip(tables, distinct, strict=True)]
@@ -232,9 +231,8 @@ def _key_index(table: Table, on: str) -> int:
     if found is None:
         what = "no column of dates" if is_date else f"no column {quoted_name(on)}"
         listed = ", ".join(quoted_name(column) for column in table.columns[:_MAX_LISTED])
-        raise InvalidArguments(
-            f"{quoted_name(table.name)} has {what}.", f"Join by a column that all results have. It has: {listed}."
-        )
+        next_step = f"Join by a column that all results have. It has: {listed}."
+        raise InvalidArguments(f"{quoted_name(table.name)} has {what}.", next_step)
     return found
 
 

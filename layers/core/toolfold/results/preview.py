@@ -119,12 +119,7 @@ def count_units(document: Document) -> int:
 
 
 class Shortener:
-    """Shorten an answer once, within limits.
-
-    Args:
-        limits: how much is kept.
-        max_tokens: the limit of the text: :class:`TooLong` is raised when it cannot be kept.
-    """
+    """Shorten an answer once, within limits; :class:`TooLong` is raised where ``max_tokens`` cannot be kept."""
 
     def __init__(self, limits: Limits, max_tokens: int) -> None:
         self._limits, self._left = limits, VALUES_PER_TOKEN * max_tokens

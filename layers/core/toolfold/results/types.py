@@ -80,10 +80,8 @@ _MEASURE = re.compile(r"[-+\u2212]?\d[\d.,]* ?[^\W\d_]{1,12}")
 """A number with a unit: 5 kg, 900KB, 10th. As texts, 5 kg is more than 12 kg."""
 
 _SLASHED = re.compile(r"(\d\d?)([-/.])(\d\d?)\2(\d{4})(?P<time>[ T].*)?")
-_MAX_DIGITS = 18
 _COMPACT_YEARS = range(19000101, 21001232)
 _UNIX_TIMES = {"s": range(10**9, 4 * 10**9), "ms": range(10**12, 4 * 10**12)}
-_PLAIN = (int, float)
 
 
 def column_type(cells: Sequence[Any]) -> ColumnType:

@@ -78,13 +78,11 @@ class Coverage:
     Attributes:
         first: the oldest.
         last: the newest.
-        row_count: rows of the longest table.
         dates: those of the longest table.
     """
 
     first: str
     last: str
-    row_count: int
     dates: Sequence[str]
 
     @cached_property
@@ -106,7 +104,7 @@ def coverage_of(document: Document, table_name: str = "") -> Coverage | None:
     if not columns:
         return None
     longest = max(columns, key=len)
-    return Coverage(min(map(min, columns)), max(map(max, columns)), len(longest), longest)
+    return Coverage(min(map(min, columns)), max(map(max, columns)), longest)
 
 
 def _dates(table: Table) -> list[str]:
@@ -172,7 +170,7 @@ def lacks_rows(requested: Requested, covered: Coverage) -> bool:
 
 def rows_until(high: str, covered: Coverage) -> int:
     """Return how many rows there are up to a date; without one, all."""
-    return sum(day[: len(high)] <= high for day in covered.dates) if high else covered.row_count
+    return sum(day[: len(high)] <= high for day in covered.dates) if high else len(covered.dates)
 
 
 def is_too_coarse(requested: Requested, covered: Coverage) -> bool:
