@@ -302,23 +302,11 @@ def _check_imported(catalog: Catalog, locations: Mapping[str, str]) -> Iterator[
 
 
 def _check_injection(document: yaml_loader.Document) -> Iterator[Finding]:
-    for at, text in _texts(document.data):
+    for at, text in prompt_injection.texts_in(document.data):
         for what, words in prompt_injection.find_prompt_injection(text):
             advice = "describe what the tool returns, in visible characters"
             path = ".".join(part for part in at if isinstance(part, str)) or "the file"
             yield _finding(document.where(*at), "speaks-to-model", f"{path} {what}: {words}", advice)
-
-
-def _texts(value: Any, at: yaml_loader.Location = ()) -> Iterator[tuple[yaml_loader.Location, str]]:
-    if isinstance(value, str):
-        yield at, value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield (*at, key), key
-            yield from _texts(inner, (*at, key))
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from _texts(inner, (*at, number))
 
 
 def _check_texts(tool: _Tool) -> Iterator[Finding]:

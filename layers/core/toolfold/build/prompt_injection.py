@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from toolfold.build.importers import base
-from toolfold.build.yaml_loader import Document
+from toolfold.build.yaml_loader import Document, Location
 
 EXCERPT = 60
 """Maximum characters of a match that are shown."""
@@ -191,7 +191,8 @@ def unread_texts(
     for tool in found.tools:
         own = overlay.tools.get(tool.name, base.ToolOverlay())
         described = "" if own.description else tool.description
-        listed = (described, tool.title, tool.summary, *_schema_texts(tool.parameters))
+        in_schema = (text for at, text in texts_in(tool.parameters) if at[-1] in ("description", "title"))
+        listed = (described, tool.title, tool.summary, *in_schema)
         texts += ((tool.name, "", tool.where(), text) for text in dict.fromkeys(listed))
     where = document.where()
     texts.append(("", "description", where, "" if settings.description else found.description))
@@ -203,16 +204,17 @@ def unread_texts(
             yield unread
 
 
-def _schema_texts(schema: Any) -> Iterator[str]:
-    if isinstance(schema, Mapping):
-        for key, value in schema.items():
-            if key in ("description", "title") and isinstance(value, str):
-                yield value
-            else:
-                yield from _schema_texts(value)
-    elif isinstance(schema, list):
-        for inner in schema:
-            yield from _schema_texts(inner)
+def texts_in(value: Any, at: Location = ()) -> Iterator[tuple[Location, str]]:
+    """Yield each text in a JSON value with its location, keys included."""
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield (*at, key), key
+            yield from texts_in(inner, (*at, key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from texts_in(inner, (*at, number))
 
 
 def accept_texts(folder: Path, hashes: Collection[str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -354,32 +354,29 @@ class Snapshot(schema.Model):
         """Return the text of the file: a line for each value, so that a change shows in a review as what it is."""
         return json.dumps(self.model_dump(), ensure_ascii=False, indent=1) + "\n"
 
-
-SnapshotT = TypeVar("SnapshotT", bound=Snapshot)
-
-
-def read_snapshot(folder: Path, source_id: str, model: type[SnapshotT], problems: list[str]) -> SnapshotT | None:
-    """Return the snapshot in ``folder``; None without one that can be read, and with the reason in ``problems``."""
-    path = folder / SNAPSHOT
-    line = 1
-    try:
-        if path.stat().st_size <= _MAX_SNAPSHOT_BYTES:
-            text = path.read_text(encoding="utf-8")
-            json.loads(text)  # names the line of what is no JSON
-            return model.model_validate_json(text, strict=True)
-        problem = f"is larger than {_MAX_SNAPSHOT_BYTES:,} bytes"
-    except FileNotFoundError:
-        problem = "there is no snapshot yet"
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
-    except RecursionError:
-        problem = "is nested too deeply"
-    except json.JSONDecodeError as error:
-        line, problem = error.lineno, f"is not JSON: {error.msg}"
-    except ValidationError as error:
-        found = error.errors()[0]
-        problem = f"is not a snapshot of this version: {'.'.join(map(str, found['loc']))}: {found['msg']}"
-    except ValueError as error:
-        problem = str(error)
-    problems.append(f"{path}:{line}: {problem}; run: toolfold source refresh {source_id}")
-    return None
+    @classmethod
+    def read(cls, folder: Path, source_id: str, problems: list[str]) -> Self | None:
+        """Return the snapshot in ``folder``; None without one that can be read, and with the reason in ``problems``."""
+        path = folder / SNAPSHOT
+        line = 1
+        try:
+            if path.stat().st_size <= _MAX_SNAPSHOT_BYTES:
+                text = path.read_text(encoding="utf-8")
+                json.loads(text)  # names the line of what is no JSON
+                return cls.model_validate_json(text, strict=True)
+            problem = f"is larger than {_MAX_SNAPSHOT_BYTES:,} bytes"
+        except FileNotFoundError:
+            problem = "there is no snapshot yet"
+        except OSError as error:
+            problem = f"cannot be read: {error.strerror}"
+        except RecursionError:
+            problem = "is nested too deeply"
+        except json.JSONDecodeError as error:
+            line, problem = error.lineno, f"is not JSON: {error.msg}"
+        except ValidationError as error:
+            found = error.errors()[0]
+            problem = f"is not a snapshot of this version: {'.'.join(map(str, found['loc']))}: {found['msg']}"
+        except ValueError as error:
+            problem = str(error)
+        problems.append(f"{path}:{line}: {problem}; run: toolfold source refresh {source_id}")
+        return None

@@ -210,7 +210,7 @@ class McpImporter(base.Importer[McpSettings]):
     def read(self, problems: list[str]) -> base.ImportedSource | None:
         """Return what the snapshot says."""
         settings, path = self.settings, self.folder / base.SNAPSHOT
-        snapshot = base.read_snapshot(self.folder, settings.id, McpSnapshot, problems)
+        snapshot = McpSnapshot.read(self.folder, settings.id, problems)
         if snapshot is None:
             return None
         places: dict[str, Location] = {}
@@ -244,7 +244,7 @@ class McpImporter(base.Importer[McpSettings]):
         from toolfold.build.importers import mcp_fetch  # the client of MCP, which compiling does not need
 
         settings = self.settings
-        old = base.read_snapshot(self.folder, settings.id, McpSnapshot, [])
+        old = McpSnapshot.read(self.folder, settings.id, [])
         most = process_settings.max_response_bytes
         limit = {"max_response_bytes": min(settings.max_response_bytes or most, most)}
         source = settings.as_source(settings.url, {**settings.connection(""), **limit})

@@ -136,7 +136,7 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
     def read(self, problems: list[str]) -> base.ImportedSource | None:
         """Return the tools of the database, by its snapshot."""
         settings = self.settings
-        snapshot = base.read_snapshot(self.folder, settings.id, SqlSnapshot, problems)
+        snapshot = SqlSnapshot.read(self.folder, settings.id, problems)
         if snapshot is None:
             return None
         if snapshot.dialect != settings.dialect:
@@ -170,7 +170,7 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
             raise _error(folder, ". ".join([problem, *notes]))
         columns = sum(len(table.columns) for table in schema.tables)
         progress(f"{len(schema.tables):,} tables and views, {columns:,} columns")
-        old = base.read_snapshot(folder, settings.id, SqlSnapshot, [])
+        old = SqlSnapshot.read(folder, settings.id, [])
         before = {} if old is None or old.dialect != settings.dialect else _by_name(old.tables)
         fetched_at = datetime.now(UTC).replace(microsecond=0).isoformat()
         snapshot = SqlSnapshot(

@@ -12,16 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
+from toolfold.build.importers.openapi import document
 from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.arguments import Arguments
-from toolfold.build.importers.openapi.document import (
-    DocumentError,
-    Findings,
-    References,
-    swagger_body,
-    swagger_parameters,
-    swagger_responses,
-)
 from toolfold.build.importers.openapi.pruning import complete_schema
 from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
@@ -49,7 +42,7 @@ def describe_answer(responses: Any, at: Location, converter: SchemaConverter) ->
     try:
         schema = _schema(responses, at, converter)
         return _described(schema, converter) if schema is not None else Answer()
-    except DocumentError:
+    except document.DocumentError:
         # A response that is not described well can still be returned.
         return Answer()
 
@@ -184,7 +177,7 @@ class Binding(NamedTuple):
     is_shortened: bool
 
 
-def find_operations(references: References, findings: Findings) -> list[Operation]:
+def find_operations(references: document.References, findings: document.Findings) -> list[Operation]:
     """Return the operations of a document, in its order. Paths that cannot be read are added to ``findings``."""
     found = list(_operations(references, findings))
     given, short = [], []
@@ -206,19 +199,19 @@ def find_operations(references: References, findings: Findings) -> list[Operatio
     return named
 
 
-def _operations(references: References, findings: Findings) -> Iterator[Operation]:
+def _operations(references: document.References, findings: document.Findings) -> Iterator[Operation]:
     paths = references.data.get("paths")
     for path, item in paths.items() if isinstance(paths, dict) else ():
         at: Location = ("paths", path)
         if not path.startswith("/"):
             if not path.startswith("x-"):
-                findings.left_out.append(DocumentError(at, f"path {path[:80]!r} does not start with /"))
+                findings.left_out.append(document.DocumentError(at, f"path {path[:80]!r} does not start with /"))
             continue
         try:
             item_at, found = references.follow(item, at)
             if not isinstance(found, dict):
-                raise DocumentError(at, "is not a path item")
-        except DocumentError as error:
+                raise document.DocumentError(at, "is not a path item")
+        except document.DocumentError as error:
             findings.left_out.append(error)
             continue
         for method in _METHODS:
@@ -228,8 +221,8 @@ def _operations(references: References, findings: Findings) -> Iterator[Operatio
                 # Not in the specification, and written by some: DigitalOcean keeps each operation in a file.
                 operation_at, operation = references.follow(found[method], (*item_at, method))
                 if not isinstance(operation, dict):
-                    raise DocumentError((*item_at, method), "is not an operation")
-            except DocumentError as error:
+                    raise document.DocumentError((*item_at, method), "is not an operation")
+            except document.DocumentError as error:
                 findings.left_out.append(error)
                 continue
             name = f"{method}_{_NOT_IN_NAME.sub('_', path).strip('_')}".rstrip("_")
@@ -250,9 +243,9 @@ def bind_operation(
     body = ((*operation.at, "requestBody"), value["requestBody"]) if "requestBody" in value else None
     stated = value.get("responses")
     if "swagger" in (data := references.data):
-        body = swagger_body(listed, value.get("consumes", data.get("consumes")), references)
-        listed = swagger_parameters(listed, references)
-        stated = swagger_responses(stated, value.get("produces", data.get("produces")))
+        body = document.swagger_body(listed, value.get("consumes", data.get("consumes")), references)
+        listed = document.swagger_parameters(listed, references)
+        stated = document.swagger_responses(stated, value.get("produces", data.get("produces")))
     path, _, query = operation.path.partition("#")[0].partition("?")
     fixed = {name: text for name, text in parse_qsl(query) if "{" not in text}  # which some documents have
     arguments = Arguments(requests, credentials)
@@ -272,7 +265,7 @@ def bind_operation(
     try:
         check_binding(call)
     except BindingError as error:
-        raise DocumentError(operation.at, str(error)) from None
+        raise document.DocumentError(operation.at, str(error)) from None
     answer = describe_answer(stated, (*operation.at, "responses"), responses)
     return Binding(parameters, call, answer, is_shortened)
 

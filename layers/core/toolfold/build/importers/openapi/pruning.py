@@ -11,14 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from toolfold.build.emitter import first_sentence
-from toolfold.build.importers.openapi.schema_parts import (
-    DEFINITIONS,
-    Schema,
-    compact_size,
-    references_of,
-    subschemas,
-    with_subschemas,
-)
+from toolfold.build.importers.openapi import schema_parts as parts
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 
 MAX_SCHEMA_CHARS = 16_000
@@ -63,10 +56,10 @@ _STEPS = (
 )
 
 
-def complete_schema(root: Schema, converter: SchemaConverter) -> tuple[Schema, bool]:
+def complete_schema(root: parts.Schema, converter: SchemaConverter) -> tuple[parts.Schema, bool]:
     """Return ``root`` with the ``$defs`` that it needs, and whether parts were left out."""
     definitions = converter.definitions(root, _MAX_COLLECTED)
-    if sum(map(compact_size, definitions.values())) <= MAX_SCHEMA_CHARS:
+    if sum(map(parts.compact_size, definitions.values())) <= MAX_SCHEMA_CHARS:
         made = _inlined(root, definitions)
         if _fits(made):
             return made, False
@@ -81,20 +74,20 @@ def complete_schema(root: Schema, converter: SchemaConverter) -> tuple[Schema, b
     return made if _fits(made) else _with_short_texts(made), True
 
 
-def _fits(schema: Schema) -> bool:
-    return compact_size(schema) <= MAX_SCHEMA_CHARS and _levels(schema) <= MAX_LEVELS
+def _fits(schema: parts.Schema) -> bool:
+    return parts.compact_size(schema) <= MAX_SCHEMA_CHARS and _levels(schema) <= MAX_LEVELS
 
 
 def _levels(schema: Any) -> int:
     defined = schema.get("$defs", {}).values() if isinstance(schema, dict) else ()
-    inner = [_levels(part) for part in (*(part for _, part in subschemas(schema)), *defined)]
+    inner = [_levels(part) for part in (*(part for _, part in parts.subschemas(schema)), *defined)]
     return 1 + max(inner, default=0)
 
 
-def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:
+def _inlined(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> parts.Schema:
     """Return ``root`` with the definitions that are circular or used several times, and the others in their place."""
-    links = {name: references_of(definition) for name, definition in definitions.items()}
-    uses = Counter(references_of(root))
+    links = {name: parts.references_of(definition) for name, definition in definitions.items()}
+    uses = Counter(parts.references_of(root))
     for name, targets in links.items():
         uses.update(targets)
         if name in targets:
@@ -103,14 +96,15 @@ def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:
     is_inlined = {
         name
         for name, definition in definitions.items()
-        if name not in circular and (uses[name] == 1 or (not links[name] and compact_size(definition) <= _SMALL_CHARS))
+        if name not in circular
+        and (uses[name] == 1 or (not links[name] and parts.compact_size(definition) <= _SMALL_CHARS))
     }
 
     def rebuild(schema: Any, depth: int) -> Any:
         if not isinstance(schema, dict):
             return schema
-        made = with_subschemas(schema, lambda _, part: rebuild(part, depth + 1))
-        name = made.get("$ref", "").removeprefix(DEFINITIONS)
+        made = parts.with_subschemas(schema, lambda _, part: rebuild(part, depth + 1))
+        name = made.get("$ref", "").removeprefix(parts.DEFINITIONS)
         if name not in is_inlined or depth > _MAX_INLINE_DEPTH:
             return made
         beside = {key: value for key, value in made.items() if key != "$ref"}
@@ -119,14 +113,14 @@ def _inlined(root: Schema, definitions: Mapping[str, Schema]) -> Schema:
             return {**beside, "allOf": [target, *beside.get("allOf", ())]}
         return {**target, **beside}
 
-    made: Schema = rebuild(root, 0)
-    kept: dict[str, Schema] = {}
-    open_ = references_of(made)
+    made: parts.Schema = rebuild(root, 0)
+    kept: dict[str, parts.Schema] = {}
+    open_ = parts.references_of(made)
     while open_:
         name = open_.pop(0)
         if name not in kept:
             kept[name] = rebuild(definitions[name], 1)
-            open_ += references_of(kept[name])
+            open_ += parts.references_of(kept[name])
     return {**made, "$defs": kept} if kept else made
 
 
@@ -148,20 +142,20 @@ def _circular(links: Mapping[str, list[str]]) -> set[str]:
 
 
 def _shortened(
-    root: Schema, definitions: Mapping[str, Schema], distances: Mapping[str, int], limits: _Limits
-) -> tuple[Schema, dict[str, Schema]]:
+    root: parts.Schema, definitions: Mapping[str, parts.Schema], distances: Mapping[str, int], limits: _Limits
+) -> tuple[parts.Schema, dict[str, parts.Schema]]:
     """Return copies of ``root`` and of the definitions that remain, without what is below the levels of ``limits``."""
 
     def cut(schema: Any, level: int) -> Any:
         if not isinstance(schema, dict):
             return schema
-        name = schema.get("$ref", "").removeprefix(DEFINITIONS)
+        name = schema.get("$ref", "").removeprefix(parts.DEFINITIONS)
         if level > limits.levels or (name and distances.get(name, 1000) > limits.levels):
             # What stays below the last level: the type and the values.
             whole = {**definitions.get(name, {}), **schema}
             keys = ("type", "format", "enum") if len(whole.get("enum", ())) in range(1, _MAX_STUB_ENUM) else _TYPED
             return {key: whole[key] for key in keys if key in whole}
-        made = with_subschemas(schema, lambda key, part: cut(part, level if key in _APPLIES else level + 1))
+        made = parts.with_subschemas(schema, lambda key, part: cut(part, level if key in _APPLIES else level + 1))
         if level > 1:
             made.pop("examples", None)
             if "description" in made:
@@ -178,7 +172,7 @@ def _shortened(
     return cut(root, 0), kept
 
 
-def _distances(root: Schema, definitions: Mapping[str, Schema]) -> dict[str, int]:
+def _distances(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> dict[str, int]:
     """Return the levels of arguments between ``root`` and each definition, on the shortest way."""
     distances: dict[str, int] = {}
     level = [root]
@@ -186,11 +180,11 @@ def _distances(root: Schema, definitions: Mapping[str, Schema]) -> dict[str, int
         here, level = level, []
         while here:
             schema = here.pop()
-            name = schema.get("$ref", "").removeprefix(DEFINITIONS)
+            name = schema.get("$ref", "").removeprefix(parts.DEFINITIONS)
             if name in definitions and name not in distances:
                 distances[name] = distance
                 here.append(definitions[name])
-            for key, part in subschemas(schema):
+            for key, part in parts.subschemas(schema):
                 if isinstance(part, dict):
                     (here if key in _APPLIES else level).append(part)
         if not level:
@@ -198,7 +192,7 @@ def _distances(root: Schema, definitions: Mapping[str, Schema]) -> dict[str, int
     return distances
 
 
-def _with_short_texts(schema: Schema) -> Schema:
+def _with_short_texts(schema: parts.Schema) -> parts.Schema:
     """Return ``schema`` with one sentence for each argument, and without long lists of values."""
     properties = {}
     for name, part in schema.get("properties", {}).items():
