@@ -29,8 +29,7 @@ from toolfold.build.importers import IMPORTERS, find_importer
 from toolfold.build.importers.base import ImporterSettings, Overlay, ToolOverlay
 from toolfold.build.importers.openapi.importer import Selection
 from toolfold.build.importers.sql import TablePatterns
-from toolfold.build.relations import Relation
-from toolfold.build.schema import Auth, OAuth2
+from toolfold.build.schema import Auth, OAuth2, Relation
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/reference/source-yaml.md"
 

@@ -16,10 +16,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
-
+from toolfold.build.schema import Relation
 from toolfold.catalog.entries import name_key
 from toolfold.fuzzy import did_you_mean
 
@@ -100,19 +99,6 @@ _NEEDS = "needs_output_of"
 
 _ORDER = (_NEEDS, "alternative", "then")
 """Kinds in the order in which they are shown: what comes before a call is needed most."""
-
-
-class Relation(BaseModel):
-    """How a tool is related to another."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    to: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    """Name of the other tool: in the catalog, or the name that the same source has for it."""
-    kind: Literal["needs_output_of", "alternative", "then"]
-    """``needs_output_of``: the other is called first; ``alternative``: it may serve instead; ``then``: it is next."""
-    via: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .,/\[\]-]{0,79}$")] | None = None
-    """What connects the two, for example the parameter that takes a value from the answer of the other."""
 
 
 def compile_relations(

@@ -217,6 +217,17 @@ class Returns(Model):
     """Paths of the rows in JSON, for a tool without ``json``."""
 
 
+class Relation(Model):
+    """How a tool is related to another."""
+
+    to: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    """Name of the other tool: in the catalog, or the name that the same source has for it."""
+    kind: Literal["needs_output_of", "alternative", "then"]
+    """``needs_output_of``: the other is called first; ``alternative``: it may serve instead; ``then``: it is next."""
+    via: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .,/\[\]-]{0,79}$")] | None = None
+    """What connects the two, for example the parameter that takes a value from the answer of the other."""
+
+
 class OAuth2(Model):
     """The client credentials grant (RFC 6749, section 4.4). The key of the source is ``client_id:client_secret``."""
 

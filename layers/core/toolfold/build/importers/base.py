@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeV
 from pydantic import Field, ValidationError, model_validator
 
 from toolfold.build import schema, yaml_loader
-from toolfold.build.relations import Relation
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog import entries
 from toolfold.catalog.entries import Effect
@@ -40,7 +39,7 @@ class ToolOverlay(schema.Model):
     """Requests of users who need the tool, in their words."""
     aliases: list[schema.Phrase] = Field(default=[])
     """Other words for what is returned."""
-    relations: list[Relation] = Field(default=[], max_length=20)
+    relations: list[schema.Relation] = Field(default=[], max_length=20)
     """Tools that are called before this one, instead of it, or after it."""
     title: schema.Prose | None = None
     summary: schema.Summary | None = None
@@ -189,7 +188,7 @@ class Tool:
     example_queries: Sequence[str] = ()
     aliases: Sequence[str] = ()
     confirm: str | None = None
-    relations: Sequence[Relation] = ()
+    relations: Sequence[schema.Relation] = ()
     use_instead: Mapping[str, str] = field(default_factory=dict)
     access: schema.Access = "free"
     common: bool = False
