@@ -202,10 +202,11 @@ class SecretProvider:
         ``is_database``: whether it may be the JSON of a secret of RDS, which no other source receives.
         """
         try:
-            self._refresh(reference, "API key")
+            key = self._read(reference, "API key", is_database)
         except _NoField as error:
             self._report("API key", str(error))
-        return self._checked(self._last_good.get(reference, ""), "API key", is_database)
+            key = self._last_good.get(reference, "")
+        return key or ""
 
     def source_key(self, source_id: str, *, is_database: bool = False) -> str | None:
         """Return the key that ``TOOLFOLD_SOURCE_KEYS`` has for one source.
@@ -216,14 +217,11 @@ class SecretProvider:
         if not self.source_keys:
             return ""
         reference = f"{self.source_keys}#{source_id}"
-        subject = f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS"
         try:
-            self._refresh(reference, subject)
+            return self._read(reference, f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS", is_database)
         except _NoField:
             self._last_good.pop(reference, None)
             return ""
-        key = self._last_good.get(reference)
-        return None if key is None else self._checked(key, subject, is_database) or None
 
     def known_key(self, source: Source) -> str:
         """Return the deployment's key for ``source``, to keep it out of answers; AWS is not called for it.
@@ -242,8 +240,8 @@ class SecretProvider:
         self._providers.clear()
         self._last_good.clear()
 
-    def _refresh(self, reference: str, subject: str) -> None:
-        """Read the key of ``reference``, and report under the name of ``subject`` when that fails."""
+    def _read(self, reference: str, subject: str, is_database: bool) -> str | None:
+        """Return the key of ``reference``, the one before when that fails, which is reported; None: never read."""
         # Powertools compares times of day: a clock that was set back would keep a key for too long.
         now = time.time()
         clock_set_back, self._last_call_at = now < self._last_call_at, now
@@ -256,13 +254,11 @@ class SecretProvider:
         except Exception as error:  # noqa: BLE001 - anything can be wrong with a reference and what it names
             # Powertools wraps what boto3 raised. Never the text: it may hold the reference.
             self._report(subject, error_code(error.__context__ or error))
-
-    def _checked(self, key: str, subject: str, is_database: bool) -> str:
-        """Return ``key``; empty where it is the JSON of a database, and the source is not one."""
-        if is_database or not key.startswith("{") or _parsed(key) is None:
+        key = self._last_good.get(reference)
+        if is_database or not key or not key.startswith("{") or _parsed(key) is None:
             return key
-        self._report(subject, _WANTED_FIELD)
-        return ""
+        self._report(subject, _WANTED_FIELD)  # the JSON of a database, and the source is not one
+        return None
 
     def _report(self, subject: str, reason: str) -> None:
         logger.error("%s cannot be read from AWS: %s", subject, reason)

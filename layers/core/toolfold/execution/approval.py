@@ -21,13 +21,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import messages
-from toolfold.errors import (
-    ApprovalDenied,
-    ApprovalPending,
-    ApprovalRequired,
-    InvalidArguments,
-    ToolfoldError,
-)
+from toolfold.errors import ApprovalDenied, ApprovalPending, ApprovalRequired, InvalidArguments, ToolfoldError
 from toolfold.execution.approval_store import (
     KEPT_AFTER_S,
     Approval,

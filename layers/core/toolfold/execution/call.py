@@ -280,12 +280,10 @@ def canonical_arguments(tool: Tool, arguments: Mapping[str, Any]) -> str:
     Two calls with the same text ask the source for the same. ``cache_key`` is stricter: it distinguishes what an
     upstream may spell out in its answer. Arguments that are not valid are accepted, for the log of a refused call.
     """
-    return json.dumps(_canonical(sent_values(tool, arguments)), sort_keys=True, separators=(",", ":"))
+    values = json.loads(json.dumps(sent_values(tool, arguments)), parse_float=_whole_or_float)
+    return json.dumps(values, sort_keys=True, separators=(",", ":"))
 
 
-def _canonical(value: Any) -> Any:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {name: _canonical(inner) for name, inner in value.items()}
-    return [_canonical(inner) for inner in value] if isinstance(value, list) else value
+def _whole_or_float(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number

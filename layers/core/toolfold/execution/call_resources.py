@@ -227,13 +227,13 @@ class CallResources:
         """What has the tokens of sources at which the user signs in."""
         from toolfold.execution.user_tokens import UserTokens  # few catalogs need them
 
-        hosted = None
-        if self.settings.token_secret:
+        hosted, settings = None, self.settings
+        has_issuer = settings.oauth_issuer and settings.oauth_sign_in_client
+        if settings.token_secret and has_issuer and settings.cache.startswith("dynamodb://"):
             from toolfold.execution.token_store import HostedSignIns  # few deployments have them
 
-            if HostedSignIns.is_set_up(self.settings):
-                hosted = HostedSignIns(self.settings, self.aws, self.secret_provider.get_secret, self.clock.now)
-        return UserTokens(self.settings, lambda: self.http_client, self.is_public, hosted, self.clock.now)
+            hosted = HostedSignIns(settings, self.aws, self.secret_provider.get_secret, self.clock.now)
+        return UserTokens(settings, lambda: self.http_client, self.is_public, hosted, self.clock.now)
 
     @made_once
     def audit_log(self) -> AuditLog:

@@ -299,10 +299,15 @@ class ClientLimits:
             ClientLimit: the caller has made as many calls as it may; says when it may go on.
         """
         now = self._clock.now()
-        windows = self._windows(now, is_cached)
+        minute, day = now // MINUTE_S, now // DAY_S
+        windows = []
+        if self._per_minute:
+            windows.append(_Window(f"m{minute:.0f}", "minute", self._per_minute, (minute + 1) * MINUTE_S))
+        if self._per_day and not is_cached:
+            windows.append(_Window("day", "day", self._per_day, (day + 1) * DAY_S))
         if not windows:
             return
-        key = f"clients/{caller}/{now // DAY_S:.0f}"
+        key = f"clients/{caller}/{day:.0f}"
         # What is used up stays so until the window ends: a client in a loop costs no further writes.
         with self._lock:
             before = {window.name: self._used_up.get(f"{key}/{window.name}", 0) for window in windows}
@@ -321,15 +326,6 @@ class ClientLimits:
                 limit=f"{window.limit} per {window.unit}",
                 used=window.limit,
             )
-
-    def _windows(self, now: float, is_cached: bool) -> list[_Window]:
-        minute, day = now // MINUTE_S, now // DAY_S
-        found = []
-        if self._per_minute:
-            found.append(_Window(f"m{minute:.0f}", "minute", self._per_minute, (minute + 1) * MINUTE_S))
-        if self._per_day and not is_cached:
-            found.append(_Window("day", "day", self._per_day, (day + 1) * DAY_S))
-        return found
 
     def _count(self, key: str, windows: list[_Window], now: float) -> Mapping[str, int]:
         limits = {window.name: window.limit for window in windows}

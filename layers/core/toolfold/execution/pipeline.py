@@ -20,24 +20,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from toolfold import client_call
+from toolfold import client_call, errors
 from toolfold.cache.response_cache import CacheKeys, Entry, cache_key, hash_api_key, simple_text
-from toolfold.errors import (
-    AuthRejected,
-    AuthRequired,
-    CallCancelled,
-    CallError,
-    ClientLimit,
-    InternalError,
-    InvalidArguments,
-    NoData,
-    NotCached,
-    PremiumOnly,
-    RateLimited,
-    UpstreamError,
-    UpstreamTimeout,
-    WriteNotAllowed,
-)
 from toolfold.execution import api_keys
 from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.call import CallResult, UpstreamUse, log_call
@@ -78,17 +62,17 @@ class Pipeline:
             if not result.cached:
                 self.resources.health.record_success(call.tool)
             return result
-        except NotCached:
+        except errors.NotCached:
             is_made = False
             raise
-        except CallError as error:
+        except errors.CallError as error:
             log.code = error.code
             if log.is_counted:  # the message of another may quote arguments
                 log.error_message = error.message
             self.resources.health.record_failure(call.tool, error)
             raise
         except BaseException:
-            log.code = InternalError.code
+            log.code = errors.InternalError.code
             raise
         finally:
             if is_made and observer is not None and log.is_counted:
@@ -102,7 +86,7 @@ class Pipeline:
 
     def _around(self, call: CallContext) -> CallResult:
         if call.only_cached:  # a try that costs nothing: the middleware sees the call that is made then
-            raise NotCached
+            raise errors.NotCached
         entered: list[Middleware] = []
         try:
             for one in self._middleware:
@@ -114,7 +98,7 @@ class Pipeline:
                 # What equal calls computed belongs to the entry of the cache, and not to another text.
                 result = changed if changed.body == result.body else replace(changed, entry=None)
             return result
-        except CallError as error:
+        except errors.CallError as error:
             for one in reversed(entered):
                 error = one.error(call, error)
             raise error from error.__cause__
@@ -132,7 +116,7 @@ class Pipeline:
             self.resources.approval_gate.redeem(call, call.approval)
         try:
             return self.answer_prepared(call)
-        except AuthRejected as error:
+        except errors.AuthRejected as error:
             if call.has_entered_key:
                 raise error.changed(next_step=self.resources.user_tokens.another_key(call)) from None
             if not call.source.signs_in:
@@ -140,7 +124,7 @@ class Pipeline:
             self._renew(call, error)
         try:
             return self.answer_prepared(call)
-        except AuthRejected as error:
+        except errors.AuthRejected as error:
             raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
 
     def _authorize(self, call: CallContext) -> None:
@@ -153,7 +137,7 @@ class Pipeline:
         tool, credentials = call.tool, call.credentials
         call.catalog.require_callable(tool)
         if credentials.reads_only and tool.effect != "read":
-            raise WriteNotAllowed(READS_ONLY.filled(tool=tool.name), CALL_WRITE)
+            raise errors.WriteNotAllowed(READS_ONLY.filled(tool=tool.name), CALL_WRITE)
         tier = ("tools:premium",) if self._settings.oauth_premium_scope and tool.access == "premium" else ()
         credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
 
@@ -163,7 +147,7 @@ class Pipeline:
             raise invalid_arguments(call.tool, resolved)
         call.arguments, call.notes = resolved.arguments, resolved.notes
         if call.only_cached and (call.bypass_cache or not call.tool.only_reads):
-            raise NotCached
+            raise errors.NotCached
 
     def _limit(self, call: CallContext) -> None:
         """Count the call of a caller, or leave it to the cache to count one that reads.
@@ -177,14 +161,14 @@ class Pipeline:
             return
         try:
             admit(is_cached=False)
-        except ClientLimit:
+        except errors.ClientLimit:
             call.log.is_counted, call.log.cache = True, "bypass"
             raise
 
     def _approve(self, call: CallContext) -> None:
         try:
             self.resources.approval_gate.check(call)
-        except CallError:
+        except errors.CallError:
             call.log.is_counted, call.log.cache = True, "bypass"  # counted, although the source does not see it
             raise
 
@@ -202,7 +186,7 @@ class Pipeline:
                 is_only_one=takers <= 1,
                 need=call.tool.call.get("credentials", "required"),
             )
-        except AuthRequired:
+        except errors.AuthRequired:
             if not self.resources.user_tokens.has_page_for_key(call):
                 raise
             api_key, call.has_entered_key = self.resources.user_tokens.get_key(call), True
@@ -211,7 +195,7 @@ class Pipeline:
         if call.source.signs_in and api_key:
             call.source_credentials = self.resources.user_tokens.get_credentials(call, api_key)
 
-    def _renew(self, call: CallContext, error: AuthRejected) -> None:
+    def _renew(self, call: CallContext, error: errors.AuthRejected) -> None:
         """Drop the user's token, which the source has refused, and get another one for a call that reads."""
         self.resources.user_tokens.drop_token(call, call.operator_key)
         if call.tool.effect != "read":  # a write is sent once; the next call has a new token
@@ -276,10 +260,10 @@ class Pipeline:
         with self.resources.lock:
             refusal = self.resources.refused.get(key)
         if refusal is not None:
-            raise PremiumOnly(*refusal)
+            raise errors.PremiumOnly(*refusal)
         try:
             return self._read(call)
-        except PremiumOnly as error:
+        except errors.PremiumOnly as error:
             with self.resources.lock:
                 self.resources.refused[key] = error.problem, error.next_step
             raise
@@ -289,7 +273,7 @@ class Pipeline:
         stale_reason = ""
         try:
             entry = self._entry(call)
-        except (RateLimited, UpstreamError, UpstreamTimeout) as error:
+        except (errors.RateLimited, errors.UpstreamError, errors.UpstreamTimeout) as error:
             last = None if call.bypass_cache else self.resources.cache.get_stale(call.keys.data, self._clock.now())
             if last is None:
                 raise
@@ -316,7 +300,7 @@ class Pipeline:
         """Return what is cached, what an equal call returns that is running, or what the source sends."""
         found = None if call.bypass_cache else self._find(call, local=call.only_cached)
         if call.only_cached and found is None:
-            raise NotCached
+            raise errors.NotCached
         if call.admit is not None:
             call.admit(is_cached=found is not None)
         if found is not None:
@@ -327,16 +311,16 @@ class Pipeline:
                 try:
                     return self.resources.flights.run(
                         (call.keys.own, call.bypass_cache),
-                        lambda: self._fetch_and_store(call),
+                        functools.partial(self._fetch_and_store, call),
                         max(0.0, call.ends_at - self._clock.monotonic()),
                     )
-                except CallCancelled:
+                except errors.CallCancelled:
                     if client_call.is_cancelled():
                         raise
                     # An equal call was cancelled while this one waited for its result.
         except TimeoutError:
             problem = f"{call.source.title} did not answer in time."
-            raise UpstreamTimeout(problem, SLOW, retryable=True) from None
+            raise errors.UpstreamTimeout(problem, SLOW, retryable=True) from None
 
     def _fetch_and_store(self, call: CallContext) -> Entry:
         # An equal call may have finished since the cache was read.
@@ -346,7 +330,7 @@ class Pipeline:
         call.log.cache, upstream = "miss", self.resources.upstream(call.source)
         try:
             response = upstream.fetch(call)
-        except CallError as error:
+        except errors.CallError as error:
             self._store_error(call, error)
             raise
         now = self._clock.now()
@@ -375,12 +359,12 @@ class Pipeline:
             call.log.cache = where
         return found
 
-    def _store_error(self, call: CallContext, error: CallError) -> None:
+    def _store_error(self, call: CallContext, error: errors.CallError) -> None:
         """Store an error that would come again, for a short time and for its own key: that may be the reason."""
         ttl_s = 0.0
-        if isinstance(error, NoData):
+        if isinstance(error, errors.NoData):
             ttl_s = self._settings.no_data_ttl_s
-        elif isinstance(error, InvalidArguments | PremiumOnly):
+        elif isinstance(error, errors.InvalidArguments | errors.PremiumOnly):
             ttl_s = self._settings.negative_ttl_s
         if ttl_s:
             now = self._clock.now()

@@ -201,8 +201,6 @@ LIFETIME_S = 600
 """Seconds in which a caller opens the link and signs in."""
 
 _MIN_SECRET_CHARS = 32
-_TABLE = "dynamodb://"
-
 Kind = Literal["ticket", "person", "source", "key"]
 """What a :class:`Step` is written into: the link, and the cookies until the issuer and the source have answered, or the
 person has entered a key."""
@@ -249,16 +247,10 @@ class HostedSignIns:
     ) -> None:
         self._secret, self._read_reference, self._now = settings.token_secret, read_reference, now
         self.url = f"{settings.public_url.removesuffix('/').removesuffix('/mcp')}/ui/sign-in/"
-        table, timeout_s = settings.cache.removeprefix(_TABLE), settings.secret_timeout_s
+        table, timeout_s = settings.cache.removeprefix("dynamodb://"), settings.secret_timeout_s
         self.tokens = TokenStore(
             lambda: DynamoDBStore(aws, table, "", timeout_s, is_consistent=True), lambda: self._key("tokens"), now
         )
-
-    @staticmethod
-    def is_set_up(settings: Settings) -> bool:
-        """Return whether the settings have all that sign-ins of callers need."""
-        has_table = settings.cache.startswith(_TABLE)
-        return bool(has_table and settings.oauth_issuer and settings.oauth_sign_in_client and settings.token_secret)
 
     def link(self, source: str, owner: str) -> str:
         """Return a new link, for the browser of the caller.

@@ -36,22 +36,6 @@ if TYPE_CHECKING:
     from toolfold.sources.base import SourceAdapter
 
 
-def _without_keys(error: CallError, call: CallContext) -> CallError:
-    """Return ``error`` without the keys: it may quote the upstream.
-
-    Its sentences are toolfold's or the catalog's, in which a short key is a word like any other.
-    """
-    sentences = Redactor(key for key in call.known_keys if len(key) >= MIN_KEY_CHARS)
-    return error.changed(
-        problem=mapped(error.problem, sentences.redact_text),
-        next_step=mapped(error.next_step, sentences.redact_text),
-        **{
-            name: value if isinstance(value, int | float) else call.redactor.redact_value(value)
-            for name, value in error.details.items()
-        },
-    )
-
-
 _MAX_CALLS = 10_000
 """Calls whose failures are kept. One that is dropped costs another request."""
 
@@ -211,8 +195,15 @@ class Upstream:
             finally:
                 call.log.upstream_s += self._clock.monotonic() - started
             return self.adapter.parse(tool, arguments, response, credentials)
-        except CallError as error:
-            raise _without_keys(error, call) from error.__cause__
+        except CallError as error:  # it may quote the upstream
+            # Its sentences are toolfold's or the catalog's, in which a short key is a word like any other.
+            redact = Redactor(key for key in call.known_keys if len(key) >= MIN_KEY_CHARS).redact_text
+            details = {
+                name: value if isinstance(value, int | float) else call.redactor.redact_value(value)
+                for name, value in error.details.items()
+            }
+            problem, next_step = mapped(error.problem, redact), mapped(error.next_step, redact)
+            raise error.changed(problem=problem, next_step=next_step, **details) from error.__cause__
 
     def _may_wait(self, pause_s: float, deadline: float) -> bool:
         return pause_s <= self._settings.max_queue_wait_s and self._clock.monotonic() + pause_s < deadline

@@ -168,13 +168,11 @@ def list_id(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_HASH_DIGITS]
 
 
-def encode_cursor(list_hash: str, offset: int) -> str:
-    """Return the cursor of the page that begins at ``offset``."""
-    return f"{list_hash}.{offset}"
-
-
 def decode_cursor(cursor: object, list_hash: str, entries: int) -> int | None:
-    """Return the offset in ``cursor``, or None for one that no page of this list of ``entries`` has returned."""
+    """Return the offset in ``cursor``, or None for one that no page of this list of ``entries`` has returned.
+
+    It is the hash of the list, a dot, and the offset of the page.
+    """
     match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
     if match is None or match[1] != list_hash:
         return None
@@ -252,7 +250,7 @@ class ExposedTools(MetaTools):
             entry if isinstance(entry, bytes) else dumps_compact(self._whole.definition(entry)).encode()
             for entry in entries
         ]
-        more = encode_cursor(self._list_id, end) if end < len(self.exposed.entries) else None
+        more = f"{self._list_id}.{end}" if end < len(self.exposed.entries) else None
         return ToolPage(b"[" + b",".join(definitions) + b"]", more)
 
     def every_definition(self) -> list[dict[str, Any]]:
@@ -308,19 +306,16 @@ class ExposedTools(MetaTools):
             from toolfold.exposure import research  # for this mode only
 
             make = functools.partial(super().call, credentials=credentials, deadline=deadline, reads_only=True)
-            settings = self.executor.settings
-            return research.answer(
-                self._catalog_of_profile, settings, str(stand_in["name"]), arguments, make, self.reader
-            )
+            kind, catalog = str(stand_in["name"]), self._catalog_of_profile
+            return research.answer(catalog, self.executor.settings, kind, arguments, make, self.reader)
         try:
             meta_call = call_of(self._catalog_of_profile, self.exposed.mode, stand_in, arguments)
         except CallError as error:
             from toolfold.meta_tools.next_steps import with_executor  # for errors only
 
             return error_result(with_executor(self._catalog_of_profile, error), self.reader)
-        return self._with_own_step(
-            super().call(meta_call.name, meta_call.arguments, credentials, deadline, whole=whole)
-        )
+        found = super().call(meta_call.name, meta_call.arguments, credentials, deadline, whole=whole)
+        return self._with_own_step(found)
 
     def _with_own_step(self, result: Result) -> Result:
         """Return a list of tools with what this mode does with them."""

@@ -7,6 +7,7 @@ An answer that may be mistaken for another gets a note: of another symbol, of an
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import sys
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallResult
     from toolfold.meta_tools.call import Call, CallSession
     from toolfold.meta_tools.completion import Gap
-    from toolfold.results.output import ParsedAnswer
 
 T = TypeVar("T")
 
@@ -301,7 +301,8 @@ def _reading(session: CallSession, call: Call, response: CallResult) -> _Reading
     if arguments is None or (selection is not None and (selection.has_sql or selection.jmespath)):
         return _read(session, call, response, today, is_live)
     key = arguments, repr(selection), today, is_live, call.is_part
-    return _memoized(session, call, response, "reading", key, lambda: _read(session, call, response, today, is_live))
+    read = functools.partial(_read, session, call, response, today, is_live)
+    return _memoized(session, call, response, "reading", key, read)
 
 
 def _memoized(session: CallSession, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
@@ -323,14 +324,13 @@ def _memoized(session: CallSession, call: Call, response: CallResult, kind: str,
 def _read(session: CallSession, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
     tool, selection, budget = call.tool, call.options.select, session.budget
 
-    def parse() -> ParsedAnswer:
-        return output.parse_answer(response.body, response.kind, tool.answer, selection, budget, response.redactor)
-
+    body, kind, redactor = response.body, response.kind, response.redactor
+    parse = functools.partial(output.parse_answer, body, kind, tool.answer, selection, budget, redactor)
     if selection is None:  # the document is the answer, which is stored as such
         parsed = parse()
     else:
         parsed = _memoized(session, call, response, "document", bool(selection.jmespath), parse)
-    unusual = note_on_missing_data(tool, session.catalog.source(tool.source), response.body, parsed.document)
+    unusual = note_on_missing_data(tool, session.catalog.source(tool.source), body, parsed.document)
     selected: Document | InvalidArguments
     try:
         selected = output.select_from(parsed, None if call.is_part else selection, today, budget)

@@ -137,7 +137,7 @@ def find_gap(
         return None
     if kind is GapKind.RESOLUTION and not complete and coverage.has_rows(requested, covered):
         return None
-    return Gap(kind, requested, covered, complete, _is_of_future(covered, today))
+    return Gap(kind, requested, covered, complete, covered.last[:10] > today.isoformat())
 
 
 def _missing_arguments(tool: Tool, arguments: Mapping[str, Any], hint: str, covered: Coverage) -> dict[str, Any]:
@@ -148,10 +148,6 @@ def _missing_arguments(tool: Tool, arguments: Mapping[str, Any], hint: str, cove
         if name not in arguments and value != default and not (type(default) is int and len(covered.dates) < default):
             found[name] = value
     return found
-
-
-def _is_of_future(covered: Coverage, today: date) -> bool:
-    return covered.last[:10] > today.isoformat()
 
 
 def _kind(requested: Requested, covered: Coverage, today: date, selected_rows: int) -> GapKind | None:
@@ -165,7 +161,7 @@ def _kind(requested: Requested, covered: Coverage, today: date, selected_rows: i
         return GapKind.FUTURE
     if coverage.lacks_end(requested, covered, today):
         return GapKind.END
-    is_of_future = _is_of_future(covered, today)
+    is_of_future = covered.last[:10] > today.isoformat()
     if requested.low or (is_of_future and (requested.high or requested.is_oldest_first)):
         return None
     if requested.is_oldest_first:

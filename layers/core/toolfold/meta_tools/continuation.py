@@ -78,8 +78,15 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
         raise _refused(tool, "is one of another caller")
     read_only = _reads_only(request, payload["arguments"])
     once = payload.pop("once", None)
-    if not read_only and not _is_first_use(request, payload, once):
-        raise _refused(tool, "has calls that change something, and was used before, has expired, or is not signed")
+    if not read_only:
+        is_signed = isinstance(once, list) and len(once) == 3 and isinstance(once[0], str) and isinstance(once[1], int)
+        approvals, text = request.tools.executor.resources.approvals, dumps_compact(payload)
+        try:
+            is_first_use = is_signed and approvals.use_once(once[0], once[1], str(once[2]), text)
+        except ApprovalUnavailable:
+            is_first_use = False
+        if not is_first_use:
+            raise _refused(tool, "has calls that change something, and was used before, has expired, or is not signed")
     return {**payload["arguments"], **arguments}
 
 
@@ -119,17 +126,6 @@ def _reads_only(request: MetaRequest, arguments: Mapping[str, Any]) -> bool:
         if tool is not None and not tool.only_reads:
             return False
     return True
-
-
-def _is_first_use(request: MetaRequest, payload: Mapping[str, Any], once: Any) -> bool:
-    if not isinstance(once, list) or len(once) != 3 or not isinstance(once[0], str) or not isinstance(once[1], int):
-        return False
-    try:
-        return request.tools.executor.resources.approvals.use_once(
-            once[0], once[1], str(once[2]), dumps_compact(payload)
-        )
-    except ApprovalUnavailable:
-        return False
 
 
 def caller_id(credentials: RequestCredentials) -> str:

@@ -75,7 +75,10 @@ def instructions(
     """
     common = () if catalog is None else catalog.common()[:_MOST_COMMON]
     known = f"Known names need no search: {', '.join(safe_line(one) for _, one in common)}. " if common else ""
-    results = _RESULTS.format(selecting=_SELECTING if has_select else "", combining=_combining(switched_off))
+    names = [name for name in COMBINING_TOOLS if name not in switched_off]
+    several = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else "".join(names)
+    combining = f"Several calls in one: TOOL_GET describes {several}. " if names else ""
+    results = _RESULTS.format(selecting=_SELECTING if has_select else "", combining=combining)
     how = f"{steps or _STEPS.format(common=known)}{results}"
     guide = " ".join(filter(None, (safe_line("" if catalog is None else _contents(catalog)), safe_line(purpose), how)))
     return f"{guide[:_MAX_CHARACTERS]} {_dates(now)}"
@@ -94,15 +97,6 @@ def _contents(catalog: Catalog) -> str:
     )
     more = len(catalog.categories) - _MOST_NAMED
     return f"Tools for {here}{f' and {more} more' if more > 0 else ''}." if here else ""
-
-
-def _combining(switched_off: Collection[str]) -> str:
-    """Return the sentence about the tools that combine several calls; empty without any."""
-    names = [name for name in COMBINING_TOOLS if name not in switched_off]
-    if not names:
-        return ""
-    several = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else names[0]
-    return f"Several calls in one: TOOL_GET describes {several}. "
 
 
 def _dates(now: float) -> str:
@@ -135,7 +129,13 @@ def definitions(catalog: Catalog | None, names: Sequence[str] = META_TOOLS) -> l
 
 def _definition(catalog: Catalog | None, name: str) -> dict[str, Any]:
     tool, description = TOOLS[name], TOOLS[name].description
-    hints = _call_annotations(catalog)
+    # Without a catalog nothing can be called, so nothing is promised.
+    hints: dict[str, bool] = {"readOnlyHint": False}
+    if catalog is not None and catalog.has_writes:
+        hints["destructiveHint"] = bool(catalog.counts("effect").get("destructive"))
+    elif catalog is not None:
+        hints = _READ_ONLY
+    hints = {**hints, "openWorldHint": True}
     arguments = {key: rule.schema for key, rule in tool.arguments.items() if rule.is_listed(catalog)}
     if name in ("TOOL_LIST", "TOOL_GET"):
         hints = {**_READ_ONLY, "openWorldHint": False}
@@ -143,7 +143,12 @@ def _definition(catalog: Catalog | None, name: str) -> dict[str, Any]:
         hints = {**_READ_ONLY, "openWorldHint": True}
         description = _READS if catalog.has_writes else description
     if name == "TOOL_LIST" and catalog is not None:
-        description = safe_line(f"{description} {_behind(catalog)}".strip())
+        behind = catalog.description
+        if len(catalog.sources) != 1:
+            titles = [source.title for source in catalog.sources]
+            more = f" and {len(titles) - _MOST_SOURCES} more" if len(titles) > _MOST_SOURCES else ""
+            behind = f"Behind it: {', '.join(titles[:_MOST_SOURCES])}{more}."
+        description = safe_line(f"{description} {behind}".strip())
     return {
         "name": name,
         "title": tool.title,
@@ -157,26 +162,6 @@ def _definition(catalog: Catalog | None, name: str) -> dict[str, Any]:
         "annotations": hints,
         "_meta": _ALWAYS_LOAD,
     }
-
-
-def _call_annotations(catalog: Catalog | None) -> dict[str, bool]:
-    """Return the annotations of a meta-tool that calls tools of the catalog: read-only where all of them only read."""
-    if catalog is None:  # nothing can be called, so nothing is promised
-        hints = {"readOnlyHint": False}
-    elif catalog.has_writes:
-        hints = {"readOnlyHint": False, "destructiveHint": bool(catalog.counts("effect").get("destructive"))}
-    else:
-        hints = _READ_ONLY
-    return {**hints, "openWorldHint": True}
-
-
-def _behind(catalog: Catalog) -> str:
-    """Return what lies behind the tools: the description of a single source, the titles of several."""
-    if len(catalog.sources) == 1:
-        return catalog.description
-    titles = [source.title for source in catalog.sources]
-    more = f" and {len(titles) - _MOST_SOURCES} more" if len(titles) > _MOST_SOURCES else ""
-    return f"Behind it: {', '.join(titles[:_MOST_SOURCES])}{more}."
 
 
 _READS = "Runs a tool that only reads. A long answer is cut to a preview: send select."

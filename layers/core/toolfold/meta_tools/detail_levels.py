@@ -121,11 +121,9 @@ def _only_type(schema: Any) -> dict[str, Any]:
 
 
 def _entry(tool: Tool | ToolSummary, level: int, description: str) -> dict[str, Any]:
-    entry = {"name": tool.name, "description": description}
-    if level == FULL:
-        entry["category"] = tool.category
+    category = {"category": tool.category} if level == FULL else {}
     access = {} if tool.access == "free" else {"access": tool.access}
-    return {**entry, **access, **effect_field(tool)}
+    return {"name": tool.name, "description": description, **category, **access, **effect_field(tool)}
 
 
 def effect_field(tool: Tool | ToolSummary) -> dict[str, Any]:

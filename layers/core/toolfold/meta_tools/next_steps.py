@@ -149,18 +149,14 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
         if other is not None:
             guess = (_items(tool, name, value) or [str(value)])[0].partition(".")[0][:_MAX_KEYWORDS]
             search = {finder["parameter"]: guess} if finder["parameter"] else {}
-            others = day or _without_period(tool, arguments)
+            others = day or "or change the other arguments, such as dates and filters."
+            required = tool.parameters.get("required", ())
+            ends = [one for one in arguments if bound_of(one) and one not in required]
+            if ends and not day:  # there may be no data in a period
+                call = _call(tool.name, {one: value for one, value in arguments.items() if one not in ends})
+                others = messages.WITHOUT_PERIOD.filled(names=" and ".join(ends), call=call)
             return messages.CHECK_VALUE.filled(name=name, call=_call(other.name, search), others=others)
     return messages.CHECK_ARGUMENTS.filled(description=CallText({"tool_name": tool.name}, "TOOL_GET"))
-
-
-def _without_period(tool: Tool, arguments: Mapping[str, Any]) -> str | Text:
-    """Return the end of a sentence with the call without its period, in which there may be no data."""
-    ends = [name for name in arguments if bound_of(name) and name not in tool.parameters.get("required", ())]
-    if not ends:
-        return "or change the other arguments, such as dates and filters."
-    call = _call(tool.name, {name: value for name, value in arguments.items() if name not in ends})
-    return messages.WITHOUT_PERIOD.filled(names=" and ".join(ends), call=call)
 
 
 def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> tuple[str | Text, bool]:

@@ -283,7 +283,9 @@ class Plan(CallSession):
         waiting: list[_Part] = []
         for part in parts:
             try:
-                part.outcome = self._read_response(part, self._fetch(part, only_cached=len(parts) > 1))
+                response = self._fetch(part, only_cached=len(parts) > 1)
+                part.outcome = self._complete(part.call, part.arguments, response)
+                part.ended = time.perf_counter()
             except NotCached:
                 part.started = 0.0
                 waiting.append(part)
@@ -316,7 +318,8 @@ class Plan(CallSession):
             try:
                 if isinstance(outcome, BaseException):
                     raise outcome
-                part.outcome = self._read_response(part, outcome)
+                part.outcome = self._complete(part.call, part.arguments, outcome)
+                part.ended = time.perf_counter()
             except CallError as error:
                 part.outcome = error
                 if stops_on_error:
@@ -330,11 +333,6 @@ class Plan(CallSession):
             return fetch_response(self, part.call, part.arguments, only_cached=only_cached)
         finally:
             part.ended = time.perf_counter()
-
-    def _read_response(self, part: _Part, response: CallResult) -> Answer:
-        answer = self._complete(part.call, part.arguments, response)
-        part.ended = time.perf_counter()
-        return answer
 
     def _complete(self, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
         """Return the answer of one request, in what memory the answers before it have left."""

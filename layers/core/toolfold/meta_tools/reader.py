@@ -65,11 +65,6 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
         InvalidArguments: the tool's name is missing, an argument has no place, or two contradict each other.
         ToolNotFound: no tool has the name.
     """
-    name, given = arguments.get("tool_name"), arguments.get("arguments")
-    if isinstance(name, str) and isinstance(given, dict) and arguments.keys() <= TOOLS[TOOL].arguments.keys():
-        tool = None if name in RESERVED_NAMES else catalog.called_tool(name)
-        if tool is not None and given.keys() <= tool.parameters.get("properties", {}).keys():
-            return MetaCall(TOOL, {**arguments, "tool_name": tool.name})
     if depth > MAX_UNWRAPPED:
         raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
     name, rest = _take_name(catalog, dict(arguments))
@@ -397,15 +392,12 @@ class _CallReader:
                     continue
                 if kind == "toolname" and isinstance(value, str) and find_name(self._catalog, value) == self._tool.name:
                     continue
-            self._set_argument(key, value)
-
-    def _set_argument(self, name: str, value: Any) -> None:
-        known = self._arguments
-        if not is_blank(known.get(name)) and not is_blank(value) and known[name] != value:
-            problem = f"{quote(name)} is given twice, with different values"
-            raise invalid(TOOL, problem, "Send it once, in arguments.", **next_call(TOOL, self._call()))
-        if name not in known or not is_blank(value):
-            known[name] = value
+            known = self._arguments.get(key)
+            if not is_blank(known) and not is_blank(value) and known != value:
+                problem = f"{quote(key)} is given twice, with different values"
+                raise invalid(TOOL, problem, "Send it once, in arguments.", **next_call(TOOL, self._call()))
+            if key not in self._arguments or not is_blank(value):
+                self._arguments[key] = value
 
     def _set_option(self, name: str, value: Any, given_as: str) -> None:
         steps = value if isinstance(value, list) else [value]

@@ -120,7 +120,14 @@ def _inspection(plan: Plan, call: Call, answer: Answer, arguments: Mapping[str, 
         again = ("columns", "row_count", *(("rows",) if document.tables[0].name not in ("", "rows") else ()))
         view = {key: value for key, value in view.items() if key not in again}
     first = _shortened(document, _ROWS)
-    head = {"arguments": dict(arguments), "counts": _counts(document), "schema": _schema(view, 0)}
+    tables: dict[str, Any] = {}
+    for table in document.tables:
+        nulls = ((column, sum(row[at] is None for row in table.rows)) for at, column in enumerate(table.columns))
+        missing = {column: count for column, count in nulls if count}
+        tables[table.name or "rows"] = {"rows": len(table.rows), "columns": len(table.columns), "missing": missing}
+    fields = len(document.metadata) if isinstance(document.metadata, dict) else int(document.metadata is not None)
+    counts = {"tables": tables, "fields": fields}
+    head = {"arguments": dict(arguments), "counts": counts, "schema": _schema(view, 0)}
     described: dict[str, Any] = {
         **head,
         "from_example": list(filled),
@@ -133,16 +140,6 @@ def _inspection(plan: Plan, call: Call, answer: Answer, arguments: Mapping[str, 
     text = "\n".join([*lines, to_text(head), "# First rows:" if document.tables else "# Fields:", shown.text])
     notes = {"notes": list(document.notes)} if document.notes else {}
     return Result({"result": described, **answer.status.as_dict(), **notes}, text)
-
-
-def _counts(document: Document) -> dict[str, Any]:
-    tables = {}
-    for table in document.tables:
-        nulls = ((column, sum(row[at] is None for row in table.rows)) for at, column in enumerate(table.columns))
-        missing = {column: count for column, count in nulls if count}
-        tables[table.name or "rows"] = {"rows": len(table.rows), "columns": len(table.columns), "missing": missing}
-    fields = len(document.metadata) if isinstance(document.metadata, dict) else int(document.metadata is not None)
-    return {"tables": tables, "fields": fields}
 
 
 def _shortened(document: Document, rows: int) -> Document:

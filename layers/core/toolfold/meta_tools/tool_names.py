@@ -44,11 +44,8 @@ _META_TOOL_KEYS = {normalize(name): name for name in (*META_TOOLS, "TOOL_CALL_WR
 
 def find_meta_tool(name: str) -> str | None:
     """Return which meta-tool is called ``name``, in any spelling; None for other names."""
-    if name in META_TOOLS or name in COMBINING_TOOLS:
-        return name
-    if len(name) > MAX_NAME_LENGTH:
-        return None
-    return next((found for text in _bare(name, ()) if (found := _META_TOOL_KEYS.get(normalize(text)))), None)
+    texts = _bare(name, ()) if len(name) <= MAX_NAME_LENGTH else ()
+    return next((found for text in texts if (found := _META_TOOL_KEYS.get(normalize(text)))), None)
 
 
 def find_name(catalog: Catalog, name: str) -> str | None:
@@ -202,16 +199,12 @@ def _tool(catalog: Catalog, kind: str, source: str | None, given: Any, rest: Map
     if found is None:
         is_of_source = source and normalize(given).startswith(normalize(source))
         named = f"{source}__{given}" if source and not is_of_source else given
-        raise tool_not_found(catalog, named, rest and _flat(rest))
+        beside = {key: value for key, value in (rest or {}).items() if key != _key(rest or {}, "arguments")}
+        raise tool_not_found(catalog, named, rest and {**_object(rest), **beside})
     if source and (other := catalog.called_tool(found)) is not None and other.source != source:
         following = next_call("TOOL_CALL", {"arguments": {}, **(rest or {}), "tool_name": found})
         raise invalid(kind, f"{found} is a tool of {other.source}, not of {source}", "Name its source.", **following)
     return found
-
-
-def _flat(rest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a tool, which are in an object or beside it."""
-    return {**_object(rest), **{key: value for key, value in rest.items() if key != _key(rest, "arguments")}}
 
 
 def _sources_of(catalog: Catalog, kind: str) -> list[str]:
@@ -282,10 +275,6 @@ def _inspect(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     return MetaCall("TOOL_CALL", {**named, "arguments": _object(arguments), "inspect": True})
 
 
-def _schema(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    return MetaCall("TOOL_LIST" if _given(arguments, "tool") is None else "TOOL_GET", arguments)
-
-
 _KINDS: Mapping[str, Callable[[Any, Mapping[str, Any]], MetaCall]] = {
     "connector": _connector,
     "database": _database,
@@ -297,7 +286,7 @@ _NAMES: Mapping[str, str | Callable[[Any, Mapping[str, Any]], MetaCall]] = {
     "afd-discover": "TOOL_LIST",
     "afd-help": "TOOL_LIST",
     "afd-detail": "TOOL_GET",
-    "afd-schema": _schema,
+    "afd-schema": lambda _, given: MetaCall("TOOL_LIST" if _given(given, "tool") is None else "TOOL_GET", given),
     "afd-call": _WRITE,
     "afd-batch": "TOOL_BATCH",
     "afd-pipe": "TOOL_PIPE",

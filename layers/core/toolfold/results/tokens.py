@@ -61,8 +61,9 @@ def count(text: str) -> int:
 
 def pieces(text: str) -> int:
     """Return into how many pieces ``text`` is cut: as many as its lines have together, each with its line feed."""
-    size = len(text) if len(text) <= _WHOLE_CHARS else _CHARS_AT_ONCE
-    return sum(_pieces(text, start, size) for start in range(0, len(text), max(1, size)))
+    if len(text) <= _WHOLE_CHARS:
+        return _pieces(text, 0, len(text))
+    return sum(_pieces(text, start, _CHARS_AT_ONCE) for start in range(0, len(text), _CHARS_AT_ONCE))
 
 
 def _pieces(text: str, start: int, length: int) -> int:
