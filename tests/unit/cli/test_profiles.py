@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from tests.support.http import KEY
-from toolfold.build.profiles.compiler import ProfilesFile
+from toolfold.build.profiles import ProfilesFile
 from toolfold.cli import main
 from toolfold.mock_api.server import MockApi
 

@@ -100,10 +100,7 @@ def _references(schema: Any, root: Mapping[str, Any], path: list[str | int]) -> 
 def check_mentions(written: Mapping[str, Any], tools: Mapping[str, Any], locations: Mapping[str, str]) -> Iterator[str]:
     """Yield names in descriptions that look like tools and do not exist: a model would try to call them.
 
-    Args:
-        written: The tools that keep their names. Texts of others may mention anything.
-        tools: All tools.
-        locations: Name → ``file:line``.
+    ``written`` are the tools that keep their names. Texts of others may mention anything.
     """
     values = set(_MENTION.findall(json.dumps([tool["parameters"] for tool in written.values()])))
     values |= set(_MENTION.findall(" ".join(tool["returns"] for tool in written.values())))

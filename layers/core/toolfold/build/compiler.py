@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from toolfold.build import checks, emitter, search_index, semantic_index, writer
 from toolfold.build.importers.base import Tool
-from toolfold.build.profiles.compiler import compile_profiles
+from toolfold.build.profiles import compile_profiles
 from toolfold.build.relations import assign_names, compile_relations, safe_name
 from toolfold.build.schema import Vocabulary
 from toolfold.build.source_folders import LoadedSource, load_sources

@@ -155,12 +155,7 @@ def format_time(now: datetime) -> str:
 
 
 def parse_pointer(content: bytes, modified_at: datetime | None = None) -> Pointer | None:
-    """Return the pointer in ``content``; None where no gateway could read it.
-
-    Args:
-        content: The content of ``current.json``.
-        modified_at: When it was written, for a pointer without the time.
-    """
+    """Return the pointer in ``content``, which was written at ``modified_at``; None where no gateway could read it."""
     try:
         values = json.loads(content)
     except (ValueError, RecursionError):

@@ -29,12 +29,9 @@ _MAX_SHOWN = 3
 
 
 def prepare_catalog(folder: Path, allow_list: AllowList, refresh: Refresh | None = None) -> bytes:
-    """Return the compiled catalog of the sources below ``folder``.
+    """Return the compiled catalog of the sources below ``folder``, which is not changed.
 
-    Args:
-        folder: The folder that contains ``<source>/source.yaml``. It is not changed.
-        allow_list: What the gateway allows its sources to name.
-        refresh: Called with a copy of the folder; None: the sources are compiled as they are.
+    ``refresh`` is called with a copy of the folder; None: the sources are compiled as they are.
 
     Raises:
         CatalogRejected: The YAML has errors or findings, or names what is not allowed.

@@ -51,7 +51,7 @@ def publish_catalog(
     *,
     automatic: bool = False,
     now: datetime | None = None,
-    on_step: OnStep | None = None,
+    on_step: OnStep = lambda _: None,
 ) -> Publication:
     """Make ``content`` the current catalog of ``bucket``, unless ``author`` may not replace the one that is.
 
@@ -72,16 +72,16 @@ def publish_catalog(
         botocore.exceptions.BotoCoreError: S3 cannot be reached, or there are no credentials.
         botocore.exceptions.ClientError: S3 refuses.
     """
-    tools, moment, tell = len(check_catalog(content)), now or datetime.now(UTC), on_step or (lambda _: None)
+    tools, moment = len(check_catalog(content)), now or datetime.now(UTC)
     stored = bucket.read_pointer()
     if not stored.may_be_replaced_by(author.writer):
         return Publication(Outcome.KEPT, stored.pointer)
     pointer = point_to(content, tools, author, now=moment, former=stored.pointer, automatic=automatic)
-    tell(f"Uploading {len(content):,} bytes to {bucket.url(object_name(pointer.current.sha256))} …")
+    on_step(f"Uploading {len(content):,} bytes to {bucket.url(object_name(pointer.current.sha256))} …")
     bucket.store_catalog(content)
     if stored.pointer is not None and stored.pointer.current.sha256 == pointer.current.sha256:
         return _confirm(bucket, stored, stored.pointer, author, automatic, moment)
-    tell(f"Making it the current one: {bucket.url(POINTER)} …")
+    on_step(f"Making it the current one: {bucket.url(POINTER)} …")
     return _replace(bucket, pointer, stored)
 
 
@@ -156,7 +156,7 @@ def roll_back(
     *,
     check: Callable[[Catalog], None] | None = None,
     now: datetime | None = None,
-    on_step: OnStep | None = None,
+    on_step: OnStep = lambda _: None,
 ) -> Publication:
     """Make an earlier catalog current again, and mark the one that was current as withdrawn.
 
@@ -178,8 +178,7 @@ def roll_back(
     sha256 = choose_earlier(pointer, version, bucket.location)
     if sha256 == pointer.current.sha256:
         return Publication(Outcome.UNCHANGED, pointer)
-    tell = on_step or (lambda _: None)
-    tell(f"Checking {bucket.url(object_name(sha256))} …")
+    on_step(f"Checking {bucket.url(object_name(sha256))} …")
     content = bucket.read_catalog(sha256)
     try:
         catalog = check_catalog(content)
@@ -191,7 +190,7 @@ def roll_back(
     if check is not None:
         check(catalog)
     earlier = point_to(content, len(catalog), author, now=now or datetime.now(UTC), former=pointer, withdraw=True)
-    tell(f"Making it the current one: {bucket.url(POINTER)} …")
+    on_step(f"Making it the current one: {bucket.url(POINTER)} …")
     return _replace(bucket, earlier, stored)
 
 

@@ -46,13 +46,7 @@ def why_not(source: SourceFolder) -> str:
 def refresh_source(
     source: SourceFolder, process_settings: Settings, *, check: bool = False, progress: Progress = lambda _: None
 ) -> RefreshReport:
-    """Refresh one source, and return what changed.
-
-    Args:
-        source: The source.
-        process_settings: What the source may reach.
-        check: Whether to write nothing.
-        progress: Called with a sentence before each step.
+    """Refresh one source, unless it is only to ``check``, and return what changed.
 
     Raises:
         SourceError: It cannot be refreshed, or what was read does not compile. Its folder is as it was.
@@ -101,14 +95,9 @@ def refresh_sources(
 ) -> None:
     """Refresh each source in ``folder`` that is read from a service, one after the other.
 
-    Sources that are read from files of the machine on which they are written are left out.
-
-    Args:
-        folder: The folder of the sources.
-        process_settings: What they may reach.
-        progress: Called with a sentence for each source.
-        is_attended: Whether a failure ends the publication. Without a person, the source keeps what was read before,
-            and the log has the reason.
+    Sources that are read from files of the machine on which they are written are left out. A failure ends the
+    publication; where it is not ``is_attended`` by a person, the source keeps what was read before, and the log has the
+    reason.
     """
     for source in list_sources(folder):
         if find_importer(source.kind).is_local or why_not(source):

@@ -1,10 +1,8 @@
 """Relations between tools: what a tool needs first, what it can be replaced by, and what follows it.
 
-Name the tools of a catalog: ``source__tool`` for tools whose source has names of its own.
-
-A name has letters, digits and underscores, at most 64. Where a look-up would take several names for the same, *every*
-one of them gets a hash of the original name, so that neither the order of the sources nor that of their tools has an
-influence.
+Names of the tools: ``source__tool`` for those whose source has names of its own, at most 64 letters, digits and
+underscores. Where a look-up would take several names for the same, *every* one of them gets a hash of the original
+name, so that neither the order of the sources nor that of their tools has an influence.
 """
 
 from __future__ import annotations
@@ -54,12 +52,9 @@ def safe_name(original: str) -> str:
 def assign_names(
     prefixed: Iterable[OriginalName], taken: Collection[str] = (), reserved: Collection[str] = ()
 ) -> Mapping[OriginalName, str]:
-    """Return the name of each tool: one-to-one, and the same for the same tools in any order.
+    """Return the name of each of the ``prefixed`` tools: one-to-one, and the same for the same tools in any order.
 
-    Args:
-        prefixed: The tools of sources with names of their own.
-        taken: Names of the tools that keep theirs.
-        reserved: Names that no tool may have.
+    None of them is ``taken`` by a tool that keeps its name, or ``reserved``.
     """
     used = {name_key(name) for name in (*taken, *reserved)}
     # Of a name in another script nothing may be left: such names would differ in the number of underscores.

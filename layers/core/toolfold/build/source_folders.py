@@ -40,12 +40,8 @@ def load_sources(
 ) -> list[LoadedSource]:
     """Return every source that can be read, sorted by the names of their folders.
 
-    Args:
-        folder: The folder that contains ``<source>/source.yaml``.
-        adapters: Names that ``kind`` may have.
-        problems: Receives the errors of sources that can be read, each as ``file:line: problem``.
-        left_out: Receives those of sources that cannot: one of them does not stop the others.
-        progress: Called with a sentence before each source.
+    ``problems`` receives the errors of sources that can be read, each as ``file:line: problem``, and ``left_out`` those
+    of sources that cannot: one of them does not stop the others.
 
     Raises:
         SourceError: The folder has no source that can be read.

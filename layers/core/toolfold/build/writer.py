@@ -87,9 +87,8 @@ Lines = Iterable[tuple[str, Any]]
 def dumps(compiled: Mapping[str, Any]) -> str:
     """Return the text of a catalog.
 
-    Args:
-        compiled: ``sources``, ``categories``, ``listing`` and ``definition_tokens`` for the head, and the mappings of
-            :data:`COMPILED` and :data:`OPTIONAL`. The tools are in the order of the listing.
+    ``compiled`` has what :func:`write` needs for the head, and the mappings of :data:`COMPILED` and :data:`OPTIONAL`.
+    The tools are in the order of the listing.
     """
     out = io.BytesIO()
     tools = {name_key(name): {"name": name, **entry} for name, entry in compiled["tools"].items()}

@@ -130,13 +130,7 @@ def decode(path: Path | str, content: bytes) -> str:
 
 
 def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIMITS) -> Document:
-    """Parse YAML that is a file, or a part of one.
-
-    Args:
-        path: The file.
-        text: The YAML.
-        first_line: The line of the file at which it begins.
-        limits: What it may have.
+    """Parse YAML that is a file, or the part of one that begins at ``first_line``.
 
     Raises:
         SourceError: It is not YAML, exceeds the limits, or repeats a key in one mapping.

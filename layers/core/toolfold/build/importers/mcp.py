@@ -98,11 +98,7 @@ class McpSettings(base.ImporterSettings):
         return self
 
     def connection(self, protocol_version: str) -> dict[str, Any]:
-        """Return what the adapter needs beside the address; see ``sources.mcp.connection.read_connection``.
-
-        Args:
-            protocol_version: What the server spoke when the snapshot was written; empty: unknown.
-        """
+        """Return what the adapter needs beside the address; see ``sources.mcp.connection.read_connection``."""
         fields = {
             "command": [self.command, *self.args] if self.command else [],
             "env": dict(self.env),

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -62,9 +63,7 @@ def _auth(scheme: Mapping[str, Any], document_url: str) -> Mapping[str, Any] | N
 def undeclared_key(holders: Iterable[Mapping[str, Any]], references: References) -> Schemes:
     """Return the key that a document without schemes describes as a parameter, which is then left out.
 
-    Args:
-        holders: path items and operations.
-        references: of the document.
+    ``holders`` are path items and operations.
     """
     found: Counter[tuple[str, str]] = Counter()
     for given in (one for holder in holders for one in dicts_in(holder.get("parameters"))):
@@ -136,9 +135,6 @@ class Security(NamedTuple):
         An operation without requirements needs none by the specification. Documents leave requirements out as well, so
         the credentials are sent where there are some, and required where no operation states any.
 
-        Args:
-            others_state: whether other operations state requirements of their own.
-
         >>> key = {"key": []}
         >>> Security([], [key]).need(others_state=True), Security([{}, key], None).need(others_state=True)
         ('none', 'optional')
@@ -173,12 +169,9 @@ _SET_BASE_URL = "set base_url in source.yaml, with --base-url where it is added"
 
 
 def choose_server(listed: Any, at: Location, document_url: str) -> str:
-    """Return the first of the ``listed`` servers that calls can be sent to, without a slash at its end.
+    """Return the first of the ``listed`` servers, at ``at``, that calls can be sent to, without a slash at its end.
 
-    Args:
-        listed: The value of ``servers``.
-        at: Where it is in the document.
-        document_url: Where the document was fetched from, to which a relative URL relates; may be empty.
+    A relative URL relates to where the document was fetched from.
     """
     refusals: list[str] = []
     for server in listed[:_MAX_SERVERS] if isinstance(listed, list) else []:
@@ -233,10 +226,5 @@ def common_base(urls: Sequence[str]) -> str:
         >>> common_base(["https://a.test/v1", "https://a.test/v2"]), common_base(["https://a.test/v1"])
         ('https://a.test', 'https://a.test/v1')
     """
-    split = [url.split("/") for url in urls]
-    kept = []
-    for segments in zip(*split, strict=False):
-        if len(set(segments)) > 1:
-            break
-        kept.append(segments[0])
-    return "/".join(kept)
+    segments = zip(*(url.split("/") for url in urls), strict=False)
+    return "/".join(first for first, *_ in takewhile(lambda same: len(set(same)) == 1, segments))

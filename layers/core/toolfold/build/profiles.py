@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from toolfold.build import yaml_loader
+from toolfold.build.definitions import REQUEST, definition_of, make_groups, make_kinds
 from toolfold.build.importers.base import Tool
-from toolfold.build.profiles.definitions import REQUEST, definition_of, make_groups, make_kinds
 from toolfold.build.schema import Model, Prose
 from toolfold.build.writer import runs
 from toolfold.build.yaml_loader import parse_model
@@ -186,16 +186,10 @@ _META_NAMES = frozenset({*RESERVED_NAMES, "CONNECTOR", "DATABASE", "MCP", "READ_
 def compile_profiles(
     folder: Path, compiled: Mapping[str, Any], described: Sequence[Tool], problems: list[str]
 ) -> dict[str, Any]:
-    """Compile ``profiles.yaml`` in ``folder``, or, without one, the profile ``default``.
+    """Compile ``profiles.yaml`` in ``folder``, or, without one, the profile ``default``, to sections of the catalog.
 
-    Args:
-        folder: The folder of the sources.
-        compiled: ``sources``, ``categories`` and ``tools`` of the catalog, in the order of the listing.
-        described: The same tools as they are described.
-        problems: Receives what is wrong.
-
-    Returns:
-        The sections, and ``profile_names`` for the head, so that a request for another profile needs no section.
+    ``compiled`` has ``sources``, ``categories`` and ``tools`` of the catalog, in the order of the listing. The result
+    has ``profile_names`` for the head, so that a request for another profile needs no section.
     """
     path = folder / FILE
     document = yaml_loader.load(path) if path.exists() else yaml_loader.parse(path, "")
