@@ -83,13 +83,12 @@ def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _parse_models_once() -> Iterator[None]:
-    """Parse each model of botocore once, not for each session of boto3: a client takes a tenth of the time."""
-    from botocore.loaders import JSONFileLoader
+def _find_models_once() -> Iterator[None]:
+    """Find and parse each model of botocore once, not for each session of boto3: most of the time of a client."""
+    from botocore import session
 
-    load = functools.cache(functools.partial(JSONFileLoader.load_file, JSONFileLoader()))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(JSONFileLoader, "load_file", lambda _, path: load(path))
+        patch.setattr(session, "create_loader", functools.cache(session.create_loader))
         yield
 
 
