@@ -15,10 +15,9 @@ SOURCES = Path("tests/fixtures/sources")
 
 
 def compile_profiles(folder: Path, text: str, *sources: str) -> Path:
-    """Compile Alpha Vantage, fixtures of the tests and ``profiles.yaml``, and return the path of the catalog."""
-    shutil.copytree("catalog/alpha_vantage", folder / "alpha_vantage")
+    """Compile ``profiles.yaml`` and sources, Alpha Vantage or fixtures; return the path of the catalog."""
     for name in sources:
-        shutil.copytree(SOURCES / name, folder / name)
+        shutil.copytree((Path("catalog") if name == "alpha_vantage" else SOURCES) / name, folder / name)
     (folder / "profiles.yaml").write_text(text)
     path = folder / "catalog.json"
     path.write_text(compile_folder(folder, adapters=["http_api", "alpha_vantage"]))

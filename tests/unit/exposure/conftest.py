@@ -1,11 +1,14 @@
 """A catalog of two sources with profiles of every sort."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.exposure import app_of, compile_profiles
 from toolfold.app import App
+from toolfold.build import compiler
+from toolfold.build.profiles.compiler import CatalogParts
 
 PROFILES = """
 contexts:
@@ -37,9 +40,24 @@ most_used: [GLOBAL_QUOTE, CLOSE_HARBOUR, TIME_SERIES_DAILY]
 
 
 @pytest.fixture(scope="package")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a compiled catalog of Alpha Vantage and docks."""
-    return compile_profiles(tmp_path_factory.mktemp("profiles"), PROFILES, "docks")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CatalogParts]:
+    """Return a compiled catalog of Alpha Vantage and docks, and what its profiles are compiled from."""
+    found: list[CatalogParts] = []
+    compile_section = compiler.compile_profiles
+
+    def recorded(folder: Path, parts: CatalogParts, problems: list[str]) -> dict[str, Any]:
+        found.append(parts)
+        return compile_section(folder, parts, problems)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "compile_profiles", recorded)
+        path = compile_profiles(tmp_path_factory.mktemp("profiles"), PROFILES, "alpha_vantage", "docks")
+    return path, found[0]
+
+
+@pytest.fixture(scope="package")
+def catalog(compiled: tuple[Path, CatalogParts]) -> Path:
+    return compiled[0]
 
 
 @pytest.fixture(scope="package")

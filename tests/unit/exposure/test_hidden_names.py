@@ -43,7 +43,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> App:
         "exclude: {tool: [harbour__level_b, harbour__level_c]}}\n"
         for mode in MODES
     )
-    catalog = compile_profiles(folder, f"profiles:\n{MODES_OF_PROFILES}{related}")
+    catalog = compile_profiles(folder, f"profiles:\n{MODES_OF_PROFILES}{related}", "alpha_vantage")
     return app_of(catalog, TOOLFOLD_ALLOWED_HOSTS="harbour.test")
 
 

@@ -1,6 +1,7 @@
 """Profiles: which tools they list, what they refuse, and how their paths are found."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.exposure import app_of, call, code, compile_profiles, listed, names, rpc
 from tests.support.mcp_requests import message, request
 from toolfold.app import App, build_app
-from toolfold.build.compiler import compile_folder
+from toolfold.build.profiles import compiler
+from toolfold.build.profiles.compiler import CatalogParts
 from toolfold.catalog import search
 from toolfold.catalog.view import CatalogView
-from toolfold.errors import SourceError
 from toolfold.protocol.http import profile_of
 from toolfold.protocol.jsonrpc import parse_message
 from toolfold.settings import Settings
@@ -177,7 +178,7 @@ def test_profile_is_a_field_of_the_log(app: App) -> None:
 
 def test_default_profile_restricts_the_path_without_a_name_and_the_ready_made_ones(tmp_path: Path) -> None:
     text = "profiles: {default: {include: {category: forex}, mode: lazy}, wide: {}}\n"
-    app = app_of(compile_profiles(tmp_path, text))
+    app = app_of(compile_profiles(tmp_path, text, "alpha_vantage"))
     assert "TOOL_BATCH" in names(app, "/mcp")
     for path in ("/mcp", "/mcp/default", "/mcp/direct", "/mcp/individual", "/mcp/grouped", "/mcp/kinds"):
         assert call(app, path, "TOOL_LIST", {})["structuredContent"]["total"] == 4
@@ -186,11 +187,10 @@ def test_default_profile_restricts_the_path_without_a_name_and_the_ready_made_on
 
 
 def test_tool_with_expose_false_is_described_and_not_called(tmp_path: Path) -> None:
-    path = compile_profiles(tmp_path, "profiles: {}\n")
+    shutil.copytree("catalog/alpha_vantage", tmp_path / "alpha_vantage")
     forex = tmp_path / "alpha_vantage" / "forex.yaml"
     forex.write_text(forex.read_text().replace("  - name: FX_DAILY\n", "  - name: FX_DAILY\n    expose: false\n"))
-    path.write_text(compile_folder(tmp_path, adapters=["alpha_vantage"]))
-    app = app_of(path)
+    app = app_of(compile_profiles(tmp_path, "profiles: {}\n"))
     for route in ("/mcp", "/mcp/direct", "/mcp/grouped"):
         assert code(call(app, route, "FX_DAILY", {})) == "TOOL_NOT_EXPOSED"
         entry = call(app, route, "TOOL_GET", {"tool_name": ["FX_DAILY", "FX_WEEKLY"]})["structuredContent"]["tools"]
@@ -225,24 +225,33 @@ def test_tool_with_expose_false_is_described_and_not_called(tmp_path: Path) -> N
         ("- a", "profiles.yaml:1: file: must be keys and values, such as contexts, most_used"),
     ],
 )
-def test_mistakes_in_the_file_are_named_with_their_line(tmp_path: Path, text: str, problem: str) -> None:
-    with pytest.raises(SourceError) as raised:
-        compile_profiles(tmp_path, text)
-    assert problem in str(raised.value)
-    assert str(raised.value).startswith(f"{tmp_path}/profiles.yaml:1: ")
-    assert str(raised.value).count("profiles.yaml:1:") == 1  # not what follows from it as well
+def test_mistakes_in_the_file_are_named_with_their_line(
+    compiled: tuple[Path, CatalogParts], tmp_path: Path, text: str, problem: str
+) -> None:
+    (tmp_path / "profiles.yaml").write_text(text)
+    problems: list[str] = []
+    compiler.compile_profiles(tmp_path, compiled[1], problems)
+    (found,) = problems  # not what follows from it as well
+    assert problem in found
+    assert found.startswith(f"{tmp_path}/profiles.yaml:1: ")
+    assert found.count("profiles.yaml:1:") == 1
 
 
-def test_an_empty_profile_has_the_defaults(tmp_path: Path) -> None:
-    profile = app_of(compile_profiles(tmp_path, "profiles:\n  trading:\n")).catalog_store().profile("trading")
-    assert (profile.mode, profile.pinned) == ("", ())
-
-
-def test_values_of_other_systems_and_of_yaml_are_understood(tmp_path: Path) -> None:
-    text = "profiles: {a: {mode: individual, kinds: {mcp: off, skill: legacy}, include: {effect: [writes, read]}}}"
-    catalog = app_of(compile_profiles(tmp_path, text)).catalog_store()
-    profile = catalog.profile("a")
-    assert (profile.mode, profile.kinds) == ("direct", {"mcp": "off", "skill": "inline"})
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [
+        ("", ("", (), {})),
+        (
+            "{mode: individual, kinds: {mcp: off, skill: legacy}, include: {effect: [writes, read]}}",
+            ("direct", (), {"mcp": "off", "skill": "inline"}),
+        ),
+    ],
+    ids=["an empty one has the defaults", "values of other systems and of YAML"],
+)
+def test_profile_is_read_from_the_catalog(tmp_path: Path, profile: str, expected: tuple[Any, ...]) -> None:
+    path = compile_profiles(tmp_path, f"profiles:\n  a: {profile}\n", "docks")
+    found = app_of(path, TOOLFOLD_ALLOWED_HOSTS="docks.test").catalog_store().profile("a")
+    assert (found.mode, found.pinned, found.kinds) == expected
 
 
 @given(st.sets(st.integers(0, 130)))

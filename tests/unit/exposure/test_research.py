@@ -172,7 +172,7 @@ def test_tools_that_change_data_are_neither_found_nor_called(app: App) -> None:
 
 def test_a_profile_may_have_the_mode(tmp_path: Path) -> None:
     profiles = "profiles:\n  desk: {mode: research, include: {category: [core_stock_apis]}}\n"
-    app = app_of(compile_profiles(tmp_path, profiles))
+    app = app_of(compile_profiles(tmp_path, profiles, "alpha_vantage"))
     assert [tool["name"] for tool in listed(app, "/mcp/desk")] == ["search", "fetch"]
     found = rpc(app, "/mcp/desk", "tools/call", {"name": "search", "arguments": {"query": "IBM option chain"}})
     assert "OPTIONS" not in json.dumps(found)

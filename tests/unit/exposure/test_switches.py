@@ -30,7 +30,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_profiles(tmp_path_factory.mktemp("switches"), PROFILES)
+    return compile_profiles(tmp_path_factory.mktemp("switches"), PROFILES, "alpha_vantage")
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_origin_of_a_switch_is_named(app: App) -> None:
 )
 def test_mistakes_are_named(tmp_path: Path, profile: str, problem: str) -> None:
     with pytest.raises(SourceError) as caught:
-        compile_profiles(tmp_path, f"\nprofiles:\n  one: {profile}\n")
+        compile_profiles(tmp_path, f"\nprofiles:\n  one: {profile}\n", "tides")
     assert problem in str(caught.value)
 
 

@@ -88,8 +88,8 @@ def test_instructions_say_which_lines_of_a_result_are_not_data(tools: MetaTools)
 
 
 def test_of_many_categories_the_instructions_name_some(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("toolfold.meta_tools.definitions._MOST_NAMED", 3)
-    catalog = FileStore(compile_profiles(tmp_path, "{}\n", "tides"))()
+    monkeypatch.setattr("toolfold.meta_tools.definitions._MOST_NAMED", 1)
+    catalog = FileStore(compile_profiles(tmp_path, "{}\n", "docks", "tides"))()
     sent = instructions(catalog, 0)
     assert sent.startswith("Tools for ")
     assert re.search(r"\) and \d+ more\. TOOL_LIST\(query\) finds", sent)
