@@ -10,6 +10,8 @@ import subprocess
 import sys
 import termios
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -59,23 +61,33 @@ def environment(tmp_path: Path, url: str = "http://127.0.0.1:9/query", **more: s
 
 
 def on_a_terminal(arguments: list[str], variables: dict[str, str], stdin: bytes = b"") -> str:
-    """Return what a command writes to a terminal that is its stdout and its stderr."""
-    ours, theirs = pty.openpty()
-    attributes = termios.tcgetattr(theirs)
-    attributes[1] &= ~termios.OPOST  # no carriage returns of the terminal's own
-    termios.tcsetattr(theirs, termios.TCSANOW, attributes)
+    """Return what a process writes to a terminal that is its stdout and its stderr."""
+    ours, theirs = open_terminal()
     command = [sys.executable, "-m", "toolfold", *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs, env=variables) as process:
         os.close(theirs)
         assert process.stdin
         process.stdin.write(stdin)
         process.stdin.close()
-        shown = b""
-        try:
-            while part := os.read(ours, 65536):
-                shown += part
-        except OSError:  # the other end is closed
-            pass
+        return read_terminal(ours)
+
+
+def open_terminal() -> tuple[int, int]:
+    """Return both ends of a terminal that adds no carriage returns."""
+    ours, theirs = pty.openpty()
+    attributes = termios.tcgetattr(theirs)
+    attributes[1] &= ~termios.OPOST
+    termios.tcsetattr(theirs, termios.TCSANOW, attributes)
+    return ours, theirs
+
+
+def read_terminal(ours: int) -> str:
+    shown = b""
+    try:
+        while part := os.read(ours, 65536):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
     os.close(ours)
     return OWN.sub("", shown.decode())
 
@@ -105,9 +117,18 @@ COMMANDS: dict[str, tuple[list[str], dict[str, str]]] = {
 
 # R23
 @pytest.mark.parametrize("name", COMMANDS)
-def test_terminal_receives_no_control_sequence(name: str, hostile: Upstream, tmp_path: Path) -> None:
+def test_terminal_receives_no_control_sequence(
+    name: str, hostile: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     arguments, variables = COMMANDS[name]
-    shown = on_a_terminal(arguments, environment(tmp_path, hostile.url, **variables))
+    for variable, value in environment(tmp_path, hostile.url, **variables).items():
+        monkeypatch.setenv(variable, value)
+    ours, theirs = open_terminal()
+    with ThreadPoolExecutor() as threads:
+        read = threads.submit(read_terminal, ours)
+        with open(theirs, "w", encoding="utf-8") as terminal, redirect_stdout(terminal), redirect_stderr(terminal):
+            cli.main(arguments)
+        shown = read.result()
     assert shown
     assert not CONTROLS.search(shown), repr(shown)
 
