@@ -183,6 +183,7 @@ def texts_of(tool: PublicTool) -> dict[str, list[str]]:
         "parameter_names": [in_words(name) for name, _ in tool.parameters],
         "parameter_descriptions": [description for _, description in tool.parameters],
         "category": [tool.category],
+        "actions": search_index.action_of(tool.name, summary),
     }
     return {field: kept for field, found in texts.items() if (kept := [text for text in found if text])}
 

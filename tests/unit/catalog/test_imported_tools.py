@@ -76,12 +76,51 @@ def test_a_repeated_word_weighs_at_most_twice() -> None:
         ("new playlist", "addPlaylist"),
         ("drop the playlist of songs", "playlists_delete"),
         ("please remove a playlist", "playlists_delete"),
+        ("can you help me to erase this playlist", "playlists_delete"),
         ("rename my playlist", "put_playlist"),
-        ("insert", ""),
+        ("insert", "addPlaylist"),
+        ("show me the playlists", "listPlaylists"),
+        ("what playlists do I have", "listPlaylists"),
+        ("jettison", ""),
     ],
 )
 def test_what_a_request_wants_done_decides_between_tools_for_the_same(query: str, name: str) -> None:
-    names = ("getPlaylist", "addPlaylist", "playlists_delete", "put_playlist")
-    texts = [{"name": [in_words(name)], "summary": ["A playlist"], "actions": action(in_words(name))} for name in names]
+    names = ("getPlaylist", "addPlaylist", "playlists_delete", "put_playlist", "listPlaylists")
+    actions = {name: search_index.action_of(name, "") for name in names}
+    texts = [{"name": [in_words(name)], "summary": ["A playlist"], "actions": actions[name]} for name in names]
     scores = score(cast("Catalog", search_index.MemoryIndex(texts)), query, len(names)).scores
     assert max(scores, key=scores.__getitem__, default=None) == (names.index(name) if name else None)
+
+
+def test_the_summary_says_what_a_tool_does_whose_name_does_not() -> None:
+    assert "@:delet" in search_index.action_of("playlist", "Deletes a playlist.")
+    assert search_index.action_of("playlist", "A playlist to delete.") == []
+
+
+def test_words_for_an_action_precede_the_rest_of_a_request() -> None:
+    assert list(action("can you please remove the list")) == ["can", "you", "please", "remove"]
+    assert list(action("price list")) == ["price"]
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("a tune", ["play"]),  # of the same set as "song"
+        ("music", ["play"]),  # the word itself
+        ("client", ["sendInvoice"]),
+        ("bill", ["sendInvoice"]),
+        ("sing", []),
+        ("rooster", []),  # an English word is not a misspelt other one
+        ("roooms", ["bookRoom", "listRooms"]),
+    ],
+)
+def test_other_words_for_the_same_find_a_tool(query: str, names: list[str]) -> None:
+    assert found(query) == names
+
+
+def test_a_tool_with_written_requests_has_the_words_of_its_texts_alone() -> None:
+    texts = [{"summary": ["a song"]}, {"summary": ["a song"], "example_queries": ["the song"]}]
+    built = search_index.build([*texts, {"summary": ["other"]}])
+    assert built["tun"][::2] == [0]
+    assert built["song"][::2] == [0, 1]
+    assert built["tun"][1] < built["song"][1]

@@ -182,6 +182,23 @@ def test_a_tool_of_one_country_fits_requests_for_another_weakly(catalog: Catalog
 
 
 @pytest.mark.parametrize(
+    ("query", "fit"),
+    [
+        ("buy 10 shares of Tesla", Fit.WEAK),
+        ("please sell all my Nvidia stock", Fit.WEAK),
+        ("I want to place an order for 5 Apple shares at the market price", Fit.WEAK),
+        ("can you delete the dividends", Fit.WEAK),
+        ("did insiders buy shares of Tesla", Fit.SURE),
+        ("send me the insider trades of Tesla", Fit.SURE),
+        ("put call ratio of SPY", Fit.SURE),
+        ("how do I fix a coffee machine", Fit.WEAK),
+    ],
+)
+def test_tools_that_only_read_fit_requests_for_a_change_weakly(catalog: Catalog, query: str, fit: Fit) -> None:
+    assert search(catalog, query).fit is fit
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "translate this letter into french",

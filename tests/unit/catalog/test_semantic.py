@@ -20,7 +20,7 @@ TOOLS = (
     PublicTool("getForecast", "Weather forecast of a place for ten days."),
     PublicTool("bookRoom", "Book a meeting room for some hours."),
 )
-NEAR = {"umbrella": [(1, 60)], "bill": [(0, 60)], "meet": [(0, 5), (2, 50)], "rain": [(1, 50), (2, 2)]}
+NEAR = {"umbrella": [(1, 60)], "debt": [(0, 60)], "meet": [(0, 5), (2, 50)], "rain": [(1, 50), (2, 2)]}
 
 
 def catalog_with(monkeypatch: pytest.MonkeyPatch, lines: dict[str, str]) -> Catalog:
@@ -36,7 +36,7 @@ def found(catalog: Catalog, query: str) -> list[str]:
     ("query", "names"),
     [
         ("umbrella for the customer", ["sendInvoice", "getForecast"]),
-        ("a bill for the room", ["bookRoom", "sendInvoice"]),
+        ("a debt for the room", ["bookRoom", "sendInvoice"]),
         ("umbrellas", ["getForecast"]),
         ("xyzzy", []),
     ],

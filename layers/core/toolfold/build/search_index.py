@@ -7,17 +7,19 @@ multiplied by the rarity of the term among the tools. They are computed here, so
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from toolfold.catalog.fit import measure
 from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, term_counts
-from toolfold.catalog.query import UNKNOWN_NAME
+from toolfold.catalog.query import ACTION, UNKNOWN_NAME
 from toolfold.catalog.search import MEASURED_TOOLS, score
-from toolfold.catalog.tokenizer import stems, words
+from toolfold.catalog.tokenizer import in_words, stem, stems, words
 
 if TYPE_CHECKING:
     from toolfold.build.schema import Vocabulary
@@ -41,7 +43,43 @@ def build(tools: Sequence[Fields]) -> Index:
         for found in term_counts(fields, mean_lengths).values():
             for term, count in found.items():
                 counts[term][position] = counts[term].get(position, 0.0) + count
-    return {term: _postings(found, len(tools)) for term, found in sorted(counts.items())}
+    # Written requests have the words of users already.
+    written = {position for position, fields in enumerate(tools) if fields.get("example_queries")}
+    return _with_synonyms({term: _weights(found, len(tools)) for term, found in counts.items()}, written)
+
+
+_SYNONYMS = Path(__file__).with_name("synonyms.txt")
+_SYNONYM = 0.6
+"""Weight of a word where a tool has another word for the same."""
+
+
+def _synonym_sets() -> list[str]:
+    return [line for line in _SYNONYMS.read_text(encoding="ascii").splitlines() if not line.startswith("#")]
+
+
+@functools.cache
+def _synonym_terms() -> Mapping[str, set[str]]:
+    """Return term → terms that requests use for it: a stem, or two."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for line in _synonym_sets():
+        terms = {" ".join(map(stem, word.split("_"))) for word in line.removeprefix("to ").split()}
+        for term in terms:
+            found[term] |= terms - {term}
+    return found
+
+
+def _with_synonyms(weights: Mapping[str, Mapping[int, int]], written: Container[int]) -> Index:
+    """Return the index with the tools of synonyms: a tool that has both words has the larger weight of them."""
+    index: Index = {}
+    for term in sorted({*weights, *_synonym_terms()}):
+        found = dict(weights.get(term, {}))
+        for other in _synonym_terms().get(term, ()):
+            for position, weight in weights.get(other, {}).items():
+                if position not in written:
+                    found[position] = max(found.get(position, 0), round(_SYNONYM * weight))
+        if found:
+            index[term] = [number for pair in sorted(found.items()) for number in pair]
+    return index
 
 
 def spellings(tools: Sequence[Fields], vocabularies: Iterable[Vocabulary] = ()) -> dict[str, str]:
@@ -82,6 +120,23 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
     return {word: list(terms) for word, terms in sorted(found.items())}
 
 
+def action_of(name: str, summary: str) -> list[str]:
+    """Return the terms of what a tool does: by the first verb of its name, or that of its summary."""
+    own = map(stem, [*in_words(name).lower().split(), *summary.lower().split()[:1]])
+    found = next((_actions()[word] for word in own if word in _actions()), ())
+    return [ACTION + word for word in sorted(found)]
+
+
+@functools.cache
+def _actions() -> Mapping[str, set[str]]:
+    """Return stem → stems of words for the same action."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for words_ in (set(map(stem, line.split()[1:])) for line in _synonym_sets() if line.startswith("to ")):
+        for word in words_:
+            found[word] |= words_
+    return found
+
+
 def _mean_lengths(tools: Iterable[Fields]) -> dict[str, float]:
     lengths: defaultdict[str, list[int]] = defaultdict(list)
     for fields in tools:
@@ -91,13 +146,12 @@ def _mean_lengths(tools: Iterable[Fields]) -> dict[str, float]:
     return {field: sum(found) / len(found) for field, found in lengths.items()}
 
 
-def _postings(found: Mapping[int, float], tools: int) -> list[int]:
+def _weights(found: Mapping[int, float], tools: int) -> dict[int, int]:
     rarity = math.log(1 + (tools - len(found) + 0.5) / (len(found) + 0.5))
-    postings = []
-    for position, count in found.items():
-        weight = SCALE * rarity * count * (SATURATION + 1) / (count + SATURATION)
-        postings += [position, max(1, round(weight))]
-    return postings
+    return {
+        position: max(1, round(SCALE * rarity * count * (SATURATION + 1) / (count + SATURATION)))
+        for position, count in found.items()
+    }
 
 
 class MemoryIndex:
@@ -145,9 +199,9 @@ class MemoryIndex:
 _FOLDS = 5
 
 _MIN_QUERIES = 100
-"""Queries below which a share of two hundredths says nothing."""
+"""Queries below which a share of one hundredth says nothing."""
 
-_NOTHING, _SURE = 0.02, 0.2
+_NOTHING, _SURE = 0.015, 0.2
 """Share of the example queries below each threshold. A query that is new in fewer words than a user's fits better, so
 that fewer of the users' are below them than these shares (docs/reference/retrieval.md)."""
 

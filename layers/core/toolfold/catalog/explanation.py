@@ -12,6 +12,7 @@ from toolfold.catalog.search import (
     CERTAIN_NAME_BONUS,
     NAME_BONUS,
     PART_WEIGHT,
+    SAME_ACTION,
     Scored,
     SearchResult,
     rank,
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 WORDS, KINDS, NAMED, PART_OF_REQUEST, MEANING = "words", "kinds", "its_name", "part_of_request", "meaning"
+ACTION_OF_REQUEST = "action"
 """What a part of a score is for: a word of the tool's texts; a kind of proper names that the tool takes; its name; a
-part of a request with several; words near in meaning."""
+part of a request with several; words near in meaning; that it does what the request wants done."""
 
 
 class QueryTerm(NamedTuple):
@@ -125,10 +127,16 @@ def _parts(
     position: int,
 ) -> Iterator[Part]:
     """Yield the parts of the score of the tool at ``position``; ``shares`` are those of the parts of the request."""
+    by_words = 0.0
     for term in terms:
         if weight := scored.weights[term.term].get(position, 0):
             field = KINDS if term.term.startswith("@") else WORDS
             yield Part(term.term, term.word, field, term.weight * weight)
+            by_words += term.weight * weight
+    action = scored.parsed.action
+    if by_words and position in catalog.postings(action)[::2]:
+        word = action.removeprefix("@:")
+        yield Part(word, word, ACTION_OF_REQUEST, (SAME_ACTION - 1) * by_words)
     if position in scored.parsed.named:
         name = catalog.summary(position).name
         yield Part(name, name, NAMED, CERTAIN_NAME_BONUS if scored.parsed.named[position] else NAME_BONUS)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from toolfold.catalog.query import ACTION, OUTSIDE, is_kind
+from toolfold.catalog.query import OUTSIDE, is_kind
 from toolfold.catalog.tokenizer import is_english, stem, word_weight
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # catalog does not serve. Only their proportions matter: the thresholds are found with them.
 _MATCHED, _UNKNOWN, _OTHER_LANGUAGE = 3.7, 2.4, 2.3
 
-_CORRECTED, _KIND, _OUTSIDE = 0.8, 0.1, 0.4
+_CORRECTED, _KIND, _OUTSIDE = 0.8, 0.1, 0.2
 """Share of its weight that a word has as another word of similar spelling, and as the name of something that a tool
 takes: tools of other sources take Apple and Paris as well. And what it counts as unknown where it names something that
 only some tools of the source do not serve."""
@@ -79,35 +79,31 @@ def measure(
     """
     terms: dict[str, list[str]] = {}
     for term in parsed.terms:
-        if not term.term.startswith(ACTION) and (" " not in term.source_word or is_kind(term.term)):
+        if " " not in term.source_word or is_kind(term.term):
             terms.setdefault(term.source_word, []).append(term.term)
-    matched, having = [0.0] * len(best), [0] * len(best)
-    unknown = {word for word in parsed.unknown if is_english(word)}
-    outside: set[str] = set()
-    for word, found in terms.items():
-        if any(term.startswith(OUTSIDE) for term in found):
-            outside.add(word)  # of which other tools of the source may know
-            continue
-        if not any(position in positions for term in found for position in weights[term]):
-            unknown.update([word] if is_english(word) else [])
-            continue
-        share = _KIND if all(map(is_kind, found)) else 1.0
-        if stem(word) not in found and catalog.synonyms(word) is None:
-            share *= _CORRECTED
-            unknown.update([word] if is_english(word) else [])
-        for at, tool in enumerate(best):
-            if any(tool in weights[term] for term in found):
-                matched[at] += share * word_weight(word)
-                having[at] += 1
-    lacking = sum(map(word_weight, unknown)) + _OUTSIDE * sum(map(word_weight, outside))
-    most = max(matched, default=0.0)
-    value = _MATCHED * math.log1p(most) - _UNKNOWN * math.log1p(lacking)
-    lacks = unknown.union(parsed.unknown)
-    words, least = max(having, default=0), Fit.NOTHING
-    if words and (not lacks or (len(lacks) == 1 and words == len(terms) <= _MOST_BESIDE)):
-        least = Fit.WEAK
-    if words and words == len(terms) and not lacks:
-        is_name = all(catalog.synonyms(word) and all(map(is_kind, found)) for word, found in terms.items())
+    outside = {word for word, found in terms.items() if any(term.startswith(OUTSIDE) for term in found)}
+    absent, known = set(parsed.unknown), dict[str, list[str]]()
+    for word in terms.keys() - outside:
+        if any(position in positions for term in terms[word] for position in weights[term]):
+            known[word] = terms[word]
+        else:
+            absent.add(word)
+    corrected = {word for word, found in known.items() if stem(word) not in found and catalog.synonyms(word) is None}
+    unknown = set(filter(is_english, absent | corrected))
+    lacking = math.fsum(map(word_weight, unknown)) + _OUTSIDE * math.fsum(map(word_weight, outside))
+    named = {word for word, found in known.items() if all(map(is_kind, found))}
+    weight = {word: word_weight(word) * (_CORRECTED if word in corrected else 1.0) for word in known.keys() - named}
+    # A capitalised word that nothing knows says nothing.
+    weight |= {word: _KIND * word_weight(word) if catalog.synonyms(word) else 0.0 for word in named}
+    having = [[word for word, found in known.items() if any(tool in weights[term] for term in found)] for tool in best]
+    most = max((math.fsum(weight[word] for word in own) for own in having), default=0.0)
+    value = _MATCHED * math.log1p(most) - _UNKNOWN * math.log1p(lacking) + (0 if parsed.is_ascii else _OTHER_LANGUAGE)
+    words, lacks = max(map(len, having), default=0), unknown.union(parsed.unknown)
+    is_near = most > 0 and len(lacks) == 1 and words == len(terms) <= _MOST_BESIDE and not parsed.wants_change
+    least = Fit.NOTHING
+    if words == len(terms) > 0 and not lacks:
+        is_name = all(weight[word] for word in terms) and named == terms.keys()
         least = Fit.SURE if is_name or words > 1 else Fit.WEAK
-    is_one_word = len(terms) == 1 and not lacks
-    return Measure(value + (0.0 if parsed.is_ascii else _OTHER_LANGUAGE), least, is_one_word)
+    elif (words and not lacks) or is_near:
+        least = Fit.WEAK
+    return Measure(value, least, len(terms) == 1 and not lacks)

@@ -26,11 +26,14 @@ _KIND = 1.5
 _NAME_LIKE = 0.5
 _IGNORED = 0.7
 _UNWANTED = 0.01
-_ACTION = 2.0
+_ACTION_WORD = 0.5
 
 _LEAST_OWN, _DISTINCT = 0.5, 2.5
 """Weight of a word that says next to nothing in English, and how much a word with all its weight says: in a catalog
 "each" may be as rare as "dividend", by chance."""
+
+_RARE = 4.5
+"""Weight of a word that may be misspelt: of the 9,000 most common words of English none is another one."""
 
 UNKNOWN_NAME = "@"
 """Entry of the synonyms with the kinds of names that an unknown capitalised word may be."""
@@ -41,17 +44,17 @@ OUTSIDE = "@!"
 ACTION = "@:"
 """Beginning of the term of what a request wants done, and of the tools that do it."""
 
-_ACTIONS = {
-    word: f"{ACTION}{words.split()[0]}"
-    for words in (
-        "create add new make insert post register compose write submit send upload invite assign",
-        "delete remove destroy drop erase clear purge",
-        "change update edit modify rename set patch put replace move mark",
-        "cancel stop end abort revoke",
-        "start begin launch run execute trigger",
-    )
-    for word in words.split()
-}
+_CHANGE = re.compile(
+    r"""\W*(?:(?:please|can|could|would|you|i|want|need|like|to|help|me|just)\s+)*
+    (?:add|apply|book|buy|cancel|create|delete|deposit|donate|edit|email|hire|install|invite|order|pay|place|register|remove
+    |rename|reserve|reset|schedule|sell|set\s+(?:up|an?)|sign\s+(?:me\s+)?up|submit|subscribe|transfer|unsubscribe|upload|wire
+    |withdraw|(?:send|write)(?!\s+(?:me|us)\b))\s""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A request for a change in the world, which no tool serves that only reads; "send me" requests an answer."""
+
+_POLITE = frozenset(("want", "would", "like", "help", "try", "kindly", "hi", "hello", "hey"))
+"""Words that may precede what a request wants done, beside the stop words."""
 
 _SHORTEST_PART, _LONGEST_UNSPACED = 4, 8
 """Minimum letters of a part of a compound; maximum characters of a word in a script without spaces."""
@@ -113,6 +116,8 @@ class ParsedQuery:
         self.terms: list[Term] = []
         self.named: dict[int, bool] = {}
         self.unknown: list[str] = []
+        self.action = ""
+        self.wants_change = False
         self.is_ascii = is_ascii
 
     def replace(self, word: str, name: str, kinds: Iterable[str]) -> None:
@@ -132,8 +137,13 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
     """Parse the query ``text``; ``words_before`` are those of other parsed texts, and get those of this one."""
     known = {} if words_before is None else words_before
     parsed = _parse(catalog, _UNWANTED_PART.sub(lambda found: "," if found[1] else found[0], text), known)
-    first = next(iter(words(text)), "")
-    parsed.terms += [Term(term, _ACTION, first) for term in action(first)]
+    parsed.wants_change = bool(_CHANGE.match(text))
+    actions = {word: ACTION + stem(word) for word in action(text)}
+    catalog.prefetch(index=actions.values())
+    word, parsed.action = next(((word, term) for word, term in actions.items() if catalog.postings(term)), ("", ""))
+    parsed.terms = [
+        term._replace(weight=_ACTION_WORD * term.weight) if term.source_word == word else term for term in parsed.terms
+    ]
     for unwanted in filter(None, _UNWANTED_PART.findall(text)):
         terms = _parse(catalog, unwanted, known).terms
         parsed.terms += [term._replace(weight=_UNWANTED * term.weight) for term in terms]
@@ -213,13 +223,17 @@ def _proper_names(catalog: Catalog, text: str) -> dict[str, str]:
     return names
 
 
-def action(text: str) -> list[str]:
-    """Return the term of what a tool of that name does, or what a request wants that begins so.
+def action(text: str) -> Iterator[str]:
+    """Yield the words with which a request may say what it wants done: up to the first that is not a stop word.
 
-    >>> action("chat post Message"), action("get Message")
-    (['@:create'], [])
+    >>> list(action("can you please remove the list")), list(action("price list"))
+    (['can', 'you', 'remove'], ['price'])
     """
-    return [_ACTIONS[word] for word in words(text) if word in _ACTIONS][:1]
+    for word in _WORD.findall(text.lower()):
+        if word not in _POLITE:
+            yield word
+            if word not in STOP_WORDS:
+                break
 
 
 def split_query(text: str) -> list[str]:
@@ -259,7 +273,9 @@ def is_kind(term: str) -> bool:
 def _terms(catalog: Catalog, word: str, is_name: bool) -> list[Term] | None:
     """Return the terms of ``word``: empty for an ignored word, None for an unknown word."""
     found = _known_terms(catalog, word, word, 1.0)
-    if found is None and (not is_name or len(word) > 5):
+    if found is not None or word_weight(word) < _RARE:
+        return found
+    if not is_name or len(word) > 5:
         other = correct(catalog, word, most=1 if is_name else 2)
         found = None if other == word else _known_terms(catalog, other, word, _CORRECTED)
     if found is None:

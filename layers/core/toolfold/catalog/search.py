@@ -6,6 +6,7 @@ fit the query at all is decided for each source alone (``catalog.fit``), so that
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.fit import Fit, measure
-from toolfold.catalog.query import ACTION, OUTSIDE, ParsedQuery, Words, distance, is_kind, parse_query, split_query
+from toolfold.catalog.query import OUTSIDE, ParsedQuery, Words, distance, is_kind, parse_query, split_query
 from toolfold.catalog.tokenizer import in_words
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ NAME_BONUS = 200
 
 CERTAIN_NAME_BONUS = 1000
 """Added for a word that can only be the name of a tool: more than all other words of a query together."""
+
+SAME_ACTION = 1.25
+"""By which the score of a tool is multiplied that does what a request wants done."""
 
 _TIE_RATIO, _MAX_TIES = 0.85, 5
 """Share of the best score from which a tool counts as tied with the best, and the maximum number of ties. On the tuning
@@ -47,6 +51,9 @@ source has no thresholds. The terms of a query such as "help me" are on many too
 
 MEASURED_TOOLS = 3
 """Best tools of a source of which one must fit, and the most tools of a source that fits weakly."""
+
+_UNCALIBRATED = {"nothing": -math.inf, "sure": 3.0}
+"""Thresholds of a source without own ones, which are found in some way by any request."""
 
 _SHORTEST_NAME_WORD = 3
 """Letters of the shortest word that two names may share by more than chance."""
@@ -192,8 +199,6 @@ def _fitting(catalog: Catalog, scored: Scored, hits: list[Hit], most_weak: int |
     Of a source with thresholds that only fits weakly, ``most_weak`` are returned; None: all.
     """
     sources = {source.id: source.fit for source in catalog.sources}
-    if not any(sources.values()):
-        return hits, scored.fit(hits)
     members = catalog.memoize(
         "positions by source",
         lambda: {id_: frozenset(positions) for id_, positions in catalog.positions_of("source").items()},
@@ -201,21 +206,22 @@ def _fitting(catalog: Catalog, scored: Scored, hits: list[Hit], most_weak: int |
     found: defaultdict[Fit, list[Hit]] = defaultdict(list)
     terms = {term.term for term in scored.parsed.terms if term.term.startswith(OUTSIDE)}
     outside = {position for term in terms for position in catalog.postings(term)[::2]}
+    if scored.parsed.wants_change:
+        outside.update(catalog.positions_of("effect").get("read", ()))
     for id_, positions in members.items():
         own = hits if len(members) == 1 else [hit for hit in hits if hit.position in positions]
         if not own:
             continue
-        thresholds = sources[id_]
-        if not thresholds:
-            fit = scored.fit(own)
-        elif not scored.parsed.named.keys().isdisjoint(positions):
+        thresholds = sources.get(id_)  # a view may list tools of a source that it does not name
+        best = [hit.position for hit in own[:MEASURED_TOOLS]]
+        measured = measure(catalog, scored.parsed, scored.weights, best, positions)
+        fit = measured.fit(**(thresholds or _UNCALIBRATED))
+        if any(is_certain and at in positions for at, is_certain in scored.parsed.named.items()):
             fit = Fit.SURE
-        else:
-            best = [hit.position for hit in own[:MEASURED_TOOLS]]
-            measured = measure(catalog, scored.parsed, scored.weights, best, positions)
-            fit = measured.fit(**thresholds)
-            if fit is Fit.WEAK and measured.is_one_word:  # which says enough where few tools have it
-                fit = scored.fit(own)
+        elif not thresholds:
+            fit = min(fit, scored.fit(own))
+        elif fit is Fit.WEAK and measured.is_one_word:  # which says enough where few tools have it
+            fit = scored.fit(own)
         if own[0].position in outside:
             fit = min(fit, Fit.WEAK)
         found[fit] += own if fit is Fit.SURE or not thresholds else own[:most_weak]
@@ -243,16 +249,19 @@ def _scores(
     for term in missing:
         postings = catalog.postings(term)
         weights[term] = dict(zip(postings[::2], postings[1::2], strict=True))
-    pairs = sorted(of_terms.items(), key=lambda pair: (pair[0].startswith(ACTION), len(weights[pair[0]])))
+    pairs = sorted(of_terms.items(), key=lambda pair: len(weights[pair[0]]))
     scores: defaultdict[int, float] = defaultdict(float)
     for term, term_weight in pairs:
         weight_of = weights[term]
-        if among is None and len(scores) < max_tools and not term.startswith(ACTION):
+        if among is None and len(scores) < max_tools:
             for position, weight in weight_of.items():
                 scores[position] += term_weight * weight
         else:
             for position in (scores if among is None else among).keys() & weight_of.keys():
                 scores[position] += term_weight * weight_of[position]
+    if parsed.action:
+        for position in scores.keys() & set(catalog.postings(parsed.action)[::2]):
+            scores[position] *= SAME_ACTION
     for position, is_certain in parsed.named.items():
         scores[position] += CERTAIN_NAME_BONUS if is_certain else NAME_BONUS
     return scores
