@@ -8,7 +8,6 @@ import pytest
 from tests.support.exposure import app_of, compile_profiles
 from toolfold.app import App
 from toolfold.build import compiler
-from toolfold.build.profiles.compiler import CatalogParts
 
 PROFILES = """
 contexts:
@@ -40,23 +39,23 @@ most_used: [GLOBAL_QUOTE, CLOSE_HARBOUR, TIME_SERIES_DAILY]
 
 
 @pytest.fixture(scope="package")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CatalogParts]:
-    """Return a compiled catalog of Alpha Vantage and docks, and what its profiles are compiled from."""
-    found: list[CatalogParts] = []
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Any]:
+    """Return a compiled catalog of Alpha Vantage and docks, and the two things that its profiles are compiled from."""
+    found: list[tuple[Any, Any]] = []
     compile_section = compiler.compile_profiles
 
-    def recorded(folder: Path, parts: CatalogParts, problems: list[str]) -> dict[str, Any]:
-        found.append(parts)
-        return compile_section(folder, parts, problems)
+    def recorded(folder: Path, parts: Any, described: Any, problems: list[str]) -> dict[str, Any]:
+        found.append((parts, described))
+        return compile_section(folder, parts, described, problems)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiler, "compile_profiles", recorded)
         path = compile_profiles(tmp_path_factory.mktemp("profiles"), PROFILES, "alpha_vantage", "docks")
-    return path, found[0]
+    return path, *found[0]
 
 
 @pytest.fixture(scope="package")
-def catalog(compiled: tuple[Path, CatalogParts]) -> Path:
+def catalog(compiled: tuple[Path, Any, Any]) -> Path:
     return compiled[0]
 
 

@@ -13,8 +13,7 @@ from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.exposure import app_of, call, code, compile_profiles, listed, names, rpc
 from tests.support.mcp_requests import message, request
 from toolfold.app import App, build_app
-from toolfold.build.profiles import compiler
-from toolfold.build.profiles.compiler import CatalogParts
+from toolfold.build import profiles
 from toolfold.catalog import search
 from toolfold.catalog.view import CatalogView
 from toolfold.protocol.http import profile_of
@@ -226,11 +225,11 @@ def test_tool_with_expose_false_is_described_and_not_called(tmp_path: Path) -> N
     ],
 )
 def test_mistakes_in_the_file_are_named_with_their_line(
-    compiled: tuple[Path, CatalogParts], tmp_path: Path, text: str, problem: str
+    compiled: tuple[Path, Any, Any], tmp_path: Path, text: str, problem: str
 ) -> None:
     (tmp_path / "profiles.yaml").write_text(text)
     problems: list[str] = []
-    compiler.compile_profiles(tmp_path, compiled[1], problems)
+    profiles.compile_profiles(tmp_path, *compiled[1:], problems)
     (found,) = problems  # not what follows from it as well
     assert problem in found
     assert found.startswith(f"{tmp_path}/profiles.yaml:1: ")
