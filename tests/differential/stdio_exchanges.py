@@ -122,7 +122,8 @@ async def _run_sdk_session(server: Any, lines: Sequence[bytes]) -> list[dict[str
 
 
 def _outcome(line: bytes, answers: Sequence[dict[str, Any]]) -> RpcOutcome:
-    later = [answer for answer in answers if answer["id"] != _FIRST]
+    # A notification is no response.
+    later = [answer for answer in answers if answer.get("id", _FIRST) != _FIRST]
     if not later:
         return RpcOutcome()
     (answer,) = later

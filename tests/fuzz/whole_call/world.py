@@ -195,6 +195,7 @@ class World:
                 response = self._connection.getresponse()
                 text = response.read().decode()
             except ValueError:  # http.client does not send such a header
+                self._connection.close()
                 self._connection = None
                 return 0, ""
             except (OSError, http.client.HTTPException):
