@@ -122,7 +122,7 @@ async def _run_sdk_session(server: Any, lines: Sequence[bytes]) -> list[dict[str
 
 
 def _outcome(line: bytes, answers: Sequence[dict[str, Any]]) -> RpcOutcome:
-    # A notification is no response.
+    # A notification has no id.
     later = [answer for answer in answers if answer.get("id", _FIRST) != _FIRST]
     if not later:
         return RpcOutcome()

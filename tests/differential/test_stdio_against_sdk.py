@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.differential.allowed_differences import EMPTY_LISTS, SERVED, nesting
@@ -110,6 +110,7 @@ def _one_upstream_answer(_no_ambient_settings: None, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 @examples(400, many=10_000, slow_to_make=True)
+@example("handshake", stateless("subscriptions/listen").body)
 @given(st.sampled_from(list(OPENINGS)), LINES)
 def test_every_line_gets_the_same_response(servers: ServerPair, opening: str, line: bytes) -> None:
     it = servers.exchange(opening, line)

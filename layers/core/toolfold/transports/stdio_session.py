@@ -24,7 +24,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from toolfold.protocol import jsonrpc
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
-from toolfold.protocol.versions import INTERNAL_ERROR, META_SUBSCRIPTION, META_VERSION, PARSE_ERROR, STATELESS
+from toolfold.protocol.versions import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    META_SUBSCRIPTION,
+    META_VERSION,
+    PARSE_ERROR,
+    STATELESS,
+)
 
 if TYPE_CHECKING:
     from toolfold.protocol.mcp import Server
@@ -194,7 +201,11 @@ class StdioSession:
 
     def _subscribe(self, id_: jsonrpc.Id, requested: Any) -> None:
         """Open a channel for the changes that a client requests, as long as it does not cancel its request."""
-        is_wanted = isinstance(requested, dict) and requested.get("toolsListChanged") is True
+        if not isinstance(requested, dict):
+            refusal = JsonRpcError(INVALID_PARAMS, "params.notifications must be an object.", id_=id_)
+            self._send(jsonrpc.encode_error(refusal))
+            return
+        is_wanted = requested.get("toolsListChanged") is True
         with self._changed:
             self._subscriptions += [id_] if is_wanted else []
         params = {"notifications": {"toolsListChanged": True} if is_wanted else {}, "_meta": {META_SUBSCRIPTION: id_}}
