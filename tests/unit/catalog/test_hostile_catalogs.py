@@ -24,7 +24,10 @@ from toolfold.sources.http_api.faults import check_patterns
 
 GOOD = bundled_path().read_bytes()
 ENVIRONMENT = {"TOOLFOLD_CACHE": "off", "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:9/"}
-CODES = {"CATALOG_UNAVAILABLE", "TOOL_NOT_FOUND", "INVALID_ARGUMENTS", "AUTH_REQUIRED", "UPSTREAM_ERROR"}
+CODES = {
+    *("CATALOG_UNAVAILABLE", "TOOL_NOT_FOUND", "INVALID_ARGUMENTS", "AUTH_REQUIRED", "UPSTREAM_ERROR"),
+    "APPROVAL_REQUIRED",  # of a tool that was changed to one with consequences
+}
 MAX_CPU_S = 5.0
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
