@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.build.compiler import compile_folder
-from toolfold.build.prompt_injection import accept_texts
+from toolfold.build.importers.base import accept_texts
 from toolfold.build.source_folders import load_source
 
 TOOL, FAILING, SERIES = "HOSTILE_ROWS", "HOSTILE_ERROR", "HOSTILE_SERIES"

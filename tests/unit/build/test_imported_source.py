@@ -10,8 +10,7 @@ import pytest
 
 from toolfold.build import importers, lint
 from toolfold.build.compiler import compile_sources
-from toolfold.build.importers.base import ImportedSource, Importer, ImporterSettings, Tool
-from toolfold.build.prompt_injection import accept_texts
+from toolfold.build.importers.base import ImportedSource, Importer, ImporterSettings, Tool, accept_texts
 from toolfold.build.source_folders import load_source
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog

@@ -1,6 +1,8 @@
 """``toolfold doctor``: each thing that can be wrong is named, with what to do."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +13,7 @@ import pytest
 from toolfold import cli
 from toolfold.catalog.profiles import MODES
 from toolfold.cli.doctor import check_definitions
+from toolfold.cli.environment import EXTRAS
 from toolfold.mock_api.server import MockApi
 
 KEY = "SECRETKEY1234567"
@@ -51,6 +54,11 @@ def test_nothing_is_wrong(doctor: Doctor) -> None:
         "key",
         "network",
     ]
+
+
+def test_no_extra_is_needed() -> None:
+    program = f"import sys; sys.modules.update(dict.fromkeys({sorted(EXTRAS)})); import toolfold.cli.doctor"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_the_host_is_requested_without_the_key(doctor: Doctor, mock_api: MockApi) -> None:

@@ -3,24 +3,18 @@
 A model reads the description of a tool in every conversation that uses the tool. :func:`find_prompt_injection` finds
 known forms of text that address the model: instructions, requests for secrets, chat role markers, invisible characters,
 and markup that loads or hides content. It does not find every attack, so that descriptions still need a code review.
-
-A tool of an imported source with such a text is left out until a person has read it, and so is the text of the source.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from toolfold.build.importers import base
-from toolfold.build.yaml_loader import Document, Location
+if TYPE_CHECKING:
+    from toolfold.build.yaml_loader import Location
 
 EXCERPT = 60
 """Maximum characters of a match that are shown."""
@@ -155,55 +149,6 @@ def _excerpt(found: str) -> str:
     return ascii(found if len(found) <= EXCERPT else found[: EXCERPT - 1] + "…")
 
 
-_HASH_DIGITS = 12
-
-
-class UnreadText(NamedTuple):
-    """A text that a person has to read before a model does; ``str()`` is the line about it.
-
-    ``tool`` is empty for a text of the source itself, whose ``field`` is ``description`` or ``instructions``.
-    ``finding`` is what it looks like, as a verb, and an excerpt; joined, where it is more.
-    """
-
-    source: str
-    tool: str
-    field: str
-    where: str
-    finding: str
-    text: str
-
-    @property
-    def hash(self) -> str:
-        """The hash with which ``overlay.yaml`` says that a person has read this text of this tool."""
-        name = self.tool or self.source
-        return hashlib.sha256(f"{name}\n{self.text}".encode()).hexdigest()[:_HASH_DIGITS]
-
-    def __str__(self) -> str:
-        what = f"{self.tool} is left out: a text" if self.tool else f"{self.field} of {self.source} left out: the text"
-        return f"{self.where}: {what} {self.finding}. Read and accept it: toolfold source review {self.source}"
-
-
-def unread_texts(
-    settings: base.ImporterSettings, document: Document, found: base.ImportedSource, overlay: base.Overlay
-) -> Iterator[UnreadText]:
-    """Yield the texts of a source that look like instructions to a model and that no person has read yet."""
-    texts: list[tuple[str, str, str, str]] = []
-    for tool in found.tools:
-        own = overlay.tools.get(tool.name, base.ToolOverlay())
-        described = "" if own.description else tool.description
-        in_schema = (text for at, text in texts_in(tool.parameters) if at[-1] in ("description", "title"))
-        listed = (described, tool.title, tool.summary, *in_schema)
-        texts += ((tool.name, "", tool.where(), text) for text in dict.fromkeys(listed))
-    where = document.where()
-    texts.append(("", "description", where, "" if settings.description else found.description))
-    texts.append(("", "instructions", where, found.instructions))
-    for tool_name, field, at, text in texts:
-        finding = " and ".join(f"{kind}: {excerpt}" for kind, excerpt in find_prompt_injection(text))
-        unread = UnreadText(settings.id, tool_name, field, at, finding, text)
-        if finding and unread.hash not in overlay.reviewed:
-            yield unread
-
-
 def texts_in(value: Any, at: Location = ()) -> Iterator[tuple[Location, str]]:
     """Yield each text in a JSON value with its location, keys included."""
     if isinstance(value, str):
@@ -215,23 +160,3 @@ def texts_in(value: Any, at: Location = ()) -> Iterator[tuple[Location, str]]:
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield from texts_in(inner, (*at, number))
-
-
-def accept_texts(folder: Path, hashes: Collection[str]) -> None:
-    """Add ``hashes`` to ``reviewed`` in the overlay of the source in ``folder``; what else is in the file stays.
-
-    Raises:
-        OSError: the file cannot be read or written.
-    """
-    path = folder / base.OVERLAY
-    known = base.read_overlay(folder, [], []).reviewed
-    added = "".join(f"  - {one}\n" for one in dict.fromkeys((*known, *hashes)))
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    root = yaml.compose(text)
-    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
-        if key.value == "reviewed":
-            rest = text[value.end_mark.index :].lstrip()
-            path.write_text(f"{text[: key.end_mark.index]}:\n{added}{rest}", encoding="utf-8")
-            return
-    start = f"{text.rstrip()}\n" if text.strip() else ""
-    path.write_text(f"{start}reviewed:\n{added}", encoding="utf-8")

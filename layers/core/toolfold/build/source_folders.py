@@ -1,13 +1,15 @@
 """Find the sources in a folder, each in a folder of its own with ``source.yaml``, and read and check each alone.
 
-What an importer found becomes tools of the catalog with clean texts, summaries, examples and corrections.
+What an importer found becomes tools of the catalog with clean texts, summaries, examples and corrections. A tool with a
+text that looks like instructions to a model is left out until a person has read it, and so is one of the source itself.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +20,7 @@ from toolfold.build.emitter import clean_schema, clean_text, first_sentence
 from toolfold.build.example_arguments import example_arguments
 from toolfold.build.importers import base, find_importer
 from toolfold.build.importers.base import Category, Tool, ToolOverlay
-from toolfold.build.prompt_injection import UnreadText, unread_texts
+from toolfold.build.prompt_injection import find_prompt_injection, texts_in
 from toolfold.build.relations import safe_name
 from toolfold.build.schema import VOCABULARY, Vocabulary
 from toolfold.build.yaml_loader import parse_model
@@ -160,6 +162,32 @@ _MAX_TITLE, _MAX_DESCRIPTION = 150, 2000
 _MIN_SUMMARY = 10
 _MAX_TAGS, _MAX_NAME = 6, 64
 _NOT_IN_TAG = re.compile(r"[^a-z0-9]+")
+_HASH_DIGITS = 12
+
+
+class UnreadText(NamedTuple):
+    """A text that a person has to read before a model does; ``str()`` is the line about it.
+
+    ``tool`` is empty for a text of the source itself, whose ``field`` is ``description`` or ``instructions``.
+    ``finding`` is what it looks like, as a verb, and an excerpt; joined, where it is more.
+    """
+
+    source: str
+    tool: str
+    field: str
+    where: str
+    finding: str
+    text: str
+
+    @property
+    def hash(self) -> str:
+        """The hash with which ``overlay.yaml`` says that a person has read this text of this tool."""
+        name = self.tool or self.source
+        return hashlib.sha256(f"{name}\n{self.text}".encode()).hexdigest()[:_HASH_DIGITS]
+
+    def __str__(self) -> str:
+        what = f"{self.tool} is left out: a text" if self.tool else f"{self.field} of {self.source} left out: the text"
+        return f"{self.where}: {what} {self.finding}. Read and accept it: toolfold source review {self.source}"
 
 
 class LoadedSource(NamedTuple):
@@ -201,7 +229,7 @@ def _load(
         return None
     settings: base.ImporterSettings = importer.settings
     overlay = base.read_overlay(folder, [tool.name for tool in found.tools], problems)
-    unread = list(unread_texts(settings, document, found, overlay))
+    unread = list(_unread_texts(settings, document, found, overlay))
     refused = {one.tool for one in unread}
     withheld: dict[str, Any] = {one.field: "" for one in unread if one.field}
     found = replace(found, **withheld)
@@ -235,6 +263,27 @@ def _load(
         found.files,
         unread,
     )
+
+
+def _unread_texts(
+    settings: base.ImporterSettings, document: yaml_loader.Document, found: base.ImportedSource, overlay: base.Overlay
+) -> Iterator[UnreadText]:
+    """Yield the texts of a source that look like instructions to a model and that no person has read yet."""
+    texts: list[tuple[str, str, str, str]] = []
+    for tool in found.tools:
+        own = overlay.tools.get(tool.name, ToolOverlay())
+        described = "" if own.description else tool.description
+        in_schema = (text for at, text in texts_in(tool.parameters) if at[-1] in ("description", "title"))
+        listed = (described, tool.title, tool.summary, *in_schema)
+        texts += ((tool.name, "", tool.where(), text) for text in dict.fromkeys(listed))
+    where = document.where()
+    texts.append(("", "description", where, "" if settings.description else found.description))
+    texts.append(("", "instructions", where, found.instructions))
+    for tool_name, field, at, text in texts:
+        finding = " and ".join(f"{kind}: {excerpt}" for kind, excerpt in find_prompt_injection(text))
+        unread = UnreadText(settings.id, tool_name, field, at, finding, text)
+        if finding and unread.hash not in overlay.reviewed:
+            yield unread
 
 
 def _vocabulary(folder: Path, categories: Collection[str], problems: list[str]) -> Vocabulary:

@@ -15,10 +15,17 @@ from typing import Any
 from toolfold.app import App, build_app
 from toolfold.build import lint
 from toolfold.build.compiler import compile_folder
-from toolfold.build.importers.base import RefreshReport
-from toolfold.build.prompt_injection import UnreadText, accept_texts
+from toolfold.build.importers.base import RefreshReport, accept_texts
 from toolfold.build.refreshes import refresh_source, why_not
-from toolfold.build.source_folders import REMOVED, SourceFolder, find_source, inspect_source, list_sources, load_source
+from toolfold.build.source_folders import (
+    REMOVED,
+    SourceFolder,
+    UnreadText,
+    find_source,
+    inspect_source,
+    list_sources,
+    load_source,
+)
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog

@@ -6,12 +6,13 @@ Corrections of imported tools: ``overlay.yaml`` in the folder of their source.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
+import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from toolfold.build import schema, yaml_loader
@@ -71,6 +72,26 @@ def read_overlay(folder: Path, names: list[str], problems: list[str]) -> Overlay
             problem = f"{document.where('tools', name)}: the source has no tool {name!r}"
             problems.append(f"{problem}. {did_you_mean(name, names)}".rstrip(". "))
     return overlay
+
+
+def accept_texts(folder: Path, hashes: Collection[str]) -> None:
+    """Add ``hashes`` to ``reviewed`` in the overlay of the source in ``folder``; what else is in the file stays.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
+    path = folder / OVERLAY
+    known = read_overlay(folder, [], []).reviewed
+    added = "".join(f"  - {one}\n" for one in dict.fromkeys((*known, *hashes)))
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    root = yaml.compose(text)
+    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
+        if key.value == "reviewed":
+            rest = text[value.end_mark.index :].lstrip()
+            path.write_text(f"{text[: key.end_mark.index]}:\n{added}{rest}", encoding="utf-8")
+            return
+    start = f"{text.rstrip()}\n" if text.strip() else ""
+    path.write_text(f"{start}reviewed:\n{added}", encoding="utf-8")
 
 
 _EFFECTS: Mapping[str, Effect] = {"GET": "read", "HEAD": "read", "OPTIONS": "read", "DELETE": "destructive"}
