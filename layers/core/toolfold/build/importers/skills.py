@@ -169,14 +169,10 @@ class SkillsImporter(base.Importer[SkillsSettings]):
     is_local = True
     file_name = ""
 
-    def __init__(self, folder: Path, settings: SkillsSettings, document: Document) -> None:
-        super().__init__(folder, settings, document)
-        self._files: dict[str, str | bytes] = {}
-        self._size = 0
-
     def read(self, problems: list[str]) -> base.ImportedSource | None:
         """Return the skills in the folders of the settings."""
         tools: list[base.Tool] = []
+        files: dict[str, str | bytes] = {}
         seen: dict[str, str] = {}
         for number, name in enumerate(self.settings.folders):
             top, where = self.folder / name, self.where("folders", number)
@@ -187,7 +183,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             for skill, path in _skills(top, self.folder, problems):
                 found += 1
                 try:
-                    tools.append(self._tool(skill, path))
+                    tools.append(self._tool(skill, path, files))
                 except SourceError as error:
                     problems += error.problems
                     continue
@@ -196,15 +192,16 @@ class SkillsImporter(base.Importer[SkillsSettings]):
                 seen[path] = tools[-1].where()
             if not found:
                 problems.append(f"{where}: {top} has no folder with a {SKILL_FILE}")
-        if self._size > LIMITS.max_source_bytes:
+        size = sum(length for tool in tools for _, _, length, *_ in tool.call["files"])
+        if size > LIMITS.max_source_bytes:
             problems.append(
-                f"{self.where('folders')}: the skills have {self._size:,} bytes together; "
+                f"{self.where('folders')}: the skills have {size:,} bytes together; "
                 f"{LIMITS.max_source_bytes:,} are allowed for a source"
             )
         if not tools:
             return None
         described = f"Skills, instructions and files for work of a kind: {', '.join(sorted(seen))[:300]}"
-        return base.ImportedSource(tools=tools, description=described, files=self._files)
+        return base.ImportedSource(tools=tools, description=described, files=files)
 
     def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
         """Read the folders that the skills are copied from."""
@@ -223,7 +220,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             after |= _digests(folders[name])
         return base.Fetched(base.RefreshReport.between(before, after), folders=folders)
 
-    def _tool(self, skill: Path, path: str) -> base.Tool:
+    def _tool(self, skill: Path, path: str, contents: dict[str, str | bytes]) -> base.Tool:
         file = skill / SKILL_FILE
         text = _text_of(read_file(file, self.folder, LIMITS.max_file_bytes))
         if text is None:
@@ -233,7 +230,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
         if name != (folder_name := path.rpartition("/")[2]):
             problem = f"name: is {name}, and the folder of the skill is called {folder_name}; they must be the same"
             raise SourceError([f"{parsed.where('name')}: {problem}"])
-        files = list(self._read_files(skill))
+        files = list(self._read_files(skill, contents))
         named = [path for path, *_ in files]
         rule: dict[str, Any] = {"type": "string", "description": f"A file of the skill; without it {SKILL_FILE}"}
         rule |= {"enum": named} if len(named) <= _MAX_NAMED_FILES else {"examples": named[:3]}
@@ -250,8 +247,8 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             example={},
         )
 
-    def _read_files(self, skill: Path) -> Iterator[list[Any]]:
-        """Yield ``[path, digest, size, media type, is text]`` of each file of a skill, and keep its content."""
+    def _read_files(self, skill: Path, contents: dict[str, str | bytes]) -> Iterator[list[Any]]:
+        """Yield ``[path, digest, size, media type, is text]`` of each file of a skill, and add it to ``contents``."""
         size = number = 0
         for file in list_files(skill, self.folder):
             path = file.relative_to(skill).as_posix()
@@ -267,8 +264,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             if text is None and not self.settings.binary_files:
                 raise refused(file, "is not plain text in UTF-8; leave it out with exclude, or set binary_files: true")
             digest = hashlib.sha256(content).hexdigest()
-            self._files[digest] = content if text is None else text
-            self._size += len(content)
+            contents[digest] = content if text is None else text
             yield [path, digest, len(content), media_type(file.name, is_text=text is not None), text is not None]
 
 
