@@ -87,7 +87,8 @@ BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
 """The name of a header or a cookie: RFC 9110, section 5.6.2."""
 Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
+IDENTIFIER = r"^[a-z][a-z0-9_]*$"
+Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER)]
 
 
 class Model(BaseModel):

@@ -202,6 +202,13 @@ def test_further_files_are_categories(tmp_path: Path) -> None:
     assert list(ordered) == ["weather__waves", "weather__smog"]
 
 
+@pytest.mark.parametrize("name", ["Birds", "_birds", "2birds", "bird-s", "vögel"])
+def test_the_name_of_a_category_is_an_identifier(tmp_path: Path, name: str) -> None:
+    tools = "tools:\n  - {name: heron, path: /heron, description: Returns the herons of a lake.}"
+    (found,) = problems(tmp_path, TEN_LINES, **{name: tools})
+    assert found.startswith(f"{name}.yaml:1: the name of the file must be a to z")
+
+
 def test_a_tool_can_need_approval_and_have_requests(tmp_path: Path) -> None:
     text = "{name: add, method: POST, path: /a, confirm: Each pet costs money, example_queries: [buy a pet], tags: [x]}"
     tool = pets(tmp_path, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from toolfold.build.importers.http_tools import (
     HttpParameter,
     HttpTool,
 )
-from toolfold.build.schema import VOCABULARY, Model
+from toolfold.build.schema import IDENTIFIER, VOCABULARY, Model
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words
@@ -211,8 +212,8 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
         problems += (f"{where}: there is no file {name}.yaml" for name in settings.categories if name not in files)
         for name in (*named, *(name for name in files if name not in named)):
             file = yaml_loader.load(self.folder / f"{name}.yaml")
-            if not (name.isidentifier() and name == name.lower()):
-                problems.append(f"{file.path}:1: the name of the file must be lower case letters, digits and _")
+            if not re.fullmatch(IDENTIFIER, name):
+                problems.append(f"{file.path}:1: the name of the file must be a to z, digits and _, a letter first")
                 continue
             category = parse_model(HttpCategory, file, file.data, problems)
             if settings.categories and name not in named and not settings.prefix:
