@@ -71,6 +71,8 @@ Key = Annotated[str, AfterValidator(_printable), Field(max_length=200, json_sche
 """The name of something that is sent or received."""
 LongKey = Annotated[str, AfterValidator(_printable), Field(max_length=2000, json_schema_extra={"format": "printable"})]
 Keys = Annotated[list[Key], Field(max_length=200)]
+Label = Annotated[str, StringConstraints(max_length=200, strip_whitespace=True), AfterValidator(_visible)]
+Paragraph = Annotated[str, StringConstraints(max_length=2000, strip_whitespace=True), AfterValidator(_visible)]
 Prose = Annotated[
     str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), AfterValidator(_visible)
 ]

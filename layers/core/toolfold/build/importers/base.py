@@ -114,7 +114,7 @@ class ImporterSettings(schema.Model):
     """What the ``source.yaml`` of every source may have. Each kind adds what it needs."""
 
     id: schema.Identifier
-    title: str = ""
+    title: schema.Label = ""
     """None given: the id in words."""
     description: str = ""
     """What a model reads about the source; none given: what the importer found."""
@@ -122,7 +122,7 @@ class ImporterSettings(schema.Model):
     """Kind of the source: the name of its adapter in ``sources.base``."""
     auth: schema.Auth | None = None
     """None for a source that does not need a key."""
-    no_data: str = "Check the arguments, or try another tool of this source."
+    no_data: schema.Paragraph = "Check the arguments, or try another tool of this source."
     """Suggestion for the next step after a response without rows."""
     prefix: bool = True
     """Whether tools are called ``<id>__<name>``. Two sources with tools of the same name need it."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from toolfold.build.importers import base
-from toolfold.build.schema import Model
+from toolfold.build.schema import Model, Paragraph
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
@@ -84,7 +84,7 @@ class SqlSourceSettings(base.ImporterSettings):
     max_bytes: int = Field(default=DEFAULT_MAX_BYTES, ge=1000, le=MAX_BYTES)
     freshness_s: int = Field(default=1, ge=1)
     """Seconds for which the same query is answered from the cache. Data of a database may change at any time."""
-    no_data: str = "Check the names with list_tables, and the conditions of the query."
+    no_data: Paragraph = "Check the names with list_tables, and the conditions of the query."
 
     @model_validator(mode="before")
     @classmethod
