@@ -118,6 +118,14 @@ def test_a_relation_that_is_given_twice_is_an_error(tmp_path: Path) -> None:
     assert "needs_output_of CITIES is given twice" in found
 
 
+def test_the_relations_of_a_tool_and_of_its_overlay_are_limited_together(tmp_path: Path) -> None:
+    folder = written(tmp_path, SOURCE, related(needs("CITIES")), CITIES, ALERTS)
+    overlay = {"tools": {"FORECAST": {"relations": [{"to": "ALERTS", "kind": "then"}] * 20}}}
+    (folder / "weather/overlay.yaml").write_text(yaml.safe_dump(overlay))
+
+    assert "forecasts.yaml:35: relations of FORECAST: has 21; 20 are the most" in mistakes(folder)
+
+
 def test_a_cycle_of_what_is_needed_is_an_error_and_any_other_is_none(tmp_path: Path) -> None:
     cities, alerts = {**CITIES, "relations": [needs("ALERTS")]}, {**ALERTS, "relations": [needs("FORECAST")]}
     found = mistakes(written(tmp_path, SOURCE, related(needs("CITIES")), cities, alerts))

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
-from toolfold.build.schema import Relation
+from toolfold.build.schema import MAX_RELATIONS, Relation
 from toolfold.catalog.entries import name_key
 from toolfold.fuzzy import did_you_mean
 
@@ -107,6 +107,9 @@ def compile_relations(
     compiled: dict[str, list[list[str]]] = {}
     needs: dict[str, dict[str, Callable[[], str]]] = {}
     for tool, own in related:
+        if (number := len(tool.relations)) > MAX_RELATIONS:  # its own and those of its overlay
+            where = tool.where("relations")
+            problems.append(f"{where}: relations of {tool.name}: has {number}; {MAX_RELATIONS} are the most")
         found: dict[tuple[str, str], list[str]] = {}
         for position, relation in enumerate(tool.relations):
             target = _target(relation.to, own, known)

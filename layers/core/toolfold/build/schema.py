@@ -220,6 +220,10 @@ class Returns(Model):
     """Paths of the rows in JSON, for a tool without ``json``."""
 
 
+MAX_RELATIONS = 20
+"""Relations of one tool."""
+
+
 class Relation(Model):
     """How a tool is related to another."""
 

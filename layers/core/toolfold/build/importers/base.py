@@ -40,7 +40,7 @@ class ToolOverlay(schema.Model):
     """Requests of users who need the tool, in their words."""
     aliases: list[schema.Phrase] = Field(default=[])
     """Other words for what is returned."""
-    relations: list[schema.Relation] = Field(default=[], max_length=20)
+    relations: list[schema.Relation] = Field(default=[], max_length=schema.MAX_RELATIONS)
     """Tools that are called before this one, instead of it, or after it."""
     title: schema.Prose | None = None
     summary: schema.Summary | None = None
