@@ -132,10 +132,12 @@ def _run(arguments: list[str]) -> int:
         return stdio.run("".join(arguments[2:]), from_file=use_settings_file())
     import click
 
-    from toolfold.cli.commands import complete, run_arguments
+    from toolfold.cli.commands import run_arguments
 
     try:
         if instruction := os.environ.get("_TOOLFOLD_COMPLETE"):
+            from toolfold.cli.completion import complete  # which takes 2 ms to import
+
             return complete(instruction)
         return run_arguments(arguments)
     except click.ClickException as error:
