@@ -166,16 +166,29 @@ def test_person_approves_or_denies_once(
     assert world.sent == 1
 
 
+@pytest.mark.parametrize(
+    ("answers", "code", "sent", "problem"),
+    [([True, True, True], 0, 3, ""), ([True, False], 1, 1, "Not approved; this call was not sent.\n")],
+)
 def test_pipe_at_a_terminal_goes_on_where_an_approval_was_missing(
-    make_world: Callable[..., World], cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    make_world: Callable[..., World],
+    cache: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    answers: list[bool],
+    code: int,
+    sent: int,
+    problem: str,
 ) -> None:
-    world = make_world(CACHE=cache)
+    world, given = make_world(CACHE=cache), iter(answers)
     monkeypatch.setattr(terminal, "is_interactive", lambda: True)
-    monkeypatch.setattr(terminal, "confirm", lambda *_: True)
+    monkeypatch.setattr(terminal, "confirm", lambda *_: next(given))
     steps = [{"tool_name": TOOL, "arguments": {**ARGUMENTS, "harbour": name}} for name in ("Bergen", "Oslo", "Bodo")]
-    assert run(world, monkeypatch, "call", "TOOL_PIPE", json.dumps({"steps": steps})) == 0
-    assert world.sent == 3
-    assert capsys.readouterr().err.count("Allow ") == 3
+    assert run(world, monkeypatch, "call", "TOOL_PIPE", json.dumps({"steps": steps})) == code
+    assert world.sent == sent
+    shown = capsys.readouterr().err
+    assert shown.count("Allow ") == len(answers)
+    assert shown.endswith(problem)
 
 
 def test_approval_written_without_the_secret_is_none(make_world: Callable[..., World], cache: str) -> None:

@@ -47,7 +47,7 @@ def run(options: Options) -> int:
             break
         arguments = {**arguments, **({} if rest is None else {"arguments": {"continue": rest}})}
         result = _call(options, tools, {**arguments, "approval_token": token})
-        if rest is None:
+        if rest is None:  # a script would make its first calls again
             break
     return _print(options, result, file, app.settings.max_tokens)
 
@@ -157,7 +157,7 @@ def _approve_here(app: App, error: Mapping[str, Any]) -> str:
         print(error["prompt"], file=sys.stderr)
         is_approved = terminal.confirm("Approve this call?", "")
     if not is_approved:
-        raise ToolfoldError("Not approved; nothing was sent.")
+        raise ToolfoldError("Not approved; this call was not sent.")  # of a pipe, earlier steps were
     return token
 
 
