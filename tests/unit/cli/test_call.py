@@ -58,7 +58,11 @@ def test_batch_has_its_answers_and_its_failures(run: Run, select: str) -> None:
     calls = [{"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": one}} for one in ("IBM", "NOSUCH1", "MSFT")]
     code, out, err = run("call", "TOOL_BATCH", json.dumps({"calls": calls, "select": select}))
     assert (code, "478.88" in out) == (0, True)
-    assert "NO_DATA" in (out if select == "price" else err)
+    if select == "price":
+        assert "NO_DATA" in out
+    else:
+        assert "c2 failed.\nNO_DATA" in err
+        assert "`toolfold call SYMBOL_SEARCH keywords=NOSUCH1`" in err
 
 
 def test_a_pipe_gets_the_whole_answer(run: Run) -> None:  # N2

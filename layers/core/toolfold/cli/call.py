@@ -88,9 +88,10 @@ def _print(options: Options, result: Result, file: answers.OutputFile | None, ma
         max_tokens=max_tokens,
         is_remote=bool(options.endpoint),
     )
-    for part in result.structured.get("results", ()):  # of a batch whose one answer is printed
-        if error := part.get("error"):
-            output.print_notice(f"{part['id']} failed: {error['code']}. {error['message']} {error['suggestion']}")
+    failed = [part for part in result.structured.get("results", ()) if "error" in part]
+    for part, error in zip(failed, result.errors, strict=True):  # of a batch whose one answer is printed
+        output.print_notice(f"{part['id']} failed.")
+        output.print_error(error, part["tool_name"])
     return 0
 
 

@@ -75,7 +75,7 @@ class RemoteTools:
                     }
                 )
             return error_result(error)
-        errors = [to_error(entry["error"]) for entry in answer.tools if "error" in entry]
+        errors = [to_error(entry["error"]) for entry in (*answer.tools, *answer.results) if "error" in entry]
         return Result(answer.structured, answer.text, blocks=answer.blocks, errors=errors)
 
     def __enter__(self) -> RemoteTools:

@@ -96,7 +96,8 @@ def tool_batch(request: MetaRequest) -> Result:
             token = continuation.issue(request, TOOL, {**arguments, "calls": left}, repeated)
         render = render_items if combination is None else combination.render
         rendering = render(plan, items, max_tokens)
-    skipped, failed = len(rest), sum(item.error is not None for item in items)
+    errors = [item.error for item in items if item.error is not None]
+    skipped, failed = len(rest), len(errors)
     summary = {"total": len(items), "succeeded": len(items) - failed - skipped, "failed": failed, "skipped": skipped}
     # What failed or is missing comes first, in a line of its own.
     lines = [rendering.text]
@@ -118,7 +119,7 @@ def tool_batch(request: MetaRequest) -> Result:
     blocks = [block for item in items if item.answer is not None for block in item.answer.blocks]
     answered = plan.progress(lacks_time=bool(rest) and not stop)
     text = "" if request.whole else "\n".join(lines)  # whole answers are in the data alone
-    return Result(structured, text, blocks=blocks, answered=answered)
+    return Result(structured, text, blocks=blocks, errors=errors, answered=answered)
 
 
 def _with_ids(items: Sequence[Any]) -> dict[str, Any]:
