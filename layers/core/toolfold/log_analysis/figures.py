@@ -102,8 +102,10 @@ class Figures:
     def upstream_ms(self) -> tuple[float, float] | None:
         """Median and 99th percentile of the time in requests, over the calls that sent some; None: none did."""
         times = sorted(self.times_ms)
-        median, p99 = (times[max(0, math.ceil(share * len(times)) - 1) :][:1] for share in (0.5, 0.99))
-        return (median[0], p99[0]) if times else None
+        if not times:
+            return None
+        median, p99 = (times[max(0, math.ceil(share * len(times)) - 1)] for share in (0.5, 0.99))
+        return median, p99
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line; others than those of requests and calls change nothing."""
