@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import pytest
@@ -152,6 +153,14 @@ def test_close_does_not_wait_for_slow_responses_or_idle_connections() -> None:
         connect(mock_api).connect()
     idle.close()
     slow.close()
+
+
+def test_now_moves_the_newest_day() -> None:
+    with MockApi(now=datetime(2026, 3, 2, tzinfo=UTC)) as mock_api:
+        connection = connect(mock_api)
+        _, body = get(connection, QUOTE)
+        connection.close()
+    assert b'"2026-03-02"' in body
 
 
 def test_the_log_has_function_and_status_and_never_a_key(capfd: pytest.CaptureFixture[str]) -> None:

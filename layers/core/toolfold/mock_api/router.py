@@ -82,17 +82,17 @@ class Api:
             found.append((len(pieces), re.compile(f"{method} (?:/[^/]+)*?{pattern}"), endpoint))
         return [(pattern, endpoint) for _, pattern, endpoint in sorted(found, key=lambda one: one[0]) if endpoint.path]
 
-    def answer_path(self, sent: PathRequest) -> tuple[Response, str]:
-        """Return the response of a tool that has a path of its own, and its name; empty for no tool."""
+    def answer_path(self, sent: PathRequest, now: datetime | None = None) -> tuple[Response, str]:
+        """Return the response of a tool that has a path of its own, and its name; empty: none has."""
         for pattern, endpoint in self._paths:
             if match := pattern.fullmatch(f"{sent.method} {sent.path}"):
                 names = re.findall(r"\{([^}]+)\}", endpoint.path)
                 pairs = [*zip(names, map(unquote, match.groups()), strict=True), *sent.query, *sent.members]
                 query = endpoint.arguments_of(pairs)
-                return self._answer_bound(endpoint, query, sent), endpoint.function
+                return self._answer_bound(endpoint, query, sent, now), endpoint.function
         return json_response({"error": "There is nothing at this path."}, 404), ""
 
-    def _answer_bound(self, endpoint: Endpoint, query: Query, sent: PathRequest) -> Response:
+    def _answer_bound(self, endpoint: Endpoint, query: Query, sent: PathRequest, now: datetime | None) -> Response:
         auth, key = endpoint.source.auth, ""
         if auth is not None:
             headers = {name.lower(): text for name, text in sent.headers.items()}
@@ -101,7 +101,7 @@ class Api:
                 return json_response({"error": "Credentials are missing."}, 401)
         if fault := requested_fault(query, endpoint, key.rpartition(" ")[2]):
             return fault
-        request = endpoint.parse(query, NEWEST_DAY)
+        request = endpoint.parse(query, now.date() if now else NEWEST_DAY)
         if request is None:
             return json_response({"error": "A parameter is missing or has a value that it cannot have."}, 400)
         return render(request, records.made_up(request))

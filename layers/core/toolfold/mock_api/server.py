@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, close
@@ -80,6 +81,7 @@ class MockApi:
 
     Args:
         port: Port to listen on; 0 takes a free one.
+        now: Moves the newest day of the data (see :meth:`Api.answer`).
         catalog: The compiled catalog whose tools are answered; None for the one in the package.
         log: Gets one line per request with function and status, never a key.
         plan: ``free``: every key has its rights and quotas. None counts nothing.
@@ -94,13 +96,14 @@ class MockApi:
         self,
         port: int = 0,
         *,
+        now: datetime | None = None,
         catalog: str | Path | None = None,
         log: TextIO | None = None,
         plan: Literal["free"] | None = None,
         latency_s: float = 0.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._api = open_api(catalog)
+        self._now, self._api = now, open_api(catalog)
         self._quota = QuotaCounter(clock) if plan else None
         self._latency_s, self._log = latency_s, log
         self._requests: list[ParsedQuery] = []
@@ -166,12 +169,12 @@ class MockApi:
         self._requests.append(query)
         key = get_first(query, "apikey")
         if self._quota is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
-            return self._api.answer(query)
+            return self._api.answer(query, self._now)
         error_name = self._quota.count_request(key)
         if error_name is not None:
             return error_response(error_name, query)
         others = [pair for pair in query if pair[0] != "apikey"]
-        return self._api.answer([*others, ("apikey", FREE_KEY)])
+        return self._api.answer([*others, ("apikey", FREE_KEY)], self._now)
 
 
 class _Server(ThreadingHTTPServer):
@@ -203,7 +206,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if parts.path != PATH:
             sent = PathRequest(self.command, parts.path, query, dict(self.headers), body)
-            response, function = self.api._api.answer_path(sent)
+            response, function = self.api._api.answer_path(sent, self.api._now)
         elif self.command != "GET":
             response, function = Response(405, TEXT, b"Functions are called with GET\n"), ""
         else:
