@@ -1,4 +1,7 @@
-"""``toolfold doctor``: check what a call needs, before an agent does. A check returns findings, and does not raise."""
+"""``toolfold doctor``: check what a call needs, and the issuer of access tokens, before an agent does.
+
+A check returns findings, and does not raise.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Print results, errors, notices and lines of a log, and show by rich that a long command is at work.
+"""Print results, errors, notices, lines of a log and traces of requests, and show that a long command is at work.
 
 The data alone go to stdout. All else goes to stderr.
 """
