@@ -258,15 +258,14 @@ def pack(
         return RenderedTool({**rendered.entry, "relation": remark}, text, tokens.count(text + "\n"))
 
     catalog.prefetch_summaries(positions)
-    lines = [render(position, MINIMAL) for position in positions]
     packed: list[RenderedTool] = []
     level = FULL
     for rank, position in enumerate(positions):
-        rendered = lines[rank]
-        reserved = sum(line.cost for line in lines[rank + 1 : rank + 1 + RESERVED_LINES])
+        rendered = render(position, MINIMAL)
         level = max(level, FULL if rank < ends[0] else MEDIUM if rank < ends[1] else MINIMAL)
         while level < MINIMAL:
             fuller = render(position, level)
+            reserved = sum(render(other, MINIMAL).cost for other in positions[rank + 1 : rank + 1 + RESERVED_LINES])
             if fuller.cost + reserved <= budget:
                 rendered = fuller
                 break
