@@ -204,7 +204,7 @@ class CallResources:
     def task_store(self) -> TaskStore:
         """What keeps the tasks of clients."""
         shared = create_shared_store(
-            self.settings, self.clock.monotonic, self.aws, name="Tasks", on_failure=self.on_failure
+            self.settings, self.clock.monotonic, self.aws, name="Tasks", on_failure=self._report_cache
         )
         return TaskStore(shared, self.clock)
 
