@@ -166,3 +166,18 @@ def test_caller_chooses_among_tools_that_several_sources_call_the_same(tools: Me
 def test_step_after_a_list_names_what_calls_its_tools(tools: MetaTools, source: str, limit: int, executor: str) -> None:
     listed = tools.call("TOOL_LIST", {"source": source, "limit": limit, "detail": "full"})
     assert listed.structured["next"].startswith(f"Next: {executor} one of the first {limit}")
+
+
+@pytest.mark.parametrize(
+    ("queries", "executor"),
+    [
+        (["report the rain", "store what a station measured"], "TOOL_CALL_WRITE"),
+        (["list stations", "show a gauge"], "TOOL_CALL"),
+        (["show a gauge", "report the rain"], "TOOL_CALL or TOOL_CALL_WRITE"),
+    ],
+)
+def test_step_after_several_requests_names_what_calls_their_tools(
+    tools: MetaTools, queries: list[str], executor: str
+) -> None:
+    listed = tools.call("TOOL_LIST", {"query": queries})
+    assert listed.structured["next"].startswith(f"Next: {executor} the first of each group")

@@ -200,7 +200,9 @@ class _Listing:
                     home.setdefault(position, number)
         best = {positions[0] for positions, fit in zip(ranked, fits, strict=True) if fit is Fit.SURE}
         window = list(home)[self._start : self._start + (self._request.limit or MAX_TOOLS)]
-        step = "Next: TOOL_CALL the first of each group; TOOL_GET describes the others." if home else _OTHER_WORDS
+        writes = [catalog.summary(positions[0]).effect != "read" for positions in ranked if positions]
+        executor = _executor(len(writes), sum(writes))
+        step = f"Next: {executor} the first of each group; TOOL_GET describes the others." if home else _OTHER_WORDS
         names = [[catalog.summary(at).name for at in positions] for positions in ranked]
 
         def text(rendered: Sequence[RenderedTool]) -> str:
@@ -354,15 +356,16 @@ def _every_line(catalog: Catalog) -> list[RenderedTool]:
 
 
 def _next_step(in_full: int, writes: int, *, only_full: bool) -> str:
-    """Return the next step, when the first ``in_full`` tools are shown in full; ``only_full``: and no others.
-
-    ``writes``: how many of these TOOL_CALL refuses, because they change something.
-    """
+    """Return the next step, when the first ``in_full`` tools are shown in full; ``only_full``: and no others."""
     if not in_full:
         return DESCRIBE_STEP
-    executor = "TOOL_CALL" if not writes else "TOOL_CALL or TOOL_CALL_WRITE" if writes < in_full else "TOOL_CALL_WRITE"
     which = "the first" if in_full == 1 else f"one of the first {in_full}"
-    return f"Next: {executor} {which}" + ("." if only_full else "; TOOL_GET describes the others.")
+    return f"Next: {_executor(in_full, writes)} {which}" + ("." if only_full else "; TOOL_GET describes the others.")
+
+
+def _executor(tools: int, writes: int) -> str:
+    """Return what calls so many tools, of which TOOL_CALL refuses ``writes``, because they change something."""
+    return "TOOL_CALL" if not writes else "TOOL_CALL or TOOL_CALL_WRITE" if writes < tools else "TOOL_CALL_WRITE"
 
 
 @functools.lru_cache(maxsize=8)
