@@ -102,10 +102,6 @@ class CallSession:
             self.end = now + timeout_s
         self._chars, self._has_turn = 0, False
 
-    def __exit__(self, *_: object) -> None:
-        if self._has_turn:
-            self.release_turn()
-
     def begin_shaping(self, tool: Tool, response: CallResult) -> None:
         """Begin to make the answer of a response, when its turn has come.
 

@@ -129,6 +129,9 @@ class Plan(CallSession):
     def __enter__(self) -> Self:
         return self
 
+    def __exit__(self, *_: object) -> None:
+        self.release_turn()
+
     @property
     def is_over(self) -> bool:
         """Whether the time for further calls is over."""
