@@ -298,10 +298,20 @@ def test_select_of_a_batch_is_that_of_each_call(tools: MetaTools, select: str) -
     assert of_all.structured["results"][0]["result"] == own.structured["results"][0]["result"]
 
 
-def test_number_in_a_select_names_no_result(tools: MetaTools) -> None:
+@pytest.mark.parametrize(
+    "select", ["close > 1.5 and open > 2.5; last 1", "SELECT * FROM data ORDER BY date DESC LIMIT 1"]
+)
+def test_number_in_a_select_names_no_result(tools: MetaTools, select: str) -> None:
     calls = [{**daily(symbol), "id": str(number)} for number, symbol in enumerate(("AAPL", "MSFT"), 1)]
-    result = batch(tools, calls, select="close > 1.5 and open > 2.5; last 1").structured
+    result = batch(tools, calls, select=select).structured
     assert [one["result"]["rows"][0][0] for one in result["results"]] == ["2026-01-13", "2026-01-13"]
+
+
+@pytest.mark.parametrize("select", ['"A-1_close" / "B 2_close" as ratio', '"A-1.close" / "B 2.close" as ratio'])
+def test_quoted_column_may_be_named_with_its_call(tools: MetaTools, select: str) -> None:
+    calls = [{**daily("AAPL"), "id": "A-1"}, {**daily("MSFT"), "id": "B 2"}]
+    result = batch(tools, calls, select=f"{select}; last 1").structured["result"]
+    assert (result["columns"], result["rows"][0][0]) == (["timestamp", "ratio"], "2026-01-13")
 
 
 def test_figure_of_a_part_of_the_rows_says_so(tools: MetaTools) -> None:

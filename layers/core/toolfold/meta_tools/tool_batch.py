@@ -48,7 +48,8 @@ _REFERS = (
     "This call refers to another one, and the calls of a batch are independent.",
     'Send both to TOOL_PIPE as steps, with {"$ref": "name.rows[0].column"}; this one was not sent.',
 )
-_NAME = re.compile(r"(?!\d+(?:\.\d+)?(?![\w.]))\w+(?:\.\w+)?")
+_WORD = r"(?:\"[^\"]+\"|`[^`]+`|\w+)"
+_NAME = re.compile(rf"(?!\d+(?:\.\d+)?(?![\w.])){_WORD}(?:\.{_WORD})?")
 """A name, with the table before it where it has one; ``1.5`` is a number."""
 
 _OWN_SELECT = "Or give this call a select of its own: that of the batch is for each call without one."
@@ -279,10 +280,10 @@ class Combination(NamedTuple):
         selection = parse_select(select)
         requested = _named_join(selection, items) if is_blank(join_) else read_join(join_)
         is_of_all = selection is not None and _ranks_things(selection, items)
-        if (
-            selection is not None and selection.has_sql
-        ):  # of tables by the ids of calls, rather than of the rows of each
-            is_of_all = is_of_all or not _names_in(selection).isdisjoint(item.id.lower() for item in items)
+        if selection is not None and selection.has_sql:
+            # Of tables by the ids of calls, rather than of the rows of each.
+            tables = {part for name in _names_in(selection) for part in (name, name.partition(".")[0])}
+            is_of_all = is_of_all or not tables.isdisjoint(item.id.lower() for item in items)
         if requested is None and not is_of_all:
             for item in items:
                 if item.call is not None and item.call.options.select is None and selection is not None:
@@ -314,7 +315,7 @@ class Combination(NamedTuple):
         else:
             whole = Document(tuple(_all_rows(named, budget)))
             if self.join:
-                columns = set(map(normalize, _columns_in(self.select)))
+                columns = set(map(normalize, _names_in(self.select)))
                 whole = join(named_tables(named), self.join.on, self.join.how, budget, columns)
         selected = whole
         if self.select is not None:
@@ -408,19 +409,12 @@ def _ranks_things(selection: Selection, items: Sequence[Item]) -> bool:
 
 def _named_join(selection: Selection | None, items: Sequence[Item]) -> JoinRequest | None:
     """Return the join by date whose columns steps name: ``AAPL_close`` and ``MSFT.close``; None: they name no join."""
-    names = set() if selection is None or selection.has_sql else _columns_in(selection)
+    names = set() if selection is None or selection.has_sql else _names_in(selection)
     ends = {item.id: (f"{item.id.lower()}_", f"{item.id.lower()}.") for item in items}
     return JoinRequest() if sum(any(name.startswith(end) for name in names) for end in ends.values()) > 1 else None
 
 
-def _columns_in(selection: Selection | None) -> set[str]:
+def _names_in(selection: Selection | None) -> set[str]:
     """Return the names in a selection, with the table before them where it has one: ``msft.close``."""
     texts = () if selection is None else (step.clause.text for step in selection.steps)
-    return {name.lower() for text in texts for name in _NAME.findall(text)}
-
-
-def _names_in(selection: Selection) -> set[str]:
-    from toolfold.results.select.expressions import names_in
-
-    names = {name.lower() for step in selection.steps for name in names_in(step.clause.text)}
-    return names | {name.partition(".")[0] for name in names}
+    return {re.sub('["`]', "", name).lower() for text in texts for name in _NAME.findall(text)}
