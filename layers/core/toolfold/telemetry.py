@@ -239,8 +239,8 @@ class Telemetry:
             if catalog_age_s is not None:
                 line.by_service["CatalogAge"] = round(catalog_age_s)
         with self._lock:
-            kept, self._kept = self._kept, None
-        if kept is not None and self._is_only_call and not is_probe:
+            kept, is_only_call, self._kept = self._kept, self._is_only_call, None
+        if kept is not None and is_only_call and not is_probe:
             line.fields |= kept.fields
             line.by_code, line.by_service = kept.by_code, line.by_service | kept.by_service
         elif kept is not None:
