@@ -174,8 +174,8 @@ class ArgumentValidator:
         found = [Problem(parameter=name, problem=own[name], expected=expected) for name, expected in known.items()]
         for error in errors:
             found += translator.problems(error)
-        others = own.keys() - known.keys()
-        found += [Problem(parameter=name, problem=own[name], expected="no value") for name in own if name in others]
+        others = (name for name in own if name not in known)
+        found += [Problem(parameter=name, problem=own[name], expected="no value") for name in others]
         order = {name: index for index, name in enumerate(self.properties)}
         first: dict[str, Problem] = {}
         for problem in found:
