@@ -338,8 +338,8 @@ class Query(View):
             raise self._invalid(f"{quoted_name(text)} is no single value", forms=[f"order by {text}"])
         node = self._row(exp.Ordered(this=trees[0]))
         inner = node.this
-        folds = kind_of(inner) is Kind.TEXT and isinstance(inner, exp.Column)
-        return dialect.sql_of(inner) + " COLLATE NOCASE" * folds
+        collation = " COLLATE NOCASE" if kind_of(inner) is Kind.TEXT and isinstance(inner, exp.Column) else ""
+        return f"{dialect.sql_of(inner)}{collation}"
 
     def _sort(self, keys: Sequence[str]) -> None:
         self.place = self._add(f"row_number() OVER (ORDER BY {', '.join([*keys, self.place])})")
