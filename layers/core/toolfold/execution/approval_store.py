@@ -23,7 +23,6 @@ import logging
 import os
 import re
 import stat
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args
 
@@ -289,11 +288,7 @@ class ApprovalResources:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        aws: AwsClients,
-        read_reference: Callable[[str], str],
-        now: Callable[[], float] = time.time,
+        self, settings: Settings, aws: AwsClients, read_reference: Callable[[str], str], now: Callable[[], float]
     ) -> None:
         self.settings, self.now = settings, now
         self._aws, self._read_reference = aws, read_reference

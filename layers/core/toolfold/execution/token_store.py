@@ -239,11 +239,7 @@ class HostedSignIns:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        aws: AwsClients,
-        read_reference: Callable[[str], str],
-        now: Callable[[], float] = time.time,
+        self, settings: Settings, aws: AwsClients, read_reference: Callable[[str], str], now: Callable[[], float]
     ) -> None:
         self._secret, self._read_reference, self._now = settings.token_secret, read_reference, now
         self.url = f"{settings.public_url.removesuffix('/').removesuffix('/mcp')}/ui/sign-in/"
