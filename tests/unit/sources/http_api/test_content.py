@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolfold.sources.http_api.body import decode_content
-from toolfold.sources.http_api.faults import MAX_CHARS, said_by
+from toolfold.sources.http_api.faults import MAX_SAID_CHARS, said_by
 from toolfold.text_safety import has_unsafe
 
 
@@ -124,5 +124,5 @@ JSON = st.recursive(
 @given(JSON.map(json.dumps) | st.text(max_size=600))
 def test_what_an_error_says_is_one_short_safe_line(body: str) -> None:
     said = said_by(body)
-    assert len(said) <= MAX_CHARS
+    assert len(said) <= MAX_SAID_CHARS
     assert not has_unsafe(said)

@@ -173,8 +173,8 @@ def _wait(fault: Mapping[str, Any], body: str) -> dict[str, Any]:
     return {"retry_after_s": wait_s, **({"limit": f"{named[1]} per {unit}"} if named else {})}
 
 
-MAX_CHARS = 300
-"""Characters of an error that are passed on: enough to act on, too few to fill a context."""
+MAX_SAID_CHARS = 300
+"""Characters of an error or a notice that are passed on: enough to act on, too few to fill a context."""
 
 _MAX_READ = 200_000
 """Characters of an error response that are parsed."""
@@ -195,7 +195,7 @@ _SPACES = re.compile(r"\s+")
 
 
 def said_by(text: str, media_type: str = "") -> str:
-    """Return what an error response says in one line of up to :data:`MAX_CHARS`; empty where nothing can be read.
+    """Return what an error response says in one line of up to :data:`MAX_SAID_CHARS`; empty where nothing can be read.
 
     >>> said_by('{"title": "Bad Request", "detail": "latitude is missing"}')
     'Bad Request: latitude is missing'
@@ -212,10 +212,10 @@ def said_by(text: str, media_type: str = "") -> str:
     elif text[:1] == "<" or "html" in media_type:
         is_page = "html" in media_type or PAGE.match(text)
         title = _TITLE.search(text[:_MAX_READ])
-        found = (title[1] if title else "") if is_page else _TAG.sub(" ", text[: 10 * MAX_CHARS])
+        found = (title[1] if title else "") if is_page else _TAG.sub(" ", text[: 10 * MAX_SAID_CHARS])
     else:
-        found = text[: 2 * MAX_CHARS]
-    return escape_unsafe(encodable(_SPACES.sub(" ", found).strip()[:MAX_CHARS]))
+        found = text[: 2 * MAX_SAID_CHARS]
+    return escape_unsafe(encodable(_SPACES.sub(" ", found).strip()[:MAX_SAID_CHARS]))
 
 
 def _sayings(data: Any, depth: int = 0) -> Iterator[str]:

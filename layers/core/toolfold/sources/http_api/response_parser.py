@@ -25,10 +25,10 @@ from toolfold.redaction import Redactor
 from toolfold.results.parsing import require_parsable_json
 from toolfold.results.preview import NEXT_PAGE, NOTE
 from toolfold.sources.base import ConnectionFailed
+from toolfold.sources.http_api import faults
 from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import comma_separated, is_json_type, json_lines
-from toolfold.sources.http_api.faults import PAGE, check_patterns, find_fault, find_notices, is_failure, said_by
 from toolfold.sources.http_api.request import status_error
 from toolfold.sources.http_api.styles import scalar_text
 from toolfold.text_safety import encodable
@@ -115,7 +115,6 @@ _GUARD = re.compile(r"(?:\)\]\}'?,?|while ?\(1\);|for ?\(;;\);)\s*")
 _ARGUMENTS_REFUSED = frozenset({400, 413, 414, 422})
 _NOT_THERE = frozenset({404, 410})
 _CHECK_ARGUMENTS = "Correct the arguments by the schema and call again."
-"""The next step after a call that writes and whose outcome is not known."""
 _PROVISIONAL = {
     202: "may have no data yet (HTTP status 202): call again in a moment.",
     206: "sent a part of the data (HTTP status 206).",
@@ -123,9 +122,6 @@ _PROVISIONAL = {
 """Statuses of success with which a read has not returned all data → what its answer then says of the service."""
 _PERHAPS_DONE = frozenset({301, 302, 303})
 """Redirects that follow a request which was processed, or may have been; 307 and 308 ask to send it elsewhere."""
-
-_MAX_NOTICE_CHARS = 300
-"""Characters of an unknown notice that are passed on: enough to act on, too few to fill a context."""
 
 _KEY_IN_NOTICE = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
 """An API key as notices quote it: "We have detected your API key as …"."""
@@ -140,8 +136,8 @@ memory; it is parsed in its turn, when the answer is made of it. Notices are sho
 _SCALAR_MEMBER = re.compile(r'\s*+("(?:[^"\\]|\\.)*+")\s*+:\s*+("(?:[^"\\]|\\.)*+"|[-+.\w]++)\s*+[,}]')
 """A member of an object whose value is neither an array nor an object, with what is after it."""
 
-_MAX_CSV_HEADER_CHARS = 20_000
-"""Of CSV: over a thousand columns."""
+_MAX_BEGINNING_CHARS = 20_000
+"""Characters in which the columns of CSV or the name of the rows of JSON must be: over a thousand columns."""
 
 
 class ResponseParser:
@@ -155,7 +151,7 @@ class ResponseParser:
     def __init__(self, source: Source, *, states_forms: bool = False) -> None:
         self.source, self._states_forms = source, states_forms
         try:
-            check_patterns(fault["match"] for fault in source.faults)
+            faults.check_patterns(fault["match"] for fault in source.faults)
         except ValueError as error:
             raise damaged(f"a fault of {source.id} {error}") from None
         self._notice_names = {*source.unknown_notice, *(name for fault in source.faults for name in fault["keys"])}
@@ -169,17 +165,19 @@ class ResponseParser:
         try:
             read = self._stated_content if self._states_forms else self._content
             parsed = read(tool, arguments, response, credentials)
-            blocks = json.loads(parsed.blocks or "[]")
+            notes = []
             if tool.effect == "read" and response.status in _PROVISIONAL:
-                blocks.append({"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[response.status]}"})
+                notes.append({"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[response.status]}"})
                 parsed = parsed._replace(is_final=False)  # not cached
             if response.is_guessed:
                 text = f"{self.source.title} does not state the encoding of its text, which was read as Windows-1252."
-                blocks.append({"type": NOTE, "text": text})
+                notes.append({"type": NOTE, "text": text})
             if response.next_url:
                 taken = taken_names(self.source.auth)
-                blocks.append(next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken))
-            return parsed._replace(blocks=json.dumps(blocks) if blocks else "")
+                notes.append(next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken))
+            if notes:
+                parsed = parsed._replace(blocks=json.dumps([*json.loads(parsed.blocks or "[]"), *notes]))
+            return parsed
         except errors.UpstreamError as error:
             if tool.effect == "read" or self._states_forms:
                 raise
@@ -196,7 +194,7 @@ class ResponseParser:
             where = {"location": response.location} if response.location else {}
             return ParsedResponse("json", json.dumps({"status": response.status, "content": None, **where}))
         text = _GUARD.sub("", text, count=1)
-        is_lines, is_page = media_type.endswith(_LINES), PAGE.match(text)
+        is_lines, is_page = media_type.endswith(_LINES), faults.PAGE.match(text)
         is_json, form = is_json_type(media_type) and not is_page, tool.call.get("response")
         # Many services send JSON as HTML, text or bytes: what begins like it, and can be read, is JSON.
         is_open = media_type in ("", "text/plain") or (media_type not in _CSV and form is None)
@@ -210,7 +208,7 @@ class ResponseParser:
                 if is_json:
                     raise
             else:
-                says_error = is_failure(data) or media_type == "application/problem+json"
+                says_error = faults.is_failure(data) or media_type == "application/problem+json"
                 if tool.effect == "read" and says_error:
                     problem = f"{self.source.title} reports an error, with a status of success."
                     raise errors.UpstreamError(problem, messages.READ_NOTICE, **_said(response, credentials))
@@ -248,8 +246,8 @@ class ResponseParser:
             if beginning is None:
                 return ParsedResponse("json", text, self._has_rows(data, paths))
             keys = (path.partition(".")[0] for path in paths)
-            return ParsedResponse("json", text, any(f'"{key}"' in body[:_MAX_CSV_HEADER_CHARS] for key in keys))
-        header = body[:_MAX_CSV_HEADER_CHARS].partition("\n")[0].strip()
+            return ParsedResponse("json", text, any(f'"{key}"' in body[:_MAX_BEGINNING_CHARS] for key in keys))
+        header = body[:_MAX_BEGINNING_CHARS].partition("\n")[0].strip()
         is_known = _has_known_columns(tool, header)
         if not is_known:
             self._raise_fault({key: [body] for key in self.source.unknown_notice}, body, arguments)
@@ -277,7 +275,7 @@ class ResponseParser:
 
     def _raise_failure(self, data: Any, body: str, arguments: Mapping[str, Any], api_key: str) -> None:
         """Raise the error that JSON is by the texts of the source, if it is one."""
-        notices = find_notices(data, self._notice_names) if self._notice_names else {}
+        notices = faults.find_notices(data, self._notice_names) if self._notice_names else {}
         self._raise_fault(notices, body, arguments)
         unknown = [text for name in self.source.unknown_notice for text in notices.get(name, ())]
         if unknown:
@@ -285,11 +283,11 @@ class ResponseParser:
             raise errors.UpstreamError(
                 f"{self.source.title} sent a notice instead of data.",
                 messages.READ_NOTICE,
-                upstream_says=encodable(_KEY_IN_NOTICE.sub(r"\1[key]", said)[:_MAX_NOTICE_CHARS]),
+                upstream_says=encodable(_KEY_IN_NOTICE.sub(r"\1[key]", said)[: faults.MAX_SAID_CHARS]),
             )
 
     def _raise_fault(self, notices: Mapping[str, list[str]], body: str, arguments: Mapping[str, Any]) -> None:
-        if (error := find_fault(self.source.faults, notices, body, arguments)) is not None:
+        if (error := faults.find_fault(self.source.faults, notices, body, arguments)) is not None:
             raise error
 
     def _has_rows(self, data: Any, paths: list[str]) -> bool:
@@ -355,7 +353,7 @@ class ResponseParser:
 def _said(response: UpstreamResponse, credentials: SourceCredentials) -> dict[str, str]:
     """Return ``upstream_says`` where the response says something."""
     # Before it is shortened: a key that is cut is still most of the key.
-    said = said_by(Redactor((credentials.api_key,)).redact_text(response.body[:100_000]), response.media_type)
+    said = faults.said_by(Redactor((credentials.api_key,)).redact_text(response.body[:100_000]), response.media_type)
     return {"upstream_says": said} if said else {}
 
 
