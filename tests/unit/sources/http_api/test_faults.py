@@ -1,4 +1,4 @@
-"""A response is data, or one of the failures that come with status 200."""
+"""A response is data, or one of the failures that come with a status of success."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
-from toolfold.models import SourceCredentials, UpstreamResponse
+from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.session import HttpClient
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext, Retryable, create_adapter
@@ -47,14 +47,14 @@ FAULTS = [
 
 def read(
     catalog: Catalog, body: str, name: str = "TIME_SERIES_DAILY", status: int = 200, **arguments: Any
-) -> tuple[str, str]:
+) -> ParsedResponse:
     tool = catalog.get(name)
     assert tool is not None
     retry_after = arguments.pop("retry_after_s", None)
     context = AdapterContext(Settings.from_environment({}), HttpClient)
     adapter = create_adapter(catalog.source(tool.source), context)
     response = UpstreamResponse(status, body, retry_after)
-    return adapter.parse(tool, arguments, response, SourceCredentials(KEY))[:2]
+    return adapter.parse(tool, arguments, response, SourceCredentials(KEY))
 
 
 def fault(catalog: Catalog, body: str, **how: Any) -> CallError:
@@ -121,12 +121,12 @@ def test_a_response_without_rows_is_no_data(catalog: Catalog, name: str, body: s
 
 def test_a_response_with_some_empty_parts_is_data(catalog: Catalog) -> None:
     body = '{"symbol":"X","annualReports":[],"quarterlyReports":[{"ebit":"None"}]}'
-    assert read(catalog, body, "INCOME_STATEMENT") == ("json", body)
+    assert read(catalog, body, "INCOME_STATEMENT")[:2] == ("json", body)
 
 
 def test_a_delayed_quote_under_another_key_is_data(catalog: Catalog) -> None:
     body = '{"Global Quote - DATA DELAYED BY 15 MINUTES":{"01. symbol":"IBM"}}'
-    assert read(catalog, body, "GLOBAL_QUOTE", datatype="json") == ("json", body)
+    assert read(catalog, body, "GLOBAL_QUOTE", datatype="json")[:2] == ("json", body)
 
 
 def test_made_up_premium_rows_are_never_data_in_either_format(catalog: Catalog) -> None:
@@ -166,11 +166,19 @@ def test_an_http_error_has_its_code_for_every_body(catalog: Catalog, status: int
     assert fault(catalog, '{"Global Quote": {"a": "b"}}', status=status).code == code
 
 
+@pytest.mark.parametrize(("status", "note"), [(203, ""), (202, "no data yet"), (206, "a part of the data")])
+def test_a_status_of_success_with_data_says_what_may_be_missing(catalog: Catalog, status: int, note: str) -> None:
+    found = read(catalog, '{"Global Quote": {"a": "b"}}', "GLOBAL_QUOTE", status)
+    assert (found.kind, found.is_final) == ("json", not note)
+    assert note in found.blocks
+    assert fault(catalog, "", status=status).code == "UPSTREAM_ERROR"
+
+
 def test_data_is_returned_as_the_upstream_wrote_it(catalog: Catalog) -> None:
     csv = "timestamp,open\r\n2026-01-13,1.0"
-    assert read(catalog, f"\ufeff \n{csv}\r\n") == ("csv", f"{csv}\r\n")
+    assert read(catalog, f"\ufeff \n{csv}\r\n")[:2] == ("csv", f"{csv}\r\n")
     json_ = '{\n "Global Quote": {\n  "05. price": 261.050, "x": NaN}\n}'
-    assert read(catalog, f" {json_}\n", "GLOBAL_QUOTE", datatype="json") == ("json", f"{json_}\n")
+    assert read(catalog, f" {json_}\n", "GLOBAL_QUOTE", datatype="json")[:2] == ("json", f"{json_}\n")
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
