@@ -78,6 +78,12 @@ def test_a_tool_with_nothing_but_a_name_and_a_schema_can_be_listed_described_and
     assert "$schema" not in tool.parameters
 
 
+def test_an_imported_tool_that_keeps_its_name_needs_no_tags(tmp_path: Path) -> None:
+    tool = compiled(tmp_path, [{"name": "get-weather"}], prefix=False).get("get_weather")
+    assert tool is not None
+    assert list(tool.tags) == []
+
+
 def test_a_tool_whose_name_has_no_words_has_a_title(tmp_path: Path) -> None:
     (name,) = compiled(tmp_path, [{"name": "__"}])
     tool = compiled(tmp_path, [{"name": "__"}]).get(name)
