@@ -154,7 +154,7 @@ def comma_separated(text: str) -> str | None:
 
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 
-_NO_BODY_EXPECTED = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
+NO_BODY_EXPECTED = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 """Methods whose requests have no body where no argument is a part of one."""
 
 
@@ -193,7 +193,7 @@ def encode_body(
         return _whole(content_type, str(name), arguments[name], binding)
     fields = binding.get("fields", {})
     given = {wire: arguments[argument] for argument, wire in fields.items() if argument in arguments}
-    if not given and method in _NO_BODY_EXPECTED and not binding.get("required"):
+    if not given and method in NO_BODY_EXPECTED and not binding.get("required"):
         return None
     return _whole(content_type, "body", given, binding)
 

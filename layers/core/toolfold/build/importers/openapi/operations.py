@@ -21,6 +21,7 @@ from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.yaml_loader import Location
 from toolfold.results.values import clean_names
 from toolfold.sources.http_api.binding import BindingError, check_binding
+from toolfold.sources.http_api.body import NO_BODY_EXPECTED
 
 MAX_COLUMNS = 40
 """Names of columns that are listed: about 200 tokens. GitHub's repository has 90."""
@@ -124,7 +125,6 @@ _METHODS = ("get", "head", "post", "put", "patch", "delete")
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 _NO_WORD = re.compile(r"\W")
 _MAX_ID = 200
-_WITH_BODY = ("post", "put", "patch")
 _WITHOUT_BODY = ("get", "head")
 """Methods whose body has no meaning (RFC 9110, 9.3.1). Some documents state one that is not required."""
 
@@ -255,7 +255,8 @@ def bind_operation(
         is_required = isinstance(stated_body, dict) and stated_body.get("required") is True
         if is_required or operation.method not in _WITHOUT_BODY:
             arguments.add_body(body[1], body[0])
-        if is_required and operation.method not in _WITH_BODY and arguments.body and "fields" in arguments.body:
+        is_expected = operation.method.upper() not in NO_BODY_EXPECTED
+        if is_required and not is_expected and arguments.body and "fields" in arguments.body:
             arguments.body["required"] = True  # also where a call has no argument for it
     parameters, is_shortened = complete_schema(arguments.schema(), requests)
     call: dict[str, Any] = {"method": operation.method.upper(), "path": path}
