@@ -126,10 +126,8 @@ class Arguments:
             sent |= _style(location, name, parameter, at)
         if parameter.get("allowReserved") is True and location == "query":
             sent["reserved"] = True
-        if (
-            location == "path" and parameter.get("x-multi-segment") is True
-        ):  # GitHub's, for a branch or a path of a file
-            sent["slashes"] = "plain"
+        if location == "path" and parameter.get("x-multi-segment") is True:
+            sent["slashes"] = "plain"  # GitHub's word for a branch or a path of a file
         elif location == "path" and _ENCODED.search(str(parameter.get("description"))):
             sent["slashes"] = "encoded"
         described = _described(made, parameter, at, self._converter)
