@@ -224,3 +224,9 @@ def test_table_that_is_not_there_is_named() -> None:
 )  # fmt: skip
 def test_columns_are_named_as_they_were_written(statement: str, columns: tuple[str, ...]) -> None:
     assert tuple(name.lower() if "(" in name else name for name in select(statement).columns) == columns
+
+
+def test_a_statement_that_cannot_be_read_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(InvalidSelect):
+        parse_select("EXPLAIN SELECT 'a secret' FROM data")
+    assert not caplog.records

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Container
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from toolfold.dates import parse_date
 from toolfold.results.select.names import invalid
 from toolfold.results.types import is_code, number_of
 from toolfold.text_safety import quoted_name
+
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL + 1)  # it quotes what it cannot read
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
