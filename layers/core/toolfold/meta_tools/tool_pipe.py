@@ -113,8 +113,8 @@ class _Pipe:
 
     def __init__(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
         self._plan, self._arguments = plan, arguments
-        done = arguments.get("done")  # of a token
-        self._done = done if type(done) is int else 0
+        done = arguments.get("done")  # of a token, which may be forged
+        self._done = done if type(done) is int and 0 < done < MAX_STEPS else 0
         self._names: dict[str, int] = {}
         self._steps: list[_Step] = []
         self.items: list[Item] = []
