@@ -341,9 +341,9 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
         answered = tokens.count(sample) * len(text) // max(1, len(sample))
     if call.name not in ("TOOL_LIST", "TOOL_GET"):
         return {"tokens": answered}
-    found = {} if call.name == "TOOL_GET" else {"matched": structured["matched"]}
-    from toolfold.meta_tools.detail_levels import name_of  # imported by both
+    from toolfold.meta_tools.detail_levels import name_of  # both have imported it
 
+    found = {} if call.name == "TOOL_GET" else {"matched": structured["matched"]}
     query = call.arguments.get("query")
     is_search = bool(query.strip() if isinstance(query, str) else query) and not structured.get("offset")
     found |= {"searched": 1} if is_search else {}
