@@ -9,8 +9,8 @@ import pytest
 
 from toolfold.build import search_index
 from toolfold.build.compiler import compile_folder
+from toolfold.build.search_index import source_names
 from toolfold.catalog.fit import Fit
-from toolfold.catalog.index_fields import source_names
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
 from toolfold.catalog.store import parse_catalog

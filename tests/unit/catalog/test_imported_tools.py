@@ -88,7 +88,7 @@ def test_what_a_request_wants_done_decides_between_tools_for_the_same(query: str
     names = ("getPlaylist", "addPlaylist", "playlists_delete", "put_playlist", "listPlaylists")
     actions = {name: search_index.action_of(name, "") for name in names}
     texts = [{"name": [in_words(name)], "summary": ["A playlist"], "actions": actions[name]} for name in names]
-    scores = score(cast("Catalog", search_index.MemoryIndex(texts)), query, len(names)).scores
+    scores = score(cast("Catalog", search_index.MemoryIndex(texts)), query, range(len(names))).scores
     assert max(scores, key=scores.__getitem__, default=None) == (names.index(name) if name else None)
 
 

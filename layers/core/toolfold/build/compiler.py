@@ -23,7 +23,6 @@ from toolfold.build.schema import Vocabulary
 from toolfold.build.source_folders import LoadedSource, load_sources
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import DESCRIBE_STEP, RESERVED_NAMES, name_key, summary_suffix
-from toolfold.catalog.index_fields import source_names
 from toolfold.catalog.skills import SKILL_FILE
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
@@ -79,7 +78,7 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
     rules = {} if tool.example_queries else json_schema.properties(tool.parameters)
     parameters = {name: str(rule.get("description", "")) for name, rule in rules.items()}
     source = entry.source.entry
-    called = source_names(str(source["title"]), entry.source.settings.id, str(source.get("base_url", "")))
+    called = search_index.source_names(str(source["title"]), entry.source.settings.id, str(source.get("base_url", "")))
     return {
         "name": [in_words(tool.name)],
         "source": [in_words(name) for name in called],

@@ -8,15 +8,16 @@ multiplied by the rarity of the term among the tools. They are computed here, so
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from toolfold.catalog.fit import measure
-from toolfold.catalog.index_fields import FIELDS, SATURATION, SCALE, term_counts
 from toolfold.catalog.query import ACTION, UNKNOWN_NAME
 from toolfold.catalog.search import MEASURED_TOOLS, score
 from toolfold.catalog.tokenizer import in_words, stem, stems, words
@@ -35,14 +36,89 @@ A term is a stem, two stems separated by a space, or ``@`` and a kind of proper 
 """
 
 
+_BY_LENGTH = 0.8
+"""b of BM25F, near its usual 0.75: a word of a long description says less than one of a short one."""
+
+
+class Field(NamedTuple):
+    """How the texts of one field count: the weight of one occurrence, and how far a long text reduces it (0 to 1)."""
+
+    weight: float
+    length_normalization: float = 0.0
+
+
+FIELDS: Mapping[str, Field] = {
+    "name": Field(2.5, _BY_LENGTH),
+    "source": Field(3.0, _BY_LENGTH),
+    "title": Field(2.0, _BY_LENGTH),
+    "summary": Field(1.0, _BY_LENGTH),
+    "description": Field(0.4, _BY_LENGTH),
+    "parameter_names": Field(0.6, _BY_LENGTH),
+    "parameter_descriptions": Field(0.5, _BY_LENGTH),
+    "category": Field(0.5, _BY_LENGTH),
+    "tags": Field(1.0, _BY_LENGTH),
+    # Phrases that were written for the search: a tool with many of them is not less likely for each.
+    "aliases": Field(3.0),
+    "example_queries": Field(1.5),
+    "redirected_queries": Field(1.0),
+    "kinds": Field(2.0),
+    "outside": Field(0.0),
+    "actions": Field(2.0),
+    "preferred": Field(1.0),
+}
+"""Chosen on the tuning halves of benchmarks/retrieval and of public sets (docs/reference/retrieval.md)."""
+
+BIGRAM_FIELDS = frozenset({"name", "source", "aliases", "title", "summary", "example_queries", "redirected_queries"})
+BIGRAM_WEIGHT = 0.5
+"""Fields in which two adjacent words are also one term, and its weight relative to a single word."""
+
+SATURATION = 2.5
+"""k1 of BM25, at the upper end of the usual range."""
+
+SCALE = 100
+"""Weights are stored as integers in hundredths: they are short, and their sums do not depend on the order."""
+
+
+_OF_ANY_HOST = frozenset(("ac", "api", "apis", "co", "com", "gov", "net", "org", "www"))
+"""Labels that do not say whose a host is."""
+
+
+def source_names(title: str, source_id: str, base_url: str) -> list[str]:
+    """Return the names by which a request may call a source: its title, its id and whose host it is.
+
+    A name that says nothing new is left out.
+
+    >>> source_names("Payments", "stripe_v1", "https://api.stripe.com/v1")
+    ['Payments', 'stripe v1']
+    >>> source_names("Tickets", "jira", "https://api.atlassian.net")
+    ['Tickets', 'jira', 'atlassian']
+    """
+    labels = (urlsplit(base_url).hostname or "").split(".")[:-1]
+    owner = next((label for label in reversed(labels) if label not in _OF_ANY_HOST and not label.isdigit()), "")
+    names: list[str] = []
+    known: set[str] = set()
+    for name in (title, in_words(source_id), in_words(owner)):
+        found = words(name)
+        if not known.issuperset(found) and "".join(found) not in known:
+            names.append(name)
+            known.update(found, ["".join(found)])
+    return names
+
+
 def build(tools: Sequence[Fields]) -> Index:
-    """Return the index of ``tools``: field → texts, for each tool."""
+    """Return the index of ``tools``. A text that begins with ``@`` is one term."""
     mean_lengths = _mean_lengths(tools)
-    counts: dict[str, dict[int, float]] = defaultdict(dict)
+    counts: defaultdict[str, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
     for position, fields in enumerate(tools):
-        for found in term_counts(fields, mean_lengths).values():
-            for term, count in found.items():
-                counts[term][position] = counts[term].get(position, 0.0) + count
+        for field, texts in fields.items():
+            found = [[text] if text.startswith("@") else stems(text) for text in texts]
+            length, share = sum(map(len, found)), FIELDS[field].length_normalization
+            weight = FIELDS[field].weight / (1 - share + share * length / mean_lengths.get(field, length or 1))
+            for terms in found:
+                for term in terms:
+                    counts[term][position] += weight
+                for pair in itertools.pairwise(terms) if field in BIGRAM_FIELDS else ():
+                    counts[" ".join(pair)][position] += BIGRAM_WEIGHT * weight
     # Written requests have the words of users already.
     written = {position for position, fields in enumerate(tools) if fields.get("example_queries")}
     return _with_synonyms({term: _weights(found, len(tools)) for term, found in counts.items()}, written)
@@ -53,27 +129,27 @@ _SYNONYM = 0.6
 """Weight of a word where a tool has another word for the same."""
 
 
-def _synonym_sets() -> list[str]:
-    return [line for line in _SYNONYMS.read_text(encoding="ascii").splitlines() if not line.startswith("#")]
-
-
 @functools.cache
-def _synonym_terms() -> Mapping[str, set[str]]:
-    """Return term → terms that requests use for it: a stem, or two."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for line in _synonym_sets():
+def _sets_of_words() -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
+    """Return term → terms for the same, a stem or two, of all words and of those for what a tool does."""
+    same: defaultdict[str, set[str]] = defaultdict(set)
+    actions: defaultdict[str, set[str]] = defaultdict(set)
+    for line in _SYNONYMS.read_text(encoding="ascii").splitlines():
         terms = {" ".join(map(stem, word.split("_"))) for word in line.removeprefix("to ").split()}
-        for term in terms:
-            found[term] |= terms - {term}
-    return found
+        for term in terms if not line.startswith("#") else ():
+            same[term] |= terms
+            if line.startswith("to "):
+                actions[term] |= terms
+    return same, actions
 
 
 def _with_synonyms(weights: Mapping[str, Mapping[int, int]], written: Container[int]) -> Index:
     """Return the index with the tools of synonyms: a tool that has both words has the larger weight of them."""
     index: Index = {}
-    for term in sorted({*weights, *_synonym_terms()}):
+    same, _ = _sets_of_words()
+    for term in sorted(weights.keys() | same.keys()):
         found = dict(weights.get(term, {}))
-        for other in _synonym_terms().get(term, ()):
+        for other in same.get(term, ()):
             for position, weight in weights.get(other, {}).items():
                 if position not in written:
                     found[position] = max(found.get(position, 0), round(_SYNONYM * weight))
@@ -113,7 +189,7 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
         for parts, terms in phrases:
             # Of a phrase: its first two words together, and each longer word that is not a synonym alone.
             own = [part for part in parts if len(part) > 3 and part not in alone]
-            for word in parts if len(parts) == 1 else [" ".join(parts[:2]), *own]:
+            for word in parts if len(parts) < 2 else [" ".join(parts[:2]), *own]:
                 found.setdefault(word, {}).update(dict.fromkeys(terms))
         for word in ignored:
             found.setdefault(word, {})
@@ -122,19 +198,9 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
 
 def action_of(name: str, summary: str) -> list[str]:
     """Return the terms of what a tool does: by the first verb of its name, or that of its summary."""
+    _, actions = _sets_of_words()
     own = map(stem, [*in_words(name).lower().split(), *summary.lower().split()[:1]])
-    found = next((_actions()[word] for word in own if word in _actions()), ())
-    return [ACTION + word for word in sorted(found)]
-
-
-@functools.cache
-def _actions() -> Mapping[str, set[str]]:
-    """Return stem → stems of words for the same action."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
-    for words_ in (set(map(stem, line.split()[1:])) for line in _synonym_sets() if line.startswith("to ")):
-        for word in words_:
-            found[word] |= words_
-    return found
+    return [ACTION + word for word in sorted(next((actions[word] for word in own if word in actions), ()))]
 
 
 def _mean_lengths(tools: Iterable[Fields]) -> dict[str, float]:
@@ -157,7 +223,7 @@ def _weights(found: Mapping[int, float], tools: int) -> dict[int, int]:
 class MemoryIndex:
     """What a search reads of a catalog, for tools that are not compiled yet."""
 
-    semantic_share = 0.0
+    semantic_share, has_semantic_postings = 0.0, False
 
     def __init__(
         self,
@@ -228,6 +294,6 @@ def _measures(tools: Sequence[Fields], vocabulary: Vocabulary, fold: int) -> Ite
     ]
     index = cast("Catalog", MemoryIndex(kept, [vocabulary]))
     for query in (query for queries in left_out for query in queries):
-        scored = score(index, query, len(tools))
+        scored = score(index, query, range(len(tools)))
         best = sorted(scored.scores, key=lambda position: (-scored.scores[position], position))[:MEASURED_TOOLS]
         yield measure(index, scored.parsed, scored.weights, best, range(len(tools))).value

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from toolfold.build import search_index
 from toolfold.catalog.search import score
-from toolfold.catalog.semantic import FIRST, MAX_GAP, MAX_WEIGHT, add_semantic_scores, decode
+from toolfold.catalog.semantic import FIRST, MAX_GAP, MAX_WEIGHT, decode, semantic_scores
 from toolfold.catalog.tokenizer import STOP_WORDS, english_words, stem, words
 
 if TYPE_CHECKING:
@@ -92,10 +92,10 @@ def _share(tools: Sequence[Mapping[str, Sequence[str]]]) -> float:
     index = search_index.MemoryIndex(kept, semantic=near)
     found = dict.fromkeys(_SHARES, 0)
     for position, (_, query) in enumerate(halves):
-        scored = score(cast("Catalog", index), query, len(kept)).scores
+        by_words = score(cast("Catalog", index), query, range(len(kept))).scores
         for index.semantic_share in _SHARES:
-            scores = dict(scored)
-            add_semantic_scores(index, scores, query)
+            added = semantic_scores(index, by_words, query)
+            scores = {at: by_words.get(at, 0.0) + added.get(at, 0.0) for at in by_words.keys() | added.keys()}
             found[index.semantic_share] += position in nlargest(_DEPTH, scores, key=scores.__getitem__)
     return max(_SHARES, key=lambda share: found[share])
 

@@ -5,18 +5,17 @@ The numbers are those of the search itself (``catalog.search``), so that the par
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.search import (
     CERTAIN_NAME_BONUS,
     NAME_BONUS,
-    PART_WEIGHT,
     SAME_ACTION,
     Scored,
     SearchResult,
     rank,
-    score_whole,
+    score,
     term_weights,
 )
 from toolfold.catalog.tokenizer import stem
@@ -87,25 +86,15 @@ def explain(catalog: Catalog, query: str, limit: int, candidates: Container[int]
         limit: How many hits are explained.
         candidates: Positions of the tools that may be returned; None: all.
     """
-    scored = score_whole(catalog, query, candidates)
+    scored = score(catalog, query, candidates)
     result = rank(catalog, scored, candidates, is_whole=True)
     terms = tuple(_query_terms(catalog, scored))
     first = result.hits[:limit]
     catalog.prefetch_summaries([hit.position for hit in first])
-    # Frequent terms add nothing to a tool that its name alone has found.
-    found: set[int] = set()
-    for weight_of in sorted((scored.weights[term.term] for term in terms), key=len) if scored.parsed.named else ():
-        if len(found) < scored.max_tools:
-            found.update(weight_of)
-    by_name_alone = scored.parsed.named.keys() - found
-    shares = []
-    for text, scores in scored.parts:
-        most = max(scores.values(), default=1.0)
-        shares.append((text, {position: score / most for position, score in scores.items()}))
     hits = []
-    for position, score in first:
-        parts = [*_parts(catalog, scored, () if position in by_name_alone else terms, shares, position)]
-        hits.append(ExplainedHit(position, score, tuple(sorted(parts, key=lambda part: -part.score))))
+    for position, total in first:
+        parts = sorted(_parts(catalog, scored, terms, position), key=lambda part: -part.score)
+        hits.append(ExplainedHit(position, total, tuple(parts)))
     return Explanation(result, terms, tuple(hits))
 
 
@@ -119,32 +108,24 @@ def _query_terms(catalog: Catalog, scored: Scored) -> Iterator[QueryTerm]:
         yield QueryTerm(term, weight, word, not known[word] and not term.startswith("@"))
 
 
-def _parts(
-    catalog: Catalog,
-    scored: Scored,
-    terms: Sequence[QueryTerm],
-    shares: Sequence[tuple[str, Mapping[int, float]]],
-    position: int,
-) -> Iterator[Part]:
-    """Yield the parts of the score of the tool at ``position``; ``shares`` are those of the parts of the request."""
-    by_words = 0.0
+def _parts(catalog: Catalog, scored: Scored, terms: Sequence[QueryTerm], position: int) -> Iterator[Part]:
+    """Yield the parts of the score of the tool at ``position``."""
+    parsed, by_words = scored.parsed, 0.0
     for term in terms:
-        if weight := scored.weights[term.term].get(position, 0):
-            field = KINDS if term.term.startswith("@") else WORDS
-            yield Part(term.term, term.word, field, term.weight * weight)
-            by_words += term.weight * weight
-    action = scored.parsed.action
-    if by_words and position in catalog.postings(action)[::2]:
-        word = action.removeprefix("@:")
+        if weight := term.weight * scored.weights[term.term].get(position, 0):
+            yield Part(term.term, term.word, KINDS if term.term.startswith("@") else WORDS, weight)
+            by_words += weight
+    if by_words and position in catalog.postings(parsed.action)[::2]:
+        word = parsed.action.removeprefix("@:")
         yield Part(word, word, ACTION_OF_REQUEST, (SAME_ACTION - 1) * by_words)
-    if position in scored.parsed.named:
+    if position in parsed.named:
         name = catalog.summary(position).name
-        yield Part(name, name, NAMED, CERTAIN_NAME_BONUS if scored.parsed.named[position] else NAME_BONUS)
-    own = [(text, of_part[position]) for text, of_part in shares if position in of_part]
-    text, share = max(own, key=lambda pair: pair[1], default=("", 0.0))
-    if share > 0:
-        yield Part(text, text, PART_OF_REQUEST, PART_WEIGHT * scored.best * share)
-    if scored.without_meaning is not None:
-        added = scored.scores.get(position, 0.0) - scored.without_meaning.get(position, 0.0)
-        if added:
-            yield Part("", "", MEANING, added)
+        yield Part(name, name, NAMED, CERTAIN_NAME_BONUS if parsed.named[position] else NAME_BONUS)
+    text, added = max(
+        ((text, of_part.get(position, 0.0)) for text, of_part in scored.parts.items()),
+        key=lambda pair: pair[1],
+        default=("", 0.0),
+    )
+    for named, field, value in ((text, PART_OF_REQUEST, added), ("", MEANING, scored.by_meaning.get(position, 0.0))):
+        if value > 0:
+            yield Part(named, named, field, value)

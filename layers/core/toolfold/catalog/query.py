@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.tokenizer import STOP_WORDS, is_english, normalize, stem, word_weight, words
@@ -25,7 +26,6 @@ _CORRECTED = 0.8
 _KIND = 1.5
 _NAME_LIKE = 0.5
 _IGNORED = 0.7
-_UNWANTED = 0.01
 _ACTION_WORD = 0.5
 
 _LEAST_OWN, _DISTINCT = 0.5, 2.5
@@ -102,31 +102,25 @@ class Term(NamedTuple):
     source_word: str
 
 
+@dataclass
 class ParsedQuery:
     """The terms of a query.
 
     Attributes:
+        is_ascii: Whether the query has no other letters: most queries with others are not English.
         terms: The terms, in the order of the words.
         named: Position of each tool whose name is in the query → whether the word can only be that name.
         unknown: The words that have no term and are no names, in the order of the query.
-        is_ascii: Whether the query has no other letters: most queries with others are not English.
+        action: The term of what the query wants done; empty without one.
+        wants_change: Whether it wants something changed.
     """
 
-    def __init__(self, *, is_ascii: bool = True) -> None:
-        self.terms: list[Term] = []
-        self.named: dict[int, bool] = {}
-        self.unknown: list[str] = []
-        self.action = ""
-        self.wants_change = False
-        self.is_ascii = is_ascii
-
-    def replace(self, word: str, name: str, kinds: Iterable[str]) -> None:
-        """Read ``word``, the last one, as the beginning of a proper name of several words."""
-        while self.terms and self.terms[-1].source_word == word:
-            self.terms.pop()
-        self.terms += [Term(kind, _KIND, name) for kind in kinds]
-        if self.unknown[-1:] == [word]:
-            self.unknown.pop()
+    is_ascii: bool = True
+    terms: list[Term] = field(default_factory=list)
+    named: dict[int, bool] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    action: str = ""
+    wants_change: bool = False
 
 
 Words = dict[tuple[str, bool], list[Term] | None]
@@ -137,6 +131,8 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
     """Parse the query ``text``; ``words_before`` are those of other parsed texts, and get those of this one."""
     known = {} if words_before is None else words_before
     parsed = _parse(catalog, _UNWANTED_PART.sub(lambda found: "," if found[1] else found[0], text), known)
+    if not parsed.terms:
+        parsed = _parse(catalog, text, known)
     parsed.wants_change = bool(_CHANGE.match(text))
     actions = {word: ACTION + stem(word) for word in action(text)}
     catalog.prefetch(index=actions.values())
@@ -144,63 +140,63 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
     parsed.terms = [
         term._replace(weight=_ACTION_WORD * term.weight) if term.source_word == word else term for term in parsed.terms
     ]
-    for unwanted in filter(None, _UNWANTED_PART.findall(text)):
-        terms = _parse(catalog, unwanted, known).terms
-        parsed.terms += [term._replace(weight=_UNWANTED * term.weight) for term in terms]
     return parsed
 
 
 def _parse(catalog: Catalog, text: str, known: Words) -> ParsedQuery:
-    parsed = ParsedQuery(is_ascii=text.isascii())
     all_capitals = text.isupper()
-    term = word = last = ""
-    tokens = _TOKEN.findall(normalize(text))[:MAX_WORDS]
-    single = [one.lower() for token in tokens for one in _WORD.findall(token)]
-    pairs = map(" ".join, pairwise(word for word in single if word not in STOP_WORDS))
-    catalog.prefetch(names=map(str.upper, tokens), synonyms=[*single, *pairs], index=map(stem, single))
+    plain = normalize(text)
+    every = _WORD.findall(plain)[:MAX_WORDS]
+    found = [(at, word) for at, word in enumerate(every) if word.lower() not in STOP_WORDS]
+    lower = [word.lower() for _, word in found]
+    phrases = list(map(" ".join, zip_longest(lower, lower[1:], fillvalue="")))
+    tokens = [token.strip("-.") for token in (*_TOKEN.findall(plain)[:MAX_WORDS], *_JOINED.findall(text)[:MAX_WORDS])]
+    catalog.prefetch(names=map(str.upper, tokens), synonyms=[*lower, *phrases], index=map(stem, lower))
     likely = catalog.synonyms(UNKNOWN_NAME) or ()
     names = _proper_names(catalog, text) if likely else {}
-    for at, token in enumerate(tokens):
-        if name := names.get(token):
-            parts = _terms(catalog, token.lower(), is_name=True) or []
+    parsed = ParsedQuery(text.isascii(), named=_named(catalog, tokens, all_capitals))
+    before = pair = ""  # the word before, and its term
+    rest = iter(zip(found, lower, phrases, strict=True))
+    for (at, original), word, phrase in rest:
+        kinds = catalog.synonyms(phrase) or ()
+        if name := names.get(original):
+            parts = _terms(catalog, word, is_name=True) or []
             parsed.terms += [Term(part.term, _NAME_LIKE * part.weight, name) for part in parts]
             parsed.terms += [Term(kind, _NAME_LIKE, name) for kind in likely]
-            term = word = last = ""
-            continue
-        _add_name(catalog, parsed, token, all_capitals)
-        for original in _WORD.findall(token):
-            before, word = word, original.lower()
-            if word in STOP_WORDS:
-                word = before
-                continue
-            first, last = last, word
-            kinds = catalog.synonyms(f"{first} {word}") or ()
-            if kinds and all(map(is_kind, kinds)):
-                parsed.replace(first, f"{first} {word}", kinds)
-                term = word = ""
-                continue
-            if word.isdigit():
-                parsed.terms.extend(kind for kind in _known_terms(catalog, word, word, 1.0) or () if is_kind(kind.term))
-                term = word
-                continue
+            before = pair = ""
+        elif kinds and all(map(is_kind, kinds)):
+            parsed.terms += [Term(kind, _KIND, phrase) for kind in kinds]
+            next(rest, None)
+            before = pair = ""
+        elif word.isdigit():
+            parsed.terms += [term for term in _known_terms(catalog, word, word, 1.0) or () if is_kind(term.term)]
+            before = pair = word
+        else:
             is_name = at > 0 and original[0].isupper() and not all_capitals
             if (word, is_name) not in known:
                 known[word, is_name] = _terms(catalog, word, is_name)
-            found = known[word, is_name]
-            if found == []:
-                word = before
+            terms = known[word, is_name]
+            if terms == []:
                 continue
-            if before:
-                phrase = f"{before} {word}"
-                parsed.terms.extend(Term(other, _RELATED, phrase) for other in catalog.synonyms(phrase) or ())
-            if found is None:
-                found = [Term(kind, _NAME_LIKE, word) for kind in likely] if is_name else []
+            related = f"{before} {word}"
+            parsed.terms += [Term(other, _RELATED, related) for other in catalog.synonyms(related) or ()]
+            if terms is None:
+                terms = [Term(kind, _NAME_LIKE, word) for kind in likely] if is_name else []
                 parsed.unknown += [] if is_name else [word]
-            term = _add(parsed, found, term)
-    for joined in _JOINED.findall(text)[:MAX_WORDS]:
-        if (name := joined.strip("-.")) not in tokens:
-            _add_name(catalog, parsed, name, all_capitals)
+            before, pair = word, _add(parsed, terms, pair)
     return parsed
+
+
+def _named(catalog: Catalog, tokens: Sequence[str], all_capitals: bool) -> dict[int, bool]:
+    """Return the position of each tool whose name is among ``tokens`` → whether the token can only be a name."""
+    named: dict[int, bool] = {}
+    for token in dict.fromkeys(tokens):
+        # In capitals SAR, AD and CORN are names; "ad" and "corn" may be words.
+        is_certain = any(sign in token for sign in "_-.") or (token.isupper() and not all_capitals)
+        position = catalog.position(token) if is_certain or len(token) > 2 else None
+        if position is not None:
+            named[position] = named.get(position, False) or is_certain
+    return named
 
 
 def _proper_names(catalog: Catalog, text: str) -> dict[str, str]:
@@ -243,15 +239,6 @@ def split_query(text: str) -> list[str]:
     """
     parts = _PART_END.split(text[:_MAX_SPLIT_CHARS])
     return [part for part in parts if len(words(part)) >= _MIN_PART_WORDS][:_MAX_PARTS]
-
-
-def _add_name(catalog: Catalog, parsed: ParsedQuery, token: str, all_capitals: bool) -> None:
-    position = catalog.position(token)
-    if position is not None:
-        # In capitals SAR, AD and CORN are names; "ad" and "corn" may be words.
-        is_certain = any(sign in token for sign in "_-.") or (token.isupper() and not all_capitals)
-        if is_certain or len(token) > 2:
-            parsed.named[position] = is_certain
 
 
 def _add(parsed: ParsedQuery, found: list[Term], before: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -107,90 +107,82 @@ class Scored:
         parsed: The terms of the query.
         weights: Term → position → weight, of the terms of the query and of its parts.
         scores: Position → score.
-        max_tools: As for :func:`score`.
-        best: The best score before the parts were added.
-        parts: Each part of a query with several, and position → its score for the part.
-        without_meaning: Position → score before words near in meaning were added; None: none were.
+        parts: Each part of a query with several → position → what the part adds to the score where it fits best.
+        by_meaning: Position → what words near in meaning have added.
+        has_known_words: Whether the texts of a tool have a word of the query.
     """
 
     parsed: ParsedQuery
     weights: Weights
     scores: dict[int, float]
-    max_tools: int
-    best: float
-    parts: Sequence[tuple[str, dict[int, float]]] = ()
-    without_meaning: dict[int, float] | None = None
+    parts: dict[str, dict[int, float]]
+    by_meaning: Mapping[int, float]
+    has_known_words: bool
 
-    def fit(self, hits: Sequence[Hit]) -> Fit:
-        """Return how well ``hits`` fit by the score of the first."""
+    def fit(self, best_score: float) -> Fit:
+        """Return how well tools fit by the score of the best."""
         # A company or a currency, which many tools take, is no reason to doubt.
         weight = sum(term.weight for term in self.parsed.terms if not is_kind(term.term))
-        has_known_words = bool(self.scores if self.without_meaning is None else self.without_meaning)
-        least = min(_SURE_SCORE, _SURE_SCORE_PER_TERM * weight)
-        return Fit.SURE if has_known_words and hits and hits[0].score >= least else Fit.WEAK
+        is_sure = self.has_known_words and best_score >= min(_SURE_SCORE, _SURE_SCORE_PER_TERM * weight)
+        return Fit.SURE if is_sure else Fit.WEAK
 
 
 def search(
     catalog: Catalog, query: str, candidates: Container[int] | None = None, *, is_whole: bool = False
 ) -> SearchResult:
-    """Return the tools that match ``query``; see :func:`rank`."""
-    return rank(catalog, score_whole(catalog, query, candidates), candidates, is_whole=is_whole)
+    """Return the tools that match ``query``, those that fit best first.
 
-
-def score_whole(catalog: Catalog, query: str, candidates: Container[int] | None = None) -> Scored:
-    """Return the scores of the tools by the words of ``query`` and by what they mean."""
-    scored = score(catalog, query, _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog))
-    if catalog.has_semantic_postings:
-        from toolfold.catalog.semantic import add_semantic_scores  # few catalogs have them
-
-        scored.without_meaning = dict(scored.scores)
-        add_semantic_scores(catalog, scored.scores, query)
-    return scored
+    Args:
+        catalog: The catalog.
+        query: Words in any language that the vocabulary covers.
+        candidates: Positions of the tools that may be returned; None: all.
+        is_whole: Return all tools of a source that only fits weakly, not only the first :data:`MEASURED_TOOLS`.
+    """
+    return rank(catalog, score(catalog, query, candidates), candidates, is_whole=is_whole)
 
 
 def rank(
     catalog: Catalog, scored: Scored, candidates: Container[int] | None = None, *, is_whole: bool = False
 ) -> SearchResult:
-    """Return the tools with scores, those that fit best first.
-
-    Args:
-        catalog: The catalog that was searched.
-        scored: The scores.
-        candidates: Positions of the tools that may be returned; None: all.
-        is_whole: Return all tools of a source that only fits weakly, not only the first :data:`MEASURED_TOOLS`.
-    """
+    """Return the tools with scores as :func:`search` does."""
     found = [pair for pair in scored.scores.items() if candidates is None or pair[0] in candidates]
     found.sort()  # by position, which decides between equal scores
     found.sort(key=itemgetter(1), reverse=True)
     hits, fit = _fitting(catalog, scored, list(map(_make_hit, found)), None if is_whole else MEASURED_TOOLS)
-    if not hits:
-        return SearchResult((), 0)
-    best = hits[0].score
-    return SearchResult(tuple(hits), sum(hit.score >= _TIE_RATIO * best for hit in hits[:_MAX_TIES]), fit)
+    ties = sum(hit.score >= _TIE_RATIO * hits[0].score for hit in hits[:_MAX_TIES])
+    return SearchResult(tuple(hits), ties, fit)
 
 
-def score(catalog: Catalog, query: str, max_tools: int) -> Scored:
-    """Return the scores of the tools by the words of ``query``, in any language that the vocabulary covers.
+def score(catalog: Catalog, query: str, candidates: Container[int] | None = None) -> Scored:
+    """Return the scores of the tools by the words of ``query`` and by what they mean.
 
-    After ``max_tools`` tools are found, a more frequent term only adds to their scores: in a large catalog most of the
-    time is spent on terms that thousands of tools have.
+    After :data:`_MAX_FOUND_BY_RARE_TERMS` tools are found, a more frequent term only adds to their scores: in a large
+    catalog most of the time is spent on terms that thousands of tools have. With ``candidates`` all terms find tools.
     """
     known: Words = {}
     weights: Weights = {}
     parsed = parse_query(catalog, query, known)
-    scores = _scores(catalog, parsed, weights, max_tools)
-    scored = Scored(parsed, weights, scores, max_tools, max(scores.values(), default=0.0))
-    parts = split_query(query)
-    if len(parts) > 1:
-        parsed_parts = [parse_query(catalog, part, known) for part in parts]
+    scores = _scores(catalog, parsed, weights, _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog))
+    parts: dict[str, dict[int, float]] = {}
+    texts = split_query(query)
+    for text in texts if len(texts) > 1 else ():
         # Among the tools that the whole query has found: a third of the time for queries of 60 words, and the same
         # results on the tuning parts of the public sets.
-        scored.parts = [
-            (text, _scores(catalog, part, weights, among=scores))
-            for text, part in zip(parts, parsed_parts, strict=True)
-        ]
-        _add_best_part(scored)
-    return scored
+        part = _scores(catalog, parse_query(catalog, text, known), weights, among=scores)
+        share = PART_WEIGHT * max(scores.values(), default=0.0) / max(part.values(), default=1.0)
+        parts[text] = {position: share * of_part for position, of_part in part.items()}
+    # A request may need a tool for each part.
+    for position in set().union(*parts.values()):
+        scores[position] = scores.get(position, 0.0) + max(part.get(position, 0.0) for part in parts.values())
+    by_meaning: dict[int, float] = {}
+    has_known_words = bool(scores)
+    if catalog.has_semantic_postings:
+        from toolfold.catalog.semantic import semantic_scores  # few catalogs have them
+
+        by_meaning = semantic_scores(catalog, scores, query)
+        for position, added in by_meaning.items():
+            scores[position] = scores.get(position, 0.0) + added
+    return Scored(parsed, weights, scores, parts, by_meaning, has_known_words)
 
 
 def _fitting(catalog: Catalog, scored: Scored, hits: list[Hit], most_weak: int | None) -> tuple[list[Hit], Fit]:
@@ -198,31 +190,31 @@ def _fitting(catalog: Catalog, scored: Scored, hits: list[Hit], most_weak: int |
 
     Of a source with thresholds that only fits weakly, ``most_weak`` are returned; None: all.
     """
-    sources = {source.id: source.fit for source in catalog.sources}
+    parsed, sources = scored.parsed, {source.id: source.fit for source in catalog.sources}
     members = catalog.memoize(
         "positions by source",
         lambda: {id_: frozenset(positions) for id_, positions in catalog.positions_of("source").items()},
     )
     found: defaultdict[Fit, list[Hit]] = defaultdict(list)
-    terms = {term.term for term in scored.parsed.terms if term.term.startswith(OUTSIDE)}
+    terms = {term.term for term in parsed.terms if term.term.startswith(OUTSIDE)}
     outside = {position for term in terms for position in catalog.postings(term)[::2]}
-    if scored.parsed.wants_change:
+    if parsed.wants_change:
         outside.update(catalog.positions_of("effect").get("read", ()))
     for id_, positions in members.items():
         own = hits if len(members) == 1 else [hit for hit in hits if hit.position in positions]
         if not own:
             continue
         thresholds = sources.get(id_)  # a view may list tools of a source that it does not name
-        best = [hit.position for hit in own[:MEASURED_TOOLS]]
-        measured = measure(catalog, scored.parsed, scored.weights, best, positions)
+        by_score, best = scored.fit(own[0].score), [hit.position for hit in own[:MEASURED_TOOLS]]
+        measured = measure(catalog, parsed, scored.weights, best, positions)
         fit = measured.fit(**(thresholds or _UNCALIBRATED))
-        if any(is_certain and at in positions for at, is_certain in scored.parsed.named.items()):
+        if any(is_certain and position in positions for position, is_certain in parsed.named.items()):
             fit = Fit.SURE
         elif not thresholds:
-            fit = min(fit, scored.fit(own))
+            fit = min(fit, by_score)
         elif fit is Fit.WEAK and measured.is_one_word:  # which says enough where few tools have it
-            fit = scored.fit(own)
-        if own[0].position in outside:
+            fit = by_score
+        if best[0] in outside:
             fit = min(fit, Fit.WEAK)
         found[fit] += own if fit is Fit.SURE or not thresholds else own[:most_weak]
     for kept in found.values():
@@ -240,7 +232,7 @@ def _scores(
 ) -> dict[int, float]:
     """Return position → score, of the positions ``among`` alone where they are given.
 
-    Terms are added from rare to frequent. What a request wants done finds no tool alone. Their weights are taken from
+    Terms are added from rare to frequent, each to tools that are named as well. Their weights are taken from
     ``weights``, which gets those that it lacks.
     """
     of_terms = term_weights(parsed)
@@ -249,9 +241,8 @@ def _scores(
     for term in missing:
         postings = catalog.postings(term)
         weights[term] = dict(zip(postings[::2], postings[1::2], strict=True))
-    pairs = sorted(of_terms.items(), key=lambda pair: len(weights[pair[0]]))
-    scores: defaultdict[int, float] = defaultdict(float)
-    for term, term_weight in pairs:
+    scores = defaultdict(float, dict.fromkeys(parsed.named, 0.0))
+    for term, term_weight in sorted(of_terms.items(), key=lambda pair: len(weights[pair[0]])):
         weight_of = weights[term]
         if among is None and len(scores) < max_tools:
             for position, weight in weight_of.items():
@@ -259,9 +250,8 @@ def _scores(
         else:
             for position in (scores if among is None else among).keys() & weight_of.keys():
                 scores[position] += term_weight * weight_of[position]
-    if parsed.action:
-        for position in scores.keys() & set(catalog.postings(parsed.action)[::2]):
-            scores[position] *= SAME_ACTION
+    for position in scores.keys() & set(catalog.postings(parsed.action)[::2]) if parsed.action else ():
+        scores[position] *= SAME_ACTION
     for position, is_certain in parsed.named.items():
         scores[position] += CERTAIN_NAME_BONUS if is_certain else NAME_BONUS
     return scores
@@ -274,17 +264,6 @@ def term_weights(parsed: ParsedQuery) -> dict[str, float]:
         if not term.term.startswith(OUTSIDE):
             found[term.term].append(term.weight)
     return {term: 2 * sum(weights) / (len(weights) + 1) for term, weights in found.items()}
-
-
-def _add_best_part(scored: Scored) -> None:
-    """Add the scores of the parts of a query to those of the whole: a request may need a tool for each part."""
-    added: dict[int, float] = {}
-    for _, part in scored.parts:
-        most = max(part.values(), default=0.0)
-        for position, of_part in part.items():
-            added[position] = max(added.get(position, 0.0), of_part / most)
-    for position, share in added.items():
-        scored.scores[position] = scored.scores.get(position, 0.0) + PART_WEIGHT * scored.best * share
 
 
 def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:

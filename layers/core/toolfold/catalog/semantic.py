@@ -69,8 +69,8 @@ class Postings(Protocol):
         """Return the positions of the tools near ``term`` in meaning, and their weights."""
 
 
-def add_semantic_scores(catalog: Postings, scores: dict[int, float], query: str) -> None:
-    """Add to ``scores``, position → score by the words of the texts, what the words of ``query`` mean.
+def semantic_scores(catalog: Postings, scores: Mapping[int, float], query: str) -> dict[int, float]:
+    """Return position → what the meaning of the words of ``query`` adds to ``scores``, position → score by the words.
 
     The added scores, as a vector over all tools, have ``catalog.semantic_share`` of the length of ``scores``. That is
     the sum of both in standard deviations, but for the means, and a tool without semantic postings loses nothing.
@@ -84,11 +84,10 @@ def add_semantic_scores(catalog: Postings, scores: dict[int, float], query: str)
             found[position] += factor * weight
     best = max(found.values(), default=0.0)
     if not best:
-        return
+        return {}
     factor = catalog.semantic_share * _length(scores) / _length(found) if scores else _BEST_ALONE / best
     others = nlargest(_MAX_ADDED, found, key=found.__getitem__)
-    for position in {*(scores.keys() & found.keys()), *others}:
-        scores[position] = scores.get(position, 0.0) + factor * found[position]
+    return {position: factor * found[position] for position in {*(scores.keys() & found.keys()), *others}}
 
 
 def _length(scores: Mapping[int, float]) -> float:
