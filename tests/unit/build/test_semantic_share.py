@@ -1,23 +1,25 @@
-"""How much meaning counts beside words is decided by whether halves of the tools' texts find each other."""
+"""How much meaning counts beside words is decided by whether the tools have parameters."""
+
+from __future__ import annotations
 
 import pytest
 
 from toolfold.build import semantic_index
 
-LETTERS = "abcdefgh"
+NEAR = {"storm": semantic_index.encode([(0, 60)])}
 
 
-@pytest.mark.parametrize(
-    ("left_out", "share"),
-    [("common", 1.0), ("own{letter}", 0.3)],
-    ids=["other tools have the words of a half", "the other half has the same words"],
-)
-def test_the_share_is_the_one_by_which_more_tools_find_themselves(
-    left_out: str, share: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("with_parameters", "share"), [(0, 1.0), (1, 1.0), (2, 0.3), (4, 0.3)])
+def test_the_share_is_that_of_tools_with_parameters_where_most_have_them(
+    with_parameters: int, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = [f"own{letter} near{letter} own{letter} {left_out.format(letter=letter)}" for letter in LETTERS]
-    tools = [{"summary": [text]} for text in (*own, *["common things"] * len(LETTERS))]
-    near = {f"near{letter}": semantic_index.encode([(at, 60)]) for at, letter in enumerate(LETTERS)}
+    parameters = {"parameter_names": ["place"]}
+    tools = [{"summary": ["Weather"], **(parameters if at < with_parameters else {})} for at in range(4)]
     monkeypatch.setattr(semantic_index, "is_available", lambda: True)
-    monkeypatch.setattr(semantic_index, "_postings", lambda _: near)
-    assert semantic_index.build(dict(enumerate(tools))) == (near, share)
+    monkeypatch.setattr(semantic_index, "_postings", lambda _: NEAR)
+    assert semantic_index.build(dict(enumerate(tools))) == (NEAR, share)
+
+
+def test_a_single_tool_has_no_words_near_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(semantic_index, "is_available", lambda: True)
+    assert semantic_index.build({0: {"summary": ["Weather"]}}) == ({}, 0.0)

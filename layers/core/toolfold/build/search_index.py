@@ -13,7 +13,6 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import urlsplit
 
@@ -223,15 +222,10 @@ def _weights(found: Mapping[int, float], tools: int) -> dict[int, int]:
 class MemoryIndex:
     """What a search reads of a catalog, for tools that are not compiled yet."""
 
-    semantic_share, has_semantic_postings = 0.0, False
+    has_semantic_postings = False
 
-    def __init__(
-        self,
-        tools: Sequence[Fields],
-        vocabularies: Sequence[Vocabulary] = (),
-        semantic: Mapping[str, tuple[list[int], list[int]]] = MappingProxyType({}),
-    ) -> None:
-        self._size, self._semantic = len(tools), semantic
+    def __init__(self, tools: Sequence[Fields], vocabularies: Sequence[Vocabulary] = ()) -> None:
+        self._size = len(tools)
         self._postings = build(tools)
         self._spellings = spellings(tools, vocabularies)
         self._synonyms = synonyms(vocabularies)
@@ -256,10 +250,6 @@ class MemoryIndex:
     def synonyms(self, word: str) -> Sequence[str] | None:
         """Return the terms that a word also matches; None: it has no entry."""
         return self._synonyms.get(word)
-
-    def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
-        """Return the positions of the tools near a term in meaning, and their weights."""
-        return self._semantic.get(term, ((), ()))
 
 
 _FOLDS = 5

@@ -12,18 +12,12 @@ one, because numbers are added in another order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from heapq import nlargest
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from toolfold.build import search_index
-from toolfold.catalog.search import score
-from toolfold.catalog.semantic import FIRST, MAX_GAP, MAX_WEIGHT, decode, semantic_scores
+from toolfold.catalog.semantic import FIRST, MAX_GAP, MAX_WEIGHT
 from toolfold.catalog.tokenizer import STOP_WORDS, english_words, stem, words
-
-if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
 
 Array = Any
 """``numpy.ndarray`` of 32-bit floats. numpy is imported where it is used, and the checks run without it."""
@@ -44,14 +38,10 @@ _FIELDS = ("source", "name", "summary", "description")
 _MAX_PARAMETERS, _MAX_CHARS = 8, 600
 """Parameters, and characters, of the text of a tool: more is beyond what the model reads of it."""
 
-_DESCRIBING = ("summary", "description")
-
-_SHARES = (0.3, 1.0)
-"""Shares of the scores by meaning, of which a catalog has one. On the tuning parts of the public sets, tools with
-parameters are found best with the first and tools of one sentence with the second; between them there is little."""
-
-_SAMPLE, _DEPTH = 1000, 5
-"""Tools by which the share is chosen, at most, and among how many that are found each has to be."""
+_SHARES = {True: 0.3, False: 1.0}
+"""Whether most tools have parameters → share of the scores by meaning. On the tuning parts of the public sets, tools
+with parameters are found best with the first: their long texts have the words of requests, and meaning adds tools that
+are merely alike. Tools of one sentence are found best with the second. Between them there is little."""
 
 _LARGEST = 0.999
 """Share of the weights that is below the largest stored weight; the few above are stored as equal to it."""
@@ -63,13 +53,14 @@ def is_available() -> bool:
 
 
 def build(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[dict[str, str], float]:
-    """Return term → encoded postings of the nearest tools, and their share (:func:`_share`).
+    """Return term → encoded postings of the nearest tools, and their share (:data:`_SHARES`).
 
     Returns nothing without the vectors of words, and for fewer than two tools.
     """
     if len(tools) < 2 or not is_available():
         return {}, 0.0
-    return _postings(tools), _share(list(tools.values()))
+    with_parameters = sum(bool(fields.get("parameter_names")) for fields in tools.values())
+    return _postings(tools), _SHARES[2 * with_parameters >= len(tools)]
 
 
 def _postings(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> dict[str, str]:
@@ -77,35 +68,6 @@ def _postings(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> dict[str, str
     terms = _words_of(texts)
     near_words, near_tools = _centred(vectors(list(terms.values()))), _centred(vectors(texts))
     return _nearest(list(terms), near_words, dict(zip(tools, near_tools, strict=True)))
-
-
-def _share(tools: Sequence[Mapping[str, Sequence[str]]]) -> float:
-    """Return which share finds more tools by one half of their texts, when only the other half is indexed.
-
-    Short texts seldom repeat a word, so that halves of them are joined by meaning; in long ones, with parameters, the
-    words of the halves are the same, and meaning adds tools that are merely alike.
-    """
-    sample = tools[:: -(-len(tools) // _SAMPLE)]
-    halves = [_halves(fields) for fields in sample]
-    kept = [fields for fields, _ in halves]
-    near = {term: decode(line) for term, line in _postings(dict(enumerate(kept))).items()}
-    index = search_index.MemoryIndex(kept, semantic=near)
-    found = dict.fromkeys(_SHARES, 0)
-    for position, (_, query) in enumerate(halves):
-        by_words = score(cast("Catalog", index), query, range(len(kept))).scores
-        for index.semantic_share in _SHARES:
-            added = semantic_scores(index, by_words, query)
-            scores = {at: by_words.get(at, 0.0) + added.get(at, 0.0) for at in by_words.keys() | added.keys()}
-            found[index.semantic_share] += position in nlargest(_DEPTH, scores, key=scores.__getitem__)
-    return max(_SHARES, key=lambda share: found[share])
-
-
-def _halves(fields: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], str]:
-    """Return a tool with every second word of its description, and the other words of it."""
-    texts = {field: [text.split() for text in fields.get(field, ())] for field in _DESCRIBING}
-    kept = {field: [" ".join(text[::2]) for text in own] for field, own in texts.items()}
-    left_out = [word for own in texts.values() for text in own for word in text[1::2]]
-    return {**{field: list(own) for field, own in fields.items()}, **kept}, " ".join(left_out)[:_MAX_CHARS]
 
 
 def vectors(texts: Sequence[str]) -> Array:
