@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -10,7 +12,7 @@ from benchmarks.retrieval_public.public_sets import PublicTool, compile_tools
 from toolfold.build import search_index
 from toolfold.catalog.query import action, split_query
 from toolfold.catalog.search import score, search
-from toolfold.catalog.tokenizer import in_words
+from toolfold.catalog.tokenizer import STOP_WORDS, in_words, stem
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -124,3 +126,16 @@ def test_a_tool_with_written_requests_has_the_words_of_its_texts_alone() -> None
     assert built["tun"][::2] == [0]
     assert built["song"][::2] == [0, 1]
     assert built["tun"][1] < built["song"][1]
+
+
+def test_no_two_words_of_different_sets_are_one_term_by_chance() -> None:
+    spelled = defaultdict(set)
+    for number, line in enumerate(Path(search_index.__file__).with_name("synonyms.txt").read_text().splitlines()):
+        for word in [] if line.startswith("#") else line.removeprefix("to ").split():
+            spelled[stem(word)].add((word, number))
+    shared = [found for found in spelled.values() if len({number for _, number in found}) > 1]
+    assert [found for found in shared if len({word for word, _ in found}) > 1] == []
+
+
+def test_a_stop_word_is_a_synonym_of_nothing() -> None:
+    assert search_index.build([{"summary": ["list"]}, {"summary": ["other"]}]).keys().isdisjoint(STOP_WORDS)

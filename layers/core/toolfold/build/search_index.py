@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from toolfold.catalog.fit import measure
 from toolfold.catalog.query import ACTION, UNKNOWN_NAME
 from toolfold.catalog.search import MEASURED_TOOLS, score
-from toolfold.catalog.tokenizer import in_words, stem, stems, words
+from toolfold.catalog.tokenizer import STOP_WORDS, in_words, stem, stems, words
 
 if TYPE_CHECKING:
     from toolfold.build.schema import Vocabulary
@@ -61,9 +61,10 @@ FIELDS: Mapping[str, Field] = {
     "example_queries": Field(1.5),
     "redirected_queries": Field(1.0),
     "kinds": Field(2.0),
-    "outside": Field(0.0),
-    "actions": Field(2.0),
     "preferred": Field(1.0),
+    # Of these only the positions are read.
+    "outside": Field(0.0),
+    "actions": Field(0.0),
 }
 """Chosen on the tuning halves of benchmarks/retrieval and of public sets (docs/reference/retrieval.md)."""
 
@@ -134,11 +135,12 @@ def _sets_of_words() -> tuple[Mapping[str, set[str]], Mapping[str, set[str]]]:
     same: defaultdict[str, set[str]] = defaultdict(set)
     actions: defaultdict[str, set[str]] = defaultdict(set)
     for line in _SYNONYMS.read_text(encoding="ascii").splitlines():
-        terms = {" ".join(map(stem, word.split("_"))) for word in line.removeprefix("to ").split()}
-        for term in terms if not line.startswith("#") else ():
-            same[term] |= terms
-            if line.startswith("to "):
-                actions[term] |= terms
+        listed = [] if line.startswith("#") else line.removeprefix("to ").split()
+        searched = [word for word in listed if word not in STOP_WORDS]
+        for found, own in ((same, searched), (actions, listed if line.startswith("to ") else [])):
+            terms = {" ".join(map(stem, word.split("_"))) for word in own}
+            for term in terms:
+                found[term] |= terms
     return same, actions
 
 
