@@ -191,6 +191,9 @@ def test_a_tool_of_one_country_fits_requests_for_another_weakly(catalog: Catalog
         ("did insiders buy shares of Tesla", Fit.SURE),
         ("send me the insider trades of Tesla", Fit.SURE),
         ("put call ratio of SPY", Fit.SURE),
+        ("book value of Apple", Fit.SURE),
+        ("schedule of earnings for IBM", Fit.SURE),
+        ("order Apple stock", Fit.WEAK),
         ("how do I fix a coffee machine", Fit.WEAK),
     ],
 )

@@ -46,12 +46,13 @@ ACTION = "@:"
 
 _CHANGE = re.compile(
     r"""\W*(?:(?:please|can|could|would|you|i|want|need|like|to|help|me|just)\s+)*
-    (?:add|apply|book|buy|cancel|create|delete|deposit|donate|edit|email|hire|install|invite|order|pay|place|register|remove
-    |rename|reserve|reset|schedule|sell|set\s+(?:up|an?)|sign\s+(?:me\s+)?up|submit|subscribe|transfer|unsubscribe|upload|wire
-    |withdraw|(?:send|write)(?!\s+(?:me|us)\b))\s""",
+    (?:add|apply|buy|cancel|create|delete|deposit|donate|edit|email|hire|install|invite|order|pay|place|register|remove|rename
+    |reserve|reset|schedule|sell|set\s+(?:up|an?)|sign\s+(?:me\s+)?up|submit|subscribe|transfer|unsubscribe|upload|wire|withdraw
+    |book(?=\s+(?:an?|the|my|me|us|\d+)\b)|(?:send|write)(?!\s+(?:me|us)\b))\s(?!of\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A request for a change in the world, which no tool serves that only reads; "send me" requests an answer."""
+"""A request for a change in the world, which no tool serves that only reads; "send me" requests an answer. Some of the
+verbs are nouns as well: "book value", "schedule of earnings"."""
 
 _POLITE = frozenset(("want", "would", "like", "help", "try", "kindly", "hi", "hello", "hey"))
 """Words that may precede what a request wants done, beside the stop words."""
