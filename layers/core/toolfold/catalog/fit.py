@@ -1,9 +1,8 @@
 """Decide whether the tools of a source fit a query at all.
 
 Scores of a search only order tools. How well the best tool of a source fits is measured by the words of the query, each
-weighted by how much it says in English: those that the tool has, against those that the whole
-source lacks. Two thresholds, which the compiler finds for each source (``build.calibration``), divide the measure in
-:class:`Fit`.
+weighted by how much it says in English: those that the tool has, against those that the whole source lacks. Two
+thresholds, which the compiler finds for each source (``build.search_index``), divide the measure in :class:`Fit`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ _CORRECTED, _KIND, _OUTSIDE = 0.8, 0.1, 0.2
 """Share of its weight that a word has as another word of similar spelling, and as the name of something that a tool
 takes: tools of other sources take Apple and Paris as well. And what it counts as unknown where it names something that
 only some tools of the source do not serve."""
-
 
 _MOST_BESIDE = 2
 """Words of a tool that make it fit weakly beside a single unknown one: "steel news", but not a sentence."""

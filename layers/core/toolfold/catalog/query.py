@@ -179,8 +179,9 @@ def _parse(catalog: Catalog, text: str, known: Words) -> ParsedQuery:
             terms = known[word, is_name]
             if terms == []:
                 continue
-            related = f"{before} {word}"
-            parsed.terms += [Term(other, _RELATED, related) for other in catalog.synonyms(related) or ()]
+            if before:
+                related = f"{before} {word}"
+                parsed.terms += [Term(other, _RELATED, related) for other in catalog.synonyms(related) or ()]
             if terms is None:
                 terms = [Term(kind, _NAME_LIKE, word) for kind in likely] if is_name else []
                 parsed.unknown += [] if is_name else [word]
