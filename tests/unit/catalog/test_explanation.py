@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.retrieval_public.public_sets import PublicTool, compile_tools, name_of
 from tests.support.examples import examples
 from toolfold.catalog.explanation import Explanation, Part, explain
 from toolfold.catalog.model import Catalog
@@ -61,6 +62,14 @@ def test_a_request_with_parts_names_the_part_that_counts() -> None:
     explained = explain(CATALOG, "the latest closing price of IBM, and then the earnings call transcript of MSFT", 5)
     best = explained.hits[0]
     assert any(part.field == "part_of_request" and part.term for part in best.parts)
+
+
+def test_a_tool_that_does_what_the_request_wants_names_that() -> None:
+    catalog = compile_tools([PublicTool("deletePlaylist"), PublicTool("addPlaylist"), PublicTool("play")])
+    [best, *_] = explain(catalog, "please remove a playlist", 2).hits
+    assert catalog.summary(best.position).name == name_of(0)
+    assert [part.term for part in best.parts if part.field == "action"] == ["remov"]
+    assert sum(part.score for part in best.parts) == pytest.approx(best.score)
 
 
 def test_a_view_of_the_catalog_is_explained_as_well() -> None:

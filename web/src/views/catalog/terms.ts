@@ -8,6 +8,7 @@ const FIELDS: Record<string, string> = {
   its_name: "its name is in the request",
   part_of_request: "a part of the request",
   meaning: "near in meaning",
+  action: "what the request wants done",
   kinds: "kind of name",
 };
 
