@@ -4,8 +4,8 @@ The weights are BM25F (Robertson and Zaragoza, "The Probabilistic Relevance Fram
 of a term in the fields of a tool, each weighted by its field and by the length of the text there, with saturation;
 multiplied by the rarity of the term among the tools. They are computed here, so that a search only adds them up.
 
-Beside them are the fields of a tool and what they weigh, the words for the same (``synonyms.txt``), the names of a source,
-the spellings, and the thresholds of ``catalog.fit``.
+Beside them are the fields of a tool and what they weigh, the words for the same (``synonyms.txt``), the names of a
+source, the spellings, and the thresholds of ``catalog.fit``.
 """
 
 from __future__ import annotations
