@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.support.commands import CommandLine
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
@@ -109,6 +110,11 @@ def _measure_queries_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_index, "thresholds", measured)
         yield
+
+
+@pytest.fixture
+def command_line(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(capsys)
 
 
 @pytest.fixture(scope="session")

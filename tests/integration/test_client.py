@@ -11,7 +11,7 @@ import pytest
 
 import toolfold
 from tests.conftest import KEY
-from toolfold.cli import main
+from tests.support.commands import CommandLine
 from toolfold.client import AnthropicToolSearch, AsyncClient, Client, ClientError, OpenAIToolSearch
 from toolfold.client.client import OtherCallError, to_error
 from toolfold.errors import AuthRequired, InvalidArguments, ToolNotFound
@@ -185,43 +185,38 @@ def test_the_client_is_imported_when_it_is_used() -> None:
 
 class TestCommandLine:
     def test_a_call_goes_to_the_endpoint(
-        self, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, url: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
     ) -> None:
         monkeypatch.setenv("REMOTE_KEY", KEY)
         command = ["--endpoint", url, "--key-env", "REMOTE_KEY", "call", "GLOBAL_QUOTE", "symbol=IBM", "--json"]
-        assert main(command) == 0
-        assert '"symbol": "IBM"' in capsys.readouterr().out
+        assert '"symbol": "IBM"' in command_line(*command).out
 
-    def test_options_may_follow_the_command(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["catalog", "search", "--endpoint", url, "stock", "price"]) == 0
-        assert "GLOBAL_QUOTE" in capsys.readouterr().out
+    def test_options_may_follow_the_command(self, url: str, command_line: CommandLine) -> None:
+        assert "GLOBAL_QUOTE" in command_line("catalog", "search", "--endpoint", url, "stock", "price").out
 
-    def test_a_command_that_needs_this_machine_refuses(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["--endpoint", url, "doctor"]) == 2
-        assert "--endpoint works with call, catalog list" in capsys.readouterr().err
+    def test_a_command_that_needs_this_machine_refuses(self, url: str, command_line: CommandLine) -> None:
+        assert "--endpoint works with call, catalog list" in command_line("--endpoint", url, "doctor", code=2).err
 
     @pytest.mark.parametrize("command", [["call", "X"], ["catalog", "list"], ["settings"]])
-    def test_an_empty_address_is_not_this_machine(self, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["--endpoint", "", *command]) == 2
-        assert "--endpoint is empty" in capsys.readouterr().err
+    def test_an_empty_address_is_not_this_machine(self, command: list[str], command_line: CommandLine) -> None:
+        assert "--endpoint is empty" in command_line("--endpoint", "", *command, code=2).err
 
-    def test_an_option_without_effect_is_refused(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["--endpoint", url, "catalog", "search", "oil", "--explain"]) == 2
-        assert "--explain reads the catalog of this machine" in capsys.readouterr().err
+    def test_an_option_without_effect_is_refused(self, url: str, command_line: CommandLine) -> None:
+        err = command_line("--endpoint", url, "catalog", "search", "oil", "--explain", code=2).err
+        assert "--explain reads the catalog of this machine" in err
 
     def test_what_the_endpoint_cuts_is_said_in_its_words(
-        self, url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, url: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
     ) -> None:
         monkeypatch.setenv("MY_KEY", KEY)
         remote = ["--endpoint", url, "--key-env", "MY_KEY", "call"]
-        assert main([*remote, "TIME_SERIES_DAILY", "symbol=IBM", "outputsize=full"]) == 0
-        assert "is more than the endpoint returns; --select returns a part" in capsys.readouterr().err
-        assert main([*remote, "GLOBAL_QUOTE"]) == 1
-        assert "--max-tokens" not in capsys.readouterr().err
+        err = command_line(*remote, "TIME_SERIES_DAILY", "symbol=IBM", "outputsize=full").err
+        assert "is more than the endpoint returns; --select returns a part" in err
+        assert "--max-tokens" not in command_line(*remote, "GLOBAL_QUOTE", code=1).err
 
-    def test_a_variable_that_is_not_set_is_named(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["--endpoint", url, "--token-env", "NO_SUCH", "call", "X"]) == 1
-        assert "NO_SUCH is not set" in capsys.readouterr().err
+    def test_a_variable_that_is_not_set_is_named(self, url: str, command_line: CommandLine) -> None:
+        err = command_line("--endpoint", url, "--token-env", "NO_SUCH", "call", "X", code=1).err
+        assert "NO_SUCH is not set" in err
 
 
 def test_a_search_without_matches_says_so(client: Client) -> None:

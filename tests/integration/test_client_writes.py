@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.commands import CommandLine
 from tests.support.http_service import HttpService
 from toolfold.build.compiler import compile_folder
 from toolfold.cli import main
@@ -94,10 +95,9 @@ def test_a_model_with_tool_search_calls_a_tool_by_its_name(client: Client, servi
 
 
 def test_a_command_runs_a_tool_of_an_endpoint_as_one_of_this_machine(
-    url: str, service: HttpService, capsys: pytest.CaptureFixture[str]
+    url: str, service: HttpService, command_line: CommandLine
 ) -> None:
     service.received.clear()
     assert main(["--endpoint", url, "call", REPORT, "town=Oslo"]) == 0
     assert [request.path for request in service.received] == ["/reports/Oslo"]
-    assert main(["--endpoint", url, "call", REMOVE, "town=Oslo"]) == 1
-    assert "--approval-token" in capsys.readouterr().err
+    assert "--approval-token" in command_line("--endpoint", url, "call", REMOVE, "town=Oslo", code=1).err

@@ -8,12 +8,12 @@ import pytest
 import requests
 
 from tests.conftest import KEY
+from tests.support.commands import CommandLine
 from tests.support.deployed_api import ENVIRONMENT, REGION, deployed_api
 from tests.support.issuer import Issuer
 from tests.support.oauth_gateway import Gateway
 from tests.support.upstream import Upstream
 from toolfold.app import build_app
-from toolfold.cli import main
 from toolfold.client import Client, ClientError, find_access
 from toolfold.client.channels import Signer, region_of_address
 from toolfold.mock_api.server import MockApi
@@ -105,7 +105,7 @@ def test_credentials_that_are_refused_are_explained(
 
 @pytest.mark.parametrize("profile", [None, "no-such-profile"])
 def test_without_credentials_the_next_step_is_named(
-    url: str, profile: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    url: str, profile: str | None, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
 ) -> None:
     for name in ENVIRONMENT:
         monkeypatch.delenv(name)
@@ -114,36 +114,34 @@ def test_without_credentials_the_next_step_is_named(
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
     if profile:
         monkeypatch.setenv("AWS_PROFILE", profile)
-    assert main(["--endpoint", url, "--sign", REGION, "catalog", "search", "price"]) == 1
-    error = capsys.readouterr().err
+    error = command_line("--endpoint", url, "--sign", REGION, "catalog", "search", "price", code=1).err
     assert "run `aws sso login` or `aws configure`, or set AWS_PROFILE" in error
     assert error.count("\n") == 1
 
 
 def test_without_botocore_its_extra_is_named(
-    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    url: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
 ) -> None:
     monkeypatch.setitem(sys.modules, "botocore.auth", None)
-    assert main(["--endpoint", url, "--sign", REGION, "catalog", "search", "price"]) == 1
-    assert capsys.readouterr().err.startswith("This needs botocore: ")
+    err = command_line("--endpoint", url, "--sign", REGION, "catalog", "search", "price", code=1).err
+    assert err.startswith("This needs botocore: ")
     with Client(url, sign=REGION) as client, pytest.raises(ModuleNotFoundError, match="with its extra aws"):
         client.list()
 
 
 def test_the_command_line_signs_as_the_client_does(
-    url: str, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    url: str, address: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
 ) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
     for where in (["--endpoint", address], ["--endpoint", url, "--sign", REGION]):
-        assert main([*where, "--key-env", "MY_KEY", "call", "GLOBAL_QUOTE", "symbol=IBM", "--json"]) == 0
-        assert '"symbol": "IBM"' in capsys.readouterr().out
+        out = command_line(*where, "--key-env", "MY_KEY", "call", "GLOBAL_QUOTE", "symbol=IBM", "--json").out
+        assert '"symbol": "IBM"' in out
 
 
-def test_the_entry_of_a_client_follows_the_access_that_is_found(
-    address: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["install", "cursor", "--endpoint", address, "--print"]) == 0
-    entry = json.loads(capsys.readouterr().out)["mcpServers"]["toolfold"]
+def test_the_entry_of_a_client_follows_the_access_that_is_found(address: str, command_line: CommandLine) -> None:
+    entry = json.loads(command_line("install", "cursor", "--endpoint", address, "--print").out)["mcpServers"][
+        "toolfold"
+    ]
     assert entry["args"][1:] == [ADDRESS, "--service", "execute-api", "--region", REGION]
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.integration.test_openapi_service import service as shelter  # noqa: F401 - a fixture
+from tests.support.commands import CommandLine, Run
 from tests.support.mcp_sources import PROGRAM
 from tests.support.shelter_service import KEY
 from tests.support.upstream import Upstream
 from tests.unit.build.importers.test_skills import skill
-from tests.unit.cli.conftest import Run, runner
 
 pytestmark = pytest.mark.slow
 
@@ -24,11 +24,11 @@ def weather() -> Iterator[Upstream]:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def run(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TOOLFOLD_CACHE", "off")
-    return runner(capsys)
+    return command_line.run
 
 
 def apply_settings(out: str, monkeypatch: pytest.MonkeyPatch, key: str = "") -> None:

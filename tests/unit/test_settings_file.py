@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from toolfold import cli
+from tests.support.commands import CommandLine
 from toolfold.errors import SettingsError
 from toolfold.settings import VARIABLES, file
 from toolfold.settings.file import apply_settings, read_settings
@@ -217,51 +217,43 @@ class TestFileOfTheUser:
     @pytest.mark.parametrize("command", [["stdio"], ["stdio", "--profile", "default"], ["call", "CPI"], ["serve"]])
     @pytest.mark.parametrize("named", [False, True])
     def test_every_command_reads_it(
-        self, write: Write, capsys: pytest.CaptureFixture[str], named: bool, command: list[str]
+        self, write: Write, command_line: CommandLine, named: bool, command: list[str]
     ) -> None:
         path = write(
             "catalog = '/of/the/file.json'", Path(os.environ["XDG_CONFIG_HOME"]) / ("x" if named else "toolfold")
         )
-        assert cli.main([*command, *(["--settings", path] if named else [])]) == 1
-        assert "TOOLFOLD_CATALOG names /of/the/file.json" in capsys.readouterr().err
+        err = command_line(*command, *(["--settings", path] if named else []), code=1).err
+        assert "TOOLFOLD_CATALOG names /of/the/file.json" in err
 
     def test_a_variable_overrides_it_and_its_stage_is_chosen_by_one(
-        self, write: Write, capsys: pytest.CaptureFixture[str]
+        self, write: Write, command_line: CommandLine
     ) -> None:
         path = write("retries = 1\nmax_tokens = 1\n[stage.dev]\nmax_tokens = 2")
         os.environ |= {"TOOLFOLD_RETRIES": "0", "TOOLFOLD_STAGE": "dev"}
-        assert cli.main(["--settings", path, "settings", "--set"]) == 0
-        assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        out = command_line("--settings", path, "settings", "--set").out
+        assert [line.split() for line in out.splitlines()] == [
             ["TOOLFOLD_STAGE", "dev", "[environment]"],
             ["TOOLFOLD_RETRIES", "0", "[environment]"],
             ["TOOLFOLD_MAX_TOKENS", "2", f"[{path}]"],
         ]
 
     @pytest.mark.parametrize("command", [["stdio"], ["call", "CPI"], ["serve"], ["catalog", "list"]])
-    def test_its_mistake_ends_a_command(
-        self, write: Write, capsys: pytest.CaptureFixture[str], command: list[str]
-    ) -> None:
+    def test_its_mistake_ends_a_command(self, write: Write, command_line: CommandLine, command: list[str]) -> None:
         path = write("retires = 1", Path(os.environ["XDG_CONFIG_HOME"]) / "toolfold")
-        assert cli.main(command) == 1
-        assert capsys.readouterr().err == f"{path}:1: retires is not a setting. Did you mean retries?\n"
+        assert command_line(*command, code=1).err == f"{path}:1: retires is not a setting. Did you mean retries?\n"
 
-    def test_doctor_and_settings_name_its_mistake_and_continue(
-        self, write: Write, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_doctor_and_settings_name_its_mistake_and_continue(self, write: Write, command_line: CommandLine) -> None:
         mistake = f"{(path := write('retires = 1'))}:1: retires is not a setting. Did you mean retries?"
-        assert cli.main(["doctor", "--offline", "--settings", path]) == 1
-        lines = capsys.readouterr().out.splitlines()
+        lines = command_line("doctor", "--offline", "--settings", path, code=1).out.splitlines()
         assert f"PROBLEM settings      {mistake}" in lines
         assert [line for line in lines if line.startswith("ok      catalog ")], lines
-        assert cli.main(["settings", "--settings", path]) == 1
-        printed = capsys.readouterr()
+        printed = command_line("settings", "--settings", path, code=1)
         assert printed.err == f"{mistake}\n"
         assert "TOOLFOLD_RETRIES" in printed.out
 
     def test_one_in_the_working_directory_is_not_read(
-        self, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
     ) -> None:
         write("retries = 7")
         monkeypatch.chdir(tmp_path)
-        assert cli.main(["settings", "--set"]) == 0
-        assert "Nothing is set" in capsys.readouterr().err
+        assert "Nothing is set" in command_line("settings", "--set").err

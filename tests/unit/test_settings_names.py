@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolfold import cli
+from tests.support.commands import CommandLine
 from toolfold.catalog.store import open_store
 from toolfold.errors import CatalogUnavailable, SettingsError
 from toolfold.settings import Settings
@@ -80,8 +80,7 @@ def test_variable_of_an_unknown_source_never_lets_the_real_service_be_called(nam
     assert sentence in raised.value.message
 
 
-def test_a_command_ends_with_the_mistake(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_ends_with_the_mistake(monkeypatch: pytest.MonkeyPatch, command_line: CommandLine) -> None:
     monkeypatch.setenv("TOOLFOLD_SOURCE_ALFA_VANTAGE_URL", "http://127.0.0.1:9/query")
     for command in (["call", "GLOBAL_QUOTE", "symbol=IBM"], ["serve", "--port", "0"], ["stdio"], ["catalog", "list"]):
-        assert cli.main(command) == 1
-        assert "Did you mean TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL?" in capsys.readouterr().err
+        assert "Did you mean TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL?" in command_line(*command, code=1).err

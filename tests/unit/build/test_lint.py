@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.commands import CommandLine
 from tests.unit.build.test_schema import SOURCE, written
 from toolfold.build import lint, prompt_injection
-from toolfold.cli import main
 
 FORECAST: dict[str, Any] = {
     "name": "RAIN_FORECAST",
@@ -383,30 +383,26 @@ def test_the_source_and_its_shared_parameters_are_checked(tmp_path: Path) -> Non
     ]
 
 
-def test_the_command_prints_findings_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_findings_and_fails(tmp_path: Path, command_line: CommandLine) -> None:
     folder = written(tmp_path, SOURCE, FORECAST, {**TIDES, "example_queries": []})
-    assert main(["catalog", "lint", "--folder", str(folder)]) == 1
-    shown = capsys.readouterr()
+    shown = command_line("catalog", "lint", "--folder", str(folder), code=1)
     assert shown.out.count("\n") == 1
     assert ": example-queries: TIDES: has 0 example queries; write 8 to 15" in shown.out
     assert "1 found" in shown.err
-    assert main(["catalog", "lint", "--folder", str(folder), "--json"]) == 1
-    (found,) = json.loads(capsys.readouterr().out)
+    (found,) = json.loads(command_line("catalog", "lint", "--folder", str(folder), "--json", code=1).out)
     assert set(found) == {"file", "line", "rule", "problem", "advice", "is_warning"}
     assert found["rule"] == "example-queries"
 
 
-def test_the_command_reports_that_there_are_no_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_that_there_are_no_findings(tmp_path: Path, command_line: CommandLine) -> None:
     folder = written(tmp_path, SOURCE, FORECAST, TIDES)
-    assert main(["catalog", "lint", "--folder", str(folder)]) == 0
-    assert capsys.readouterr().out == f"Nothing found in {folder} by {len(lint.RULES)} rules.\n"
-    assert main(["catalog", "lint", "--folder", str(folder), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == []
+    out = command_line("catalog", "lint", "--folder", str(folder)).out
+    assert out == f"Nothing found in {folder} by {len(lint.RULES)} rules.\n"
+    assert json.loads(command_line("catalog", "lint", "--folder", str(folder), "--json").out) == []
 
 
-def test_help_names_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["catalog", "lint", "--help"]) == 0
-    output = capsys.readouterr().out
+def test_help_names_every_rule(command_line: CommandLine) -> None:
+    output = command_line("catalog", "lint", "--help").out
     for rule in lint.RULES:
         assert f"  {rule} " in output
     for number in (lint.MAX_LINE_TOKENS, lint.MAX_SCHEMA_TOKENS, lint.PARAMETER_TOKENS):

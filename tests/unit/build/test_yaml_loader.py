@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import CommandLine
 from toolfold.build import yaml_loader
-from toolfold.cli import main
 from toolfold.errors import SourceError
 
 DEEP = 100_000
@@ -55,9 +55,8 @@ def test_the_line_is_that_of_the_file_where_the_yaml_is_a_part_of_it(tmp_path: P
         yaml_loader.parse(tmp_path / "SKILL.md", "a: b\nc: " + "[" * DEEP, first_line=2)
 
 
-def test_the_command_ends_with_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_ends_with_one_sentence(tmp_path: Path, command_line: CommandLine) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "source.yaml").write_text("id: deep\nkind: http_api\ntools: " + "[" * DEEP)
-    assert main(["catalog", "compile", "--folder", str(tmp_path)]) == 1
-    printed = capsys.readouterr()
+    printed = command_line("catalog", "compile", "--folder", str(tmp_path), code=1)
     assert "deep/source.yaml:3: has values nested more than 200 levels deep" in printed.err.replace("\n", "")

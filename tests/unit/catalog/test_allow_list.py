@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.support.catalogs import BUNDLED_TOOLS
+from tests.support.commands import CommandLine
 from tests.support.hostile_catalogs import with_head
 from toolfold.app import build_app
 from toolfold.catalog.store import FileStore, bundled_path, open_store
 from toolfold.catalog.text_checks import host_of
-from toolfold.cli.entry_point import main
 from toolfold.errors import CatalogUnavailable
 from toolfold.execution.call import CallContext
 from toolfold.settings import Settings
@@ -160,11 +160,10 @@ def test_a_refused_source_does_not_end_the_warm_up_of_others() -> None:
 def test_the_command_line_names_the_setting(
     write: Callable[[Change], Path],
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command_line: CommandLine,
 ) -> None:
     monkeypatch.setenv("TOOLFOLD_CATALOG", str(write(base_url("https://evil.example/"))))
-    assert main(["catalog", "list"]) == 1
-    shown = capsys.readouterr()
+    shown = command_line("catalog", "list", code=1)
     assert "TOOLFOLD_ALLOWED_HOSTS" in shown.out + shown.err
 
 

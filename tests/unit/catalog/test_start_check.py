@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolfold import cli
+from tests.support.commands import CommandLine
 from toolfold.catalog.start_check import check_catalog
 from toolfold.catalog.store import FileStore
 from toolfold.errors import CatalogUnavailable, SettingsError
@@ -51,11 +51,10 @@ def test_what_is_not_a_regular_file_is_not_read(tmp_path: Path, make: Callable[[
 
 @pytest.mark.parametrize("command", [["serve", "--port", "0"], ["stdio"], ["call", "CPI"]])
 def test_nothing_starts_with_a_wrong_path(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+    monkeypatch: pytest.MonkeyPatch, command_line: CommandLine, command: list[str]
 ) -> None:  # N7
     monkeypatch.setenv("TOOLFOLD_CATALOG", "/nope.json")
-    assert cli.main(command) == 1
-    assert "TOOLFOLD_CATALOG names /nope.json, which cannot be read" in capsys.readouterr().err
+    assert "TOOLFOLD_CATALOG names /nope.json, which cannot be read" in command_line(*command, code=1).err
 
 
 def test_a_folder_with_a_catalog_names_the_file_in_it() -> None:

@@ -2,32 +2,24 @@
 
 import json
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolfold import cli
+from tests.support.commands import CommandLine, Run
 from toolfold.cache.base import increment
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.results.offload import FOLDER, AnswerStore
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def run(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Exit code, stdout and stderr of ``toolfold cache`` with a cache and a folder in ``tmp_path``."""
     monkeypatch.setenv("TOOLFOLD_CACHE", str(tmp_path / "own" / "responses.sqlite"))
     monkeypatch.setenv("TOOLFOLD_OFFLOAD", str(tmp_path))
-
-    def ran(*argv: str) -> tuple[int, str, str]:
-        code = cli.main(["cache", *argv])
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return ran
+    return partial(command_line.run, "cache")
 
 
 @pytest.fixture

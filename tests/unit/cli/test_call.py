@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import KEY
+from tests.support.commands import Run
 from tests.support.upstream import Upstream
-from tests.unit.cli.conftest import Run
 from toolfold.cli import answers, output, terminal
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.catalogs import BUNDLED_TOOLS
-from tests.unit.cli.conftest import Run
+from tests.support.commands import Run
 
 Terminal = Callable[[int], None]
 

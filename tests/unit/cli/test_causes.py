@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import KEY
+from tests.support.commands import Run
 from tests.support.forward_proxy import ForwardProxy
 from tests.support.raw_server import RawServer
 from tests.support.tls import write_certificate
-from tests.unit.cli.conftest import Run
 from toolfold.network import proxies
 from toolfold.network.sockets import BUNDLE_VARIABLES, ca_bundle
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import CommandLine
 from toolfold import cli
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
-def test_the_script_asks_toolfold(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["completion", shell]) == 0
-    assert f"_TOOLFOLD_COMPLETE={shell}_complete" in capsys.readouterr().out.replace("$env:", "").replace(' = "', "=")
+def test_the_script_asks_toolfold(shell: str, command_line: CommandLine) -> None:
+    out = command_line("completion", shell).out
+    assert f"_TOOLFOLD_COMPLETE={shell}_complete" in out.replace("$env:", "").replace(' = "', "=")
 
 
 @pytest.mark.parametrize(
@@ -27,16 +28,14 @@ def test_the_script_asks_toolfold(shell: str, capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_words_are_completed(
-    typed: str, expected: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    typed: str, expected: str, command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMP_WORDS", typed)
     monkeypatch.setenv("_TOOLFOLD_COMPLETE", "powershell_complete")
-    assert cli.main([]) == 0
-    assert capsys.readouterr().out == f"{expected}\n"
+    assert command_line().out == f"{expected}\n"
     monkeypatch.setenv("_TOOLFOLD_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
-    assert cli.main([]) == 0
-    assert capsys.readouterr().out == f"plain,{expected}\n"
+    assert command_line().out == f"plain,{expected}\n"
 
 
 def test_bash_completes_a_tool(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -53,7 +52,6 @@ def test_bash_completes_a_tool(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert done.stdout == "GLOBAL_QUOTE\n", done.stderr
 
 
-def test_an_unknown_shell_is_one_sentence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_shell_is_one_sentence(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_TOOLFOLD_COMPLETE", "elvish_complete")
-    assert cli.main([]) == 1
-    assert capsys.readouterr().err == "There is no completion for elvish.\n"
+    assert command_line(code=1).err == "There is no completion for elvish.\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.cli.conftest import Run
+from tests.support.commands import Run
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 140, 200])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from toolfold import cli
+from tests.support.commands import CommandLine
 from toolfold.catalog.profiles import MODES
 from toolfold.cli.doctor import check_definitions
 from toolfold.cli.environment import EXTRAS
@@ -21,7 +21,7 @@ Doctor = Callable[..., tuple[int, list[dict[str, str]]]]
 
 
 @pytest.fixture
-def doctor(monkeypatch: pytest.MonkeyPatch, mock_api: MockApi, capsys: pytest.CaptureFixture[str]) -> Doctor:
+def doctor(monkeypatch: pytest.MonkeyPatch, mock_api: MockApi, command_line: CommandLine) -> Doctor:
     """Return the exit code and the findings, with these environment variables beside working ones."""
     working = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
@@ -30,11 +30,10 @@ def doctor(monkeypatch: pytest.MonkeyPatch, mock_api: MockApi, capsys: pytest.Ca
     def run(*arguments: str, **environment: str) -> tuple[int, list[dict[str, str]]]:
         for name, value in {**working, **environment}.items():
             monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name, raising=False)
-        code = cli.main(["doctor", "--json", *arguments])
-        shown = capsys.readouterr()
-        assert KEY not in shown.out + shown.err
-        assert shown.err == ""
-        return code, json.loads(shown.out)
+        code, out, err = command_line.run("doctor", "--json", *arguments)
+        assert KEY not in out + err
+        assert err == ""
+        return code, json.loads(out)
 
     return run
 
@@ -132,12 +131,9 @@ def test_the_password_of_a_proxy_is_not_shown(doctor: Doctor) -> None:
     assert "pa55word" not in str(findings)
 
 
-def test_a_person_reads_one_line_for_each_finding(
-    doctor: Doctor, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_person_reads_one_line_for_each_finding(doctor: Doctor, command_line: CommandLine, tmp_path: Path) -> None:
     doctor()
-    assert cli.main(["doctor", "--offline"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = command_line("doctor", "--offline").out.splitlines()
     assert all(line.startswith("ok ") for line in lines)
     assert len(lines) >= 4
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cli.conftest import Run
+from tests.support.commands import Run
 from toolfold import errors, messages
 from toolfold.cache.response_cache import Entry
 from toolfold.catalog.model import Catalog

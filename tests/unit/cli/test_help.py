@@ -8,17 +8,17 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from tests.unit.cli.conftest import Run, runner
+from tests.support.commands import CommandLine, Run
 from toolfold.cli.application import Command
 from toolfold.cli.commands import TOOLFOLD
 from toolfold.settings import VARIABLES
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Exit code, stdout and stderr of a command."""
     monkeypatch.setenv("COLUMNS", "100")
-    return runner(capsys)
+    return command_line.run
 
 
 def commands(path: str = "toolfold", command: click.Command = TOOLFOLD) -> Iterator[tuple[str, click.Command]]:

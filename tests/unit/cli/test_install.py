@@ -5,37 +5,29 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.commands import CommandLine, Run
 from tests.support.hostile_files import FILES
 from tests.support.trees import snapshot
 from toolfold import cli
 from toolfold.mcp_clients import CLIENTS
 
 KEY = "SECRETKEY1234567"
-Install = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Install:
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine) -> Run:
     """Run ``toolfold install`` with a home folder of its own; return exit code, stdout and stderr."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("APPDATA", str(tmp_path / "AppData"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        try:
-            code = cli.main(["install", *arguments])
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return run
+    return partial(command_line.run, "install")
 
 
 def config(client: str) -> Path:
@@ -65,7 +57,7 @@ def parse(client: str, text: str) -> Any:
     ],
 )
 def test_each_client_has_its_own_file(
-    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, client: str, expected: str
+    install: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, client: str, expected: str
 ) -> None:
     with monkeypatch.context() as other_system:
         other_system.setattr(sys, "platform", system)
@@ -73,7 +65,7 @@ def test_each_client_has_its_own_file(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_the_entry_starts_toolfold_by_its_full_path_with_the_key(install: Install, client: str) -> None:
+def test_the_entry_starts_toolfold_by_its_full_path_with_the_key(install: Run, client: str) -> None:
     code, out, err = install(client, "--yes")
     entry = parse(client, config(client).read_text())[CLIENTS[client].section]["toolfold"]
     assert code == 0
@@ -83,7 +75,7 @@ def test_the_entry_starts_toolfold_by_its_full_path_with_the_key(install: Instal
     assert KEY not in out + err
 
 
-def test_everything_else_in_the_file_stays_and_a_copy_is_kept(install: Install) -> None:
+def test_everything_else_in_the_file_stays_and_a_copy_is_kept(install: Run) -> None:
     path = config("cursor")
     path.parent.mkdir()
     before = {"mcpServers": {"other": {"command": "x", "env": {"T": "OTHERSECRET"}}}, "theme": "dünkel", "n": 1e3}
@@ -101,7 +93,7 @@ def test_everything_else_in_the_file_stays_and_a_copy_is_kept(install: Install) 
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_second_time_changes_nothing(install: Install) -> None:
+def test_a_second_time_changes_nothing(install: Run) -> None:
     install("vscode", "--yes")
     modified = config("vscode").stat().st_mtime_ns
     code, out, _ = install("vscode", "--yes")
@@ -111,7 +103,7 @@ def test_a_second_time_changes_nothing(install: Install) -> None:
     assert not list(config("vscode").parent.glob("*.bak"))
 
 
-def test_a_changed_key_is_announced_without_either_value(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_key_is_announced_without_either_value(install: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     install("cursor", "--yes")
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "ANOTHERKEY765432")
     _, out, _ = install("cursor", "--yes")
@@ -121,7 +113,7 @@ def test_a_changed_key_is_announced_without_either_value(install: Install, monke
     assert "ANOTHERKEY765432" in config("cursor").read_text()
 
 
-def test_the_change_is_shown_and_refused_without_a_terminal(install: Install) -> None:
+def test_the_change_is_shown_and_refused_without_a_terminal(install: Run) -> None:
     code, out, err = install("claude-desktop")
     assert code == 1
     assert '+      "args": [' in out
@@ -129,7 +121,7 @@ def test_the_change_is_shown_and_refused_without_a_terminal(install: Install) ->
     assert not config("claude-desktop").exists()
 
 
-def test_print_changes_nothing(install: Install) -> None:
+def test_print_changes_nothing(install: Run) -> None:
     code, out, _ = install("claude-code", "--print", "--name", "stocks", "--env", "TOOLFOLD_CACHE=off")
     assert code == 0
     assert json.loads(out)["mcpServers"]["stocks"]["env"]["TOOLFOLD_CACHE"] == "off"
@@ -148,7 +140,7 @@ def test_print_changes_nothing(install: Install) -> None:
         ("\udcff{}", "it is not UTF-8"),
     ],
 )
-def test_a_file_that_cannot_be_changed_safely_is_left_as_it_is(install: Install, content: str, problem: str) -> None:
+def test_a_file_that_cannot_be_changed_safely_is_left_as_it_is(install: Run, content: str, problem: str) -> None:
     path = config("vscode")
     path.parent.mkdir(parents=True)
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
@@ -161,7 +153,7 @@ def test_a_file_that_cannot_be_changed_safely_is_left_as_it_is(install: Install,
 
 
 @pytest.mark.parametrize("client", sorted(CLIENTS))
-def test_the_command_for_an_entry_by_hand_prints_the_same_entry(install: Install, client: str) -> None:
+def test_the_command_for_an_entry_by_hand_prints_the_same_entry(install: Run, client: str) -> None:
     path = config(client)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{mine}")
@@ -185,7 +177,7 @@ JSONC = """// my servers
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_comments_indentation_and_line_ends_stay(install: Install, newline: str) -> None:
+def test_comments_indentation_and_line_ends_stay(install: Run, newline: str) -> None:
     path = config("vscode")
     path.parent.mkdir(parents=True)
     path.write_bytes(JSONC.replace("\n", newline).encode())
@@ -216,7 +208,7 @@ def test_comments_indentation_and_line_ends_stay(install: Install, newline: str)
         ('{\n  "servers": {"toolfold": {"command": "x"}, "b": 1}\n}\n', '{\n  "servers": {"b": 1}\n}\n'),
     ],
 )
-def test_an_entry_is_added_and_removed(install: Install, before: str, after: str) -> None:
+def test_an_entry_is_added_and_removed(install: Run, before: str, after: str) -> None:
     path = config("vscode")
     path.parent.mkdir(parents=True)
     path.write_text(before)
@@ -227,7 +219,7 @@ def test_an_entry_is_added_and_removed(install: Install, before: str, after: str
     assert cli.main(["uninstall", "vscode", "--yes"]) == 0
 
 
-def test_print_shows_no_key(install: Install) -> None:
+def test_print_shows_no_key(install: Run) -> None:
     code, out, err = install("cursor", "--print")
     assert (code, KEY in out + err) == (0, False)
     assert json.loads(out)["mcpServers"]["toolfold"]["env"] == {"ALPHA_VANTAGE_API_KEY": "YOUR_KEY"}
@@ -245,7 +237,7 @@ def test_print_shows_no_key(install: Install) -> None:
     ],
 )
 def test_a_variable_works_where_the_client_starts_the_server(
-    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pair: str, expected: str
+    install: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pair: str, expected: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOOLFOLD_MAX_TOKENS", "900")
@@ -263,13 +255,13 @@ def test_a_variable_works_where_the_client_starts_the_server(
         ("NOT_SET_HERE", "--env takes NAME=VALUE"),
     ],
 )
-def test_a_variable_that_cannot_work_is_not_written(install: Install, pair: str, problem: str) -> None:
+def test_a_variable_that_cannot_work_is_not_written(install: Run, pair: str, problem: str) -> None:
     code, out, err = install("cursor", "--yes", "--env", pair)
     assert (code, out, problem in err) == (1, "", True)
     assert not config("cursor").exists()
 
 
-def test_a_link_stays_a_link_to_the_changed_file(install: Install, tmp_path: Path) -> None:
+def test_a_link_stays_a_link_to_the_changed_file(install: Run, tmp_path: Path) -> None:
     kept = tmp_path / "dotfiles" / "mcp.json"
     kept.parent.mkdir()
     kept.write_text("{}")
@@ -280,14 +272,14 @@ def test_a_link_stays_a_link_to_the_changed_file(install: Install, tmp_path: Pat
     assert "toolfold" in kept.read_text()
 
 
-def test_a_folder_in_place_of_the_file_is_one_sentence(install: Install) -> None:
+def test_a_folder_in_place_of_the_file_is_one_sentence(install: Run) -> None:
     config("cursor").mkdir(parents=True)
     code, _, err = install("cursor", "--yes")
     assert code == 1
     assert err.count("\n") == 1
 
 
-def test_without_a_key_the_next_step_is_named(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_the_next_step_is_named(install: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ALPHA_VANTAGE_API_KEY")
     code, _, err = install("cursor", "--yes")
     assert code == 0
@@ -295,20 +287,20 @@ def test_without_a_key_the_next_step_is_named(install: Install, monkeypatch: pyt
     assert "env" not in json.loads(config("cursor").read_text())["mcpServers"]["toolfold"]
 
 
-def test_a_placeholder_in_the_place_of_a_key_is_named(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_placeholder_in_the_place_of_a_key_is_named(install: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "YOUR_KEY")
     code, _, err = install("cursor", "--yes")
     assert code == 0
     assert "ALPHA_VANTAGE_API_KEY has YOUR_KEY in the place of a key" in err
 
 
-def test_an_unknown_client_is_wrong_usage(install: Install) -> None:
+def test_an_unknown_client_is_wrong_usage(install: Run) -> None:
     assert install("netscape")[0] == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and FIFOs are of POSIX")
 @pytest.mark.parametrize("kind", ["a FIFO", "a folder", "a socket", "a link to a folder"])
-def test_a_configuration_that_is_not_a_file_is_refused_and_stays(install: Install, tmp_path: Path, kind: str) -> None:
+def test_a_configuration_that_is_not_a_file_is_refused_and_stays(install: Run, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "config.json"
     FILES[kind](path)
     before = snapshot(tmp_path)
@@ -320,7 +312,7 @@ def test_a_configuration_that_is_not_a_file_is_refused_and_stays(install: Instal
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links are of POSIX")
 def test_a_copy_is_not_written_through_a_link_or_over_a_file(
-    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    install: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.strftime", lambda _format: "20260101-000000")
     path, victim = tmp_path / "config.json", tmp_path / "victim"
@@ -335,7 +327,7 @@ def test_a_copy_is_not_written_through_a_link_or_over_a_file(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links are of POSIX")
-def test_the_file_behind_a_link_is_named(install: Install, tmp_path: Path) -> None:
+def test_the_file_behind_a_link_is_named(install: Run, tmp_path: Path) -> None:
     real, link = tmp_path / "dotfiles.json", tmp_path / "config.json"
     real.write_text("{}")
     link.symlink_to(real)
@@ -345,7 +337,7 @@ def test_the_file_behind_a_link_is_named(install: Install, tmp_path: Path) -> No
     assert link.is_symlink()
 
 
-def test_settings_that_are_not_passed_on_are_named(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_are_not_passed_on_are_named(install: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", "http://127.0.0.1:8787/query")
     url = "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=http://127.0.0.1:8787/query"
     assert "Set here, but not for the server: TOOLFOLD_SOURCE_ALPHA" in install("cursor", "--print")[2]
@@ -364,7 +356,7 @@ class TestDeployment:
         monkeypatch.delenv("AWS_PROFILE", raising=False)
 
     @pytest.fixture
-    def entry(self, install: Install) -> Callable[..., dict[str, Any]]:
+    def entry(self, install: Run) -> Callable[..., dict[str, Any]]:
         """Install for a client with a file of its own, and return the configuration that it then has."""
 
         def written(client: str, *options: str) -> dict[str, Any]:
@@ -384,7 +376,7 @@ class TestDeployment:
         assert written["args"][1] == f"{self.ADDRESS}/grouped"
         assert written["env"] == {"AWS_REGION": "eu-central-1", "AWS_PROFILE": "team"}
 
-    def test_a_domain_needs_its_region(self, install: Install) -> None:
+    def test_a_domain_needs_its_region(self, install: Run) -> None:
         options = ["cursor", "--endpoint", "https://mcp.example.com/mcp", "--print"]
         assert "add --sign REGION" in install(*options, "--access", "iam")[2]
         for access in ([], ["--access", "iam"]):
@@ -407,14 +399,14 @@ class TestDeployment:
             assert [one["id"] for one in written["inputs"]] == ["other", "MY_KEY"]
             assert written["servers"]["toolfold"]["headers"] == {"X-API-Key": "${input:MY_KEY}"}
 
-    def test_inputs_of_another_form_are_left_as_they_are(self, install: Install) -> None:
+    def test_inputs_of_another_form_are_left_as_they_are(self, install: Run) -> None:
         config("vscode").parent.mkdir(parents=True)
         config("vscode").write_text('{"inputs": {}}')
         code, _, err = install("vscode", "--endpoint", self.ADDRESS, "--access", "open", "--yes")
         assert (code, '"inputs" in the configuration is not a list' in err) == (1, True)
         assert config("vscode").read_text() == '{"inputs": {}}'
 
-    def test_the_command_for_an_entry_by_hand_prints_the_same_entry(self, install: Install) -> None:
+    def test_the_command_for_an_entry_by_hand_prints_the_same_entry(self, install: Run) -> None:
         config("cursor").parent.mkdir()
         config("cursor").write_text("{mine}")
         options = ["--endpoint", "https://mcp.example.com/mcp", "--access", "iam", "--sign", "eu-west-1"]
@@ -422,7 +414,7 @@ class TestDeployment:
         printed = install(*shlex.split(err.partition("by hand: toolfold install ")[2]))[1]
         assert printed == install("cursor", *options, "--print")[1]
 
-    def test_a_program_that_is_missing_is_named_with_its_origin(self, install: Install, tmp_path: Path) -> None:
+    def test_a_program_that_is_missing_is_named_with_its_origin(self, install: Run, tmp_path: Path) -> None:
         (tmp_path / "uvx").unlink()
         code, _, err = install("cursor", "--endpoint", self.ADDRESS, "--access", "iam", "--print")
         assert (code, "uvx, which is not installed here: install uv" in err) == (0, True)
@@ -444,14 +436,14 @@ class TestDeployment:
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )
-    def test_what_does_not_fit_is_one_sentence(self, install: Install, options: list[str], complaint: str) -> None:
+    def test_what_does_not_fit_is_one_sentence(self, install: Run, options: list[str], complaint: str) -> None:
         code, out, err = install(*options, "--print")
         assert (code != 0, complaint in " ".join(err.split()), out) == (True, True, "")
         assert "SECRET" not in err
 
 
 def test_the_settings_file_of_the_user_is_read_by_the_server_too(
-    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    install: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("TOOLFOLD_MAX_TOKENS", "900")  # restored after the test
@@ -474,9 +466,7 @@ name = "a"
 """
 
 
-def test_a_table_of_toml_is_added_changed_and_removed_and_the_rest_stays(
-    install: Install, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_of_toml_is_added_changed_and_removed_and_the_rest_stays(install: Run) -> None:
     path = config("codex")
     path.parent.mkdir()
     path.write_text(TOML)
@@ -501,7 +491,7 @@ def test_a_table_of_toml_is_added_changed_and_removed_and_the_rest_stays(
         '# "api_key" = "OTHERSECRET"', 'api_key = """OTHERSECRET"""', '[mcp_servers.other.env]\nANY = "OTHERSECRET"',
     ],
 )  # fmt: skip
-def test_no_key_of_another_table_is_shown(install: Install, line: str) -> None:
+def test_no_key_of_another_table_is_shown(install: Run, line: str) -> None:
     path = config("codex")
     path.parent.mkdir()
     path.write_text(f'[mcp_servers.other]\ncommand = "x"\n{line}\n')
@@ -518,7 +508,7 @@ def test_no_key_of_another_table_is_shown(install: Install, line: str) -> None:
         ("a = \n", "is not TOML"),
     ],
 )
-def test_toml_that_cannot_be_changed_safely_is_left_as_it_is(install: Install, content: str, problem: str) -> None:
+def test_toml_that_cannot_be_changed_safely_is_left_as_it_is(install: Run, content: str, problem: str) -> None:
     path = config("codex")
     path.parent.mkdir()
     path.write_text(content)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.catalogs import BUNDLED_TOOLS
+from tests.support.commands import Run
 from tests.unit.build.test_schema import written
-from tests.unit.cli.conftest import Run
 from toolfold import __version__
 from toolfold.mock_api.server import MockApi
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support.commands import CommandLine
 from tests.support.http import KEY
 from toolfold.build.profiles import ProfilesFile
-from toolfold.cli import main
 from toolfold.mock_api.server import MockApi
 
 
@@ -29,18 +29,19 @@ def make_calls(log: Path, url: str) -> None:
 
 
 def test_calls_are_counted_once_and_by_the_tool_that_ran(
-    tmp_path: Path, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
 ) -> None:
     log = tmp_path / "calls.jsonl"
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
     make_calls(log, mock_api.url)
-    capsys.readouterr()
-    assert main(["profiles", "most-used", "--log", str(log)]) == 0
-    printed = capsys.readouterr().out
+    printed = command_line("profiles", "most-used", "--log", str(log)).out
     assert printed.splitlines() == ["most_used:", "  - TIME_SERIES_DAILY # 3", "  - CPI # 2", "  - GLOBAL_QUOTE # 1"]
     monkeypatch.setenv("TOOLFOLD_CALL_LOG", str(log))
-    assert main(["profiles", "most-used", "--limit", "1"]) == 0
-    assert capsys.readouterr().out.splitlines() == ["most_used:", "  - TIME_SERIES_DAILY # 3"]
+    out = command_line("profiles", "most-used", "--limit", "1").out
+    assert out.splitlines() == [
+        "most_used:",
+        "  - TIME_SERIES_DAILY # 3",
+    ]
 
     taken = ProfilesFile.model_validate(yaml.safe_load(printed))
     assert taken.most_used == ["TIME_SERIES_DAILY", "CPI", "GLOBAL_QUOTE"]
@@ -50,16 +51,14 @@ def test_calls_are_counted_once_and_by_the_tool_that_ran(
     ("content", "problem"), [(None, "cannot be read"), ("", "There are no calls in"), ("{}\nx\n", "no calls in")]
 )
 def test_a_log_without_calls_is_an_error(
-    content: str | None, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    content: str | None, problem: str, tmp_path: Path, command_line: CommandLine
 ) -> None:
     log = tmp_path / "calls.jsonl"
     if content is not None:
         log.write_text(content)
-    assert main(["profiles", "most-used", "--log", str(log)]) == 1
-    assert problem in capsys.readouterr().err
+    assert problem in command_line("profiles", "most-used", "--log", str(log), code=1).err
 
 
-def test_the_log_must_be_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_log_must_be_named(monkeypatch: pytest.MonkeyPatch, command_line: CommandLine) -> None:
     monkeypatch.delenv("TOOLFOLD_CALL_LOG", raising=False)
-    assert main(["profiles", "most-used"]) == 1
-    assert "Name one with --log FILE" in capsys.readouterr().err
+    assert "Name one with --log FILE" in command_line("profiles", "most-used", code=1).err

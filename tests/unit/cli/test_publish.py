@@ -14,10 +14,9 @@ from botocore.exceptions import ClientError
 
 from tests.support.aws_services import serving, use_aws_endpoint
 from tests.support.catalogs import ALLOWED_HOST, BUNDLED_TOOLS, small_catalog, write_sources
-from toolfold import cli
+from tests.support.commands import CommandLine, Run
 from toolfold.catalog.store import S3Store, bundled_path
 
-Run = Callable[..., tuple[int, str, str]]
 PLACE = "s3://my-bucket/catalog"
 
 
@@ -28,7 +27,7 @@ def endpoint() -> Iterator[str]:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, endpoint: str, tmp_path: Path) -> Run:
+def run(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch, endpoint: str, tmp_path: Path) -> Run:
     """Exit code, stdout and stderr of ``toolfold catalog publish`` of a copy of the catalog."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
@@ -40,10 +39,9 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, end
     shutil.copy(bundled_path(), copy)
 
     def ran(*argv: str, file: Path = copy) -> tuple[int, str, str]:
-        code = cli.main(["catalog", "publish", *argv, "--file", str(file)])
-        shown = capsys.readouterr()
-        assert "Traceback" not in shown.err
-        return code, shown.out, shown.err
+        printed = command_line.run("catalog", "publish", *argv, "--file", str(file))
+        assert "Traceback" not in printed[2]
+        return printed
 
     return ran
 
@@ -188,19 +186,17 @@ def test_a_catalog_older_than_its_yaml_is_not_published(run: Run, tmp_path: Path
 
 
 def test_the_catalog_of_the_sources_in_the_working_folder_is_the_default(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
 ) -> None:
     monkeypatch.setenv("TOOLFOLD_ALLOWED_HOSTS", ALLOWED_HOST)
     write_sources(tmp_path / "catalog")
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["catalog", "publish", PLACE]) == 1
-    assert "catalog/catalog.json cannot be read: No such file or directory. Run `toolfold catalog compile" in (
-        capsys.readouterr().err
-    )
-    assert cli.main(["catalog", "compile"]) == 0
-    assert f"To use it: export TOOLFOLD_CATALOG={tmp_path}/catalog/catalog.json" in capsys.readouterr().err
-    cli.main(["catalog", "publish", PLACE, "--dry-run"])
-    assert "Checked 1 tool of catalog/catalog.json." in capsys.readouterr().err
+    err = command_line("catalog", "publish", PLACE, code=1).err
+    assert "catalog/catalog.json cannot be read: No such file or directory. Run `toolfold catalog compile" in err
+    err = command_line("catalog", "compile").err
+    assert f"To use it: export TOOLFOLD_CATALOG={tmp_path}/catalog/catalog.json" in err
+    _, _, err = command_line.run("catalog", "publish", PLACE, "--dry-run")
+    assert "Checked 1 tool of catalog/catalog.json." in err
 
 
 def test_a_file_that_cannot_be_read_is_named(run: Run, tmp_path: Path) -> None:

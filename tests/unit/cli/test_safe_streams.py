@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import KEY
+from tests.support.commands import CommandLine
 from tests.support.upstream import Upstream
 from toolfold import cli
 from toolfold.build import writer
@@ -204,14 +205,13 @@ def test_streams_are_restored_after_a_command(
 
 
 def test_traceback_of_a_defect_has_no_control_sequence(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_options: object) -> int:
         raise LookupError(ATTACK)
 
     monkeypatch.setattr("toolfold.cli.call.run", fail)
-    assert cli.main(["call", "X"]) == 1
-    shown = capsys.readouterr().err
+    shown = command_line("call", "X", code=1).err
     assert "LookupError" in shown
     assert not CONTROLS.search(shown)
 

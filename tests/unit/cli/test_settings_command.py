@@ -2,35 +2,29 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
-from toolfold import cli
+from tests.support.commands import CommandLine, Run
 from toolfold.cli.environment import read_env_file
 from toolfold.errors import SettingsError
 from toolfold.settings import VARIABLES
 
-Run = Callable[..., tuple[int, str, str]]
 URL = "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL"
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def run(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Exit code, stdout and stderr of a command in an environment without settings."""
     for name in list(os.environ):
         if name.startswith(("TOOLFOLD_", "ALPHA_")):
             monkeypatch.delenv(name)
 
-    def ran(*argv: str) -> tuple[int, str, str]:
-        code = cli.main(argv)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
     with mock.patch.dict(os.environ):  # --env-file sets variables
-        yield ran
+        yield command_line.run
 
 
 def test_every_setting_is_printed_with_its_value_and_origin(run: Run) -> None:

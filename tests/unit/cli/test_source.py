@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.commands import CommandLine, Run
 from tests.unit.build.importers.test_skills import skill
-from tests.unit.cli.conftest import Run, runner
 from toolfold.build.importers.base import Fetched
 from toolfold.build.importers.skills import SkillsImporter
 from toolfold.cli import source_writer
@@ -19,12 +19,12 @@ from toolfold.errors import SourceError, ToolfoldError
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def run(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Exit code, stdout and stderr of a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     monkeypatch.setenv("COLUMNS", "200")
-    return runner(capsys)
+    return command_line.run
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
+from tests.support.commands import CommandLine
 from tests.support.http import KEY
 from tests.support.mcp_requests import message
 from toolfold.app import build_app
-from toolfold.cli import main
 from toolfold.log_analysis.figures import MAX_LINE_BYTES
 from toolfold.meta_tools.detail_levels import LEVELS, name_of
 from toolfold.mock_api.server import MockApi
@@ -121,22 +121,21 @@ def write(path: Path, lines: list[dict[str, Any]]) -> str:
     return str(path)
 
 
-def stats(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    assert main(["stats", "--json", *options]) == 0
-    return dict(json.loads(capsys.readouterr().out))
+def stats(command_line: CommandLine, *options: str) -> dict[str, Any]:
+    return dict(json.loads(command_line("stats", "--json", *options).out))
 
 
 class TestReplayedDay:
     def test_the_figures_of_a_file_are_those_of_the_answers(
-        self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, day: Day, tmp_path: Path, command_line: CommandLine
     ) -> None:
-        found = stats(capsys, "--log", write(tmp_path / "day.log", day.lines))
+        found = stats(command_line, "--log", write(tmp_path / "day.log", day.lines))
         assert {name: found[name] for name in day.expected} == day.expected
         assert found["first"] == day.lines[0]["timestamp"]
         assert found["last"] == day.lines[-1]["timestamp"]
 
     def test_lines_that_have_a_request_and_its_call_count_for_both(
-        self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, day: Day, tmp_path: Path, command_line: CommandLine
     ) -> None:
         """The function writes such lines, and separate ones for requests with several calls."""
         joined: list[dict[str, Any]] = []
@@ -147,21 +146,18 @@ class TestReplayedDay:
             else:
                 joined.append(line)
         assert len(joined) < len(day.lines) - 30
-        found = stats(capsys, "--log", write(tmp_path / "day.log", joined))
+        found = stats(command_line, "--log", write(tmp_path / "day.log", joined))
         assert {name: found[name] for name in day.expected} == day.expected
 
-    def test_lines_before_a_time_are_left_out(
-        self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_lines_before_a_time_are_left_out(self, day: Day, tmp_path: Path, command_line: CommandLine) -> None:
         path = write(tmp_path / "day.log", day.lines)
         half = [line for line in day.lines if line["timestamp"] >= "2026-01-14T12:00"]
-        found = stats(capsys, "--log", path, "--since", "2026-01-14T12:00")
-        assert found == {**stats(capsys, "--log", write(tmp_path / "half.log", half)), "source": path}
-        assert stats(capsys, "--log", path, "--since", "1d")["calls"]["total"] == 0
+        found = stats(command_line, "--log", path, "--since", "2026-01-14T12:00")
+        assert found == {**stats(command_line, "--log", write(tmp_path / "half.log", half)), "source": path}
+        assert stats(command_line, "--log", path, "--since", "1d")["calls"]["total"] == 0
 
-    def test_a_person_gets_tables(self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["stats", "--log", write(tmp_path / "day.log", day.lines)]) == 0
-        out = capsys.readouterr().out
+    def test_a_person_gets_tables(self, day: Day, tmp_path: Path, command_line: CommandLine) -> None:
+        out = command_line("stats", "--log", write(tmp_path / "day.log", day.lines)).out
         seven = day.expected["figures"]
         assert f"tokens of a search                   {seven['tokens_per_query']:g}" in out
         assert f"answered from the cache              {seven['cache_hit_percent']:g} %" in out
@@ -169,53 +165,48 @@ class TestReplayedDay:
 
 
 class TestForms:
-    def test_files_may_be_compressed_and_several(
-        self, day: Day, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_files_may_be_compressed_and_several(self, day: Day, tmp_path: Path, command_line: CommandLine) -> None:
         middle = len(day.lines) // 2
         packed = tmp_path / "first.gz"
         packed.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in day.lines[:middle]).encode()))
-        found = stats(capsys, "--log", str(packed), write(tmp_path / "rest.log", day.lines[middle:]))
+        found = stats(command_line, "--log", str(packed), write(tmp_path / "rest.log", day.lines[middle:]))
         assert found["figures"] == day.expected["figures"]
 
     def test_stdin_is_read_with_what_other_tools_print_before_a_line(
-        self, day: Day, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, day: Day, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
     ) -> None:
         text = "".join(f"2026-01-14T10:00:00 2026/01/14/[1]ab {json.dumps(line)}\n" for line in day.lines)
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        assert stats(capsys, "--log", "-")["figures"] == day.expected["figures"]
+        assert stats(command_line, "--log", "-")["figures"] == day.expected["figures"]
 
-    def test_other_lines_are_skipped(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_other_lines_are_skipped(self, tmp_path: Path, command_line: CommandLine) -> None:
         path = tmp_path / "odd.log"
         odd = ["", "START RequestId", "{", "[1]", '{"message": "call"}', '{"message": {"a": 1}}', '{"_aws": {}}']
         odd += ['{"message": "request", "tool": "TOOL_GET", "tokens": "many", "tokens_saved": NaN}', "{" * 9999]
         path.write_bytes("\n".join(odd).encode() + b"\n\xff\xfe{\n")
-        found = stats(capsys, "--log", str(path))
+        found = stats(command_line, "--log", str(path))
         assert (found["requests"]["by_tool"], found["tokens"]["answered"]) == ({"TOOL_GET": 1}, 0)
         assert found["figures"]["tokens_per_query"] is None
 
-    def test_nothing_is_explained(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_nothing_is_explained(self, tmp_path: Path, command_line: CommandLine) -> None:
         path = write(tmp_path / "empty.log", [])
-        assert main(["stats", "--log", path, "--since", "1d"]) == 0
-        captured = capsys.readouterr()
+        captured = command_line("stats", "--log", path, "--since", "1d")
         assert captured.out == ""
         assert f"There is no request and no call in {path} since" in captured.err
 
     def test_without_a_log_it_says_how_to_get_one(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
     ) -> None:
-        assert main(["stats"]) == 1
-        assert "TOOLFOLD_CALL_LOG" in capsys.readouterr().err
+        assert "TOOLFOLD_CALL_LOG" in command_line("stats", code=1).err
         monkeypatch.setenv("TOOLFOLD_CALL_LOG", str(tmp_path / "none"))
-        assert main(["stats"]) == 1
-        assert "Nothing has been logged yet" in capsys.readouterr().err
+        assert "Nothing has been logged yet" in command_line("stats", code=1).err
 
     def test_the_file_of_the_setting_is_read_with_the_one_before(
-        self, day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
     ) -> None:
         write(tmp_path / "calls.jsonl.1", day.lines[:50])
         monkeypatch.setenv("TOOLFOLD_CALL_LOG", write(tmp_path / "calls.jsonl", day.lines[50:]))
-        assert stats(capsys)["figures"] == day.expected["figures"]
+        assert stats(command_line)["figures"] == day.expected["figures"]
 
     @pytest.mark.parametrize(
         ("options", "problem"),
@@ -225,15 +216,13 @@ class TestForms:
         ],
     )
     def test_a_file_that_cannot_be_read_is_an_error(
-        self, options: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+        self, options: list[str], problem: str, command_line: CommandLine
     ) -> None:
-        assert main(["stats", *options]) == 1
-        assert problem in capsys.readouterr().err
+        assert problem in command_line("stats", *options, code=1).err
 
     @pytest.mark.parametrize("since", ["yesterday", "1y", "-1d", "1", "2026-13-01"])
-    def test_a_time_that_is_none_is_wrong_usage(self, since: str, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["stats", f"--since={since}"]) == 2
-        assert "is no time" in capsys.readouterr().err
+    def test_a_time_that_is_none_is_wrong_usage(self, since: str, command_line: CommandLine) -> None:
+        assert "is no time" in command_line("stats", f"--since={since}", code=2).err
 
 
 class Near:
@@ -275,20 +264,17 @@ def answer(stubber: Stubber, pages: Sequence[Sequence[str]], start_ms: Any = ANY
 
 
 class TestDeployment:
-    def test_the_figures_are_those_of_its_lines(
-        self, day: Day, deployment: Stubber, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_the_figures_are_those_of_its_lines(self, day: Day, deployment: Stubber, command_line: CommandLine) -> None:
         lines = list(map(json.dumps, day.lines))
         answer(deployment, [lines[:100], ["START RequestId: 1", *lines[100:]]], int(DAY.timestamp()) * 1000)
-        found = stats(capsys, "--stack", "team", "--since", DAY.isoformat())
+        found = stats(command_line, "--stack", "team", "--since", DAY.isoformat())
         assert {name: found[name] for name in day.expected} == day.expected
         assert found["source"] == f"log group {GROUP}"
 
-    def test_the_last_day_is_counted_by_default(self, deployment: Stubber, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_the_last_day_is_counted_by_default(self, deployment: Stubber, command_line: CommandLine) -> None:
         started = datetime.now(UTC)
         answer(deployment, [[]], Near(int((started - timedelta(days=1)).timestamp() * 1000)))
-        assert main(["stats", "--log-group", GROUP]) == 0
-        assert "There is no request" in capsys.readouterr().err
+        assert "There is no request" in command_line("stats", "--log-group", GROUP).err
 
     @pytest.mark.parametrize(
         ("code", "reason"),
@@ -299,24 +285,23 @@ class TestDeployment:
         ],
     )
     def test_what_aws_refuses_is_explained(
-        self, code: str, reason: str, deployment: Stubber, capsys: pytest.CaptureFixture[str]
+        self, code: str, reason: str, deployment: Stubber, command_line: CommandLine
     ) -> None:
         deployment.add_client_error("filter_log_events", code)
-        assert main(["stats", "--stack", "team"]) == 1
-        assert reason in capsys.readouterr().err
+        assert reason in command_line("stats", "--stack", "team", code=1).err
 
 
 @pytest.mark.parametrize("command", [("stats",), ("profiles", "most-used")])
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
-def test_a_device_is_no_log(command: tuple[str, ...], device: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*command, "--log", device]) == 1
-    assert capsys.readouterr().err == f"{device} is a device, not a log. Name a file, or read a pipe with --log -\n"
+def test_a_device_is_no_log(command: tuple[str, ...], device: str, command_line: CommandLine) -> None:
+    err = command_line(*command, "--log", device, code=1).err
+    assert err == f"{device} is a device, not a log. Name a file, or read a pipe with --log -\n"
 
 
 @pytest.mark.parametrize("name", ["long.log", "long.log.gz"])
-def test_a_line_without_an_end_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_without_an_end_is_refused(name: str, tmp_path: Path, command_line: CommandLine) -> None:
     path = tmp_path / name
     content = bytes(MAX_LINE_BYTES + 1)
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
-    assert main(["stats", "--log", str(path)]) == 1
-    assert capsys.readouterr().err == f"{path} has a line of more than 1 MB, so it is not a log of toolfold.\n"
+    err = command_line("stats", "--log", str(path), code=1).err
+    assert err == f"{path} has a line of more than 1 MB, so it is not a log of toolfold.\n"

@@ -3,7 +3,7 @@
 import functools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,9 @@ from botocore.exceptions import EndpointConnectionError
 
 from tests.support.aws_services import serving, use_aws_endpoint
 from tests.support.catalogs import ALLOWED_HOST, publish, sha256_of, small_catalog, write_sources
-from toolfold import cli
+from tests.support.commands import CommandLine, Run
 from toolfold.build.catalog_bucket import open_client
 
-Run = Callable[..., tuple[int, str, str]]
 A, B = small_catalog("A"), small_catalog("B")
 
 
@@ -26,7 +25,7 @@ def endpoint() -> Iterator[str]:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, endpoint: str) -> Run:
+def run(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch, endpoint: str) -> Run:
     """Exit code, stdout and stderr of a command of ``toolfold catalog``."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
@@ -38,13 +37,9 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, end
     monkeypatch.setattr("tests.support.catalogs.open_client", open_once)
 
     def ran(*argv: str) -> tuple[int, str, str]:
-        try:
-            code = cli.main(["catalog", *argv])
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        shown = capsys.readouterr()
-        assert "Traceback" not in shown.err
-        return code, shown.out, shown.err
+        printed = command_line.run("catalog", *argv)
+        assert "Traceback" not in printed[2]
+        return printed
 
     return ran
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import KEY
 from tests.support.catalogs import BUNDLED_TOOLS
-from toolfold import cli
+from tests.support.commands import CommandLine
 from toolfold.cli.commands import TOOLFOLD
 from toolfold.cli.settings import setting_meanings
 from toolfold.errors import CALL_ERRORS
@@ -102,21 +102,14 @@ def test_the_endpoint_is_a_whole_url_everywhere() -> None:  # N5
 
 
 def test_commands_of_the_tutorial_work(  # N15
-    mock_api: MockApi, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    mock_api: MockApi, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
 ) -> None:
     monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
     text = Path("docs/tutorial/first-answer.md").read_text()
     commands = re.findall(r"^\$ toolfold (.*)$", text, re.MULTILINE)
     started = {"mock-api --port 8787", "demo", "install claude-desktop"}  # tested elsewhere
-    codes = {}
-    for command in commands:
-        if command not in started:
-            try:
-                codes[command] = cli.main(shlex.split(command))
-            except SystemExit as stop:
-                codes[command] = int(stop.code or 0)
-    capsys.readouterr()
+    codes = {command: command_line.run(*shlex.split(command))[0] for command in commands if command not in started}
     assert len(codes) > 7
     assert {command: code for command, code in codes.items() if code} == {"call WTI interval=hourly": 1, "cal WTI": 2}
     TOOLFOLD.commands["mock-api"].make_context("mock-api", ["--port", "8787"])

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from toolfold import cli
+from tests.support.commands import CommandLine
 
 PAGE = Path("docs/tutorial/your-own-api.md").absolute()
 EXIT_CODES = {"towns__rain days=9": 1, "Atlantis": 1, "../reports": 1, "town=Oslo days=1": 1}
@@ -25,8 +25,8 @@ EXIT_CODES = {"towns__rain days=9": 1, "Atlantis": 1, "../reports": 1, "town=Osl
 class Terminal:
     """Two terminals of a reader: one with the API, one with everything else."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], port: int) -> None:
-        self._monkeypatch, self._capsys, self._port = monkeypatch, capsys, port
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine, port: int) -> None:
+        self._monkeypatch, self._command_line, self._port = monkeypatch, command_line, port
         self._api: subprocess.Popen[bytes] | None = None
 
     def run(self, command: str) -> str:
@@ -43,14 +43,8 @@ class Terminal:
             curl = shutil.which("curl") or pytest.skip("there is no curl here")
             return subprocess.run([curl, "-s", *arguments], capture_output=True, text=True, check=True).stdout
         assert name == "toolfold"
-        try:
-            code = cli.main(arguments)
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        shown = self._capsys.readouterr()
         expected = next((value for part, value in EXIT_CODES.items() if part in command), 0)
-        assert code == expected, f"{command}: {shown.out}{shown.err}"
-        return shown.out + shown.err
+        return "".join(self._command_line(*arguments, code=expected))
 
     def _start(self, arguments: list[str]) -> None:
         self.close()
@@ -76,7 +70,7 @@ def port() -> int:
 
 @pytest.fixture
 def terminal(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, port: int
+    monkeypatch: pytest.MonkeyPatch, command_line: CommandLine, tmp_path: Path, port: int
 ) -> Iterator[Terminal]:
     monkeypatch.chdir(tmp_path)
     # As in a process of its own: a server in another test may have configured the log.
@@ -84,7 +78,7 @@ def terminal(
     for name in ("TOOLFOLD_SOURCE_TOWNS_KEY", "TOOLFOLD_CATALOG", "TOOLFOLD_ALLOWED_HOSTS"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
-    opened = Terminal(monkeypatch, capsys, port)
+    opened = Terminal(monkeypatch, command_line, port)
     yield opened
     opened.close()
 

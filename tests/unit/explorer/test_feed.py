@@ -12,6 +12,7 @@ from unittest.mock import ANY
 import pytest
 
 from tests.support.approvals import World, compile_docks, reply
+from tests.support.commands import CommandLine
 from tests.support.mcp_requests import message, request
 from tests.support.upstream import Upstream
 from toolfold.app import App, build_app
@@ -168,17 +169,12 @@ def test_lines_of_a_log_are_shown_with_their_source(app: App, tmp_path: Path) ->
     assert found["figures"]["upstream"]["median_ms"] == 12.5
 
 
-def test_figures_of_a_log_are_those_of_the_command(
-    app: App, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from toolfold.cli.entry_point import main
-
+def test_figures_of_a_log_are_those_of_the_command(app: App, tmp_path: Path, command_line: CommandLine) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_text(
         "".join(json.dumps({**line, "inner_tool": f"T{at}"}) + "\n" for at in range(30) for line in (CALL, REQUEST))
     )
-    main(["stats", "--log", str(path), "--json"])
-    expected = json.loads(capsys.readouterr().out)
+    expected = json.loads(command_line("stats", "--log", str(path), "--json").out)
     del expected["source"]
     assert CallFeed(str(path)).snapshot(0)["figures"] == expected
 
