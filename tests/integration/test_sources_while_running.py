@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,22 +14,11 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.support import processes
+from tests.support.mcp_sources import PROGRAM
 from tests.support.processes import TOOLFOLD
 from toolfold.settings import Settings
 from toolfold.transports.reloading import Reloading, SettingsSource
 
-SERVER = """
-from mcp.server.mcpserver import MCPServer
-
-server = MCPServer("notes")
-
-@server.tool()
-def find_note(text: str) -> str:
-    "Find a note by its words."
-    return text
-
-server.run()
-"""
 PATIENCE_S = 20
 """Far longer than a change takes to be seen; only a failing test waits so long."""
 
@@ -48,9 +36,7 @@ def write(tmp_path: Path, text: str) -> Path:
 
 def add_source(tmp_path: Path) -> None:
     """Add a source by the command that a user types in another terminal."""
-    script = tmp_path / "notes.py"
-    script.write_text(SERVER)
-    command = [*TOOLFOLD, "source", "add", "mcp", "own", "--yes", "--", sys.executable, str(script)]
+    command = [*TOOLFOLD, "source", "add", "mcp", "own", "--yes", "--", *PROGRAM]
     added = subprocess.run(
         command, env=environment(tmp_path), cwd=tmp_path, capture_output=True, text=True, check=False
     )
