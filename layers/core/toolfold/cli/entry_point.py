@@ -151,8 +151,7 @@ def _exit_code(arguments: list[str]) -> int:
     """Run the command and return its exit code, after printing the error that it raises to stderr."""
     try:
         code = _run(arguments)
-        if sys.stdout is not None:  # an error of stdout is raised here, not at the exit of Python
-            sys.stdout.flush()
+        sys.stdout.flush()  # an error of stdout is raised here, not at the exit of Python
         return code
     except CallError as error:
         from toolfold.cli.output import print_error
