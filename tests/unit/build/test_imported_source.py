@@ -203,11 +203,36 @@ def test_a_summary_of_several_sentences_is_the_description_too(tmp_path: Path) -
 
 def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path) -> None:
     left_out: list[str] = []
-    wrong = {"name": "b", "parameters": {"properties": {"x": {"type": "text"}}}}
+    wrong = {"name": "b", "parameters": {"properties": {"x": {"$ref": "#/$defs/x"}}}}
     assert compiled(tmp_path, [{"name": "a"}, wrong], left_out=left_out).get("toy__b") is None
-    assert re.search(r"snapshot.json:2: parameters.properties.x.type", left_out[0])
-    with pytest.raises(SourceError, match=r"snapshot.json:1: parameters.properties.x.type"):
+    assert re.search(r"snapshot.json:2: parameters.properties.x", left_out[0])
+    with pytest.raises(SourceError, match=r"snapshot.json:1: parameters.properties.x"):
         compiled(tmp_path, [wrong])
+
+
+@pytest.mark.parametrize(
+    ("schema", "usable", "refused"),
+    [
+        ({"type": "string", "pattern": "(?i)a"}, {"type": "string"}, ["pattern"]),
+        ({"type": "string", "pattern": "(a{1,1000}){1,1000}"}, {"type": "string"}, ["pattern"]),
+        ({"type": "int", "required": True, "minimum": "5"}, {}, ["minimum", "required", "type"]),
+        ({"anyOf": [], "enum": {"a": 1}}, {}, ["anyOf", "enum"]),
+        ({"required": ["a", 1, "b", "a"]}, {}, ["required"]),
+        ({"properties": {"pattern": {"pattern": "[a"}, "b": "text"}}, {"properties": {"pattern": {}, "b": {}}},
+         ["properties.b", "properties.pattern.pattern"]),
+        ({"allOf": [{}, 1, {"minimum": 1}, 2]}, {"allOf": [{}, {"minimum": 1}]}, ["allOf.1", "allOf.3"]),
+        ({"type": "string", "pattern": "^a+$"}, {"type": "string", "pattern": "^a+$"}, []),
+    ],
+)  # fmt: skip
+def test_a_keyword_that_no_schema_can_have_is_left_out_and_the_tool_stays(
+    tmp_path: Path, schema: dict[str, Any], usable: dict[str, Any], refused: list[str]
+) -> None:
+    write(tmp_path, [{"name": "a", "parameters": {"type": "object", "properties": {"x": schema}}}])
+    made = compile_sources(tmp_path, adapters=["toy"])
+    tool = parse_catalog(made.text.encode()).get("toy__a")
+    assert tool is not None
+    assert tool.parameters["properties"] == {"x": usable}
+    assert [note.partition("properties.x.")[2].partition(": what")[0] for note in made.notes] == refused
 
 
 def test_a_key_that_the_kind_does_not_have_is_an_error(tmp_path: Path) -> None:

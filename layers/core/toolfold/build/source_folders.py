@@ -23,6 +23,7 @@ from toolfold.build.importers.base import Category, Tool, ToolOverlay
 from toolfold.build.prompt_injection import find_prompt_injection, texts_in
 from toolfold.build.relations import safe_name
 from toolfold.build.schema import VOCABULARY, Vocabulary
+from toolfold.build.schema_keywords import usable_schema
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError, ToolfoldError
@@ -305,7 +306,9 @@ def _vocabulary(folder: Path, categories: Collection[str], problems: list[str]) 
 def _cleaned(tool: Tool, notes: list[str]) -> Tool:
     """Return a tool that others described with clean texts, and values that its parameters take."""
     parameters = clean_schema({key: value for key, value in tool.parameters.items() if key not in ("$schema", "$id")})
-    parameters, wrong = _with_valid_values({"type": "object", **parameters})
+    parameters, refused = usable_schema({"type": "object", **parameters})
+    parameters, wrong = _with_valid_values(parameters)
+    notes += (f"{tool.where()}: {tool.name}: {one}: what no JSON Schema can have is left out" for one in refused)
     notes += (f"{tool.where()}: {tool.name}: {one}: what the parameter does not take is left out" for one in wrong)
     return replace(
         tool,

@@ -107,7 +107,6 @@ REFERENCE = {"$ref": "#/components/schemas/Pet"}
         ({"parameters": [{"in": "query"}]}, "has a parameter without a usable name"),
         ({"parameters": [{"name": f"p{n}", "in": "query"} for n in range(301)]}, "has more than 300 parameters"),
         ({"requestBody": body(REFERENCE)}, "'#/components/schemas/Pet' points to nothing"),
-        ({"requestBody": body({"properties": {"a": {"items": REFERENCE}}})}, "points to nothing"),
         ({"requestBody": body({"type": "string"}, "image/*")}, "has a body of a type that cannot be sent"),
         ({"requestBody": {"content": 3}}, "is not a request body"),
         ({"requestBody": body(3)}, "is not a schema"),

@@ -107,13 +107,33 @@ def test_a_discriminator_selects_one_of_several_alternatives_that_fit(tmp_path: 
     assert tool.parameters["properties"]["body"]["description"] == "The animal. kind states the form: cat."
 
 
-def test_a_reference_may_have_a_description(tmp_path: Path) -> None:
-    given = {"allOf": [{"$ref": "#/components/schemas/Name"}], "description": "Of the pet."}
+NAME = {"$ref": "#/components/schemas/Name"}
+
+
+@pytest.mark.parametrize(
+    ("given", "version", "expected"),
+    [
+        ({"allOf": [NAME], "description": "Of the pet."}, "3.0.3", {"description": "Of the pet."}),
+        ({**NAME, "description": "Of the pet."}, "3.0.3", {"description": "Of the pet."}),
+        ({**NAME, "type": "number", "enum": [1], "minLength": 3}, "3.0.3", {}),  # ignored beside a reference
+        ({**NAME, "minLength": 3}, "3.1.0", {"minLength": 3}),
+    ],
+)  # fmt: skip
+def test_what_stands_beside_a_reference_is_read_as_its_version_says(
+    tmp_path: Path, given: Any, version: str, expected: Any
+) -> None:
     schemas = {"Name": {**STRING, "description": "Any name."}}
-    assert argument(tmp_path, given, components={"schemas": schemas}) == {
-        "type": "string",
-        "description": "Of the pet.",
-    }
+    found = argument(tmp_path, given, version, components={"schemas": schemas})
+    assert found == {"type": "string", "description": "Any name.", **expected}
+
+
+def test_a_reference_to_nothing_inside_a_body_is_any_value_and_is_noted(tmp_path: Path) -> None:
+    whole = {"type": "object", "properties": {"x": NAME, "y": STRING}}
+    found = read(tmp_path, operation("post", requestBody=body(whole)))
+    assert found.tool.parameters["properties"] == {"x": {}, "y": STRING}
+    assert found.source is not None
+    assert [note.partition(": ")[2] for note in found.source.notes] == [
+        "$ref '#/components/schemas/Name' points to nothing in the document; any value is accepted"]  # fmt: skip
 
 
 CHILDREN = {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}

@@ -49,6 +49,10 @@ class DocumentError(Exception):
         self.problem = problem
 
 
+class DanglingReference(DocumentError):
+    """A reference points to nothing in the document."""
+
+
 @dataclass
 class Findings:
     """Operations that cannot be expressed, and parts that are left out of tools without harm, each with the reason."""
@@ -86,7 +90,7 @@ class References:
         is_anchor = fragment != "" and not fragment.startswith("/")
         found = self._anchors.get(fragment) if is_anchor else self._find(fragment)
         if found is None:
-            raise DocumentError(at, f"$ref {shown} points to nothing in the document")
+            raise DanglingReference(at, f"$ref {shown} points to nothing in the document")
         return found
 
     def follow(self, value: Any, at: Location) -> tuple[Location, Any]:

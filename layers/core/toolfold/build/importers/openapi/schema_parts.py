@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from typing import Any
 
 from toolfold.build.emitter import clean_text
@@ -244,15 +243,3 @@ def is_plain(value: Any, max_chars: int = MAX_VALUE, depth: int = 0) -> bool:
     if isinstance(value, dict) and depth < 5 and len(value) <= 100:
         return all(is_plain(part, max_chars, depth + 1) for pair in value.items() for part in pair)
     return is_number(value)
-
-
-@lru_cache(maxsize=10_000)
-def is_pattern(pattern: str) -> bool:
-    """Return whether ``pattern`` is a regular expression that arguments can be checked with."""
-    import jsonschema_rs
-
-    try:
-        jsonschema_rs.validator_for({"pattern": pattern})
-    except ValueError:
-        return False
-    return True

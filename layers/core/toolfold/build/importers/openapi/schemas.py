@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 from toolfold.build.importers.openapi import schema_parts as parts
-from toolfold.build.importers.openapi.document import DocumentError, References
+from toolfold.build.importers.openapi.document import DanglingReference, DocumentError, References
+from toolfold.build.schema_keywords import is_pattern
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog.json_schema import TYPES
 
@@ -36,6 +38,10 @@ _COUNTS = (
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
+_BESIDE_REFERENCES = frozenset({"$ref", "description", "default", "example", "deprecated", "nullable"})
+"""What is read beside a reference of OpenAPI 3.0, which ignores it: notes, and null, which authors mean. A type that
+contradicts the referenced schema would make one that takes no value."""
+
 
 class SchemaConverter:
     """Convert schemas for requests, without ``readOnly`` properties, or for responses, without ``writeOnly`` ones.
@@ -50,6 +56,7 @@ class SchemaConverter:
         note: Callable[[Location, str], None],
     ) -> None:
         self.references, self._note = references, note
+        self._has_siblings = str(references.data.get("openapi", "")).startswith("3.1")
         self._hidden = "readOnly" if purpose == "request" else "writeOnly"
         self._names: dict[Location, str] = {}
         self._sources: dict[str, tuple[Location, Any]] = {}
@@ -149,11 +156,18 @@ class SchemaConverter:
             self._note(at, f"is nested more than {MAX_DEPTH} levels deep; what is deeper accepts any value")
             return {}
         made: parts.Schema = {}
+        if "$ref" in schema and not self._has_siblings:
+            schema = {key: value for key, value in schema.items() if key in _BESIDE_REFERENCES}
         if description := self.text(schema.get("description"), (*at, "description")):
             made["description"] = description
         if "$ref" in schema or "$dynamicRef" in schema:
             key = "$ref" if "$ref" in schema else "$dynamicRef"
-            made["$ref"] = parts.DEFINITIONS + self._reference(schema[key], (*at, key))
+            try:
+                made["$ref"] = parts.DEFINITIONS + self._reference(schema[key], (*at, key))
+            except DanglingReference as error:
+                if depth == 0 and "properties" not in at[-2:]:
+                    raise  # all of a body, of which nothing is known
+                self._note(error.at, f"{error.problem}; any value is accepted")
         self._add_types(schema, made, at)
         self._add_values(schema, made)
         self._add_bounds(schema, made, at)
@@ -208,7 +222,7 @@ class SchemaConverter:
         if schema.get("uniqueItems") is True:
             made["uniqueItems"] = True
         if isinstance(pattern := schema.get("pattern"), str):
-            if len(pattern) <= _MAX_TEXT_VALUE * 5 and pattern.isprintable() and parts.is_pattern(pattern):
+            if len(pattern) <= _MAX_TEXT_VALUE * 5 and pattern.isprintable() and is_pattern(pattern):
                 made["pattern"] = pattern
             else:
                 self._note((*at, "pattern"), "pattern is not a regular expression of JSON Schema; it is left out")
@@ -244,7 +258,7 @@ class SchemaConverter:
             for name, part in members.items():
                 if key == "properties" and self._is_hidden(part, (*at, key, name)):
                     hidden.add(name)
-                elif name and parts.is_plain(name) and (key != "patternProperties" or parts.is_pattern(name)):
+                elif name and parts.is_plain(name) and (key != "patternProperties" or is_pattern(name)):
                     converted[name] = self.convert(part, (*at, key, name), depth + 1)
             if converted or key == "properties":
                 made[key] = converted
@@ -252,7 +266,8 @@ class SchemaConverter:
 
     def _is_hidden(self, part: Any, at: Location, depth: int = 0) -> bool:
         if isinstance(part, dict) and "$ref" in part and self._hidden not in part:
-            at, part = self.references.follow(part, at)
+            with suppress(DanglingReference):  # which converting notes
+                at, part = self.references.follow(part, at)
         if not isinstance(part, dict) or self._hidden in part:
             return isinstance(part, dict) and part[self._hidden] is True
         # OpenAPI 3.0 has nothing beside a reference: what a document adds to it stands in an allOf with it.
