@@ -50,6 +50,9 @@ _CONFIDENTIAL = (
     r"(?:api[ _-]?keys?|secrets?|passwords?|credentials?|private keys?|(?:access|auth|bearer|session)[ _-]?tokens?"
     r"|cookies?|environment variables?|conversation|chat history|(?:previous|earlier) messages|system prompt)"
 )
+_WHENEVER = rf"whenever(?! (?:asked to|(?:the user|you) (?:wants?|needs?) to) (?!{_USE}|answer|repl|respond)\w+)"
+"""Without "whenever the user wants to translate": it is how skills describe what they are for."""
+
 _WITHIN = r"[^.;]{0,40}"
 """Up to 40 characters of the same sentence."""
 
@@ -68,7 +71,7 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:are|will) now\b",
         rf"\balways {_USE} this(?: tool| one| function)?(?=\W*$|[.;,!]| (?:for|when|if|before)\b)",
         rf"\b(?:never|not|n't) {_USE} (?:any |the )?other\b",
-        rf"\b(?:{_USE}|using) this (?:tool |function |one )?[^.;]{{0,30}}\b(?:first|always|whenever|even if"
+        rf"\b(?:{_USE}|using) this (?:tool |function |one )?[^.;]{{0,30}}\b(?:first|always|{_WHENEVER}|even if"
         r"|for (?:all|every|any)|(?:over|before) (?:any|every|all|each|others?|them|it|calling|using|answering))\b",
         r"\b(?:before|after|instead of|than) (?:\w+ing )?(?:any|all|every|each) (?:of the )?other tools?\b",
         rf"\b(?:attention|note to|dear|hey|hello|instructions? (?:for|to))\W{{1,3}}(?:the |all |any )?{_MODEL}"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from toolfold.build.compiler import compile_folder
+from toolfold.build.compiler import compile_folder, compile_sources
 from toolfold.build.importers import skills as importer
 from toolfold.build.importers.skill_files import Limits
 from toolfold.build.importers.skills import media_type, parse_skill
@@ -142,6 +142,21 @@ def test_binary_files_are_kept_in_base64_where_they_are_allowed(tmp_path: Path) 
     assert catalog.file(file.sha256) == {"blob": "iVBORwA="}
 
 
+def test_files_that_are_not_text_are_left_out_with_a_note_and_the_skill_stays(tmp_path: Path) -> None:
+    made = compile_sources(written(tmp_path, {"x/SKILL.md": skill("x"), "x/a.ttf": b"\0", "x/b.md": "b"}))
+    assert set(only_skill(parse_catalog(made.text.encode())).files) == {"SKILL.md", "b.md"}
+    assert [note.partition("team/")[2] for note in made.notes] == [
+        "x/a.ttf:1: is not plain text in UTF-8, and left out; binary_files: true includes it"]  # fmt: skip
+
+
+def test_a_skill_that_is_not_valid_is_left_out_and_the_others_compile(tmp_path: Path) -> None:
+    long = skill("y").replace("every form", "x" * 1025)
+    made = compile_sources(written(tmp_path, {"x/SKILL.md": skill("x"), "y/SKILL.md": long, "z/SKILL.md": skill("w")}))
+    assert list(parse_catalog(made.text.encode())) == ["team__x"]
+    assert [problem.partition("team/")[2].partition(": ")[0] for problem in made.left_out] == [
+        "y/SKILL.md:3", "z/SKILL.md:2"]  # fmt: skip
+
+
 def _link(target: str) -> Callable[[Path], None]:
     return lambda folder: (folder / "x/link").symlink_to(target)
 
@@ -154,10 +169,6 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "a link to itself": (_link("link"), "team/x/link:1: is a symbolic link that leads nowhere"),
     "a link to a hidden file": (_link(".env"), "team/x/link:1: is a symbolic link to a hidden file"),
     "a named pipe": (lambda folder: os.mkfifo(folder / "x/pipe"), "team/x/pipe:1: is not a regular file"),
-    "bytes": (
-        lambda folder: (folder / "x/a").write_bytes(b"\0"),
-        "team/x/a:1: is not plain text in UTF-8; leave it out",
-    ),
     "a huge file": (
         lambda folder: (folder / "x/a").write_bytes(b"x" * ((1 << 20) + 1)),
         "team/x/a:1: has 1,048,577 bytes; 1,048,576 are allowed for a file",

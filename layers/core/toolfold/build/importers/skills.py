@@ -155,7 +155,7 @@ class SkillsSettings(base.ImporterSettings):
     exclude: list[str] = Field(default=[], max_length=100)
     """Patterns of files that are left out, by their path in the folder: ``*/tests/*``, ``*.png``."""
     binary_files: bool = False
-    """Whether files that are not text are served, as images and Base64. Otherwise they are an error."""
+    """Whether files that are not text are served, as images and Base64. Otherwise they are left out."""
     copied_from: list[str] = Field(default=[], max_length=100)
     """Where ``toolfold source refresh`` copies the folders from, one for each of ``folders``: an absolute path, or one
     from the folder of the source. Compiling does not read it."""
@@ -174,6 +174,8 @@ class SkillsImporter(base.Importer[SkillsSettings]):
         tools: list[base.Tool] = []
         files: dict[str, str | bytes] = {}
         seen: dict[str, str] = {}
+        left_out: list[str] = []
+        notes: list[str] = []
         for number, name in enumerate(self.settings.folders):
             top, where = self.folder / name, self.where("folders", number)
             if not top.is_dir():
@@ -183,9 +185,9 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             for skill, path in _skills(top, self.folder, problems):
                 found += 1
                 try:
-                    tools.append(self._tool(skill, path, files))
+                    tools.append(self._tool(skill, path, files, notes))
                 except SourceError as error:
-                    problems += error.problems
+                    left_out += error.problems
                     continue
                 if path in seen:
                     problems.append(f"{tools[-1].where()}: skill {path} is already at {seen[path]}")
@@ -199,9 +201,10 @@ class SkillsImporter(base.Importer[SkillsSettings]):
                 f"{LIMITS.max_source_bytes:,} are allowed for a source"
             )
         if not tools:
+            problems += left_out
             return None
         described = f"Skills, instructions and files for work of a kind: {', '.join(sorted(seen))[:300]}"
-        return base.ImportedSource(tools=tools, description=described, files=files)
+        return base.ImportedSource(tools=tools, description=described, files=files, left_out=left_out, notes=notes)
 
     def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
         """Read the folders that the skills are copied from."""
@@ -220,7 +223,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             after |= _digests(folders[name])
         return base.Fetched(base.RefreshReport.between(before, after), folders=folders)
 
-    def _tool(self, skill: Path, path: str, contents: dict[str, str | bytes]) -> base.Tool:
+    def _tool(self, skill: Path, path: str, contents: dict[str, str | bytes], notes: list[str]) -> base.Tool:
         file = skill / SKILL_FILE
         text = _text_of(read_file(file, self.folder, LIMITS.max_file_bytes))
         if text is None:
@@ -230,7 +233,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
         if name != (folder_name := path.rpartition("/")[2]):
             problem = f"name: is {name}, and the folder of the skill is called {folder_name}; they must be the same"
             raise SourceError([f"{parsed.where('name')}: {problem}"])
-        files = list(self._read_files(skill, contents))
+        files = list(self._read_files(skill, contents, notes))
         named = [path for path, *_ in files]
         rule: dict[str, Any] = {"type": "string", "description": f"A file of the skill; without it {SKILL_FILE}"}
         rule |= {"enum": named} if len(named) <= _MAX_NAMED_FILES else {"examples": named[:3]}
@@ -247,8 +250,11 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             example={},
         )
 
-    def _read_files(self, skill: Path, contents: dict[str, str | bytes]) -> Iterator[list[Any]]:
-        """Yield ``[path, digest, size, media type, is text]`` of each file of a skill, and add it to ``contents``."""
+    def _read_files(self, skill: Path, contents: dict[str, str | bytes], notes: list[str]) -> Iterator[list[Any]]:
+        """Yield ``[path, digest, size, media type, is text]`` of each file of a skill, and add it to ``contents``.
+
+        ``notes`` receives the files that are left out because they are not text.
+        """
         size = number = 0
         for file in list_files(skill, self.folder):
             path = file.relative_to(skill).as_posix()
@@ -262,7 +268,8 @@ class SkillsImporter(base.Importer[SkillsSettings]):
                 raise refused(skill / SKILL_FILE, f"is of a skill with too many files; {most}")
             text = _text_of(content)
             if text is None and not self.settings.binary_files:
-                raise refused(file, "is not plain text in UTF-8; leave it out with exclude, or set binary_files: true")
+                notes.append(f"{file}:1: is not plain text in UTF-8, and left out; binary_files: true includes it")
+                continue
             digest = hashlib.sha256(content).hexdigest()
             contents[digest] = content if text is None else text
             yield [path, digest, len(content), media_type(file.name, is_text=text is not None), text is not None]
