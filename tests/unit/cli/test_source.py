@@ -178,7 +178,7 @@ def test_a_refresh_that_fails_writes_nothing_and_the_others_continue(
     (tmp_path / "other/x").mkdir(parents=True)
     (tmp_path / "other/x/SKILL.md").write_text(skill("x"))
     assert run("source", "add", "skills", "other", "other")[0] == 0
-    (skills / "forms/SKILL.md").write_text("broken")
+    (skills / "forms/link").symlink_to("/etc")
     (tmp_path / "other/x/SKILL.md").write_text(skill("x") + "more\n")
     before = content(handbook)
 
@@ -186,7 +186,7 @@ def test_a_refresh_that_fails_writes_nothing_and_the_others_continue(
     assert code == 1
     assert content(handbook) == before
     assert "handbook: " in err
-    assert "does not begin with front matter" in err
+    assert "is a symbolic link that leaves the folder" in err
     assert "Nothing of it was written." in err
     assert "other: 1 changed" in out
 

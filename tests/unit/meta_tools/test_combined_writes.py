@@ -99,10 +99,33 @@ def test_a_pipe_is_continued_with_the_approval(tools: MetaTools) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *((name, ["towns__report"]) for name in ("report", "Report", "functions.report", "report()")),
+        ("gauge", ["coasts__gauge"]),
+        ("stations", ["towns__stations", "coasts__stations"]),
+    ],
+)
+def test_the_name_that_a_source_has_for_its_tool_is_taken_where_one_has_it(
+    tools: MetaTools, name: str, meant: list[str]
+) -> None:
+    [entry] = tools.call("TOOL_GET", {"tool_name": name}).structured["tools"]
+    found = [entry["name"]] if entry["found"] else entry["error"]["closest"]
+    assert sorted(found) == sorted(meant)
+    assert entry["found"] == (len(meant) == 1)
+
+
+def test_the_name_of_a_source_leads_to_its_tools(tools: MetaTools) -> None:
+    for name in ("coasts", "Coasts", "coasts__swim"):
+        [entry] = tools.call("TOOL_GET", {"tool_name": name}).structured["tools"]
+        assert entry["error"]["next_call"] == {"TOOL_LIST": {"source": "coasts"}}, name
+
+
 def test_an_unknown_name_of_a_tool_that_writes_leads_to_the_executor_for_it(tools: MetaTools) -> None:
     for name in ("TOOL_BATCH", "TOOL_PIPE"):
         key = "calls" if name == "TOOL_BATCH" else "steps"
-        structured = tools.call(name, {key: [{"tool_name": "report", "arguments": {"town": "Oslo"}}]}).structured
+        structured = tools.call(name, {key: [{"tool_name": "towns__reprt", "arguments": {"town": "Oslo"}}]}).structured
         error = structured["error"] if name == "TOOL_PIPE" else structured["results"][0]["error"]
         assert list(error["next_call"]) == ["TOOL_CALL_WRITE"], name
 

@@ -1,8 +1,8 @@
 """Find what a name means: the tool in another spelling, a tool that stands for several, or a name of another system.
 
-A name is found when it can mean one tool only: in another letter case, with other signs between its words, or with
-what clients put around names: ``functions.GLOBAL_QUOTE``, ``mcp__server__GLOBAL_QUOTE``, ``GLOBAL_QUOTE()``. A misspelt
-name is never taken for another: the error for it names the closest.
+A name is found when it can mean one tool only: in another letter case, with other signs between its words, without
+its source, or with what clients put around names: ``functions.GLOBAL_QUOTE``, ``mcp__server__GLOBAL_QUOTE``,
+``GLOBAL_QUOTE()``. A misspelt name is never taken for another: the error for it names the closest.
 
 The names that other systems have for the same things come after those of the catalog. ``docs/how-to/choose-a-mode.md``
 lists them, and the tools that stand for several: a group of the mode ``grouped``, a kind of the mode ``kinds``.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold import messages
-from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
+from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, name_key
 from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
@@ -56,14 +56,28 @@ def find_name(catalog: Catalog, name: str) -> str | None:
         return found
     bare = list(_bare(name, [source.id for source in catalog.sources]))
     for text in bare:
-        words = [word for word in _JOINTS.split(text) if word]
-        for joint in ("_", "-", ".", ""):
-            if (found := catalog.canonical_name(joint.join(words))) is not None:
+        for spelled in _spellings(text):
+            if (found := catalog.canonical_name(spelled)) is not None:
                 return found
-    if len(catalog) > _MAX_NORMALIZED:
-        return None
-    names = catalog.memoize("normalized names", lambda: _normalized_names(catalog))
-    return next((found for text in bare if (found := names.get(normalize(text)))), None)
+    if len(catalog) <= _MAX_NORMALIZED:
+        names = catalog.memoize("normalized names", lambda: _normalized_names(catalog))
+        if found := next((found for text in bare if (found := names.get(normalize(text)))), None):
+            return found
+    at_sources = [] if normalize(name) in OTHER_NAMES else names_at_sources(catalog, bare[-1])
+    return at_sources[0] if len(at_sources) == 1 else None
+
+
+def names_at_sources(catalog: Catalog, name: str) -> list[str]:
+    """Return the names of the tools that their sources call ``name``, in any spelling, without the prefix."""
+    keys = [f"{source.id}__{spelled}" for source in catalog.sources for spelled in _spellings(name)]
+    catalog.prefetch(names=map(name_key, keys))
+    return list(dict.fromkeys(found for key in keys if (found := catalog.canonical_name(key)) is not None))
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """Yield ``text`` with each sign that names have between their words, and with none."""
+    words = [word for word in _JOINTS.split(text) if word]
+    yield from (joint.join(words) for joint in ("_", "-", ".", "")) if words else ()
 
 
 def _bare(name: str, sources: list[str] | tuple[()]) -> Iterator[str]:
@@ -94,11 +108,13 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     given = {key: find_name(catalog, str((arguments or {}).get(key, ""))) for key in _ACTION_KEYS}
     # What stands for several tools has the name of one among its arguments.
     named = next((key for key, found in given.items() if found), "")
-    closest = [str(given[named])] if named else search.closest_names(catalog, name)
+    called_so = names_at_sources(catalog, name[:MAX_NAME_LENGTH])
+    closest = [str(given[named])] if named else called_so or search.closest_names(catalog, name)
     tool = catalog.get(closest[0]) if closest else None
     if tool is None:
         words = " ".join(tokenizer.in_words(name[:MAX_NAME_LENGTH]).lower().split())
-        source = next((one.id for one in catalog.sources if name.lower().startswith(f"{one.id}__")), "")
+        first = normalize(name.partition("__")[0])
+        source = next((one.id for one in catalog.sources if first in (normalize(one.id), normalize(one.title))), "")
         return ToolNotFound(
             f"There is no tool named {quote(name)}.",
             messages.SEARCH_SOURCE.filled(source=source) if source else messages.SEARCH,
@@ -118,7 +134,6 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         correction = correct(catalog, tool, own)
         following = correction.call(tool, options)
         note = correction.note(tool) if following else ""
-    called_so = [other for other in closest if normalize(other.partition("__")[2]) == normalize(name)]
     if len(called_so) > 1:  # which source is meant, the caller has to say
         following, note = next_call("TOOL_GET", {"tool_name": called_so}), ""
     following = following or next_call("TOOL_GET", {"tool_name": tool.name})
