@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from toolfold.meta_tools import definitions, tool_list
-from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.dispatcher import MetaTools
 
 PAGE = Path("docs/reference/discovery.md")
@@ -37,16 +35,3 @@ def test_errors_say_what_to_send_instead(tools: MetaTools, name: str, arguments:
     error = tools.call(name, json.loads(arguments)).structured["error"]
     assert f"{error['message']} {error['suggestion']}" == answer
     assert error["code"] == "INVALID_ARGUMENTS"
-
-
-def test_page_lists_every_argument_and_key(tools: MetaTools) -> None:
-    rows = re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE)
-    structured = tools.call("TOOL_LIST", {"query": ""}).structured
-    assert [*TOOLS["TOOL_LIST"].arguments, *structured, *TOOLS["TOOL_GET"].arguments] == rows
-
-
-def test_page_states_the_defaults_of_the_code() -> None:
-    assert f"| {tool_list.SEARCH_TOOLS} with `query`, else {definitions.MAX_TOOLS} |" in TEXT
-    assert f"| {tool_list.SEARCH_TOKENS:,} with `query`, else {tool_list.LISTED_TOKENS:,} |" in TEXT
-    assert tool_list.MIN_RELATIVE_SCORE == 0.4
-    assert tool_list.MEDIUM_TOOLS == 2

@@ -56,27 +56,9 @@ def test_an_invalid_request_counts(free: Free) -> None:
     assert "25 requests per day" in free.get()["Information"]
 
 
-def test_the_free_plan_refuses_premium_functions_to_every_key(free: Free) -> None:
-    more = {"function": "TIME_SERIES_INTRADAY", "symbol": "IBM", "interval": "5min"}
-    assert "premium endpoint" in free.get(**more)["Information"]
-
-
-@pytest.mark.parametrize(("key", "said"), [("demo", "demo"), ("fault-premium-minute", "Minute-level")])
-def test_special_keys_keep_their_meaning_under_a_plan(free: Free, key: str, said: str) -> None:
-    for _ in range(30):
-        assert said in free.get(key=key, after=0)["Information"]
-
-
 def test_every_response_is_delayed_by_the_latency() -> None:
     with MockApi(latency_s=0.12) as mock_api:
         for symbol, least_s in (("IBM", 0.12), ("FAULT.SLOW.0.2", 0.32)):
             started = time.monotonic()
             Free(mock_api, Clock()).get(symbol=symbol)
             assert least_s <= time.monotonic() - started < 5
-
-
-def test_without_a_plan_no_request_is_refused() -> None:
-    clock = Clock()
-    with MockApi(clock=clock) as mock_api:
-        for _ in range(30):
-            assert "markets" in Free(mock_api, clock).get(after=0)

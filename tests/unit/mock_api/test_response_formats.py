@@ -62,16 +62,6 @@ def test_csv_has_the_known_header_and_the_rows_of_json(function: str) -> None:
         assert {str(value) for value in rows[0].values() if value is not None} <= set(lines[0])
 
 
-@pytest.mark.parametrize("function", [name for name, facts in EXPECTED.items() if len(facts["formats"]) == 1])
-def test_functions_with_one_format_ignore_the_datatype(function: str) -> None:
-    answers = [handle_query(query(function, datatype=datatype)) for datatype in ("csv", "json")]
-    assert answers == [handle_query(query(function))] * 2
-
-
-def test_json_is_the_default_and_is_indented() -> None:
-    assert handle_query([("function", "MARKET_STATUS"), ("apikey", "x")]).body.startswith(b'{\n    "endpoint"')
-
-
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
@@ -96,24 +86,6 @@ def test_numbers_are_text_where_the_vendor_sends_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entitlement", "key"),
-    [("delayed", "Global Quote - DATA DELAYED BY 15 MINUTES"), ("realtime", "Global Quote")],
-)
-def test_delayed_data_renames_the_key_of_the_quote(entitlement: str, key: str) -> None:
-    assert list(document("GLOBAL_QUOTE", entitlement=entitlement)) == [key]
-    assert csv_rows("GLOBAL_QUOTE", entitlement=entitlement)[1][0] == "IBM"
-
-
-def test_greeks_are_included_on_request() -> None:
-    rows = [document("REALTIME_OPTIONS", require_greeks=given)["data"][0] for given in ("false", "true")]
-    assert set(rows[1]) - set(rows[0]) == {"implied_volatility", "delta", "gamma", "theta", "vega", "rho"}
-    assert (
-        ",".join(csv_rows("REALTIME_OPTIONS", require_greeks="true")[0])
-        == (EXPECTED["HISTORICAL_OPTIONS"]["csv_header"])
-    )
-
-
-@pytest.mark.parametrize(
     ("function", "mark"),
     [
         *((name, "None") for name in ("INCOME_STATEMENT", "BALANCE_SHEET", "CASH_FLOW", "EARNINGS", "DIVIDENDS")),
@@ -125,15 +97,3 @@ def test_greeks_are_included_on_request() -> None:
 )
 def test_missing_values_have_the_vendors_marks(function: str, mark: str | None) -> None:
     assert mark in list(values(document(function)))
-
-
-@pytest.mark.parametrize(
-    ("function", "more", "column", "marks"),
-    [
-        ("LISTING_STATUS", {}, "delistingDate", {"null"}),
-        ("EARNINGS_CALENDAR", {}, "timeOfTheDay", {"", "post-market", "pre-market"}),
-    ],
-)
-def test_marks_in_csv(function: str, more: dict[str, str], column: str, marks: set[str]) -> None:
-    header, *lines = csv_rows(function, **more)
-    assert {line[header.index(column)] for line in lines} == marks

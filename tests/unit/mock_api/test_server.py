@@ -4,13 +4,10 @@ import http.client
 import io
 import json
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from datetime import UTC, datetime
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -47,14 +44,6 @@ def get(connection: Connection, path: str, method: str = "GET") -> tuple[http.cl
 def fault(name: str, **more: str) -> str:
     rest = "".join(f"&{key}={value}" for key, value in more.items())
     return f"/query?function=TIME_SERIES_DAILY&symbol=FAULT.{name}&apikey=any{rest}"
-
-
-def test_many_requests_share_one_connection(connection: Connection) -> None:
-    connection.connect()
-    first = connection.sock
-    for path in (QUOTE, fault("HTTP503"), "/nowhere", QUOTE):
-        assert get(connection, path)[0].version == 11
-        assert connection.sock is first
 
 
 def test_a_response_has_content_type_and_length(connection: Connection) -> None:
@@ -96,12 +85,6 @@ def test_other_paths_and_methods_are_refused(
     assert (response.status, b"<" in body, mock_api.requests) == (status, False, [])
 
 
-def test_the_root_path_describes_the_server(mock_api: MockApi, connection: Connection) -> None:
-    response, body = get(connection, "/")
-    assert (response.status, b"mock API" in body, b"<" in body) == (200, True, False)
-    assert mock_api.requests == []
-
-
 def test_truncated_sends_less_than_content_length(connection: Connection) -> None:
     with pytest.raises(http.client.IncompleteRead):
         get(connection, fault("TRUNCATED"))
@@ -133,14 +116,6 @@ def test_drip_sends_the_body_slowly(connection: Connection) -> None:
     assert early < 0.6 <= time.monotonic() - started
 
 
-def test_huge_and_redirect_and_retry_after_over_http(connection: Connection) -> None:
-    assert len(get(connection, fault("HUGE", datatype="csv"))[1]) > 19_000_000
-    response, _ = get(connection, fault("REDIRECT"))
-    assert urlsplit(response.headers["Location"]).hostname == "elsewhere.example"
-    response, _ = get(connection, fault("HTTP429"))
-    assert response.headers["Retry-After"] == "7"
-
-
 def test_close_does_not_wait_for_slow_responses_or_idle_connections() -> None:
     with MockApi() as mock_api:
         idle, slow = connect(mock_api), connect(mock_api)
@@ -155,14 +130,6 @@ def test_close_does_not_wait_for_slow_responses_or_idle_connections() -> None:
     slow.close()
 
 
-def test_now_moves_the_newest_day() -> None:
-    with MockApi(now=datetime(2026, 3, 2, tzinfo=UTC)) as mock_api:
-        connection = connect(mock_api)
-        _, body = get(connection, QUOTE)
-        connection.close()
-    assert b'"2026-03-02"' in body
-
-
 def test_the_log_has_function_and_status_and_never_a_key(capfd: pytest.CaptureFixture[str]) -> None:
     log = io.StringIO()
     with MockApi(log=log) as mock_api:
@@ -172,18 +139,6 @@ def test_the_log_has_function_and_status_and_never_a_key(capfd: pytest.CaptureFi
         connection.close()
     assert log.getvalue() == "GLOBAL_QUOTE 200\n? 200\nTIME_SERIES_DAILY 503\n"
     assert capfd.readouterr() == ("", "")
-
-
-def test_serve_forever_serves_from_the_calling_thread() -> None:
-    mock_api = MockApi()
-    thread = threading.Thread(target=mock_api.serve_forever)
-    thread.start()
-    connection = connect(mock_api)
-    assert get(connection, QUOTE)[0].status == 200
-    connection.close()
-    mock_api.close()
-    thread.join(timeout=5)
-    assert not thread.is_alive()
 
 
 def test_a_taken_port_is_an_error_and_a_server_that_never_served_can_be_closed() -> None:
