@@ -101,15 +101,6 @@ class TestContainer:
         assert signers(s3) == ["A A-TOKEN"] * 3 + ["B B-TOKEN"] * 3
         assert len(container.requests) == 2
 
-    @BOTH
-    def test_credentials_that_end_soon_are_renewed(
-        self, aws: AwsClients, container: Upstream, s3: Upstream, open_s3: Open
-    ) -> None:
-        container.replies = [credentials_reply("A", SOON_S), credentials_reply("B")]
-        open_s3(aws)()
-        assert signers(s3) == ["B B-TOKEN"]
-        assert len(container.requests) == 2
-
     def test_obstore_asks_again_before_credentials_end(
         self, aws: AwsClients, container: Upstream, s3: Upstream, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -129,16 +120,6 @@ class TestContainer:
 
 
 class TestEnvironment:
-    @BOTH
-    def test_it_comes_first(
-        self, aws: AwsClients, container: Upstream, s3: Upstream, open_s3: Open, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
-            monkeypatch.setenv(f"AWS_{name}", name)
-        open_s3(aws)()
-        assert signers(s3) == ["ACCESS_KEY_ID SESSION_TOKEN"]
-        assert container.requests == []
-
     def test_a_catalog_in_s3_is_read_without_boto3(self, s3: Upstream) -> None:
         program = (
             "import sys, obstore; from toolfold.aws import clients\n"
@@ -153,16 +134,6 @@ class TestEnvironment:
 
 
 class TestProfile:
-    @BOTH
-    def test_a_profile_signs(self, aws: AwsClients, s3: Upstream, open_s3: Open, tmp_path: Path) -> None:
-        (tmp_path / "credentials").write_text(
-            "[default]\naws_access_key_id = P\naws_secret_access_key = PS\naws_session_token = PT\n"
-        )
-        get = open_s3(aws)
-        get()
-        get()
-        assert signers(s3) == ["P PT"] * 2
-
     def test_a_profile_has_a_region(self, aws: AwsClients, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (tmp_path / "credentials").write_text("[mine]\naws_access_key_id = P\naws_secret_access_key = PS\n")
         (tmp_path / "config").write_text("[profile mine]\nregion = eu-west-3\n")

@@ -7,15 +7,13 @@ from typing import Any, Self
 
 import pytest
 
-from tests.support.clocks import Clock, timestamp
+from tests.support.clocks import Clock
 from tests.support.executor import BUSY, Calls
 from tests.support.upstream import Upstream
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold import client_call as clocks
-from toolfold.cache.response_cache import Memo
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import argument_reader, call_resources
-from toolfold.execution.call import CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -146,30 +144,6 @@ def test_answers_of_every_tool_are_those_of_calls_that_compute_everything(new_to
     )
 
 
-def test_every_call_of_a_batch_is_logged_and_counts_against_the_limits_of_its_caller(new_tools: Tools) -> None:
-    calls = [{**QUOTE, "arguments": {"symbol": symbol}} for symbol in ("AAPL", "MSFT", "IBM", "KO")]
-    logs: list[CallLog] = []
-    tools = new_tools(on_call=logs.append, settings={"CALLS_PER_MINUTE": "10"})
-    caller = RequestCredentials(x_api_key="mock", address="192.0.2.1")
-    found = [tools.call("TOOL_BATCH", {"calls": calls}, caller).structured["summary"] for _ in range(3)]
-    assert [one["succeeded"] for one in found] == [4, 4, 2]
-    assert [log.cache for log in logs] == ["miss"] * 4 + ["memory"] * 8
-    assert [log.code for log in logs] == ["OK"] * 10 + ["CLIENT_LIMIT"] * 2
-    other = RequestCredentials(x_api_key="mock-2", address="192.0.2.1")
-    assert tools.call("TOOL_BATCH", {"calls": calls}, other).structured["summary"]["succeeded"] == 4
-
-
-def test_fresh_answers_replace_what_was_computed(upstream: Upstream, new_tools: Tools) -> None:
-    tools = new_tools(settings={"SOURCE_ALPHA_VANTAGE_URL": upstream.url})
-    upstream.replies = [(200, {}, f"timestamp,value\n2026-01-0{day},{day}\n".encode()) for day in (1, 2)]
-    given = {"tool_name": "CPI", "select": "value"}
-
-    def values(**more: Any) -> Any:
-        return [row[-1] for row in tools.call("TOOL_CALL", {**given, **more}).structured["result"]["rows"]]
-
-    assert [values(), values(), values(fresh=True), values(), values()] == [[1], [1], [2], [2], [2]]
-
-
 def test_expired_answers_of_a_source_that_fails_say_so_each_time(
     calls: Calls, upstream: Upstream, clock: Clock
 ) -> None:
@@ -208,18 +182,6 @@ def test_answers_that_repeat_a_key_are_not_stored(calls: Calls, upstream: Upstre
     assert "CANARYKEY" not in repr([(key, one.value) for key, one in stored.items()])
 
 
-def test_after_midnight_the_day_is_another(upstream: Upstream, new_tools: Tools) -> None:
-    clock = Clock()
-    tools = new_tools(time=clock, settings={"SOURCE_ALPHA_VANTAGE_URL": upstream.url})
-    upstream.replies = [(200, {}, b"timestamp,value\n2026-01-15,15\n2026-01-14,14\n2026-01-13,13\n2026-01-12,12\n")]
-    # The day is that in UTC, five hours before New York.
-    for minute, day in (("18:58", 14), ("18:59", 14), ("19:00", 15), ("19:01", 15)):
-        clock.now = timestamp(f"2026-01-13 {minute}")
-        found = tools.call("TOOL_CALL", {"tool_name": "CPI", "select": "next 1 day"}).structured["result"]
-        assert [row[-1] for row in found["rows"]] == [day]
-    assert len(upstream.requests) == 1
-
-
 def test_words_for_a_day_are_read_again_each_time(new_tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
     class Today(datetime):
         current = 6
@@ -234,11 +196,3 @@ def test_words_for_a_day_are_read_again_each_time(new_tools: Tools, monkeypatch:
         result = tools.call("TOOL_CALL", {"tool_name": "HISTORICAL_OPTIONS", "symbol": "IBM", "date": "yesterday"})
         found.append({row[-1] for row in result.structured["result"]["rows"]} or result.structured["notes"])
     assert found[0] == found[1] != found[2]
-
-
-def test_nothing_is_stored_without_a_cache(new_tools: Tools) -> None:
-    tools = new_tools(settings={"CACHE": "off"}, memo=False)
-    for _ in range(2):
-        assert not tools.call("TOOL_CALL", QUOTE).structured["cached"]
-    assert tools.executor.resources.memo.size == 0
-    assert Memo(0).get("anything", ()) is None

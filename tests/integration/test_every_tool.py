@@ -83,11 +83,3 @@ def test_returns_names_what_select_sees(tools: MetaTools, catalog: Catalog, name
         key: set(columns) for key, columns in tables.items()
     }
     assert meta == fields or "csv" in tool.formats
-
-
-def test_typed_form_is_shorter_than_csv_and_json(tools: MetaTools) -> None:
-    typed, csv, as_json = (
-        tools.call("TOOL_CALL", {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM", **form}}).text
-        for form in ({}, {"datatype": "csv"}, {"datatype": "json"})
-    )
-    assert len(typed) < 0.9 * len(csv) < 0.6 * len(as_json)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -89,21 +88,6 @@ def test_files_are_used_where_nothing_is_in_the_way(run: Callable[..., Any], tmp
     assert {path.name for path in (tmp_path / ".cache" / "toolfold").iterdir()} == {"responses", "toolfold-answers"}
 
 
-@pytest.mark.parametrize("damage", ["of another program", "of a later version"])
-def test_a_cache_at_the_default_place_that_does_not_open_is_made_anew(
-    run: Callable[..., Any], tmp_path: Path, damage: str
-) -> None:
-    path = tmp_path / ".cache" / "toolfold" / "responses" / "responses.sqlite"
-    run({"HOME": str(tmp_path)})
-    content = path.read_bytes()
-    later = content[:60] + b"\0\0\0\x63" + content[64:]
-    path.write_bytes(NOTES if damage == "of another program" else later)
-    check(*run({"HOME": str(tmp_path)}), 1)
-    results, lines = run({"HOME": str(tmp_path)})
-    assert [cached for _, cached, _ in results] == [True] * 5
-    assert lines == []
-
-
 SOME = ["a database in WAL mode", "a FIFO", "a link to a text file"]
 """Kinds for tests that start a process for each; ``test_sqlite_file`` and ``test_answer_folder`` have all."""
 
@@ -120,20 +104,6 @@ def test_what_is_at_the_default_places_stays_and_costs_a_warning_for_each(
     before = snapshot(tmp_path)
     check(*run({"HOME": str(tmp_path)}), 2)
     assert snapshot(tmp_path) == before
-
-
-# R10, R11
-@pytest.mark.parametrize("kind", SOME)
-@pytest.mark.parametrize("depth", [".cache", ".cache/toolfold", ".cache/toolfold/responses"])
-def test_what_is_in_place_of_a_folder_stays(run: Callable[..., Any], tmp_path: Path, kind: str, depth: str) -> None:
-    place = tmp_path / depth
-    place.parent.mkdir(parents=True, exist_ok=True)
-    FILES[kind](place)
-    before = snapshot(tmp_path)
-    results, lines = run({"HOME": str(tmp_path)})
-    check(results, lines, 1 if depth.endswith("responses") else 2)
-    after = snapshot(tmp_path, (tmp_path / ".cache" / "toolfold" / "toolfold-answers",))
-    assert after == before
 
 
 @pytest.fixture
@@ -165,22 +135,6 @@ def test_a_home_in_which_nothing_can_be_written_costs_a_warning_for_each(
     assert snapshot(home) == before
 
 
-@pytest.mark.parametrize("limit", [0, 100, 5_000, 30_000])
-def test_a_limit_of_file_sizes_costs_a_warning_for_each_kind_of_failure(
-    run: Callable[..., Any], tmp_path: Path, limit: int
-) -> None:
-    def set_limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    results, lines = run({"HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}, preexec_fn=set_limit)
-    check(results, lines, len(set(lines)))
-    assert 1 <= len(lines) <= 3
-    left = [path for path in (tmp_path / ".cache").rglob("*") if path.name.startswith(".") and path.is_file()]
-    assert left == []  # no partial file
-    # The files that were begun can be used when there is space.
-    check(*run({"HOME": str(tmp_path)}), 0)
-
-
 @pytest.mark.skipif(
     sys.platform != "linux" or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode,
     reason="only root on Linux can mount a small file system",
@@ -202,26 +156,6 @@ def test_a_full_or_read_only_disk_costs_a_warning_for_each_kind_of_failure(
     assert [is_error for is_error, _, _ in results] == [False] * 5
     assert len(lines) == len(set(lines)) >= (size != "200k")
     assert all(line.startswith("WARNING ") for line in lines), lines
-
-
-def test_a_file_system_without_locks_costs_a_warning_for_each(
-    make_tools: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    import errno
-
-    from toolfold import private_folder
-
-    def no_locks(descriptor: int, operation: int) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr(private_folder.fcntl, "flock", no_locks)
-    tools = make_tools(
-        TOOLFOLD_CACHE=str(tmp_path / "new" / "cache.sqlite"), TOOLFOLD_OFFLOAD=str(tmp_path / "answers")
-    )
-    for _ in range(3):
-        called = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "max_tokens": 600}
-        assert not tools.call("TOOL_CALL", called).is_error
-    assert len([record for record in caplog.records if record.levelname == "WARNING"]) == 2
 
 
 # R10
@@ -249,30 +183,3 @@ def test_a_setting_that_names_a_file_of_the_user_is_an_error_at_the_start(
     assert done.stderr.startswith("TOOLFOLD_CACHE cannot be used: ")
     assert done.stderr.count("\n") == 1
     assert snapshot(tmp_path) == before
-
-
-# R10
-@pytest.mark.parametrize("kind", FILES)
-def test_calls_where_the_setting_names_a_file_of_the_user_are_cached_in_memory(
-    make_tools: Callable[..., Any], tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    FILES[kind](tmp_path / "notes")
-    before = snapshot(tmp_path)
-    tools = make_tools(TOOLFOLD_CACHE=str(tmp_path / "notes"))
-    for cached in (False, True, True):
-        result = tools.call("TOOL_CALL", {"tool_name": "CPI", "arguments": {}, "select": "last 1"})
-        assert not result.is_error
-        assert result.structured["cached"] is cached
-    assert snapshot(tmp_path) == before
-    found = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert len(found) == 1
-    assert "TOOLFOLD_CACHE" in found[0]
-
-
-# R12
-def test_equal_cached_calls_save_one_file(make_tools: Callable[..., Any], tmp_path: Path) -> None:
-    tools = make_tools(TOOLFOLD_OFFLOAD=str(tmp_path))
-    called = {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "max_tokens": 600}
-    paths = {tools.call("TOOL_CALL", called).structured["preview"]["full"]["path"] for _ in range(15)}
-    assert len(paths) == 1
-    assert len(list((tmp_path / "toolfold-answers").glob("answer-*"))) == 1

@@ -1,6 +1,5 @@
 """The Lambda handler, with every event in ``events/`` and with events that API Gateway does not send."""
 
-import base64
 import json
 import re
 import time
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import KEY
-from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.lambda_handler import CONTEXT, load_gateway, make_handler
 from toolfold.errors import SettingsError
 from toolfold.mock_api.server import MockApi
@@ -71,14 +69,6 @@ def test_every_event_has_its_status(handler: Handler, name: str) -> None:
     assert response["statusCode"] in (expected if isinstance(expected, tuple) else (expected,))
     assert isinstance(response["body"], str)
     assert response["isBase64Encoded"] is False
-
-
-def test_list_get_and_call_work(handler: Handler) -> None:
-    assert len(answer(handler, "tool-list")["structuredContent"]["tools"]) == BUNDLED_TOOLS
-    assert answer(handler, "tool-get")["structuredContent"]["tools"][0]["found"] is True
-    called = answer(handler, "tool-call")
-    assert called["isError"] is False
-    assert called["structuredContent"]["result"]["symbol"]
 
 
 def test_a_base64_body_is_decoded(handler: Handler) -> None:
@@ -233,14 +223,3 @@ def test_an_allowed_origin_gets_cors_headers(load: Callable[..., Handler]) -> No
 def test_an_invalid_setting_fails_the_start(load: Callable[..., Handler], name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):
         load(**{name: value})
-
-
-def test_header_casing_does_not_matter(handler: Handler) -> None:
-    event = EVENTS["ping"]
-    shouted = {name.upper(): value for name, value in event["headers"].items()}
-    assert handler({**event, "headers": shouted})["statusCode"] == 200
-
-
-def test_an_id_that_is_not_ascii_is_returned_unchanged(handler: Handler) -> None:
-    encoded = base64.b64encode(json.dumps({"jsonrpc": "2.0", "id": "ä", "method": "ping"}).encode()).decode()
-    assert json.loads(handler({**EVENTS["base64-body"], "body": encoded})["body"])["id"] == "ä"

@@ -5,9 +5,8 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -20,12 +19,6 @@ from toolfold.sources.base import ConnectionFailed
 
 
 class TestReuse:
-    def test_successive_calls_share_a_connection(self, send: Send) -> None:
-        with RawServer() as server:
-            for _ in range(3):
-                assert send(server.url).body == CSV
-        assert len(server.requests) == 3
-
     def test_a_connection_closed_by_the_server_is_not_used(self, send: Send) -> None:
         closed = threading.Event()
 
@@ -132,27 +125,6 @@ class TestReuse:
             assert send(server.url).body == CSV
             assert closed.wait(5)
 
-    def test_at_most_sixteen_idle_connections_are_kept(self, send: Send) -> None:
-        together = threading.Barrier(20)
-
-        def all_at_once(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-            together.wait(5)
-            return 200, {}, CSV.encode()
-
-        with Upstream(all_at_once) as upstream:
-            run_concurrently([partial(send, upstream.url)] * 20)
-            assert upstream.connections == 20
-            together.reset()
-            run_concurrently([partial(send, upstream.url)] * 20)
-            assert upstream.connections == 24
-
-    def test_a_forked_process_makes_its_own_connections(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
-        with Upstream() as upstream:
-            send(upstream.url)
-            monkeypatch.setattr(os, "getpid", lambda: -1)
-            send(upstream.url)
-            assert upstream.connections == 2
-
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
     def test_a_fork_leaves_the_connection_to_the_parent(self, send: Send) -> None:
         with Upstream() as upstream:
@@ -193,20 +165,6 @@ class TestReuse:
             assert send(server.url).body == CSV
         assert bodies == [CSV]
 
-    def test_concurrent_calls_get_their_own_responses(self, send: Send) -> None:
-        def echo(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-            time.sleep(0.05)
-            return 200, {}, query["symbol"].encode()
-
-        received: dict[str, str] = {}
-        with Upstream(echo) as upstream:
-
-            def call(symbol: str) -> None:
-                received[symbol] = send(upstream.url, "TIME_SERIES_WEEKLY", symbol=symbol).body
-
-            run_concurrently(partial(call, f"S{number}") for number in range(24))
-        assert received == {f"S{number}": f"S{number}" for number in range(24)}
-
 
 class TestStaleConnection:
     @pytest.mark.parametrize("answer", [b"", b"H", b"HTTP/1.1 200 OK\r\n", OK[:-1]])
@@ -221,13 +179,6 @@ class TestStaleConnection:
                 send(server.url)
             assert len(server.requests) == 2
             assert send(server.url).body == CSV
-
-    def test_a_failed_call_is_retried_by_the_executor(self, make_tools: Callable[..., Any]) -> None:
-        with Upstream((200, {}, CSV.encode()), (0, {}, b""), (200, {}, CSV.encode())) as upstream:
-            tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url, TOOLFOLD_MAX_QUEUE_WAIT_S="3")
-            for name in ("CPI", "INFLATION"):
-                assert not tools.call("TOOL_CALL", {"tool_name": name, "arguments": {}}).is_error
-            assert [query["function"] for query in upstream.requests] == ["CPI", "INFLATION", "INFLATION"]
 
 
 class TestLog:
@@ -259,11 +210,3 @@ class TestLog:
             send("http://127.0.0.1:1/")
         assert lines == []
         assert KEY not in str(capsys.readouterr())
-
-    def test_urllib3_logs_of_other_code_are_unchanged(self, send: Send, lines: list[str]) -> None:
-        import urllib3
-
-        with Upstream() as upstream:
-            send(upstream.url)
-            urllib3.PoolManager().request("GET", upstream.url)
-        assert any("GET /query" in line for line in lines)

@@ -3,7 +3,6 @@
 import socket
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -15,8 +14,8 @@ from tests.support.http import KEY, Send
 from tests.support.raw_server import RawServer
 from tests.support.upstream import CSV, Upstream
 from toolfold import __version__
-from toolfold.errors import CallError, UpstreamTimeout
-from toolfold.network.errors import ConnectionBroken, ForbiddenAddress, NotSent, ReadTimeout
+from toolfold.errors import UpstreamTimeout
+from toolfold.network.errors import ForbiddenAddress, NotSent, ReadTimeout
 from toolfold.network.session import HttpClient
 from toolfold.sources.base import ConnectTimeout
 
@@ -45,12 +44,6 @@ class TestRequest:
         expected = requests.Request("GET", address, params=encoded).prepare().path_url
         assert server.requests[0].split(b" ")[1] == expected.encode()
 
-    def test_a_list_repeats_its_parameter(self, send: Send) -> None:
-        with RawServer() as server:
-            symbols = ["A,B", "C D", "A,B"]
-            send(server.url, "REALTIME_BULK_QUOTES", symbol=symbols)
-        assert b"&symbol=A%2CB&symbol=C%20D&symbol=A%2CB&" in server.requests[0]
-
     def test_credentials_in_the_url_are_sent_as_basic_authorization(self, send: Send) -> None:
         with RawServer() as server:
             send(f"http://me:p%20w@{server.authority}/")
@@ -78,14 +71,6 @@ class TestSeveralAddresses:
     def found(self, monkeypatch: pytest.MonkeyPatch, *addresses: tuple[str, int]) -> None:
         rows = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address) for address in addresses]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: rows)
-
-    def test_the_next_address_is_tried_after_a_refused_connection(
-        self, send: Send, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with RawServer() as server:
-            port = int(server.authority.partition(":")[2])
-            self.found(monkeypatch, ("127.0.0.1", 1), ("127.0.0.1", port))
-            assert send("http://localhost:7/").body == CSV
 
     def test_an_address_that_does_not_answer_leaves_time_for_the_next(
         self, send: Send, monkeypatch: pytest.MonkeyPatch
@@ -159,15 +144,6 @@ class TestSeveralAddresses:
                 client.request("GET", server.url, headers={}, is_allowed=lambda *_: False, **limits)
         assert len(server.requests) == 1
 
-    @pytest.mark.parametrize(
-        "address",
-        ["http://localhost:99999/", "https://[::1/", "https:///q", "https://a\x7fb/", "https://" + "a" * 64 + "ä/"],
-    )
-    def test_an_invalid_url_is_an_error(self, send: Send, address: str) -> None:
-        with pytest.raises(CallError) as caught:
-            send(address)
-        assert KEY not in repr(caught.value.as_dict())
-
 
 class TestLargeRequest:
     """A request that is larger than the buffers between client and server."""
@@ -186,12 +162,3 @@ class TestLargeRequest:
             with pytest.raises(ReadTimeout):
                 self.post(f"http://127.0.0.1:{listener.getsockname()[1]}/", 2)
             assert time.monotonic() - started < 15
-
-    def test_a_peer_that_answers_before_it_has_read_is_an_error_or_its_answer(self) -> None:
-        def refuse(server: RawServer, connection: socket.socket) -> None:
-            connection.recv(1000)
-            connection.sendall(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-
-        # The system may drop the answer with the connection.
-        with RawServer(refuse) as server, suppress(ConnectionBroken):
-            assert self.post(server.url, 5) == 413

@@ -10,15 +10,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import certifi
 import pytest
-import requests.utils
 
 from tests.support.http import Send
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV
-from toolfold.errors import CallError, UpstreamError
-from toolfold.network import session, sockets
+from toolfold.errors import UpstreamError
+from toolfold.network import sockets
 from toolfold.network.errors import CertificateError
 from toolfold.network.session import HttpClient
 from toolfold.network.sockets import create_tls_context
@@ -97,26 +95,10 @@ def test_a_bundle_may_be_a_folder(
     assert send(serve(OK)).body == CSV
 
 
-def test_without_a_variable_certifi_is_trusted(
-    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert certifi.where() == requests.utils.DEFAULT_CA_BUNDLE_PATH
-    monkeypatch.setattr(requests.utils, "DEFAULT_CA_BUNDLE_PATH", str(certificate))
-    assert send(serve(OK)).body == CSV
-
-
 def test_a_server_with_an_untrusted_certificate_is_sent_nothing(send: Send, serve: Any) -> None:
     with pytest.raises(ConnectionFailed, match=UNTRUSTED) as caught:
         send(serve(OK))
     assert "REQUESTS_CA_BUNDLE" in caught.value.suggestion  # the first that decides
-
-
-def test_a_server_with_the_certificate_of_another_host_is_sent_nothing(
-    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with pytest.raises(ConnectionFailed, match=r"TLS certificate check failed for 127\.0\.0\.1"):
-        send(serve(OK).replace("localhost", "127.0.0.1"))
 
 
 def issue(folder: Path, host: str, kind: str) -> Path:
@@ -210,13 +192,6 @@ def test_a_bundle_that_cannot_be_read_is_not_replaced_by_another(
         send("https://localhost:9/query")
 
 
-def test_a_bundle_is_read_once(send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    send.http_client.load_certificates()
-    monkeypatch.setattr(session, "create_tls_context", None)
-    assert send(serve(OK)).body == CSV
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_tls_older_than_1_2_is_refused(
     send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
@@ -230,18 +205,6 @@ def test_tls_older_than_1_2_is_refused(
         ssl.CERT_REQUIRED,
         True,
     )
-
-
-@pytest.mark.parametrize("head", [b"HTTP/1.1 200 OK\r\nx: ", b"HTTP/1.1 200 OK\r\n\r\n"])
-def test_a_dripping_response_ends_at_the_deadline(
-    send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch, head: bytes
-) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
-    started = time.monotonic()
-    with pytest.raises(CallError) as caught:
-        send(serve(head, 0.02), within_s=0.5)
-    assert caught.value.code == "UPSTREAM_TIMEOUT"
-    assert time.monotonic() - started < 6
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.05])

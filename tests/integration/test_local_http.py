@@ -51,13 +51,6 @@ def ask(
 PING = json.dumps(message("ping")).encode()
 
 
-def test_many_requests_share_a_connection(connection: http.client.HTTPConnection) -> None:
-    for _ in range(3):
-        assert ask(connection, PING)[0] == 200
-    assert ask(connection, b"nope")[0] == 400
-    assert ask(connection, PING, path="/mcp/")[0] == 200
-
-
 def test_a_call_reaches_the_upstream(connection: http.client.HTTPConnection, mock_api: MockApi) -> None:
     arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
     body = json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments})).encode()
@@ -82,13 +75,6 @@ def test_the_state_of_the_server_has_its_version_and_its_catalog(connection: htt
     assert ask(connection, b"", path="/health", method="POST")[0] == 405
     assert ask(connection, b"", path="/health", method="GET", host="evil.test")[0] == 421
     assert ask(connection, b"", path="/health", method="GET", origin="https://evil.test")[0] == 403
-
-
-def test_a_body_in_chunks_is_read(connection: http.client.HTTPConnection) -> None:
-    chunks = iter([PING[:7], PING[7:]])
-    connection.request("POST", "/mcp", chunks, {**JSON, "transfer-encoding": "chunked"}, encode_chunked=True)
-    response = connection.getresponse()
-    assert (response.status, json.loads(response.read())["result"]) == (200, {})
 
 
 def test_an_oversized_body_is_refused_before_it_is_read(gateway: LocalServer) -> None:

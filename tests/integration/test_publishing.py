@@ -155,18 +155,6 @@ def refusal(status: int, code: str) -> ClientError:
 
 
 class TestRules:
-    def test_publishing_again_changes_nothing(self, bucket: CatalogBucket) -> None:
-        first = put(bucket, A)
-        assert put(bucket, A) == Publication(Outcome.UNCHANGED, first.pointer)
-
-    def test_a_deployment_replaces_only_what_a_deployment_published(self, bucket: CatalogBucket) -> None:
-        assert put(bucket, A, STACK).outcome is Outcome.PUBLISHED
-        assert put(bucket, B, STACK).outcome is Outcome.PUBLISHED
-        put(bucket, A, ANNA)
-        for author in (STACK, SCHEDULE):
-            assert put(bucket, C, author).outcome is Outcome.KEPT
-        assert current(bucket) == sha256_of(A)
-
     def test_a_person_can_let_deployments_replace_the_catalog_again(self, bucket: CatalogBucket) -> None:
         put(bucket, A, ANNA)
         assert put(bucket, A, ANNA, automatic=True).outcome is Outcome.UNCHANGED

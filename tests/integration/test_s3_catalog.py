@@ -42,11 +42,6 @@ def test_a_published_catalog_is_read_back(s3: Any) -> None:
     assert catalog.sha256 == sha256 == hashlib.sha256(CONTENT).hexdigest()
 
 
-def test_the_prefix_is_optional(s3: Any) -> None:
-    publish(CONTENT, "s3://catalogs")
-    assert len(S3Store("s3://catalogs", max_age_s=60)()) == BUNDLED_TOOLS
-
-
 def test_a_bucket_that_does_not_exist_is_an_error_and_not_an_empty_one(
     s3: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -54,13 +49,6 @@ def test_a_bucket_that_does_not_exist_is_an_error_and_not_an_empty_one(
     with pytest.raises(CatalogUnavailable, match="is in a bucket that does not exist"):
         open_store(Settings.from_environment(settings))()
     assert [record.message for record in caplog.records] == ["catalog bucket does not exist"]
-
-
-def test_publishing_writes_an_immutable_object_and_then_the_pointer(s3: Any) -> None:
-    sha256 = publish(CONTENT, PLACE)
-    publish(CONTENT, PLACE)
-    keys = [item["Key"] for item in s3.list_objects_v2(Bucket="catalogs")["Contents"]]
-    assert keys == [f"toolfold/v1/catalogs/{sha256}.json", "toolfold/v1/current.json"]
 
 
 def test_a_catalog_that_is_read_while_a_process_starts_is_not_read_again(s3: Any) -> None:
