@@ -21,14 +21,6 @@ def test_a_cancelled_call_tells_what_waits_for_it_once() -> None:
     assert context.is_cancelled
 
 
-def test_what_has_ended_is_not_told() -> None:
-    context, told = ClientCall(), []
-    with context.on_cancel(lambda: told.append("ended")):
-        pass
-    context.cancel()
-    assert told == []
-
-
 def test_threads_that_copy_their_context_work_for_the_same_call() -> None:
     found: list[bool] = []
     with client_call.running(ClientCall()) as _:
@@ -54,8 +46,3 @@ def test_progress_that_increases_is_passed_on_and_not_too_often(monkeypatch: pyt
         context.report_progress(progress, total, "half " * 100)
     assert [given[:2] for given in sent] == [(1, 10), (3, None)]  # type: ignore[index]
     assert all(len(given[2]) == 300 for given in sent)  # type: ignore[index]
-
-
-def test_a_call_without_interest_in_progress_sends_none() -> None:
-    ClientCall().report_progress(1)
-    assert not ClientCall().wants_progress

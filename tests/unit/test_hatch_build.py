@@ -1,7 +1,6 @@
 """The build hook of packages: the page is built where it is missing, or the build warns that it has none."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -45,17 +44,6 @@ def test_without_npm_it_warns_and_builds_the_rest(checkout: Path) -> None:
     assert warning.endswith("npm (Node.js 20 or newer) is missing.")
 
 
-def test_an_editable_install_needs_no_page(checkout: Path) -> None:
-    assert not warnings(checkout, "editable")
-
-
-def test_a_built_page_is_used(checkout: Path) -> None:
-    page = checkout / hatch_build.PAGE
-    page.parent.mkdir(parents=True)
-    page.write_text("<!doctype html>")
-    assert not warnings(checkout)
-
-
 def test_it_is_built_with_npm(checkout: Path) -> None:
     log = checkout / "log"
     npm(checkout / "bin", f'echo "$@" >> {log}')
@@ -67,11 +55,3 @@ def test_a_failure_of_npm_is_named(checkout: Path) -> None:
     npm(checkout / "bin", "echo no network; exit 1")
     [warning] = warnings(checkout)
     assert warning.endswith("npm ci failed.\nno network")
-
-
-def test_the_project_uses_the_hook() -> None:
-    import tomllib
-
-    build: dict[str, Any] = tomllib.loads(Path("pyproject.toml").read_text())["tool"]["hatch"]["build"]
-    assert "custom" in build["hooks"]
-    assert str(hatch_build.PAGE.parent) in build["artifacts"][0]

@@ -6,29 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from platformdirs.macos import MacOS
 
 from toolfold.local_defaults import user_folder, with_local_defaults
 from toolfold.settings import Settings
-
-
-def test_the_cache_folder_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert user_folder("cache") == str(Path.home() / ".cache" / "toolfold")
-
-
-def test_xdg_cache_home_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere/cache")
-    assert user_folder("cache") == "/somewhere/cache/toolfold"
-
-
-def test_on_macos_it_is_in_library_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "platformdirs.user_cache_dir", lambda *names, **options: MacOS(*names, **options).user_cache_dir
-    )
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert user_folder("cache") == str(Path.home() / "Library" / "Caches" / "toolfold")
 
 
 def test_settings_that_are_given_stay(monkeypatch: pytest.MonkeyPatch) -> None:

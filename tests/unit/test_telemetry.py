@@ -90,41 +90,6 @@ class TestLogs:
             "level", "message", "timestamp", "service", "function_request_id", "correlation_id"
         }  # fmt: skip
 
-    def test_child_loggers_write_the_same_lines(self, telemetry: Telemetry, lines: Lines) -> None:
-        logging.getLogger("toolfold.network").warning("slow")
-
-        assert [line["message"] for line in lines()] == ["slow"]
-
-    def test_the_level_of_the_settings_applies(self, lines: Lines) -> None:
-        configured(TOOLFOLD_LOG_LEVEL="ERROR")
-        library_logger.warning("not written")
-        library_logger.error("written")
-
-        assert [line["message"] for line in lines()] == ["written"]
-
-    def test_configuring_twice_writes_each_line_once(self, lines: Lines) -> None:
-        configured()
-        configured()
-        library_logger.warning("once")
-
-        assert len(lines()) == 1
-
-    def test_sampled_invocations_are_logged_at_debug(self, lines: Lines) -> None:
-        telemetry = configured(TOOLFOLD_LOG_SAMPLE_RATE="1")
-        for _ in range(2):
-            invoke(telemetry, lambda event, context: library_logger.debug("details"))
-
-        assert [line["message"] for line in lines()][-1:] == ["details"]
-
-    def test_the_service_can_be_named(self, monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
-        monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "other-stack")
-        configured()
-        library_logger.warning("named")
-        monkeypatch.delenv("POWERTOOLS_SERVICE_NAME")
-        configured()
-
-        assert lines()[0]["service"] == "other-stack"
-
     def test_a_trace_that_x_ray_keeps_is_named(
         self, telemetry: Telemetry, lines: Lines, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -136,11 +101,6 @@ class TestLogs:
         kept, dropped = lines()
         assert kept["xray_trace_id"] == "1-5759e988-bd862e3fe1be46a994272793"
         assert "xray_trace_id" not in dropped
-
-    def test_values_that_are_not_json_are_written_as_text(self, telemetry: Telemetry, lines: Lines) -> None:
-        library_logger.warning("odd", extra={"value": set})
-
-        assert lines()[0]["value"] == "<class 'set'>"
 
 
 class TestSecrets:
@@ -218,14 +178,6 @@ class TestOneLine:
 
         assert [line["message"] for line in lines()] == ["call", "call"]
 
-    @pytest.mark.parametrize("level", ["INFO", "ERROR"])
-    def test_the_lines_are_written_at_every_level(self, level: str, lines: Lines) -> None:
-        telemetry = configured(TOOLFOLD_LOG_LEVEL=level)
-        telemetry.record_call(HIT)
-        telemetry.record_request({"tool": "TOOL_CALL"})
-
-        assert [line["Calls"] for line in lines()] == [1]
-
     def test_a_line_of_a_cached_call_is_short(self, telemetry: Telemetry, lines: Lines) -> None:
         """docs/reference/cost.md: a cached call costs at most $2 a million, $0.60 of which are for logs."""
         fields: Fields = {"rpc": "tools/call", "tool": "TOOL_CALL", "tokens": 70, "status": 200, "ms": 1.65}
@@ -267,12 +219,6 @@ class TestMetrics:
             "unchanged", {"Publications": (BY_CODE, 1), "CatalogAge": (BY_SERVICE, 4)}
         )  # fmt: skip
 
-    def test_the_namespace_can_be_named(self, monkeypatch: pytest.MonkeyPatch, lines: Lines) -> None:
-        monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "elsewhere")
-        configured().record_failure("CACHE_UNAVAILABLE")
-
-        assert lines()[0]["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "elsewhere"
-
     def test_the_quota_of_a_callers_own_key_is_no_metric(self, telemetry: Telemetry, lines: Lines) -> None:
         telemetry.record_call(CallLog("WTI", quota_used_percent=96.0))
         telemetry.flush()
@@ -309,10 +255,6 @@ class TestMetrics:
 
 
 class TestTraces:
-    def test_without_tracing_the_handler_is_left_as_it_is(self, telemetry: Telemetry) -> None:
-        assert telemetry.tracer is None
-        assert telemetry.capture_lambda_handler(invoke) is invoke
-
     def test_the_handler_is_traced_without_its_response(self) -> None:
         """In a process of its own, since the SDK patches botocore."""
         program = (

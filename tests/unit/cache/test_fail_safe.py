@@ -1,23 +1,7 @@
 """A store that fails is a miss, and is not used for a while."""
 
-import pytest
-
 from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.cache.response_cache import MemoryStore
-
-
-def test_a_failing_store_is_not_used_during_the_cooldown(caplog: pytest.LogCaptureFixture) -> None:
-    now, opened = [0.0], []
-
-    def broken() -> CacheStore:
-        opened.append(now[0])
-        raise OSError("/home/somebody/secret-folder")
-
-    careful = FailSafeStore(broken, 30.0, lambda: now[0])
-    for now[0] in (0.0, 1.0, 29.9, 30.0, 31.0):
-        assert careful.run(lambda store: store.get("a")) is None
-    assert opened == [0.0, 30.0]
-    assert [record.message for record in caplog.records] == ["Shared cache unavailable (OSError); retrying in 30 s"] * 2
 
 
 def test_a_store_is_used_again_after_the_cooldown() -> None:

@@ -4,7 +4,6 @@ import tracemalloc
 
 import pytest
 
-from tests.support.threads import run_concurrently
 from toolfold.budget import WorkBudget
 from toolfold.cache.response_cache import Memo
 from toolfold.results import output
@@ -36,22 +35,6 @@ def test_values_used_last_stay_within_the_limit() -> None:
     assert memo.get("kind", (owner,), 1) is None
     memo.put("kind", (owner,), "large", "value", 30_000)
     assert memo.get("kind", (owner,), "large") is None
-
-
-def test_many_threads_use_one_memo() -> None:
-    memo, owners = Memo(50_000), [object() for _ in range(100)]
-    wrong = []
-
-    def use() -> None:
-        for _ in range(20):
-            for number, owner in enumerate(owners):
-                found = memo.get("kind", (owner,))
-                if found not in (None, number):
-                    wrong.append(found)
-                memo.put("kind", (owner,), None, number, 300)
-
-    run_concurrently([use] * 4)
-    assert not wrong
 
 
 @pytest.mark.parametrize(

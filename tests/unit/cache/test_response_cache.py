@@ -2,30 +2,10 @@
 
 from dataclasses import replace
 
-from toolfold.cache.base import FailSafeStore
 from toolfold.cache.response_cache import Entry, MemoryStore, ResponseCache
 
 LIMIT = 1_000_000
 ENTRY = Entry("csv", "timestamp,open\n2026-01-13,1.0", 1000.0, 2000.0)
-
-
-def test_an_entry_of_another_process_is_found_and_copied_to_memory() -> None:
-    shared = MemoryStore(LIMIT)
-    careful = FailSafeStore(lambda: shared, 30.0, lambda: 0.0)
-    ResponseCache(MemoryStore(LIMIT), careful, LIMIT).put("name", ENTRY)
-    cache = ResponseCache(MemoryStore(LIMIT), careful, LIMIT)
-    assert cache.get_local(["name"], 1500.0) is None
-    assert cache.get_shared("name", 1500.0) == ENTRY
-    assert cache.get_local(["name"], 1500.0) == ENTRY
-
-
-def test_a_damaged_entry_is_a_miss_and_is_replaced() -> None:
-    shared = MemoryStore(LIMIT)
-    cache = ResponseCache(MemoryStore(0), FailSafeStore(lambda: shared, 30.0, lambda: 0.0), LIMIT)
-    shared.put("name", b"damaged", 1.0, 2.0)
-    assert cache.get_shared("name", 1500.0) is None
-    cache.put("name", ENTRY)
-    assert cache.get_shared("name", 1500.0) == ENTRY
 
 
 def test_of_two_entries_in_memory_the_newest_is_returned() -> None:

@@ -34,18 +34,6 @@ def test_a_failure_counts_that_no_caller_can_cause(failure: type[CallError], sta
     assert {source: one.state for source, one in health.troubles().items()} == ({"a": state} if state else {})
 
 
-def test_an_answer_ends_the_trouble_of_its_source_and_of_its_tool() -> None:
-    health = SourceHealth(lambda: 0.0)
-    health.record_failure(tool("a__y"), SourceChanged("It changed.", ""))
-    health.record_failure(tool("a__x"), NotConnected("It is down.", ""))
-    health.record_failure(tool("b__x", "b"), NotConnected("It is down.", ""))
-    assert {source: one.state for source, one in health.troubles().items()} == {"a": "unreachable", "b": "unreachable"}
-    health.record_success(tool("a__x"))
-    assert {source: one.state for source, one in health.troubles().items()} == {"a": "changed", "b": "unreachable"}
-    health.record_success(tool("a__y"))
-    assert list(health.troubles()) == ["b"]
-
-
 def test_a_failure_is_forgotten() -> None:
     now = 0.0
     health = SourceHealth(lambda: now)

@@ -92,20 +92,6 @@ def test_texts_of_a_tool(field: str, text: str, tmp_path: Path) -> None:
     check(with_line(CONTENT, "tools", "HIGH_WATER", value), tmp_path)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_lines_and_names(text: str, tmp_path: Path) -> None:
-    for value in (["HIGH_WATER", text, "harbours", "free"], [text, "x", "harbours", "free"], [text]):
-        check(with_line(CONTENT, "lines", "0000000", json.dumps(value).encode()), tmp_path)
-
-
-@pytest.mark.parametrize(
-    "value", [b"[0,1e999]", b"[0,-5]", b"[0,5,0]", b"[99,7]", b"{}", b"[0,9007199254740993]", b"null", b"[" * 3000]
-)
-def test_postings(value: bytes, tmp_path: Path) -> None:
-    check(with_line(CONTENT, "index", "high", value), tmp_path)
-    check(with_line(CONTENT, "index", "water", value), tmp_path)
-
-
 def test_schemas_that_nest_deeply(tmp_path: Path) -> None:
     rule: dict[str, Any] = {"type": "string"}
     for _ in range(200):

@@ -71,24 +71,6 @@ def test_it_asks_no_upstream_and_tells_no_secret(mock_api: MockApi, monkeypatch:
     assert not [secret for secret in (KEY, mock_api.url, "salt-of-this", "/") if secret in json.dumps(state)]
 
 
-def test_only_get_is_answered() -> None:
-    assert ask(make_handler({}), method="POST")[0] == 405
-
-
-def test_a_profile_may_have_its_name() -> None:
-    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    event = {
-        "version": "2.0",
-        "rawPath": "/mcp/health",
-        "headers": {"content-type": "application/json"},
-        "requestContext": {"http": {"method": "POST", "path": "/mcp/health"}},
-        "body": json.dumps(ping),
-    }
-    response = make_handler({})(event)
-    assert response["statusCode"] == 404
-    assert response["body"].startswith("There is no profile 'health'.")
-
-
 def test_probes_are_not_logged_while_all_is_well(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "toolfold")
     ask(make_handler({}))

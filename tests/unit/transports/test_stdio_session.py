@@ -108,15 +108,6 @@ def test_many_calls_are_answered_by_few_workers() -> None:
         assert {json.loads(read.readline())["id"] for _ in ids} == ids
 
 
-def test_sequential_calls_use_one_worker() -> None:
-    before = threading.active_count()
-    with conversing(server()) as (write, read):
-        for id_ in range(20):
-            write.write(call(id_) + b"\n")
-            assert json.loads(read.readline())["id"] == id_
-        assert threading.active_count() <= before + 5
-
-
 def test_cancelled_call_is_not_answered() -> None:
     gate = Gate()
     with conversing(server(gate)) as (write, read):
@@ -153,20 +144,9 @@ def test_cancellation_of_an_unknown_id_is_ignored(cancelled: dict[str, Any]) -> 
     assert [answer["id"] for answer in piped(call(1), line("notifications/cancelled", **cancelled))] == [1]
 
 
-def test_repeated_id_is_answered_twice() -> None:
-    assert [answer["id"] for answer in piped(call(1), call(1))] == [1, 1]
-
-
 def test_answers_without_an_upstream_keep_their_order() -> None:
     methods = ["initialize", "tools/list", "ping", "no/such", "server/discover", "ping"]
     assert [answer["id"] for answer in piped(*(line(each, id_) for id_, each in enumerate(methods)))] == [*range(6)]
-
-
-def test_client_may_write_everything_before_it_reads() -> None:
-    with conversing(server()) as (write, read):
-        for id_ in range(2_000):  # some ten times what a pipe holds, in both directions
-            write.write(line("tools/list", id_) + b"\n")
-        assert [json.loads(read.readline())["id"] for _ in range(2_000)] == [*range(2_000)]
 
 
 def test_last_line_needs_no_line_feed() -> None:
@@ -241,16 +221,6 @@ def test_no_more_calls_are_read_than_may_be_queued(monkeypatch: pytest.MonkeyPat
         )
         gate.open()
         assert {json.loads(read.readline())["id"] for _ in range(101)} == {*ids, "p"}
-
-
-@pytest.mark.slow
-def test_notifications_take_no_memory_and_little_time() -> None:
-    lines = [call(id_) for id_ in range(2_000)]
-    lines += [line("notifications/cancelled", requestId=id_ % 4_000) for id_ in range(100_000)]
-    lines += [line("notifications/progress"), line("ping", "last")]
-    received = piped(*lines)
-    assert "last" in [answer["id"] for answer in received]
-    assert len(received) <= 2_001
 
 
 @pytest.mark.parametrize(

@@ -59,9 +59,3 @@ def test_a_table_is_found_by_the_name_that_a_caller_writes() -> None:
     found = [schema.find(name) for name in ("orders", "Orders", "ORDERS", '"a"."Orders"', "b.orders", "c.orders")]
     assert [None if one is None else one.schema for one in found] == ["b", "a", "a", "a", "b", None]
     assert schema.names() == ['a."Orders"', "b.orders"]
-
-
-def test_a_table_without_a_schema_is_searched_in_the_order_of_the_schemas() -> None:
-    schema = DatabaseSchema((Table("a", "orders"), Table("b", "orders")), frozenset(), ("b", "a"))
-    found = [schema.find(name) for name in ("orders", "ORDERS", "a.orders")]
-    assert [one and one.schema for one in found] == ["b", "b", "a"]
