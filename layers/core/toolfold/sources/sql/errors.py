@@ -30,17 +30,11 @@ _SHORTER = "Add a WHERE, aggregate in SQL (count, sum, GROUP BY), or lower limit
 
 
 class _Failed(NamedTuple):
+    """The error of a call, what is wrong, and the next step."""
+
     error: type[errors.CallError]
     problem: str
     next_step: Text
-
-
-class _Refused(NamedTuple):
-    """What is wrong with a statement, with and without a detail, and the next step."""
-
-    problem: str
-    unknown: str
-    next_step: str
 
 
 def _operator_must(do: str) -> Text:
@@ -49,6 +43,9 @@ def _operator_must(do: str) -> Text:
 
 def _retry_else(problem: str, do: str = "Try again in a moment") -> Text:
     return Text(f"{do}; if it keeps failing, tell the user that {problem}", f"{do}; if it keeps failing, {problem}")
+
+
+_OF_SQL = errors.InvalidArguments
 
 
 class FailureKind(Enum):
@@ -117,13 +114,9 @@ class FailureKind(Enum):
         "{title} failed to run the statement.",
         _retry_else("the database has a problem.", "Simplify the statement"),
     )
-    SYNTAX = _Refused("it cannot be read: {}", "it cannot be read", "Correct it there and call again.")
-    NOT_ALLOWED = _Refused(
-        "{}",
-        "only one SELECT that reads the tables of this source can be run",
-        "Write one SELECT; the database cannot be changed.",
-    )
-    STATEMENT = _Refused("{}", "it cannot be run", "Correct the statement and call again.")
+    SYNTAX = _Failed(_OF_SQL, "it cannot be read: {detail}", Text("Correct it there and call again."))
+    NOT_ALLOWED = _Failed(_OF_SQL, "{detail}", Text("Write one SELECT; the database cannot be changed."))
+    STATEMENT = _Failed(_OF_SQL, "{detail}", Text("Correct the statement and call again."))
     NO_PRIVILEGE = "no privilege"
     NO_TABLE = "no table"
     NO_COLUMN = "no column"
@@ -164,22 +157,25 @@ def to_call_error(
         statement: the caller's; empty where there was none.
         schema: the tables of the source, for suggestions; None where they are not known.
     """
-    schema = schema or DatabaseSchema()
-    said = failure.kind.value
-    if isinstance(said, _Refused):
-        problem = said.problem.format(failure.detail) if failure.detail else said.unknown
-        return _invalid_sql(failure, statement, problem, said.next_step)
-    if not isinstance(said, _Failed):
-        return _NAMED[failure.kind](failure, statement, schema)
-    kind, problem, next_step = said
+    if failure.kind in _NAMED:
+        problem, step = _NAMED[failure.kind](failure.detail, statement, schema or DatabaseSchema())
+        return _invalid_sql(failure, statement, problem, step)
+    words: _Failed = failure.kind.value
+    kind, problem, next_step = words
+    detail = failure.detail or "it does more than read the tables of this source"
     fields = {"title": title, "dialect": _NAMES[dialect], "form": _FORMS[dialect], "max_bytes": max_bytes}
     if failure.kind is FailureKind.DRIVER_MISSING:
         fields["how_to_add"] = how_to_add("sql")
+    problem = problem.format(**fields, detail=detail)
+    if kind is _OF_SQL:
+        return _invalid_sql(failure, statement, problem, next_step)
     details = {"retryable": True} if issubclass(kind, Retryable) else {}
-    return kind(problem.format(**fields), next_step.filled(**fields), **details)
+    return kind(problem, next_step.filled(**fields), **details)
 
 
-def _invalid_sql(failure: DatabaseFailure, statement: str, problem: str, suggestion: str) -> errors.InvalidArguments:
+def _invalid_sql(
+    failure: DatabaseFailure, statement: str, problem: str, suggestion: str | Text
+) -> errors.InvalidArguments:
     """Return the error of a statement, with the line and column at which the problem is, both from 1."""
     if failure.offset is None or not statement:
         return errors.InvalidArguments(f"sql: {problem}.", suggestion)
@@ -189,15 +185,13 @@ def _invalid_sql(failure: DatabaseFailure, statement: str, problem: str, suggest
     return errors.InvalidArguments(f"sql: {problem} {where}.", suggestion, line=line, column=column)
 
 
-def _no_table(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> errors.CallError:
-    name = failure.detail
+def _no_table(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
     closest = _closest(name.rpartition(".")[2], {table.name: schema.display_name(table) for table in schema.tables})
     step = f"{closest}Tables: {_listed(schema.names())}. list_tables describes them."
-    return _invalid_sql(failure, statement, f"there is no table {quoted_name(name)}", step)
+    return f"there is no table {quoted_name(name)}", step
 
 
-def _no_column(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> errors.CallError:
-    name = failure.detail
+def _no_column(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
     last = name.rpartition(".")[2].strip('"') or name
     tables = _tables_in(statement, schema) or schema.tables
     known = list(dict.fromkeys(column.name for table in tables for column in table.columns))
@@ -211,7 +205,7 @@ def _no_column(failure: DatabaseFailure, statement: str, schema: DatabaseSchema)
     other = f" {last} is a column of {_listed(elsewhere)}." if elsewhere and not closest else ""
     text = f" A text is in single quotes: '{last}'." if f'"{last}"' in statement and not closest else ""
     step = f"{closest}{listed}{other}{text}" or "describe_table lists the columns of a table."
-    return _invalid_sql(failure, statement, f"there is no column {quoted_name(name)}", step)
+    return f"there is no column {quoted_name(name)}", step
 
 
 def _closest(name: str, known: dict[str, str]) -> str:
@@ -236,30 +230,29 @@ def _tables_in(statement: str, schema: DatabaseSchema) -> list[Table]:
     return [table for table, word in words.items() if re.search(word, statement, re.IGNORECASE)]
 
 
-def _no_privilege(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> errors.CallError:
-    partly = [table for table in _tables_in(statement, schema) if table.name == failure.detail]
+def _no_privilege(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
+    partly = [table for table in _tables_in(statement, schema) if table.name == name]
     if partly:  # a right to some columns
         columns = _listed(schema.sql_name(column.name) for column in partly[0].columns)
         problem = f"the role set up here may not read all columns of {schema.display_name(partly[0])}"
-        return errors.InvalidArguments(f"sql: {problem}.", f"It may read: {columns}. Name them instead of *.")
-    what = f" {quoted_name(failure.detail)}" if failure.detail else " what the statement reads"
-    step = "Use another table; list_tables has those that can be read."
-    return errors.InvalidArguments(f"sql: the role set up here may not read{what}.", step)
+        return problem, f"It may read: {columns}. Name them instead of *."
+    what = f" {quoted_name(name)}" if name else " what the statement reads"
+    return f"the role set up here may not read{what}", "Use another table; list_tables has those that can be read."
 
 
-def _no_function(failure: DatabaseFailure, statement: str, schema: DatabaseSchema) -> errors.CallError:
+def _no_function(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
     known = sorted(POSTGRESQL_FUNCTIONS if schema.search_path else SQLITE_FUNCTIONS)
-    step = f"{_closest(failure.detail, {name: name for name in known})}Functions that only calculate are."
-    return _invalid_sql(failure, statement, f"the function {quoted_name(failure.detail)} is not available", step)
+    step = f"{_closest(name, {one: one for one in known})}Functions that only calculate are."
+    return f"the function {quoted_name(name)} is not available", step
 
 
-_NAMED: dict[FailureKind, Callable[[DatabaseFailure, str, DatabaseSchema], errors.CallError]] = {
+_NAMED: dict[FailureKind, Callable[[str, str, DatabaseSchema], tuple[str, str]]] = {
     FailureKind.NO_PRIVILEGE: _no_privilege,
     FailureKind.NO_TABLE: _no_table,
     FailureKind.NO_COLUMN: _no_column,
     FailureKind.NO_FUNCTION: _no_function,
 }
-"""Problems with a name, whose errors say which one may be meant."""
+"""Problems with a name: functions of the name that return what is wrong, and which name may be meant."""
 
-OF_STATEMENT = frozenset(kind for kind in FailureKind if not isinstance(kind.value, _Failed))
+OF_STATEMENT = frozenset(kind for kind in FailureKind if kind in _NAMED or kind.value[0] is _OF_SQL)
 """Failures whose reason is the statement."""

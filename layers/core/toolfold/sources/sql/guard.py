@@ -151,7 +151,7 @@ def _parse(statement: str, tokens: list[Token], dialect: str) -> exp.Expr:
     except ParseError as error:
         raise _unreadable(error, statement) from None
     except SqlglotError:
-        raise DatabaseFailure(FailureKind.SYNTAX) from None
+        raise DatabaseFailure(FailureKind.SYNTAX, "it is not SQL of this database") from None
     except RecursionError:
         raise _refused("it is nested too deeply") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Query | exp.Values):
