@@ -1,10 +1,12 @@
 """A response is data, or one of the failures that come with a status of success."""
 
 import json
+import time
 from typing import Any
 
 import pytest
 
+from tests.support.threads import run_concurrently
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
@@ -214,19 +216,27 @@ def test_data_that_repeats_the_key_is_not_altered(catalog: Catalog, body: str) -
 
 
 class TestLongJson:
-    """The whole of a long response is parsed once, when the answer is made of it, and few are at the same time."""
+    """Of several long responses one is parsed at a time: together they could take gigabytes."""
 
     ROWS = ",".join(f'{{"2024-01-01T{number:07}": "1.5"}}' for number in range(45_000))
     LONG = f'{{"name": "WTI", "unit": "dollars", "data": [{ROWS}]}}'
 
-    def test_it_is_not_parsed(self, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_one_is_parsed_at_a_time(self, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(self.LONG) > 1_000_000
         catalog.get("WTI")  # which parses the tool
-        parsed: list[int] = []
-        load = json.loads
-        monkeypatch.setattr(json, "loads", lambda text, **options: parsed.append(len(text)) or load(text, **options))
-        assert read(catalog, self.LONG, name="WTI", datatype="json")[0] == "json"
-        assert max(parsed) < 100
+        running, most, load = [0], [0], json.loads
+
+        def watched(text: str, **options: Any) -> Any:
+            if len(text) > 1_000_000:
+                running[0] += 1
+                most[0] = max(most[0], running[0])
+                time.sleep(0.02)
+                running[0] -= 1
+            return load(text, **options)
+
+        monkeypatch.setattr(json, "loads", watched)
+        run_concurrently([lambda: read(catalog, self.LONG, name="WTI", datatype="json")] * 4)
+        assert most == [1]
 
     def test_its_rows_are_recognized(self, catalog: Catalog) -> None:
         tool = catalog.get("WTI")

@@ -13,6 +13,7 @@ import base64
 import contextlib
 import json
 import re
+import threading
 from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -129,15 +130,12 @@ _KEY_IN_NOTICE = re.compile(r"(?i)(api ?key(?: as| is|:|=)?\s+)[\w-]{8,}")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 """An argument in the path of rows."""
 
-_MAX_PARSED_CHARS = 1_000_000
-"""Characters of JSON above which only the members before its rows are parsed. The whole takes ten times its size in
-memory; it is parsed in its turn, when the answer is made of it. Notices are short, or come before rows."""
+_LARGE_CHARS = 1_000_000
+_large_turn = threading.Lock()
+"""Of the threads that parse responses above a million characters: parsed, one takes ten times its size in memory."""
 
-_SCALAR_MEMBER = re.compile(r'\s*+("(?:[^"\\]|\\.)*+")\s*+:\s*+("(?:[^"\\]|\\.)*+"|[-+.\w]++)\s*+[,}]')
-"""A member of an object whose value is neither an array nor an object, with what is after it."""
-
-_MAX_BEGINNING_CHARS = 20_000
-"""Characters in which the columns of CSV or the name of the rows of JSON must be: over a thousand columns."""
+_MAX_HEADER_LINE_CHARS = 20_000
+"""Characters in which the columns of CSV must be: over a thousand."""
 
 
 class ResponseParser:
@@ -164,7 +162,8 @@ class ResponseParser:
             raise self._status_error(tool, arguments, response, credentials)
         try:
             read = self._stated_content if self._states_forms else self._content
-            parsed = read(tool, arguments, response, credentials)
+            with _large_turn if len(response.body) > _LARGE_CHARS else contextlib.nullcontext():
+                parsed = read(tool, arguments, response, credentials)
             notes = []
             if tool.effect == "read" and response.status in _PROVISIONAL:
                 notes.append({"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[response.status]}"})
@@ -237,17 +236,14 @@ class ResponseParser:
         if not body:
             raise ConnectionFailed(f"{title} sent an empty answer.", messages.TRY_AGAIN, retryable=True)
         if body[0] in "{[":
-            beginning = _first_scalars(body) if len(body) > _MAX_PARSED_CHARS else None
-            data = self._load_json(body) if beginning is None else beginning
+            data = self._load_json(body)
             self._raise_failure(data, body, arguments, credentials.api_key)
             # Not str.format: a path of a catalog could name attributes of the arguments, or a width of gigabytes.
             fill = partial(_PLACEHOLDER.sub, lambda found: str(arguments.get(found[1], found[0])))
-            paths = [fill(path) for path in tool.answer["rows"] if path]
-            if beginning is None:
-                return ParsedResponse("json", text, self._has_rows(data, paths))
-            keys = (path.partition(".")[0] for path in paths)
-            return ParsedResponse("json", text, any(f'"{key}"' in body[:_MAX_BEGINNING_CHARS] for key in keys))
-        header = body[:_MAX_BEGINNING_CHARS].partition("\n")[0].strip()
+            return ParsedResponse(
+                "json", text, self._has_rows(data, [fill(path) for path in tool.answer["rows"] if path])
+            )
+        header = body[:_MAX_HEADER_LINE_CHARS].partition("\n")[0].strip()
         is_known = _has_known_columns(tool, header)
         if not is_known:
             self._raise_fault({key: [body] for key in self.source.unknown_notice}, body, arguments)
@@ -355,24 +351,6 @@ def _said(response: UpstreamResponse, credentials: SourceCredentials) -> dict[st
     # Before it is shortened: a key that is cut is still most of the key.
     said = faults.said_by(Redactor((credentials.api_key,)).redact_text(response.body[:100_000]), response.media_type)
     return {"upstream_says": said} if said else {}
-
-
-def _first_scalars(body: str) -> dict[str, Any] | None:
-    """Return the members of a JSON object before its first array or object; None where the whole must be parsed.
-
-    That is where the brackets are not in pairs: the text may have been cut off.
-    """
-    if body[-1] != {"{": "}", "[": "]"}[body[0]] or any(body.count(a) != body.count(b) for a, b in ("{}", "[]")):
-        return None
-    found: dict[str, Any] = {}
-    end = 1
-    while (member := _SCALAR_MEMBER.match(body, end)) is not None:
-        try:
-            found[json.loads(member[1])] = json.loads(member[2])
-        except ValueError:
-            return None
-        end = member.end()
-    return found
 
 
 def _value_at(data: Any, path: str) -> Any:
