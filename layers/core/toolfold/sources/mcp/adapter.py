@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
 
-END_S = 4.0
-"""Seconds that a process waits at its end for what runs in a loop: as long as ending a child may take."""
+CLOSE_S, END_S = 4.0, 5.0
+"""Seconds for closing all connections, as long as ending a child may take, and that a process waits at its end."""
 
 _USED_BY_HTTP = "toolfold.sources.mcp.http_transport"
 _USED_BY_CALL = ("mcp.client.streamable_http", "toolfold.sources.mcp.answers", "toolfold.sources.mcp.session")
@@ -214,6 +214,12 @@ class McpAdapter(SourceAdapter):
         return Session(connection, limits)
 
 
+class _LoopThread(threading.Thread):
+    """The thread of an event loop. A process that ends without Python's exit functions calls ``end``."""
+
+    end: Callable[[], None]
+
+
 class _Runner:
     """The event loop of one adapter and its sessions, without a reference to the adapter, which can be dropped.
 
@@ -237,12 +243,17 @@ class _Runner:
             if self._is_stopped:
                 raise RuntimeError("the event loop was stopped")
             if self._process != os.getpid():
-                self._process, self._loop, self._sessions = os.getpid(), asyncio.new_event_loop(), Sessions()
-                self._thread = _LoopThread(f"mcp {self._name}", self._loop, functools.partial(self.stop, END_S))
+                started = threading.Event()
+                self._thread = _LoopThread(
+                    target=lambda: asyncio.run(self._keep_sessions(started)), name=f"mcp {self._name}", daemon=True
+                )
+                self._thread.end = functools.partial(self.stop, END_S)
                 self._thread.start()
+                started.wait()
+                self._process = os.getpid()
                 atexit.register(self.stop, END_S)
-            sessions, loop = self._sessions, self._loop
-        return asyncio.run_coroutine_threadsafe(sessions.call(api_key, request, open_session), loop)
+            call = self._sessions.call(api_key, request, open_session)
+            return asyncio.run_coroutine_threadsafe(call, self._loop)
 
     def stop(self, wait_s: float = 0.0) -> None:
         """End all connections; ``wait_s`` says how long to wait for that."""
@@ -251,36 +262,17 @@ class _Runner:
         atexit.unregister(self.stop)
         if was_stopped or self._process != os.getpid():
             return
-        future = asyncio.run_coroutine_threadsafe(_close(self._sessions, self._loop), self._loop)
+        self._loop.call_soon_threadsafe(self._end.set)
         if wait_s and self._thread is not threading.current_thread():
             self._thread.join(wait_s)
-            future.cancel()
 
-
-class _LoopThread(threading.Thread):
-    """The thread of an event loop. A process that ends without Python's exit functions calls ``end``."""
-
-    def __init__(self, name: str, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
-        super().__init__(name=name, daemon=True)
-        self._loop, self.end = loop, end
-
-    def run(self) -> None:
-        """Run the loop until it is stopped."""
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-            for task in asyncio.all_tasks(self._loop):
-                task.cancel()
-            self._loop.run_until_complete(asyncio.sleep(0))
-        finally:
-            self._loop.close()
-
-
-async def _close(sessions: Sessions, loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        await sessions.close()
-    finally:
-        loop.stop()
+    async def _keep_sessions(self, started: threading.Event) -> None:
+        """Run until ``stop``, and close the sessions then. What is left is cancelled."""
+        self._loop, self._sessions, self._end = asyncio.get_running_loop(), Sessions(), asyncio.Event()
+        started.set()
+        await self._end.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._sessions.close(), CLOSE_S)
 
 
 class _Timer:
