@@ -23,7 +23,7 @@ from toolfold.network.sockets import create_tls_context
 from toolfold.sources.base import ConnectionFailed, ConnectTimeout
 
 OK = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
-UNTRUSTED = "TLS certificate check failed for localhost"
+UNTRUSTED = "Cannot connect to localhost: its TLS certificate"
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +197,7 @@ def test_tls_older_than_1_2_is_refused(
     send: Send, serve: Any, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with pytest.raises(ConnectionFailed, match="TLS handshake failed with localhost"):
+    with pytest.raises(ConnectionFailed, match="Cannot connect to localhost: TLS handshake failed"):
         send(serve(OK, maximum=ssl.TLSVersion.TLSv1_1))
     context = create_tls_context(str(certificate))
     assert (context.minimum_version, context.verify_mode, context.check_hostname) == (

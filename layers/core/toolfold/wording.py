@@ -204,7 +204,13 @@ class Model:
         return name
 
 
-_MODEL_TERMS = {"retry_after": "as long as retry_after_s says", "repeat": "repeat this call with approval_token"}
+_MODEL_TERMS = {
+    "retry_after": "as long as retry_after_s says",
+    "repeat": "repeat this call with approval_token",
+    "bundle": "the file that REQUESTS_CA_BUNDLE names",
+    "proxy": "which HTTPS_PROXY names",
+    "source_variable": "TOOLFOLD_SOURCE_<ID>_URL",
+}
 """Field that a text does not have → its words for a model."""
 
 MODEL: Reader = Model()

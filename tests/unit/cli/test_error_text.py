@@ -201,7 +201,7 @@ def test_an_error_does_not_change() -> None:
 
 
 DATABASE_FAILURES = [kind for kind in database_errors.FailureKind if kind not in database_errors.OF_STATEMENT]
-TRANSPORT_TEXTS = {kind: request.templates(kind) for kind in request.PROBLEMS}
+TRANSPORT_TEXTS = {kind: request.templates(kind) for kind in {**request.PROBLEMS, **request.STEPS}}
 TEXTS = {
     **{name: found for name, found in vars(messages).items() if isinstance(found, Text)},
     **{f"{kind.__name__} problem": Text(texts[0]) for kind, texts in TRANSPORT_TEXTS.items()},

@@ -73,19 +73,21 @@ class TlsError(ConnectError, reason="TLS handshake failed"):
     """The TLS handshake failed."""
 
 
-class CertificateError(TlsError, reason="TLS certificate check failed"):
+class CertificateError(TlsError, reason="the issuer of its TLS certificate is not trusted"):
     """The certificate is not trusted: its issuer is not known here."""
 
 
-class SelfSignedCertificate(CertificateError, reason="TLS certificate is self-signed"):
+class SelfSignedCertificate(
+    CertificateError, reason="its TLS certificate is self-signed, or was issued by an authority that is"
+):
     """The certificate, or that of the authority which issued it, is signed with its own key and not trusted."""
 
 
-class CertificateExpired(CertificateError, reason="TLS certificate is not valid at this time"):
+class CertificateExpired(CertificateError, reason="its TLS certificate has expired, or is not valid yet"):
     """The certificate has expired, or is not valid yet."""
 
 
-class CertificateHostMismatch(CertificateError, reason="TLS certificate belongs to another host"):
+class CertificateHostMismatch(CertificateError, reason="its TLS certificate belongs to another host"):
     """The certificate belongs to another host."""
 
 

@@ -150,26 +150,11 @@ def _parse_http_date(value: str) -> datetime | None:
 SMALLER_RESPONSE_HINT = "Ask for less, e.g. a shorter span or fewer items."
 """The next step after a response that is too large, where the source has no better one."""
 
-_UNREACHABLE = "Try again in a moment; if it keeps failing, tell the user that the service is down or unreachable."
-_CERTIFICATES = "Tell the operator: where a proxy inspects TLS, {variable} must name a file with its certificate."
-_PROXY = "Try again in a moment; if it keeps failing, tell the operator: HTTPS_PROXY is wrong, or the proxy is down."
-_NOT_CONNECTED = "Cannot connect to {host}: {reason}."
-_NO_CERTIFICATE = "TLS certificate check failed for {host}: "
-
 _Texts = Mapping[type[errors.TransportError], str]
 """Class → text. A class that is not there has the text of its nearest base class."""
 
 PROBLEMS: _Texts = {
-    errors.ConnectError: _NOT_CONNECTED,
-    errors.ConnectTimeout: "{title} cannot be reached in time: there was no connection to {host}.",
-    errors.ProxyTimeout: _NOT_CONNECTED,
-    errors.TlsError: "TLS handshake failed with {host}.",
-    errors.CertificateError: f"{_NO_CERTIFICATE}the issuer of the certificate is not trusted.",
-    errors.SelfSignedCertificate: (
-        f"{_NO_CERTIFICATE}the certificate is self-signed, or was issued by an authority that is."
-    ),
-    errors.CertificateExpired: f"{_NO_CERTIFICATE}the certificate has expired, or is not valid yet.",
-    errors.CertificateHostMismatch: f"{_NO_CERTIFICATE}the certificate belongs to another host.",
+    errors.ConnectError: "Cannot connect to {host}: {reason}.",
     errors.ConnectionBroken: "{host} closed the connection before the response was complete.",
     errors.ConnectionReset: "{host} reset the connection before the response was complete.",
     errors.InvalidResponse: "{host} sent a response that is not valid HTTP.",
@@ -183,38 +168,24 @@ PROBLEMS: _Texts = {
 }
 """What is wrong."""
 
+_UNREACHABLE = "Try again in a moment; if it keeps failing, tell the user that the service is down or unreachable."
+_ASK_IN_TIME = "Try again in a moment; if it keeps failing, tell the operator: {step}"
+
 _STEPS_FOR_MODEL: _Texts = {
+    errors.TransportError: "Tell the operator: {step}",
     errors.ConnectError: _UNREACHABLE,
-    errors.ProxyTimeout: _PROXY,
-    errors.ProxyError: _PROXY,
-    errors.ProxyRefused: (
-        "Try again in a moment; if it keeps failing, tell the operator that the proxy must allow this host."
-    ),
-    errors.TlsError: _CERTIFICATES,
-    errors.CertificateExpired: (
-        "Tell the operator to check the clock of this machine; else the service must renew its certificate."
-    ),
-    errors.CertificateHostMismatch: (
-        "Tell the operator that the DNS, a proxy, or the URL of the source leads to another host."
-    ),
+    errors.ProxyTimeout: _ASK_IN_TIME,
+    errors.ProxyError: _ASK_IN_TIME,
+    errors.TlsError: "Tell the operator: {step}",
     errors.ConnectionBroken: _UNREACHABLE,
     errors.InvalidResponse: TRY_AGAIN.for_model,
-    errors.InvalidRequest: "Tell the operator to correct the URL of the source.",
-    errors.ForbiddenAddress: (
-        "Tell the operator: the DNS of this machine, or the URL set for the source, is wrong, or "
-        "TOOLFOLD_PRIVATE_HOSTS must name this host."
-    ),
-    errors.CertificateBundleError: "Tell the operator that {variable} must name a file of certificates.",
-    errors.UnsupportedProxy: "Tell the operator to set HTTPS_PROXY, or ALL_PROXY, to a URL that begins with http://.",
-    errors.ProxyAuthenticationError: (
-        "Tell the operator to put them into the URL of the proxy: http://name:password@host:port."
-    ),
     errors.ResponseTooLarge: "{smaller_response_hint}",
     errors.DecompressionBomb: "Do not call this again; tell the user that the service sends harmful responses.",
 }
+"""The next step; ``step`` is that of a person."""
 
 _CHECK_PROXY = "Check the proxy, {proxy}. NO_PROXY={host} goes around it."
-_STEPS_FOR_PERSON: _Texts = {
+STEPS: _Texts = {
     errors.ConnectError: "This machine has no way to it: check its connection, a VPN or a firewall.",
     errors.NameResolutionError: (
         "Check the connection of this machine to the network, and its DNS: `nslookup {host}` must find an address."
@@ -230,9 +201,7 @@ _STEPS_FOR_PERSON: _Texts = {
     errors.ProxyError: _CHECK_PROXY,
     errors.ProxyRefused: "The proxy, {proxy}, must allow {host}. NO_PROXY={host} goes around it.",
     errors.TlsError: "The port may not speak TLS (https:// for http://), or a proxy interferes. --verbose shows more.",
-    errors.CertificateError: (
-        "Where a proxy inspects TLS, its certificate must be in the file that decides: {bundle}."
-    ),
+    errors.CertificateError: "Where a proxy inspects TLS, its certificate must be in {bundle}.",
     errors.CertificateExpired: (
         "Check the clock of this machine; else the service, or a proxy that inspects TLS, must renew its certificate."
     ),
@@ -256,18 +225,9 @@ _STEPS_FOR_PERSON: _Texts = {
         "Put them into the variable that names the proxy, {proxy}: http://name:password@host:port."
     ),
     errors.ResponseTooLarge: "",
-    errors.DecompressionBomb: ("Do not call this again: the service, or a proxy before it, sends harmful responses."),
+    errors.DecompressionBomb: "Do not call this again: the service, or a proxy before it, sends harmful responses.",
 }
-"""The next step, where that is another for a person at a terminal."""
-
-_PERMANENT: dict[type[errors.TransportError], type[CallError]] = {
-    errors.ForbiddenAddress: ConnectionNotPossible,
-    errors.CertificateBundleError: ConnectionNotPossible,
-    errors.UnsupportedProxy: ConnectionNotPossible,
-    errors.ProxyAuthenticationError: ConnectionNotPossible,
-    errors.ResponseTooLarge: AnswerTooLarge,
-}
-"""The errors of calls that a retry cannot help; of the others it is ``UpstreamError``."""
+"""The next step of a person at a terminal."""
 
 
 def to_call_error(
@@ -275,15 +235,17 @@ def to_call_error(
 ) -> CallError:
     """Return the error of the call that ended in ``error``: one of ``network.errors.NotSent`` if nothing was sent."""
     if isinstance(error, errors.ConnectTimeout):
-        return ConnectTimeout(*_texts(error, source, {}), retryable=True)
+        return ConnectTimeout(*_texts(error, {}), retryable=True)
     if isinstance(error, errors.ReadTimeout | errors.DeadlineBeforeConnection):
         return upstream_timeout(source)
     fields = {"max_mb": f"{max_bytes / 1e6:g}", "smaller_response_hint": smaller_response_hint}
-    problem, step = _texts(error, source, fields)
+    problem, step = _texts(error, fields)
     if isinstance(error, errors.RetryableTransportError):
         failure = NotConnected if isinstance(error, errors.NotSent) else ConnectionFailed
         return failure(problem, step, retryable=True)
-    return _PERMANENT.get(type(error), UpstreamError)(problem, step)
+    if isinstance(error, errors.NotSent):
+        return ConnectionNotPossible(problem, step)
+    return (AnswerTooLarge if type(error) is errors.ResponseTooLarge else UpstreamError)(problem, step)
 
 
 _DEFAULT_RETRY_AFTER_S = 60
@@ -318,23 +280,13 @@ def upstream_timeout(source: Source) -> UpstreamTimeout:
 
 def templates(kind: type[errors.TransportError]) -> tuple[str, ...]:
     """Return what is wrong, the next step for a model, and that for a person; each with its fields in braces."""
-    tables = (PROBLEMS, _STEPS_FOR_MODEL, _STEPS_FOR_PERSON)
+    tables = (PROBLEMS, _STEPS_FOR_MODEL, STEPS)
     return tuple(next(table[base] for base in kind.__mro__ if base in table) for table in tables)
 
 
-def _texts(error: errors.TransportError, source: Source, fields: Mapping[str, str]) -> tuple[Text, Text]:
+def _texts(error: errors.TransportError, fields: Mapping[str, str]) -> tuple[Text, Text]:
     problem, for_model, for_person = templates(type(error))
-    variable = ""
-    if "{variable}" in for_model:
-        from toolfold.network.sockets import ca_bundle  # which imports much
-
-        variable = ca_bundle()[0] or "REQUESTS_CA_BUNDLE"
-    values = {
-        "title": source.title,
-        "host": error.host,
-        "reason": error.reason,
-        "ratio": errors.MAX_DECOMPRESSION_RATIO,
-        "variable": variable,
-        **fields,
-    }
-    return Text(problem, fields=values), Text(for_model, for_person, values)
+    ratio = errors.MAX_DECOMPRESSION_RATIO
+    values = {"host": error.host, "reason": error.reason, "ratio": ratio, **fields}
+    step = Text(for_person[:1].lower() + for_person[1:], fields=values)
+    return Text(problem, fields=values), Text(for_model, for_person, {**values, "step": step})
