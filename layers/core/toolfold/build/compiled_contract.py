@@ -85,6 +85,21 @@ class DatabaseConnection(Connection):
     max_bytes: Annotated[int, Field(ge=1, le=20_000_000)] = 2_000_000
 
 
+Plain = Annotated[str, Field(max_length=4000, pattern=r"^[^\x00]*$")]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class McpConnection(Part):
+    """``connection`` of an MCP server."""
+
+    command: Annotated[list[Plain], Field(max_length=200)] = []
+    env: dict[Variable, Plain] = {}
+    key_variable: Variable | Literal[""] = ""
+    cwd: Plain = ""
+    protocol_version: Plain = ""
+    max_response_bytes: Annotated[int, Field(ge=1, le=1 << 30)] | None = None
+
+
 class Thresholds(Closed):
     """The thresholds of ``catalog.fit``."""
 
@@ -179,6 +194,54 @@ class Call(Part):
     lists: dict[str, JoinedList] = {}
     blank_allowed: Texts = []
     arguments: ArgumentForms = ArgumentForms()
+
+
+MediaType = Annotated[str, Field(pattern="^[ -~]*$")]
+Printable = Annotated[str, Field(json_schema_extra={"format": "printable"})]
+
+
+class HttpField(Part):
+    """How a field of a body is sent; keys as in ``sources.http_api.binding``."""
+
+    style: Literal["form", "spaceDelimited", "pipeDelimited", "deepObject"] = "form"
+    explode: bool = True
+    content_type: MediaType = ""
+    filename: Printable = ""
+    base64: bool = False
+
+
+class HttpParameter(Part):
+    """How an argument is sent. Which styles a location has, ``sources.http_api.binding`` checks."""
+
+    location: Literal["path", "query", "header", "cookie"] = Field(default="query", alias="in")
+    name: Printable = ""
+    style: Printable = ""
+    explode: bool = True
+    content_type: MediaType = ""
+    slashes: Printable = ""
+    reserved: bool = False
+
+
+class HttpBody(Part):
+    """The body of a request, of ``fields`` or of one ``argument``."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["argument"]}, {"required": ["fields"]}]})
+    content_type: MediaType = ""
+    argument: Printable = ""
+    fields: dict[str, str] = {}
+    encoding: dict[str, HttpField] = {}
+    base64: bool = False
+    required: bool = False
+
+
+class HttpCall(Part):
+    """``call`` of an HTTP API."""
+
+    method: Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    path: str
+    parameters: dict[str, HttpParameter] = {}
+    sends: dict[str, Any] = {}
+    body: HttpBody = HttpBody()
 
 
 SkillFile = tuple[
@@ -315,7 +378,7 @@ class Profile(Part):
 
 def contract_text() -> str:
     """Return the JSON Schema of all parts, as the file that ``catalog.contract`` reads."""
-    parts = (Head, Tool, SkillCall, DatabaseConnection, Definition, Exposed, Profile)
+    parts = (Head, Tool, HttpCall, SkillCall, DatabaseConnection, McpConnection, Definition, Exposed, Profile)
     _, made = models_json_schema([(part, "validation") for part in parts])
     return json.dumps({"$defs": _checks_only(made["$defs"])}, indent=1) + "\n"
 

@@ -19,7 +19,9 @@ from toolfold.catalog.text_checks import MAX_TEXT, host_of, text_problem
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
-Part = Literal["Head", "Tool", "SkillCall", "DatabaseConnection", "Definition", "Exposed", "Profile"]
+Part = Literal[
+    "Head", "Tool", "HttpCall", "SkillCall", "DatabaseConnection", "McpConnection", "Definition", "Exposed", "Profile"
+]
 
 _MIN_TOOL_BYTES = 40
 """Bytes that each tool takes at least, of its three lines. It bounds the number of tools by the size of the catalog."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from toolfold.catalog.contract import is_part
 from toolfold.catalog.reader import damaged
 from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send
 from toolfold.sources.http_api.request import join_url
@@ -29,23 +30,6 @@ NO_HTTP_SSE = (
     "the HTTP+SSE transport of 2024-11-05 is not supported: put mcp-remote before the server "
     "(transport: stdio, command: npx, args: [-y, mcp-remote, URL])"
 )
-
-_TEXT = {"type": "string", "maxLength": 4_000, "pattern": "^[^\\x00]*$"}
-_SCHEMA = {
-    "properties": {
-        "command": {"type": "array", "maxItems": 200, "items": _TEXT},
-        "env": {
-            "type": "object",
-            "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
-            "additionalProperties": _TEXT,
-        },
-        "key_variable": {"type": "string", "pattern": "^([A-Za-z_][A-Za-z0-9_]*)?$"},
-        "cwd": _TEXT,
-        "protocol_version": _TEXT,
-        "max_response_bytes": {"type": ["integer", "null"], "minimum": 1, "maximum": 1 << 30},
-    }
-}
-"""What a catalog has of a connection."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +71,10 @@ class SessionLimits:
 
 def read_connection(source: Source) -> Connection:
     """Return the connection of a source of the catalog."""
-    from jsonschema_rs import is_valid
-
     given = source.connection
     command, key_variable = given.get("command", []), given.get("key_variable", "")
     if (
-        not is_valid(_SCHEMA, given)
+        not is_part("McpConnection", given)
         or any(map(is_forbidden_variable, (*given.get("env", {}), key_variable)))
         or bool(command) == bool(source.base_url)
         or (command and not command[0].strip())
