@@ -135,7 +135,7 @@ SELECT quote_ident(r.rolname), r.rolname, r.rolsuper, r.rolcreaterole, r.rolcrea
 FROM pg_catalog.pg_roles r WHERE r.rolname IN (session_user, current_user)
 """  # noqa: S608 - constants
 
-# What the role owns, and what it, its groups or PUBLIC were granted: kind, name, privilege, who has it.
+# What the role owns, and what it, its groups or PUBLIC were granted. The last column: whether it is the owner.
 _RIGHTS = """
 WITH me AS (SELECT oid FROM pg_catalog.pg_roles WHERE rolname IN (session_user, current_user)),
 relations AS (
@@ -164,11 +164,13 @@ rights AS (
   FROM pg_catalog.pg_database d CROSS JOIN LATERAL aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) x
   WHERE d.datname = current_database() AND x.privilege_type = 'CREATE'
 )
-SELECT DISTINCT r.kind, r.name, r.privilege, CASE r.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(g.rolname) END
+SELECT r.kind, r.name, string_agg(DISTINCT r.privilege, ', '),
+  CASE r.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(g.rolname) END, bool_or(r.privilege = 'OWNER')
 FROM rights r LEFT JOIN pg_catalog.pg_roles g ON g.oid = r.grantee
 WHERE r.grantee = 0 OR EXISTS (SELECT FROM me WHERE pg_has_role(me.oid, r.grantee, 'USAGE'))
-ORDER BY 1 DESC, 2, 3
-LIMIT 1000
+GROUP BY r.kind, r.name, r.grantee, g.rolname
+ORDER BY 5 DESC, 1 DESC, 2
+LIMIT 20
 """
 
 
@@ -194,18 +196,12 @@ def _refuse_rights(rights: Sequence[Sequence[str | None]], read_rows: ReadRows, 
     if not rights:
         return ""
     ((role,),) = read_rows("SELECT session_user")
-    kind, name, privilege, grantee = rights[0]
-    same = [right for right in rights if right[0] == kind and right[2] == privilege]
-    others = f" and {len({right[1] for right in rights}) - 1} more" if len({right[1] for right in rights}) > 1 else ""
-    if any(right[2] == "OWNER" for right in rights):
-        owned = next(right[1] for right in rights if right[2] == "OWNER")
-        return f"The role {role} owns {owned}, so it may change it. {_new_role(schemas)}"
-    privileges = ", ".join(dict.fromkeys(str(right[2]) for right in rights if right[1] == name and right[0] == kind))
-    group = "" if grantee in (role, f'"{role}"') else f" through {grantee}"
-    is_whole_schema = kind == "TABLE" and len(same) > 1 and "(" not in (privilege or "")
-    target = f"ALL TABLES IN SCHEMA {(name or '').partition('.')[0]}" if is_whole_schema else f"{kind} {name}"
-    problem = f"The role {role} has {privileges} on {(kind or '').lower()} {name}{others}{group}."
-    return f"{problem} Run: REVOKE {privileges} ON {target} FROM {grantee};"
+    kind, name, privileges, _, is_owned = rights[0]
+    if is_owned == "t":
+        return f"The role {role} owns {name}, so it may change it. {_new_role(schemas)}"
+    problem = f"The role {role} has {privileges} on {str(kind).lower()} {name}{' and more' if len(rights) > 1 else ''}."
+    revoked = (f"REVOKE {privileges} ON {kind} {name} FROM {owner};" for kind, name, privileges, owner, _ in rights)
+    return f"{problem} Run: {' '.join(revoked)}"
 
 
 def _new_role(schemas: Sequence[str]) -> str:
