@@ -61,22 +61,15 @@ def definition_of(name: str, entry: Mapping[str, Any], requests: Sequence[str], 
     return made
 
 
-def _brief(schema: Any, characters: int, dropped: Collection[str]) -> Any:
+def _brief(schema: Mapping[str, Any], characters: int, dropped: Collection[str]) -> dict[str, Any]:
     """Return a schema with short descriptions; values say what a parameter is, where there are some."""
-    if isinstance(schema, list):
-        return [_brief(item, characters, dropped) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "description" and isinstance(value, str):
-            if "enum" not in schema or characters > _MAX_TOOL_DESCRIPTION:
-                made[key] = value if len(value) <= characters else _shorten(value, characters)
-        elif key in json_schema.NAMED and isinstance(value, dict):
-            made[key] = {name: _brief(inner, characters, dropped) for name, inner in value.items()}
-        elif key not in dropped:
-            made[key] = value if key in json_schema.DATA_KEYWORDS else _brief(value, characters, dropped)
-    return made
+    made = {key: value for key, value in schema.items() if key not in dropped}
+    description = made.get("description")
+    if "enum" in schema and characters <= _MAX_TOOL_DESCRIPTION:
+        made.pop("description", None)
+    elif isinstance(description, str) and len(description) > characters:
+        made["description"] = _shorten(description, characters)
+    return json_schema.with_inner(made, lambda _, part: _brief(part, characters, dropped))
 
 
 def _description(entry: Mapping[str, Any], requests: Sequence[str]) -> str:

@@ -91,22 +91,12 @@ def first_sentence(text: str, most: int = SUMMARY_LIMIT) -> str:
 
 def clean_schema(schema: Any) -> Any:
     """Return a JSON Schema whose descriptions are clean, and without annotations that are not of JSON Schema."""
-    if isinstance(schema, list):
-        return [clean_schema(item) for item in schema]
     if not isinstance(schema, Mapping):
         return schema
-    cleaned: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key in _TEXT_KEYWORDS:
-            if text := clean_text(value):
-                cleaned[key] = text
-        elif key in json_schema.DATA_KEYWORDS:
-            cleaned[key] = value
-        elif key in json_schema.NAMED and isinstance(value, Mapping):
-            cleaned[key] = {name: clean_schema(inner) for name, inner in value.items()}
-        elif not key.startswith("x-"):
-            cleaned[key] = clean_schema(value)
-    return cleaned
+    cleaned = {key: clean_text(value) if key in _TEXT_KEYWORDS else value for key, value in schema.items()}
+    kept = {key: value for key, value in cleaned.items() if value or key not in _TEXT_KEYWORDS}
+    kept = {key: value for key, value in kept.items() if not key.startswith("x-")}
+    return json_schema.with_inner(kept, lambda _, part: clean_schema(part))
 
 
 MAX_SEE_ALSO = 3

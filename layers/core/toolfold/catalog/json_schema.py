@@ -6,7 +6,7 @@ Pure functions over plain data. They do not raise exceptions: an unknown or malf
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -16,12 +16,15 @@ TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 """Keywords whose value is name → schema."""
 
-DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples"})
+DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples", "dependentRequired"})
 """Keywords whose value is data, and no schema."""
 
 _ANY = frozenset(TYPES)
 _MAX_DEPTH, _MAX_PARTS = 16, 64
 """Maximum depth and number of references and unions that are followed: a schema may refer to itself."""
+
+_MAX_DIGITS = 10
+"""Of the index of a list in a reference: Python reads a number of any length slowly, or not at all."""
 
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 """Keywords by which a schema has properties of other schemas."""
@@ -36,20 +39,46 @@ def json_type(value: Any) -> str:
     return _TYPES_OF_PYTHON.get(type(value), "")
 
 
-def resolve(root: Any, reference: Any) -> Any:
-    """Return the part of ``root`` that a local reference (``#``, ``#/…``) points to, or None."""
+def locate(root: Any, reference: Any) -> tuple[tuple[str | int, ...], Any] | None:
+    """Return keys and value of the part of ``root`` that a local reference (``#``, ``#/…``) points to, or None."""
     if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
         return None
-    found = root
+    found, at = root, list[str | int]()
     for token in reference[2:].split("/") if len(reference) > 1 else ():
-        key = unquote(token).replace("~1", "/").replace("~0", "~")
-        if isinstance(found, Mapping) and key in found:
-            found = found[key]
-        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-            found = found[int(key)]
-        else:
+        key: str | int = unquote(token).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and str(key).isdecimal() and len(token) < _MAX_DIGITS:
+            key = int(key)
+        if not (key in found if isinstance(found, Mapping) else isinstance(key, int) and key < len(found)):
             return None
-    return found
+        found = found[key]
+        at.append(key)
+    return tuple(at), found
+
+
+def resolve(root: Any, reference: Any) -> Any:
+    """Return the part of ``root`` that a local reference points to, or None."""
+    located = locate(root, reference)
+    return None if located is None else located[1]
+
+
+def with_inner(schema: Mapping[str, Any], change: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """Return ``schema`` with ``change`` of the keyword and the value of each object that is a schema directly inside.
+
+    Example:
+        >>> with_inner({"type": "array", "items": {"type": "string"}}, lambda keyword, part: {**part, "of": keyword})
+        {'type': 'array', 'items': {'type': 'string', 'of': 'items'}}
+    """
+
+    def changed(keyword: str, value: Any) -> Any:
+        if keyword in DATA_KEYWORDS:
+            return value
+        if isinstance(value, list):
+            return [change(keyword, part) if isinstance(part, Mapping) else part for part in value]
+        if keyword in NAMED and isinstance(value, Mapping):
+            return {name: change(keyword, part) if isinstance(part, Mapping) else part for name, part in value.items()}
+        return change(keyword, value) if isinstance(value, Mapping) else value
+
+    return {keyword: changed(keyword, value) for keyword, value in schema.items()}
 
 
 def parts(root: Any, schema: Any) -> list[Mapping[str, Any]]:
@@ -82,21 +111,20 @@ def properties(root: Any, schema: Any = None) -> dict[str, Mapping[str, Any]]:
         rules = described.items() if isinstance(described, Mapping) else ()
         return {name: rule if isinstance(rule, Mapping) else {} for name, rule in rules if rule is not False}
     found: dict[str, Mapping[str, Any]] = {}
-    for name, rule in _properties(root, schema, 0):
-        if rule is not False:
-            found.setdefault(name, rule if isinstance(rule, Mapping) else {})
+    for part in applied(root, schema):
+        described = part.get("properties")
+        for name, rule in described.items() if isinstance(described, Mapping) else ():
+            if rule is not False:
+                found.setdefault(name, rule if isinstance(rule, Mapping) else {})
     return found
 
 
-def _properties(root: Any, schema: Any, depth: int) -> Iterator[tuple[str, Any]]:
+def applied(root: Any, schema: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Yield the :func:`parts` of ``schema``, and then those of its alternatives."""
     rules = parts(root, schema)
-    for rule in rules:
-        described = rule.get("properties")
-        if isinstance(described, Mapping):
-            yield from described.items()
-    if depth < _MAX_DEPTH:
-        for branch in branches(rules):
-            yield from _properties(root, branch, depth + 1)
+    yield from rules
+    for branch in branches(rules) if depth < _MAX_DEPTH else ():
+        yield from applied(root, branch, depth + 1)
 
 
 def required(root: Any, schema: Any = None) -> list[str]:

@@ -128,27 +128,16 @@ def to_2020_12(schema: Any) -> Any:
         >>> to_2020_12({"type": "array", "items": [{"type": "string"}], "additionalItems": False})
         {'type': 'array', 'prefixItems': [{'type': 'string'}], 'items': False}
     """
-    if isinstance(schema, list):
-        return [to_2020_12(part) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
-    made: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key in json_schema.DATA_KEYWORDS:
-            made[key] = value
-        elif key in json_schema.NAMED and isinstance(value, Mapping):
-            made[key] = {name: to_2020_12(part) for name, part in value.items()}
-        elif key == "items" and isinstance(value, list):
-            made["prefixItems"] = to_2020_12(value)
-            if "additionalItems" in schema:
-                made["items"] = to_2020_12(schema["additionalItems"])
-        elif key == "dependencies" and isinstance(value, Mapping):
-            names = {name: needed for name, needed in value.items() if isinstance(needed, list)}
-            schemas = {name: to_2020_12(part) for name, part in value.items() if not isinstance(part, list)}
-            made |= {"dependentRequired": names} if names else {}
-            made |= {"dependentSchemas": schemas} if schemas else {}
-        elif key != "additionalItems":  # it has no meaning beside one schema for all items
-            made[key] = to_2020_12(value)
+    made = json_schema.with_inner(schema, lambda _, part: to_2020_12(part))
+    more = made.pop("additionalItems", None)  # it has no meaning beside one schema for all items
+    if isinstance(made.get("items"), list):
+        made["prefixItems"] = made.pop("items")
+        made |= {} if more is None else {"items": more}
+    needed = made.pop("dependencies", None)
+    for name, value in needed.items() if isinstance(needed, Mapping) else ():
+        made.setdefault("dependentRequired" if isinstance(value, list) else "dependentSchemas", {})[name] = value
     for exclusive, inclusive in _BOUNDS:
         if isinstance(made.get(exclusive), bool):  # draft 4
             is_exclusive = made.pop(exclusive)

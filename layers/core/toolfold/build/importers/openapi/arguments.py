@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.document import DocumentError, References
-from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, Schema, given_value, without_null
+from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, Schema, without_null
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.yaml_loader import Location
 from toolfold.fuzzy import spell_comparisons
@@ -218,7 +218,7 @@ class Arguments:
             made = _file(made)
         if encoding := _encoding(media, {}):
             self.body["encoding"] = encoding
-        target = self._converter.definition(made["$ref"].removeprefix(DEFINITIONS)) if "$ref" in made else made
+        target = self._converter[made["$ref"].removeprefix(DEFINITIONS)] if "$ref" in made else made
         described = [self._converter.text(body.get("description"), (*at, "description"))]
         is_text = target.get("type") in ("string", "number", "integer", "boolean")
         if media.kind == "text" and not media.content_type.endswith("yaml") and not is_text:
@@ -330,7 +330,7 @@ def _as_object(schema: Any, converter: SchemaConverter, depth: int = 0) -> _Obje
     if "$ref" in schema:
         name = schema["$ref"].removeprefix(DEFINITIONS)
         converter.break_circles(name)
-        parts.append(converter.definition(name))
+        parts.append(converter[name])
     for part in parts:
         inner = _as_object(part, converter, depth + 1)
         if inner is None or any(properties.get(key, value) != value for key, value in inner.properties.items()):
@@ -365,8 +365,8 @@ def _encoding(media: _Media, properties: Mapping[str, Any]) -> dict[str, dict[st
             made[name] = one
     if media.content_type.startswith("multipart/"):
         for name, optional in properties.items():
-            part = given_value(optional)
-            if _is_binary(part) or (isinstance(part, dict) and _is_binary(part.get("items"))):
+            part = without_null(optional) if isinstance(optional, dict) else {}
+            if _is_binary(part) or _is_binary(part.get("items")):
                 made.setdefault(name, {})["base64"] = True
     return made
 
@@ -381,7 +381,7 @@ def _is_binary(schema: Any) -> bool:
 
 
 def _file(optional: Mapping[str, Any]) -> dict[str, Any]:
-    schema = given_value(optional)
+    schema = without_null(dict(optional))
     if isinstance(schema.get("items"), dict):
         return {**schema, "items": _file(schema["items"])}
     description = schema.get("description", "")

@@ -19,10 +19,11 @@ from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urljoin
+from urllib.parse import urljoin
 
 from toolfold.build import yaml_loader
 from toolfold.build.yaml_loader import Document, Location
+from toolfold.catalog import json_schema
 from toolfold.catalog.text_checks import host_of
 from toolfold.errors import SourceError
 from toolfold.network.errors import TransportError
@@ -87,8 +88,7 @@ class References:
         file, _, fragment = reference.partition("#")
         if file not in self._own_names:
             raise DocumentError(at, f"$ref {shown} refers to another document; bundle the documents into one")
-        is_anchor = fragment != "" and not fragment.startswith("/")
-        found = self._anchors.get(fragment) if is_anchor else self._find(fragment)
+        found = json_schema.locate(self.data, f"#{fragment}")
         if found is None:
             raise DanglingReference(at, f"$ref {shown} points to nothing in the document")
         return found
@@ -101,38 +101,6 @@ class References:
                 return at, value
             at, value = self.locate(value["$ref"], (*at, "$ref"))
         raise DocumentError(start, "$ref refers to itself without an end")
-
-    def _find(self, fragment: str) -> tuple[Location, Any] | None:
-        value: Any = self.data
-        at: list[str | int] = []
-        for token in fragment.split("/")[1:]:
-            key = unquote(token).replace("~1", "/").replace("~0", "~")
-            if isinstance(value, dict) and key in value:
-                value = value[key]
-                at.append(key)
-            elif isinstance(value, list) and key.isdecimal() and len(key) < 10 and int(key) < len(value):
-                value = value[int(key)]
-                at.append(int(key))
-            else:
-                return None
-        return tuple(at), value
-
-    @functools.cached_property
-    def _anchors(self) -> dict[str, tuple[Location, Any]]:
-        found: dict[str, tuple[Location, Any]] = {}
-        components = self.data.get("components")
-        schemas = components.get("schemas") if isinstance(components, dict) else None
-        open_: list[tuple[Location, Any]] = [(("components", "schemas"), schemas)]
-        while open_:
-            at, value = open_.pop()
-            if isinstance(value, dict):
-                for key in ("$anchor", "$dynamicAnchor"):
-                    if isinstance(value.get(key), str):
-                        found.setdefault(value[key], (at, value))
-                open_ += [((*at, key), inner) for key, inner in value.items()]
-            elif isinstance(value, list):
-                open_ += [((*at, index), inner) for index, inner in enumerate(value)]
-        return found
 
 
 def read_document(path: Path) -> Document:

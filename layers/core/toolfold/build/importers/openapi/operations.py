@@ -16,9 +16,9 @@ from toolfold.build.importers.openapi import document
 from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.arguments import Arguments
 from toolfold.build.importers.openapi.pruning import complete_schema
-from toolfold.build.importers.openapi.schema_parts import DEFINITIONS
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.yaml_loader import Location
+from toolfold.catalog import json_schema
 from toolfold.results.values import clean_names
 from toolfold.sources.http_api.binding import BindingError, check_binding
 from toolfold.sources.http_api.body import NO_BODY_EXPECTED
@@ -27,7 +27,6 @@ MAX_COLUMNS = 40
 """Names of columns that are listed: about 200 tokens. GitHub's repository has 90."""
 
 MAX_NAME = 60
-_MAX_PARTS = 100
 _SUCCESS = ("200", "201", "202", "203", "206", "2XX", "2xx", "default")
 
 
@@ -65,12 +64,13 @@ def _schema(responses: Any, at: Location, converter: SchemaConverter) -> Any:
 
 
 def _described(schema: Any, converter: SchemaConverter) -> Answer:
-    if (item := _item(schema, converter)) is not None:
-        columns = _columns(_properties(item, converter))
+    root = {"$defs": converter}
+    if (item := _item(root, schema)) is not None:
+        columns = _columns(_properties(root, item))
         return Answer(f"rows: {columns}" if columns else "", ("",))
-    properties = _properties(schema, converter)
-    rows = {name: item for name, part in properties.items() if (item := _item(part, converter)) is not None}
-    tables = {name: columns for name, item in rows.items() if (columns := _columns(_properties(item, converter)))}
+    properties = _properties(root, schema)
+    rows = {name: item for name, part in properties.items() if (item := _item(root, part)) is not None}
+    tables = {name: columns for name, item in rows.items() if (columns := _columns(_properties(root, item)))}
     others = {name: part for name, part in properties.items() if name not in tables}
     # One list of objects beside a few numbers is an answer with rows; an object with many fields is a record.
     if len(tables) == 1 and len(others) <= 12:
@@ -81,36 +81,15 @@ def _described(schema: Any, converter: SchemaConverter) -> Answer:
     return Answer(f"fields: {fields}" if fields else "", ())
 
 
-def _parts(schema: Any, converter: SchemaConverter) -> Iterator[Mapping[str, Any]]:
-    """Yield ``schema`` and the schemas that apply to the same value, also those of alternatives, each once."""
-    open_, seen = [schema], set[int]()
-    while open_ and len(seen) < _MAX_PARTS:
-        part = open_.pop(0)
-        if not isinstance(part, dict) or id(part) in seen:
-            continue
-        seen.add(id(part))
-        yield part
-        if "$ref" in part:
-            open_.append(converter.definition(part["$ref"].removeprefix(DEFINITIONS)))
-        for key in ("allOf", "anyOf", "oneOf"):
-            open_ += part.get(key, ())
-
-
-def _item(schema: Any, converter: SchemaConverter) -> Any:
+def _item(root: Any, schema: Any) -> Any:
     """Return the schema of the items of a list of objects, or None."""
-    for part in _parts(schema, converter):
-        if "items" in part and _properties(part["items"], converter):
-            return part["items"]
-    return None
+    listed = (part["items"] for part in json_schema.applied(root, schema) if "items" in part)
+    return next((items for items in listed if _properties(root, items)), None)
 
 
-def _properties(schema: Any, converter: SchemaConverter) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for part in _parts(schema, converter):
-        for name, value in part.get("properties", {}).items():
-            if len(name) <= MAX_NAME and name.isprintable():
-                found.setdefault(name, value)
-    return found
+def _properties(root: Any, schema: Any) -> dict[str, Any]:
+    found = json_schema.properties(root, schema)
+    return {name: part for name, part in found.items() if len(name) <= MAX_NAME and name.isprintable()}
 
 
 def _columns(properties: Mapping[str, Any]) -> str:

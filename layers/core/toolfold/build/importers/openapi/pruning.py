@@ -6,6 +6,7 @@ innermost part. It accepts any value then, so that a caller who knows the servic
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 from toolfold.build.emitter import first_sentence
 from toolfold.build.importers.openapi import schema_parts as parts
 from toolfold.build.importers.openapi.schemas import SchemaConverter
+from toolfold.catalog.json_schema import with_inner
 
 MAX_SCHEMA_CHARS = 16_000
 """Characters of the schema of one tool as compact JSON, about 4,000 tokens."""
@@ -64,13 +66,13 @@ def complete_schema(root: parts.Schema, converter: SchemaConverter) -> tuple[par
         if _fits(made):
             return made, False
     distances = _distances(root, definitions)
-    # The first step that is enough, by bisection: each takes as long as compiling the tool.
-    first, last = 0, len(_STEPS) - 1
-    while first < last:
-        middle = (first + last) // 2
-        is_enough = _fits(_inlined(*_shortened(root, definitions, distances, _STEPS[middle])))
-        first, last = (first, middle) if is_enough else (middle + 1, last)
-    made = _inlined(*_shortened(root, definitions, distances, _STEPS[first]))
+
+    def shortened(limits: _Limits) -> parts.Schema:
+        return _inlined(*_shortened(root, definitions, distances, limits))
+
+    # The first step that is enough: each takes as long as compiling the tool.
+    first = bisect_left(_STEPS[:-1], True, key=lambda limits: _fits(shortened(limits)))
+    made = shortened(_STEPS[first])
     return made if _fits(made) else _with_short_texts(made), True
 
 
@@ -79,9 +81,7 @@ def _fits(schema: parts.Schema) -> bool:
 
 
 def _levels(schema: Any) -> int:
-    defined = schema.get("$defs", {}).values() if isinstance(schema, dict) else ()
-    inner = [_levels(part) for part in (*(part for _, part in parts.subschemas(schema)), *defined)]
-    return 1 + max(inner, default=0)
+    return 1 + max((_levels(part) for _, part in parts.subschemas(schema)), default=0)
 
 
 def _inlined(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> parts.Schema:
@@ -100,10 +100,8 @@ def _inlined(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> par
         and (uses[name] == 1 or (not links[name] and parts.compact_size(definition) <= _SMALL_CHARS))
     }
 
-    def rebuild(schema: Any, depth: int) -> Any:
-        if not isinstance(schema, dict):
-            return schema
-        made = parts.with_subschemas(schema, lambda _, part: rebuild(part, depth + 1))
+    def rebuild(schema: parts.Schema, depth: int) -> parts.Schema:
+        made = with_inner(schema, lambda _, part: rebuild(part, depth + 1))
         name = made.get("$ref", "").removeprefix(parts.DEFINITIONS)
         if name not in is_inlined or depth > _MAX_INLINE_DEPTH:
             return made
@@ -146,16 +144,14 @@ def _shortened(
 ) -> tuple[parts.Schema, dict[str, parts.Schema]]:
     """Return copies of ``root`` and of the definitions that remain, without what is below the levels of ``limits``."""
 
-    def cut(schema: Any, level: int) -> Any:
-        if not isinstance(schema, dict):
-            return schema
+    def cut(schema: parts.Schema, level: int) -> parts.Schema:
         name = schema.get("$ref", "").removeprefix(parts.DEFINITIONS)
         if level > limits.levels or (name and distances.get(name, 1000) > limits.levels):
             # What stays below the last level: the type and the values.
             whole = {**definitions.get(name, {}), **schema}
             keys = ("type", "format", "enum") if len(whole.get("enum", ())) in range(1, _MAX_STUB_ENUM) else _TYPED
             return {key: whole[key] for key in keys if key in whole}
-        made = parts.with_subschemas(schema, lambda key, part: cut(part, level if key in _APPLIES else level + 1))
+        made = with_inner(schema, lambda key, part: cut(part, level if key in _APPLIES else level + 1))
         if level > 1:
             made.pop("examples", None)
             if "description" in made:
@@ -185,8 +181,7 @@ def _distances(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> d
                 distances[name] = distance
                 here.append(definitions[name])
             for key, part in parts.subschemas(schema):
-                if isinstance(part, dict):
-                    (here if key in _APPLIES else level).append(part)
+                (here if key in _APPLIES else level).append(part)
         if not level:
             break
     return distances

@@ -9,11 +9,12 @@ import html
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from toolfold.build.emitter import clean_text
 from toolfold.build.prompt_injection import find_prompt_injection
+from toolfold.catalog.json_schema import with_inner
 from toolfold.sources.http_api.styles import scalar_text
 
 _COMMENT = re.compile(r"<!--.{0,5000}?(?:-->|\Z)", re.DOTALL)
@@ -142,43 +143,17 @@ def without_null(schema: Schema) -> Schema:
         if branches and len(branches) < len(made[key]):
             made[key] = branches
             rest = {name: value for name, value in made.items() if name != key}
-            if (
-                len(branches) == 1
-                and isinstance(branches[0], dict)
-                and not rest.keys() & branches[0].keys() - {"description"}
-            ):
-                made = {**branches[0], **rest}
+            first = branches[0] if len(branches) == 1 and isinstance(branches[0], dict) else made
+            if not rest.keys() & first.keys() - {"description"}:
+                made = {**first, **rest}
     return made
 
 
-def given_value(schema: Any) -> Any:
-    """Return what a value is where it is given: frameworks write an optional file as a file or null."""
-    choices = schema.get("anyOf") if isinstance(schema, dict) else None
-    if not isinstance(choices, list) or len(choices) != 2:
-        return schema
-    given = [choice for choice in choices if isinstance(choice, dict) and choice.get("type") != "null"]
-    others = {key: value for key, value in schema.items() if key in ("title", "description")}
-    return {**given[0], **others} if len(given) == 1 else schema
-
-
-def with_subschemas(schema: Schema, change: Callable[[str, Any], Any]) -> Schema:
-    """Return ``schema`` with ``change`` of the keyword and the value of each schema directly inside it."""
-    made: Schema = {}
-    for key, value in schema.items():
-        if key in LISTS and isinstance(value, list):
-            made[key] = [change(key, part) for part in value]
-        elif key in MAPPINGS and isinstance(value, dict):
-            made[key] = {name: change(key, part) for name, part in value.items()}
-        else:
-            made[key] = change(key, value) if key in SINGLE else value
-    return made
-
-
-def subschemas(schema: Any) -> list[tuple[str, Any]]:
-    """Return the keyword and the value of each schema directly inside ``schema``."""
-    found: list[tuple[str, Any]] = []
+def subschemas(schema: Any) -> list[tuple[str, Schema]]:
+    """Return the keyword and the value of each object that is a schema directly inside ``schema``."""
+    found: list[tuple[str, Schema]] = []
     if isinstance(schema, dict):
-        with_subschemas(schema, lambda key, part: found.append((key, part)))
+        with_inner(schema, lambda keyword, part: found.append((keyword, part)))
     return found
 
 
@@ -198,7 +173,7 @@ def references_of(schema: Any) -> list[str]:
 def in_place(schema: Any) -> Iterator[Schema]:
     """Yield the schemas in ``schema`` that apply to the same value as it does."""
     for key, part in subschemas(schema):
-        if key in _IN_PLACE and isinstance(part, dict):
+        if key in _IN_PLACE:
             yield part
             yield from in_place(part)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -43,8 +43,10 @@ _BESIDE_REFERENCES = frozenset({"$ref", "description", "default", "example", "de
 contradicts the referenced schema would make one that takes no value."""
 
 
-class SchemaConverter:
+class SchemaConverter(Mapping[str, parts.Schema]):
     """Convert schemas for requests, without ``readOnly`` properties, or for responses, without ``writeOnly`` ones.
+
+    It is the ``$defs`` of what it has converted: each of them is converted when it is first read.
 
     ``note`` is called with a location and a sentence for what is left out of a schema without harm to the tool.
     """
@@ -72,8 +74,13 @@ class SchemaConverter:
             self._note(at, f"{removed}; it is left out")
         return text
 
-    def definition(self, name: str) -> parts.Schema:
-        """Return the converted schema of a name in a reference of :meth:`convert`."""
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __getitem__(self, name: str) -> parts.Schema:
         if name not in self._definitions:
             at, schema = self._sources[name]
             converted = self.convert(schema, at)
@@ -89,7 +96,7 @@ class SchemaConverter:
             name = open_.popleft()
             if name not in found:
                 self.break_circles(name)
-                found[name] = self.definition(name)
+                found[name] = self[name]
                 if name not in self._links:
                     self._links[name] = parts.references_of(found[name])
                     self._sizes[name] = parts.compact_size(found[name])
@@ -110,7 +117,7 @@ class SchemaConverter:
         if len(active) > _MAX_APPLIED:
             raise DocumentError(at, f"more than {_MAX_APPLIED} schemas apply to one value")
         active.append(name)
-        definition = self.definition(name)
+        definition = self[name]
         for part in [definition, *parts.in_place(definition)]:
             target = part.get("$ref", "").removeprefix(parts.DEFINITIONS)
             if target in active:
