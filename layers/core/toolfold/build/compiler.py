@@ -100,16 +100,15 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
 
 
 class CompiledFolder(NamedTuple):
-    """A compiled catalog, and what there is to say about its imported tools.
+    """A compiled catalog, and what there is to say about its tools, which are in the order of the listing.
 
-    ``left_out`` and ``notes`` are as in :class:`ImportedSource`; ``imported`` is name → ``file:line`` of each imported
-    tool.
+    ``left_out`` and ``notes`` are as in :class:`ImportedSource`.
     """
 
     text: str
     left_out: list[str]
     notes: list[str]
-    imported: dict[str, str]
+    tools: list[ToolDefinition]
 
 
 def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str:
@@ -198,8 +197,7 @@ def compile_sources(
         **profiles,
     }
     notes = [note for source in loaded for note in source.notes]
-    imported = {entry.tool.name: locations[entry.tool.name] for entry in definitions if entry.source.is_imported}
-    return CompiledFolder(writer.dumps(compiled), left_out, notes, imported)
+    return CompiledFolder(writer.dumps(compiled), left_out, notes, definitions)
 
 
 def _definitions(loaded: Sequence[LoadedSource], names: Names, problems: list[str]) -> Iterator[ToolDefinition]:

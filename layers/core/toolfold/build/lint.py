@@ -16,18 +16,16 @@ import functools
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolfold.build import prompt_injection, yaml_loader
 from toolfold.build.compiler import compile_sources
+from toolfold.build.importers import base as importers
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.catalog import json_schema
-from toolfold.catalog.entries import Tool
-from toolfold.catalog.model import Catalog
-from toolfold.catalog.store import parse_catalog
 from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError
 from toolfold.results import tokens
@@ -153,35 +151,31 @@ _EMPTY = re.compile(
 
 @dataclass(frozen=True)
 class _Tool:
-    """A compiled tool, where it is described, and the sets of words that the rules compare.
+    """A tool of a source, and the sets of words that the rules compare."""
 
-    ``yaml_entry`` is empty for an imported tool.
-    """
-
-    compiled: Tool
-    where: Callable[..., str]
+    described: importers.Tool
+    source: str
     limits: _Limits
-    yaml_entry: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        return self.compiled.name
+        return self.described.name
 
     @functools.cached_property
     def named(self) -> frozenset[str]:
-        return frozenset(stems(f"{in_words(self.name)} {self.compiled.title}"))
+        return frozenset(stems(f"{in_words(self.name)} {self.described.title}"))
 
     @functools.cached_property
     def summary(self) -> frozenset[str]:
-        return frozenset(stems(self.compiled.summary))
+        return frozenset(stems(self.described.summary))
 
     @functools.cached_property
     def text(self) -> frozenset[str]:
-        return frozenset(stems(f"{self.compiled.summary} {self.compiled.description}"))
+        return frozenset(stems(f"{self.described.summary} {self.described.description}"))
 
     @functools.cached_property
     def shape(self) -> frozenset[str]:
-        parameters = self.compiled.parameters
+        parameters = self.described.parameters
         return frozenset(
             f"{key} {' '.join(json_schema.type_words(parameters, rule))} {rule.get('enum')}"
             for key, rule in json_schema.properties(parameters).items()
@@ -189,9 +183,9 @@ class _Tool:
 
     def finding(self, rule: str, problem: str, at: str, *more: str | int, advice: str = "") -> Finding:
         # Of a tool that is named after its source, no text is required.
-        is_warning = self.limits is _IMPORTED or self.name != self.yaml_entry["name"]
-        text = f"{self.name}: {problem}"
-        return _finding(self.where(at, *more), rule, text, advice or self.advice(rule), is_warning=is_warning)
+        is_warning = self.limits is _IMPORTED or self.name != self.described.function
+        text, where = f"{self.name}: {problem}", self.described.where(at, *more)
+        return _finding(where, rule, text, advice or self.advice(rule), is_warning=is_warning)
 
     def advice(self, rule: str) -> str:
         return _ADVICE[rule][self.limits is _IMPORTED]
@@ -206,9 +200,11 @@ def check(folder: Path) -> list[Finding]:
         compiled = compile_sources(folder)
     except SourceError as error:
         return [_from_compiler(problem) for problem in error.problems]
-    catalog = parse_catalog(compiled.text.encode())
     documents = list(_documents(path for path in sorted(folder.glob("*/*.yaml")) if _is_written(path)))
-    tools = list(_written_tools(catalog, documents))
+    tools, imported = list[_Tool](), list[_Tool]()
+    for source, _, described in compiled.tools:
+        limits, members = (_IMPORTED, imported) if source.is_imported else (_WRITTEN, tools)
+        members.append(_Tool(described, source.settings.id, limits))
     found = [finding for document in documents for finding in _check_injection(document)]
     found += _secrets(documents)
     for tool in tools:
@@ -216,8 +212,7 @@ def check(folder: Path) -> list[Finding]:
     found += [*_check_same_texts(tools), *_check_similarity(tools), *_check_shared_phrases(tools)]
     kept = _without_waived(found)
     kept += [_from_compiler(problem, "left-out", _EXCLUDE) for problem in compiled.left_out]
-    written = {tool.name for tool in tools}
-    kept += _check_imported(catalog, {name: at for name, at in compiled.imported.items() if name not in written})
+    kept += _check_imported(imported)
     return sorted(kept, key=lambda finding: (finding.file, finding.line, finding.rule))
 
 
@@ -273,25 +268,9 @@ def _finding(where: str, rule: str, problem: str, advice: str, *, is_warning: bo
     return Finding(file, int(line), rule, problem, advice, is_warning)
 
 
-def _written_tools(catalog: Catalog, documents: Iterable[yaml_loader.Document]) -> Iterator[_Tool]:
-    for document in documents:
-        listed = document.data.get("tools", ()) if isinstance(document.data, dict) else ()
-        for number, yaml_entry in enumerate(listed if isinstance(listed, list) else ()):
-            compiled = catalog.get(yaml_entry["name"])
-            if compiled is None:  # a source whose tools are named after it
-                compiled = catalog.get(f"{Path(document.path).parent.name}__{yaml_entry['name']}")
-            if compiled is not None:  # it was left out otherwise
-                yield _Tool(compiled, functools.partial(document.where, "tools", number), _WRITTEN, yaml_entry)
-
-
-def _check_imported(catalog: Catalog, locations: Mapping[str, str]) -> Iterator[Finding]:
+def _check_imported(tools: Iterable[_Tool]) -> Iterator[Finding]:
     """Yield the first warnings of each rule about each source, and how many more there are."""
-    tools = [
-        _Tool(tool, lambda *_, at=where: at, _IMPORTED)
-        for name, where in locations.items()
-        if (tool := catalog.get(name)) is not None
-    ]
-    for source, group in itertools.groupby(tools, key=lambda tool: tool.compiled.source):
+    for source, group in itertools.groupby(tools, key=lambda tool: tool.source):
         members = list(group)
         found = [finding for tool in members for finding in _check_texts(tool)] + list(_check_same_texts(members))
         for rule in RULES:
@@ -310,18 +289,18 @@ def _check_injection(document: yaml_loader.Document) -> Iterator[Finding]:
 
 
 def _check_texts(tool: _Tool) -> Iterator[Finding]:
-    limits, compiled = tool.limits, tool.compiled
+    limits, described = tool.limits, tool.described
     count = len(tool.text - GENERIC)
     if count < limits.words:
         yield tool.finding("too-short", f"summary and description have {count} different specific words", "description")
     if not tool.summary - tool.named - GENERIC and (limits is _WRITTEN or count >= limits.words):
         yield tool.finding("says-the-name", "the summary only repeats the name", "summary")
-    if (cost := tokens.count(f"{tool.name}: {compiled.summary}")) > limits.line_tokens:
+    if (cost := tokens.count(f"{tool.name}: {described.summary}")) > limits.line_tokens:
         yield tool.finding("line-tokens", f"name and summary have about {cost} tokens", "summary")
-    properties = json_schema.properties(compiled.parameters)
+    properties = json_schema.properties(described.parameters)
     most = limits.schema_tokens + max(0, len(properties) - USUAL_PARAMETERS) * limits.parameter_tokens
-    description = f"{compiled.summary}. {compiled.description}"
-    schema = {"name": tool.name, "description": description, "parameters": compiled.parameters}
+    description = f"{described.summary}. {described.description}"
+    schema = {"name": tool.name, "description": description, "parameters": described.parameters}
     if (cost := tokens.count(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))) > most:
         longest = max(properties, key=lambda name: len(json.dumps(properties[name])), default="no parameter")
         advice = tool.advice("schema-tokens").format(most=most)
@@ -331,11 +310,10 @@ def _check_texts(tool: _Tool) -> Iterator[Finding]:
 
 def _check_wording(tool: _Tool) -> Iterator[Finding]:
     for key in ("summary", "description"):
-        text = str(tool.yaml_entry.get(key) or getattr(tool.compiled, key))
-        if found := _EMPTY.search(text):
+        if found := _EMPTY.search(getattr(tool.described, key)):
             problem, advice = f"the {key} contains {found.group()!r}", "remove it, or state what only this tool does"
             yield tool.finding("empty-words", problem, key, advice=advice)
-    if (count := len(tool.yaml_entry.get("example_queries", ()))) not in EXAMPLE_QUERIES:
+    if (count := len(tool.described.example_queries)) not in EXAMPLE_QUERIES:
         advice = f"write {EXAMPLE_QUERIES.start} to {EXAMPLE_QUERIES.stop - 1}, each in other words"
         yield tool.finding("example-queries", f"has {count} example queries", "example_queries", advice=advice)
 
@@ -350,7 +328,7 @@ def _check_same_texts(tools: Iterable[_Tool]) -> Iterator[Finding]:
             problem, advice = f"summary and description have the same words as those of {alike.name}", "same-summary"
             yield tool.finding("too-alike", problem, "summary", advice=tool.advice(advice))
         elif same is not tool:
-            problem = f"the summary has the same words as {same.name}'s ({same.where('summary')})"
+            problem = f"the summary has the same words as {same.name}'s ({same.described.where('summary')})"
             yield tool.finding("same-summary", problem, "summary")
 
 
@@ -358,8 +336,8 @@ def _check_similarity(tools: list[_Tool]) -> Iterator[Finding]:
     for tool, other in itertools.combinations(tools, 2):
         # Each summary has a word of its own name that the other tool does not have: copper, aluminum.
         differs = tool.named & tool.summary - other.text and other.named & other.summary - tool.text
-        names = tool.compiled.use_instead.values(), other.compiled.use_instead.values()
-        if differs or other.name in names[0] or tool.name in names[1]:
+        named = {*tool.described.use_instead.values(), *other.described.use_instead.values()}
+        if differs or named & {tool.described.function, other.described.function}:
             continue
         parts = {
             "summary": _overlap(tool.summary, other.summary),
@@ -372,7 +350,7 @@ def _check_similarity(tools: list[_Tool]) -> Iterator[Finding]:
         parts["name"] = difflib.SequenceMatcher(None, tool.name, other.name, autojunk=False).ratio()
         if _similarity(parts) >= MAX_SIMILARITY:
             shown = ", ".join(f"{part} {100 * share:.0f} %" for part, share in parts.items())
-            problem = f"is too similar to {other.name} ({other.where('name')}): {shown}"
+            problem = f"is too similar to {other.name} ({other.described.where('name')}): {shown}"
             advice = (
                 "merge them, or state the difference in both summaries, or list in use_instead which requests belong "
                 "to the other"
@@ -398,7 +376,7 @@ def _check_shared_phrases(tools: list[_Tool]) -> Iterator[Finding]:
     queried: dict[str, tuple[str, str]] = {}
     for tool in tools:
         for key, owners in (("aliases", named), ("example_queries", queried)):
-            for number, phrase in enumerate(tool.yaml_entry.get(key, ())):
+            for number, phrase in enumerate(getattr(tool.described, key)):
                 name, what = owners.setdefault(normalized(phrase), (tool.name, key))
                 if name != tool.name:
                     problem = f"{phrase!r} is also in the {what} of {name}"
