@@ -194,12 +194,13 @@ def test_pipe_at_a_terminal_goes_on_where_an_approval_was_missing(
 def test_approval_written_without_the_secret_is_none(make_world: Callable[..., World], cache: str) -> None:
     world = make_world(CACHE=cache, APPROVE="human")
     token = world.token()
-    store = world.app.executor.resources.approval_gate._resources
-    from toolfold.execution.approval_store import parse
+    approvals = world.app.executor.resources.approvals
+    from toolfold.execution.approval_store import parse, record_key
 
-    id_ = getattr(parse(token), "id", "")
-    stored = store.get(id_) or b""
-    assert store.replace(id_, stored, stored.replace(b'"requested"', b'"approved"'))
+    key = record_key(getattr(parse(token), "id", ""))
+    stored = approvals._run(lambda store: store.get(key)) or b""
+    forged = stored.replace(b'"requested"', b'"approved"')
+    assert approvals._run(lambda store: store.replace(key, stored, forged))
     assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] == "APPROVAL_PENDING"
     assert world.sent == 0
 

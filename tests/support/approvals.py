@@ -209,7 +209,7 @@ def _say(world: World, line: bytes) -> Outcome:
 def share_approvals(app: App, other: App) -> None:
     """Let ``other`` know the approvals of ``app``, as entry points of one process do."""
     ours = app.executor.resources
-    vars(other.executor.resources).update(approvals=ours.approvals, approval_gate=ours.approval_gate)
+    vars(other.executor.resources).update(approvals=ours.approvals)
 
 
 def by_lambda(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:

@@ -1,6 +1,6 @@
 """Approval of calls that need it: those of destructive tools, and of tools with ``confirm``.
 
-``toolfold.execution.executor`` passes each such call to :class:`ApprovalGate`, however it was made. A call without
+``toolfold.execution.pipeline`` passes each such call to :class:`Approvals`, however it was made. A call without
 a token is answered with APPROVAL_REQUIRED and a token; the same call with the token is performed, once. "The same" is
 decided after validation: the token is for the validated arguments, the tool as the catalog has it, and the caller.
 
@@ -18,13 +18,14 @@ import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolfold import messages
+from toolfold.aws.clients import error_code
 from toolfold.errors import ApprovalDenied, ApprovalPending, ApprovalRequired, InvalidArguments, ToolfoldError
 from toolfold.execution.approval_store import (
+    ID_BYTES,
     KEPT_AFTER_S,
-    Approval,
     ApprovalRecord,
     ApprovalToken,
     SecretUnavailable,
@@ -39,15 +40,17 @@ from toolfold.execution.approval_store import (
 )
 from toolfold.execution.call import canonical_arguments
 from toolfold.execution.credentials import principal_id
+from toolfold.private_folder import PathRefused
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
+    from toolfold.cache.base import RecordStore
     from toolfold.catalog.entries import Source, Tool
-    from toolfold.execution.approval_store import ApprovalResources
     from toolfold.execution.call import CallContext
     from toolfold.settings import Settings
 
+T = TypeVar("T")
 
 _MAX_VALUE_CHARS, _MAX_SHOWN = 200, 30
 _DESTRUCTIVE = "It changes or deletes data that cannot be restored"
@@ -75,12 +78,25 @@ def write_prompt(source: Source, tool: Tool, arguments: str) -> str:
 _MAX_ARGUMENTS_CHARS = 100_000
 """Characters of arguments that a person may have to read. An item of DynamoDB holds four times as much."""
 
+TTL_S = 600
+"""Seconds for which a signed text can be used: an agent continues at once."""
 
-class ApprovalGate:
-    """Decides whether calls may be performed. One for a process; safe to use from many threads."""
+_OPEN = ApprovalRecord("requested")
+"""The record of what no person decides: arguments are stored only where they are needed."""
 
-    def __init__(self, resources: ApprovalResources) -> None:
-        self._resources, self._settings, self._now = resources, resources.settings, resources.now
+
+class Approvals:
+    """Decides whether calls may be performed. One for a process; safe to use from many threads.
+
+    Secret and store are opened when they are needed first. They also sign texts that hold calls, each for one use.
+    """
+
+    def __init__(
+        self, settings: Settings, aws: AwsClients, read_reference: Callable[[str], str], now: Callable[[], float]
+    ) -> None:
+        self._settings, self._aws, self._read_reference, self._now = settings, aws, read_reference, now
+        self._own_secret = os.urandom(32)
+        self._opened: RecordStore | None = None
 
     def check(self, call: CallContext) -> None:
         """Set the approval of a call, which :meth:`redeem` uses up, and its id, also where the call is refused.
@@ -97,7 +113,7 @@ class ApprovalGate:
                 f"{tool.name} needs approval, and this server performs no such calls; nothing was sent.",
                 messages.NOT_ALLOWED,
             )
-        secret = self._resources.secret()
+        secret = self._secret()
         terms = Terms(
             principal_id(credentials, secret),
             source.id,
@@ -111,10 +127,8 @@ class ApprovalGate:
             token = parse(credentials.approval_token.strip())
             if token is not None and token.is_for(secret, terms):
                 call.approval_id = token.id
-                stored = self._resources.get(token.id)
-                problem = self._problem(secret, tool, token, stored, credentials.is_declined)
-                if not problem and stored is not None:
-                    call.approval = Approval(token, stored)
+                problem = self._problem(secret, call, token)
+                if not problem:
                     return
             else:
                 problem = "is not for this call: tool, arguments or caller differ"
@@ -122,25 +136,45 @@ class ApprovalGate:
             raise _denied(tool)
         raise self._request(call, secret, terms, problem)
 
-    def redeem(self, call: CallContext, approval: Approval) -> None:
+    def redeem(self, call: CallContext) -> None:
         """Use up the approval of a call. Call this last before the request is sent.
 
         Raises:
             ApprovalRequired: another call was faster.
             ApprovalUnavailable: it cannot be recorded.
         """
-        if not self._resources.replace(approval.token.id, approval.stored, ApprovalRecord("redeemed").encode()):
+        if not self._replace(call.approval_id, call.approval, ApprovalRecord("redeemed")):
             raise ApprovalRequired(
                 f"The approval of this call of {call.tool.name} was used already; nothing was sent.",
                 messages.CALL_WITHOUT_TOKEN,
             )
 
-    def _problem(self, secret: bytes, tool: Tool, token: ApprovalToken, stored: bytes | None, is_declined: bool) -> str:
-        """Return why a token that was made for the call cannot be redeemed; empty if it can.
+    def sign_once(self, text: str) -> str:
+        """Return a token with which :meth:`use_once` accepts ``text`` once, for :data:`TTL_S` seconds.
+
+        Raises:
+            ApprovalUnavailable: nothing can be signed or recorded.
+        """
+        return self._issue(self._secret(), (text,), self._now() + TTL_S, _OPEN).text
+
+    def use_once(self, token: str, text: str) -> bool:
+        """Return whether this is the first use of what :meth:`sign_once` returned for ``text``: of several one is.
+
+        Raises:
+            ApprovalUnavailable: nothing can be checked or recorded.
+        """
+        found = parse(token)
+        if found is None or not found.is_for(self._secret(), (text,)) or found.expires_at < self._now():
+            return False
+        return self._replace(found.id, _OPEN.encode(), ApprovalRecord("redeemed"))
+
+    def _problem(self, secret: bytes, call: CallContext, token: ApprovalToken) -> str:
+        """Return why a token that was made for the call cannot be redeemed; empty if it can, which is then set.
 
         Raises:
             ApprovalPending, ApprovalDenied, ApprovalUnavailable: as :meth:`check`.
         """
+        stored = self._run(lambda store: store.get(record_key(token.id)))
         if token.expires_at <= self._now():
             return "has expired"
         if stored is None:
@@ -151,13 +185,15 @@ class ApprovalGate:
             raise unavailable("a record is damaged") from None
         if record.state == "redeemed":
             return "was used already"
+        is_declined, tool = call.credentials.is_declined, call.tool
         if is_declined and record.state != "denied":
-            self._resources.replace(token.id, stored, ApprovalRecord("denied").encode())
+            self._replace(token.id, stored, ApprovalRecord("denied"))
         if is_declined or record.state == "denied":
             raise _denied(tool)
-        if self._settings.approve == "agent":
-            return ""
-        if record.state == "approved" and record.proof == token.approval_proof(secret):
+        if self._settings.approve == "agent" or (
+            record.state == "approved" and record.proof == token.approval_proof(secret)
+        ):
+            call.approval = stored
             return ""
         raise ApprovalPending(
             f"{tool.name} is not approved yet; nothing was sent.",
@@ -175,11 +211,9 @@ class ApprovalGate:
                 f"{tool.name}: {len(terms.arguments):,} characters of arguments are too long for a person to approve.",
                 f"Send at most {_MAX_ARGUMENTS_CHARS:,} characters; nothing was sent.",
             )
-        now = self._now()
-        token = mint(secret, terms, os.urandom(8), math.floor(now + self._settings.approval_ttl_s))
+        record = ApprovalRecord("requested", terms, reason_of(tool)) if is_human else _OPEN
+        token = self._issue(secret, terms, self._now() + self._settings.approval_ttl_s, record)
         call.approval_id = token.id
-        record = ApprovalRecord("requested", terms if is_human else None, reason_of(tool) if is_human else "")
-        self._resources.add(token.id, record.encode(), token.expires_at)
         why = f"The approval token {problem}; {tool.name}" if problem else tool.name
         step = messages.LET_APPROVE if is_human else messages.ASK_USER
         return ApprovalRequired(
@@ -189,6 +223,37 @@ class ApprovalGate:
             approval_token=token.text,
             expires_at=iso_time(token.expires_at),
         )
+
+    def _issue(
+        self, secret: bytes, terms: Terms | tuple[str], expires_at: float, record: ApprovalRecord
+    ) -> ApprovalToken:
+        token = mint(secret, terms, os.urandom(ID_BYTES), math.floor(expires_at))
+        key, kept_until = record_key(token.id), token.expires_at + KEPT_AFTER_S
+        self._run(lambda store: store.add(key, record.encode(), kept_until))
+        return token
+
+    def _replace(self, id_: str, expected: bytes, record: ApprovalRecord) -> bool:
+        return self._run(lambda store: store.replace(record_key(id_), expected, record.encode()))
+
+    def _secret(self) -> bytes:
+        try:
+            return signing_secret(self._settings, self._read_reference, self._own_secret)
+        except (SecretUnavailable, PathRefused) as error:
+            raise unavailable(str(error)) from None
+        except OSError as error:
+            raise unavailable(type(error).__name__) from None
+
+    def _run(self, operation: Callable[[RecordStore], T]) -> T:
+        try:
+            if self._opened is None:
+                self._opened = open_approvals(self._settings, self._aws)
+            return operation(self._opened)
+        except PathRefused as error:
+            raise unavailable(str(error)) from None
+        except Exception as error:  # noqa: BLE001 - after any failure nothing is known about the approval
+            if isinstance(error, OSError):
+                self._opened = None  # opened again when it is needed next: a file may have been deleted
+            raise unavailable(error_code(error)) from None
 
 
 def iso_time(seconds: float) -> str:

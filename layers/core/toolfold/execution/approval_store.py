@@ -9,7 +9,7 @@ Approving, denying and redeeming a call replace its record, which succeeds for o
 call that is refused, never one that is performed.
 
 The secret that signs the tokens comes from the settings, from AWS, or from a file beside that of the approvals, where
-it is generated. :class:`ApprovalResources` has both, for approvals and for tokens that are used once.
+it is generated.
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ import os
 import re
 import stat
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from toolfold import messages, private_folder
-from toolfold.aws.clients import error_code
 from toolfold.cache.response_cache import MemoryStore
 from toolfold.errors import ApprovalUnavailable
 from toolfold.files import replace_file
 from toolfold.local_defaults import with_local_defaults
-from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
@@ -41,10 +39,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("toolfold")
 
-T = TypeVar("T")
-
 _VERSION = 1
-_ID_BYTES, _TIME_BYTES, _MAC_BYTES = 8, 5, 16
+ID_BYTES, _TIME_BYTES, _MAC_BYTES = 8, 5, 16
 _TEXT = re.compile(r"[A-Za-z0-9_-]{40}", re.ASCII)
 
 
@@ -81,8 +77,8 @@ class ApprovalToken(NamedTuple):
         """The token as it is given to a caller."""
         return base64.urlsafe_b64encode(_head(self.id, self.expires_at) + self.mac).decode()
 
-    def is_for(self, secret: bytes, terms: Terms) -> bool:
-        """Return whether the token was made with ``secret`` for the call ``terms``; the time is not checked."""
+    def is_for(self, secret: bytes, terms: Terms | tuple[str]) -> bool:
+        """Return whether the token was made with ``secret`` for ``terms``; the time is not checked."""
         return hmac.compare_digest(self.mac, _mac(secret, self.id, self.expires_at, terms))
 
     def approval_proof(self, secret: bytes) -> str:
@@ -90,8 +86,8 @@ class ApprovalToken(NamedTuple):
         return hmac.new(secret, b"toolfold approved " + self.text.encode(), hashlib.sha256).hexdigest()
 
 
-def mint(secret: bytes, terms: Terms, id_: bytes, expires_at: int) -> ApprovalToken:
-    """Return a new token for the call ``terms``."""
+def mint(secret: bytes, terms: Terms | tuple[str], id_: bytes, expires_at: int) -> ApprovalToken:
+    """Return a new token for the call ``terms``, or for a text."""
     return ApprovalToken(id_.hex(), expires_at, _mac(secret, id_.hex(), expires_at, terms))
 
 
@@ -102,7 +98,7 @@ def parse(text: str) -> ApprovalToken | None:
     raw = base64.urlsafe_b64decode(text)
     if raw[0] != _VERSION:
         return None
-    id_, time_, mac = raw[1 : 1 + _ID_BYTES], raw[1 + _ID_BYTES : -_MAC_BYTES], raw[-_MAC_BYTES:]
+    id_, time_, mac = raw[1 : 1 + ID_BYTES], raw[1 + ID_BYTES : -_MAC_BYTES], raw[-_MAC_BYTES:]
     return ApprovalToken(id_.hex(), int.from_bytes(time_, "big"), mac)
 
 
@@ -110,7 +106,7 @@ def _head(id_: str, expires_at: int) -> bytes:
     return bytes([_VERSION]) + bytes.fromhex(id_) + expires_at.to_bytes(_TIME_BYTES, "big")
 
 
-def _mac(secret: bytes, id_: str, expires_at: int, terms: Terms) -> bytes:
+def _mac(secret: bytes, id_: str, expires_at: int, terms: Terms | tuple[str]) -> bytes:
     message = json.dumps(["toolfold approval", _head(id_, expires_at).hex(), *terms]).encode()
     return hmac.new(secret, message, hashlib.sha256).digest()[:_MAC_BYTES]
 
@@ -153,13 +149,6 @@ class ApprovalRecord(NamedTuple):
         if record.state not in get_args(State) or not all(isinstance(text, str) for text in texts):
             raise ValueError("damaged")
         return record._replace(terms=terms)
-
-
-class Approval(NamedTuple):
-    """An approval that was checked and is not redeemed yet, with its record as it is stored."""
-
-    token: ApprovalToken
-    stored: bytes
 
 
 FILE_NAME = "approvals.sqlite"
@@ -272,91 +261,6 @@ def _read(path: str) -> bytes:
     if _SECRET.fullmatch(content) is None:
         raise SecretUnavailable(f"{path} was not made by toolfold: delete or move it")
     return content.strip()
-
-
-TTL_S = 600
-"""Seconds for which a token can be used: an agent continues at once."""
-
-_MAC_CHARS = 32
-_OPEN, _USED = b"open", b"used"
-
-
-class ApprovalResources:
-    """Secret and store, which is opened when it is needed first. One for a process; safe to use from many threads.
-
-    They also sign tokens that hold calls, and let each be used once, as calls must not be performed twice.
-    """
-
-    def __init__(
-        self, settings: Settings, aws: AwsClients, read_reference: Callable[[str], str], now: Callable[[], float]
-    ) -> None:
-        self.settings, self.now = settings, now
-        self._aws, self._read_reference = aws, read_reference
-        self._own_secret = os.urandom(32)
-        self._opened: RecordStore | None = None
-
-    def secret(self) -> bytes:
-        """Return the secret; see :func:`toolfold.execution.approval_store.signing_secret`.
-
-        Raises:
-            ApprovalUnavailable: there is no secret, or its file cannot be used.
-        """
-        try:
-            return signing_secret(self.settings, self._read_reference, self._own_secret)
-        except (SecretUnavailable, PathRefused) as error:
-            raise unavailable(str(error)) from None
-        except OSError as error:
-            raise unavailable(type(error).__name__) from None
-
-    def get(self, id_: str) -> bytes | None:
-        """Return the record of an approval as it is stored, or None; raises ApprovalUnavailable, as all that follow."""
-        return self._run(lambda store: store.get(record_key(id_)))
-
-    def add(self, id_: str, record: bytes, expires_at: float) -> None:
-        """Store the record of a new approval."""
-        self._run(lambda store: store.add(record_key(id_), record, expires_at + KEPT_AFTER_S))
-
-    def replace(self, id_: str, expected: bytes, record: bytes) -> bool:
-        """Replace a record if it is ``expected``; return whether it was. Of several callers one gets True."""
-        return self._run(lambda store: store.replace(record_key(id_), expected, record))
-
-    def open_once(self, text: str) -> tuple[str, int, str]:
-        """Return a new id, when it ends, in seconds since 1970, and the signature of ``text`` with both.
-
-        Raises:
-            ApprovalUnavailable: nothing can be signed or recorded.
-        """
-        id_, expires_at = os.urandom(_ID_BYTES).hex(), int(self.now() + TTL_S)
-        mac = self._sign_once(id_, expires_at, text)
-        self.add(f"continue-{id_}", _OPEN, expires_at)
-        return id_, expires_at, mac
-
-    def use_once(self, id_: str, expires_at: int, mac: str, text: str) -> bool:
-        """Return whether this is the first use of what :meth:`open_once` returned for ``text``: of several one is.
-
-        Raises:
-            ApprovalUnavailable: nothing can be checked or recorded.
-        """
-        signed = self._sign_once(id_, expires_at, text)
-        if not hmac.compare_digest(mac.encode(), signed.encode()) or expires_at < self.now():
-            return False
-        return self.replace(f"continue-{id_}", _OPEN, _USED)
-
-    def _sign_once(self, id_: str, expires_at: int, text: str) -> str:
-        message = f"toolfold continue {id_} {expires_at} {text}".encode()
-        return hmac.new(self.secret(), message, hashlib.sha256).hexdigest()[:_MAC_CHARS]
-
-    def _run(self, operation: Callable[[RecordStore], T]) -> T:
-        try:
-            if self._opened is None:
-                self._opened = open_approvals(self.settings, self._aws)
-            return operation(self._opened)
-        except PathRefused as error:
-            raise unavailable(str(error)) from None
-        except Exception as error:  # noqa: BLE001 - after any failure nothing is known about the approval
-            if isinstance(error, OSError):
-                self._opened = None  # opened again when it is needed next: a file may have been deleted
-            raise unavailable(error_code(error)) from None
 
 
 def unavailable(reason: str) -> ApprovalUnavailable:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from toolfold.cache.response_cache import CacheKeys, Entry
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.approval_store import Approval
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ class CallContext:
         notes: what was read in the arguments in a way that the caller may not expect.
         admit: counts the call against the limits of its caller, by ``is_cached``, once it is known whether its answer
             is cached; None: nothing is to be counted.
-        approval: its approval, which is not redeemed yet; None for a call that needs none.
+        approval: the record of its approval, which is not redeemed yet; empty for a call that needs none.
         approval_id: the id of the approval, also of one that is refused.
         source_credentials: the API key that is sent.
         has_entered_key: whether that is the key that the caller has entered on a page of this server.
@@ -174,7 +173,7 @@ class CallContext:
     log: CallLog = field(init=False)
     notes: tuple[str, ...] = ()
     admit: Callable[..., None] | None = None
-    approval: Approval | None = None
+    approval: bytes = b""
     approval_id: str = ""
     source_credentials: SourceCredentials = field(default_factory=SourceCredentials)
     has_entered_key: bool = False

@@ -34,8 +34,7 @@ from toolfold.wording import Text
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
     from toolfold.catalog.entries import Source, Tool
-    from toolfold.execution.approval import ApprovalGate
-    from toolfold.execution.approval_store import ApprovalResources
+    from toolfold.execution.approval import Approvals
     from toolfold.execution.call import CallLog
     from toolfold.execution.user_tokens import UserTokens
     from toolfold.network.session import HttpClient
@@ -209,18 +208,11 @@ class CallResources:
         return TaskStore(shared, self.clock)
 
     @made_once
-    def approval_gate(self) -> ApprovalGate:
-        """What decides about calls that need approval."""
-        from toolfold.execution.approval import ApprovalGate  # few catalogs need it
+    def approvals(self) -> Approvals:
+        """What decides about calls that need approval, and signs texts for one use."""
+        from toolfold.execution.approval import Approvals  # few catalogs need it
 
-        return ApprovalGate(self.approvals)
-
-    @made_once
-    def approvals(self) -> ApprovalResources:
-        """What signs and records approvals, and lets a token be used once."""
-        from toolfold.execution.approval_store import ApprovalResources  # few catalogs need it
-
-        return ApprovalResources(self.settings, self.aws, self.secret_provider.get_secret, self.clock.now)
+        return Approvals(self.settings, self.aws, self.secret_provider.get_secret, self.clock.now)
 
     @made_once
     def user_tokens(self) -> UserTokens:

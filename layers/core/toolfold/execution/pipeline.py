@@ -112,8 +112,8 @@ class Pipeline:
         if call.tool.needs_approval:
             self._approve(call)
         self._find_key(call)
-        if call.approval is not None:  # used up last: a call that cannot be sent for another reason keeps it
-            self.resources.approval_gate.redeem(call, call.approval)
+        if call.approval:  # used up last: a call that cannot be sent for another reason keeps it
+            self.resources.approvals.redeem(call)
         try:
             return self.answer_prepared(call)
         except errors.AuthRejected as error:
@@ -167,7 +167,7 @@ class Pipeline:
 
     def _approve(self, call: CallContext) -> None:
         try:
-            self.resources.approval_gate.check(call)
+            self.resources.approvals.check(call)
         except errors.CallError:
             call.log.is_counted, call.log.cache = True, "bypass"  # counted, although the source does not see it
             raise

@@ -48,7 +48,7 @@ def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: 
     }
     if not all(item.is_read for item in items):
         try:
-            payload["once"] = request.tools.executor.resources.approvals.open_once(dumps_compact(payload))
+            payload["once"] = request.tools.executor.resources.approvals.sign_once(dumps_compact(payload))
         except ApprovalUnavailable:
             return None
     text = dumps_compact(payload)
@@ -79,10 +79,9 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
     read_only = _reads_only(request, payload["arguments"])
     once = payload.pop("once", None)
     if not read_only:
-        is_signed = isinstance(once, list) and len(once) == 3 and isinstance(once[0], str) and isinstance(once[1], int)
         approvals, text = request.tools.executor.resources.approvals, dumps_compact(payload)
         try:
-            is_first_use = is_signed and approvals.use_once(once[0], once[1], str(once[2]), text)
+            is_first_use = isinstance(once, str) and approvals.use_once(once, text)
         except ApprovalUnavailable:
             is_first_use = False
         if not is_first_use:
