@@ -78,7 +78,7 @@ def test_a_finding_has_file_line_and_advice(check: Check) -> None:
     lines = Path(found.file).read_text(encoding="utf-8").splitlines()
     assert lines[found.line - 1].strip() == "example_queries:"
     assert found.line > len(lines) // 2
-    problem = "TIDES: has 7 example queries; write 8 to 15, each in other words"
+    problem = "TIDES: has 7 example queries; write 8 to 20, each in other words"
     assert str(found) == f"{found.file}:{found.line}: example-queries: {problem}"
 
 
@@ -211,7 +211,7 @@ def test_a_comment_suppresses_only_the_finding_on_its_line(tmp_path: Path) -> No
     [
         [],
         FORECAST["example_queries"][:7],
-        [f"{query} {when}" for query in FORECAST["example_queries"] for when in "ab"],
+        [f"{query} {when}" for query in FORECAST["example_queries"] for when in "abc"],
     ],
 )
 def test_too_few_example_queries_and_too_many_are_refused(check: Check, queries: list[str]) -> None:
@@ -391,7 +391,7 @@ def test_the_command_prints_findings_and_fails(tmp_path: Path, command_line: Com
     folder = written(tmp_path, SOURCE, FORECAST, {**TIDES, "example_queries": []})
     shown = command_line("catalog", "lint", "--folder", str(folder), code=1)
     assert shown.out.count("\n") == 1
-    assert ": example-queries: TIDES: has 0 example queries; write 8 to 15" in shown.out
+    assert ": example-queries: TIDES: has 0 example queries; write 8 to 20" in shown.out
     assert "1 found" in shown.err
     (found,) = json.loads(command_line("catalog", "lint", "--folder", str(folder), "--json", code=1).out)
     assert set(found) == {"file", "line", "rule", "problem", "advice", "is_warning"}

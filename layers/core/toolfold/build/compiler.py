@@ -23,6 +23,7 @@ from toolfold.build.schema import Vocabulary
 from toolfold.build.source_folders import LoadedSource, load_sources
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import DESCRIBE_STEP, RESERVED_NAMES, name_key, summary_suffix
+from toolfold.catalog.query import PREFERRED
 from toolfold.catalog.skills import SKILL_FILE
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
@@ -95,7 +96,7 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
         "kinds": [known.term(kind) for kind, known in matching if not known.outside],
         "actions": [] if tool.example_queries else search_index.action_of(tool.name, tool.summary),
         "outside": [known.term(kind) for kind, known in matching if known.outside],
-        "preferred": [f"@{kind}" for kind, known in names if tool.name in known.preferred],
+        "preferred": [f"{PREFERRED}{kind}" for kind, known in names if tool.name in known.preferred],
     }
 
 

@@ -135,7 +135,7 @@ GENERIC = frozenset(
 WAIVER = re.compile(r"#\s*lint: allow ([a-z-]+): \S+")
 """A comment that suppresses a finding on its line: ``# lint: allow schema-tokens: reason``."""
 
-EXAMPLE_QUERIES = range(8, 16)
+EXAMPLE_QUERIES = range(8, 21)
 """Allowed number of example queries. With fewer, requests are missed; with more, a tool outranks similar tools."""
 
 _EMPTY = re.compile(

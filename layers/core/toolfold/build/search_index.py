@@ -64,7 +64,7 @@ FIELDS: Mapping[str, Field] = {
     "example_queries": Field(1.5),
     "redirected_queries": Field(1.0),
     "kinds": Field(2.0),
-    "preferred": Field(1.0),
+    "preferred": Field(0.3),
     # Of these only the positions are read.
     "outside": Field(0.0),
     "actions": Field(0.0),

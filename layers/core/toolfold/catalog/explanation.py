@@ -101,7 +101,7 @@ def explain(catalog: Catalog, query: str, limit: int, candidates: Container[int]
 def _query_terms(catalog: Catalog, scored: Scored) -> Iterator[QueryTerm]:
     sources = {term.term: term.source_word for term in reversed(scored.parsed.terms)}
     known: dict[str, bool] = {}
-    for term, weight in term_weights(scored.parsed).items():
+    for term, weight in term_weights(scored.parsed, scored.weights).items():
         word = sources[term]
         if word not in known:
             known[word] = catalog.synonyms(word) is not None or bool(catalog.postings(stem(word)))

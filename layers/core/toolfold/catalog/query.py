@@ -27,6 +27,8 @@ _KIND = 1.5
 _NAME_LIKE = 0.5
 _IGNORED = 0.7
 _ACTION_WORD = 0.5
+_ALSO_NAME = 0.5
+"""Of a word of the catalog that is a proper name as well: phrases name one currency where any other would do."""
 
 _LEAST_OWN, _DISTINCT = 0.5, 2.5
 """Weight of a word that says next to nothing in English, and how much a word with all its weight says: in a catalog
@@ -40,6 +42,9 @@ UNKNOWN_NAME = "@"
 
 OUTSIDE = "@!"
 """Beginning of the term of names whose tools do not serve what they name."""
+
+PREFERRED = "@="
+"""Beginning of the term of the tools that names of a kind mean where a query says little else."""
 
 ACTION = "@:"
 """Beginning of the term of what a request wants done, and of the tools that do it."""
@@ -134,9 +139,12 @@ def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) 
     parsed = _parse(catalog, _UNWANTED_PART.sub(lambda found: "," if found[1] else found[0], text), known)
     if not parsed.terms:
         parsed = _parse(catalog, text, known)
+    kinds = {term.term: term.source_word for term in reversed(parsed.terms) if is_kind(term.term)}
+    preferred = {f"{PREFERRED}{kind[1:]}": word for kind, word in kinds.items()}
     parsed.wants_change = bool(_CHANGE.match(text))
     actions = {word: ACTION + stem(word) for word in action(text)}
-    catalog.prefetch(index=actions.values())
+    catalog.prefetch(index=[*actions.values(), *preferred])
+    parsed.terms += [Term(term, 1.0, word) for term, word in preferred.items() if catalog.postings(term)]
     word, parsed.action = next(((word, term) for word, term in actions.items() if catalog.postings(term)), ("", ""))
     parsed.terms = [
         term._replace(weight=_ACTION_WORD * term.weight) if term.source_word == word else term for term in parsed.terms
@@ -244,13 +252,17 @@ def split_query(text: str) -> list[str]:
 
 
 def _add(parsed: ParsedQuery, found: list[Term], before: str) -> str:
-    """Add the terms of one word, each also as a pair with the term ``before``, and return the last term."""
+    """Add the terms of one word, each also as a pair with the term ``before``, and return the last term.
+
+    A proper name makes no pairs: phrases have one of many.
+    """
+    parsed.terms += found
+    if any(is_kind(term.term) for term in found):
+        return ""
     for term in found:
-        parsed.terms.append(term)
-        if not is_kind(term.term):
-            if before:
-                parsed.terms.append(Term(f"{before} {term.term}", term.weight, term.source_word))
-            before = term.term
+        if before:
+            parsed.terms.append(Term(f"{before} {term.term}", term.weight, term.source_word))
+        before = term.term
     return before if found else ""
 
 
@@ -282,6 +294,8 @@ def _known_terms(catalog: Catalog, word: str, source_word: str, weight: float) -
     own = [Term(term, share * weight, source_word)] if catalog.postings(term) else []
     if synonyms is None:
         return own or None
+    if any(map(is_kind, synonyms)):
+        own = [part._replace(weight=_ALSO_NAME * part.weight) for part in own]
     # A word of the catalog keeps its meaning there: "real" is not looked up as a Spanish word.
     return own + [
         Term(other, weight * (_KIND if is_kind(other) else _RELATED), source_word)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.fit import Fit, measure
-from toolfold.catalog.query import OUTSIDE, ParsedQuery, Words, distance, is_kind, parse_query, split_query
+from toolfold.catalog.query import OUTSIDE, PREFERRED, ParsedQuery, Words, distance, is_kind, parse_query, split_query
 from toolfold.catalog.tokenizer import in_words
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ NAME_BONUS = 200
 
 CERTAIN_NAME_BONUS = 1000
 """Added for a word that can only be the name of a tool: more than all other words of a query together."""
+
+_SAYS_MUCH = 400
+"""Score of the words of a query beside the names in it from which it does not mean the preferred tools for these: about
+that of one rare word."""
 
 SAME_ACTION = 1.25
 """By which the score of a tool is multiplied that does what a request wants done."""
@@ -235,12 +239,12 @@ def _scores(
     Terms are added from rare to frequent, each to tools that are named as well. Their weights are taken from
     ``weights``, which gets those that it lacks.
     """
-    of_terms = term_weights(parsed)
-    missing = [term for term in of_terms if term not in weights]
+    missing = {term.term for term in parsed.terms} - weights.keys()
     catalog.prefetch(index=missing)
     for term in missing:
         postings = catalog.postings(term)
         weights[term] = dict(zip(postings[::2], postings[1::2], strict=True))
+    of_terms = term_weights(parsed, weights)
     scores = defaultdict(float, dict.fromkeys(parsed.named, 0.0))
     for term, term_weight in sorted(of_terms.items(), key=lambda pair: len(weights[pair[0]])):
         weight_of = weights[term]
@@ -257,13 +261,23 @@ def _scores(
     return scores
 
 
-def term_weights(parsed: ParsedQuery) -> dict[str, float]:
-    """Return term → weight. A term that occurs n times has twice its weight at most: 2n/(n+1) of it."""
+def term_weights(parsed: ParsedQuery, postings: Weights) -> dict[str, float]:
+    """Return term → weight. A term that occurs n times has twice its weight at most: 2n/(n+1) of it.
+
+    The preferred tools for a name are meant where a query has little else: the more its other words weigh in
+    ``postings``, the less they are preferred.
+    """
     found: defaultdict[str, list[float]] = defaultdict(list)
     for term in parsed.terms:
         if not term.term.startswith(OUTSIDE):
             found[term.term].append(term.weight)
-    return {term: 2 * sum(weights) / (len(weights) + 1) for term, weights in found.items()}
+    weights = {term: 2 * sum(weights) / (len(weights) + 1) for term, weights in found.items()}
+    if preferred := [term for term in weights if term.startswith(PREFERRED)]:
+        names = {term.source_word for term in parsed.terms if is_kind(term.term)}
+        others = {term.term for term in parsed.terms if term.source_word not in names and " " not in term.term}
+        said = math.fsum(weights[term] * max(postings[term].values(), default=0) for term in others)
+        weights |= dict.fromkeys(preferred, max(0.0, 1 - said / _SAYS_MUCH))
+    return weights
 
 
 def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
