@@ -216,7 +216,7 @@ SERIES = {**MSFT, "outputsize": "full"}
     [
         ("HISTORICAL_OPTIONS", {"symbol": "IBM"}, "type = put", 250),
         ("INCOME_STATEMENT", MSFT, "annualReports", 20),
-        ("TIME_SERIES_DAILY", SERIES, "since 2024", 520),
+        ("TIME_SERIES_DAILY", SERIES, "since 2024", 530),
         ("TIME_SERIES_DAILY", SERIES, "SELECT timestamp, close / open AS ratio FROM data WHERE close > open", 6000),
         ("TIME_SERIES_DAILY", {**SERIES, "symbol": ["MSFT", "IBM"]}, "close > 300", 6000),
         ("TREASURY_YIELD", {"maturity": ["10year", "2year"], "interval": "daily"}, "since 2020; last 900", 900),

@@ -260,7 +260,7 @@ def test_notes_of_results_are_those_of_their_table(tools: MetaTools) -> None:
     ]
     text = batch(tools, calls, select="SELECT count(*) AS n FROM AAPL, q").text
     assert [line.split(".")[0] for line in text.splitlines()[:2]] == [
-        "# Computed from the 100 rows since 2025-08-21",
+        "# Computed from the 100 rows since 2025-08-25",
         "# NOSUCH1 failed: NO_DATA",
     ]
 
@@ -268,9 +268,9 @@ def test_notes_of_results_are_those_of_their_table(tools: MetaTools) -> None:
 @pytest.mark.parametrize(
     ("more", "rows"),
     [
-        ({"join": "date", "select": "since 2020; count"}, [[1527]]),
-        ({"select": "SELECT count(*) FROM AAPL JOIN MSFT USING (date) WHERE AAPL.date >= '2020-01-01'"}, [[1527]]),
-        ({"join": "date", "select": "2020; AAPL_close; last 1"}, [["2020-12-31", 164.54]]),
+        ({"join": "date", "select": "since 2020; count"}, [[1562]]),
+        ({"select": "SELECT count(*) FROM AAPL JOIN MSFT USING (date) WHERE AAPL.date >= '2020-01-01'"}, [[1562]]),
+        ({"join": "date", "select": "2020; AAPL_close; last 1"}, [["2020-12-31", 186.09]]),
     ],
 )
 def test_results_have_the_rows_that_their_select_requests(
@@ -288,7 +288,7 @@ def test_results_have_the_rows_that_their_select_requests(
 def test_list_in_a_batch_has_the_rows_that_are_requested(tools: MetaTools) -> None:
     lists = {"id": "a", "tool_name": DAILY, "arguments": {"symbol": ["AAPL", "IBM"]}}
     result = batch(tools, [lists, daily("MSFT")], join="date", select="since 2020; count").structured["result"]
-    assert result["rows"] == [[2 * 1527]]
+    assert result["rows"] == [[2 * 1562]]
 
 
 @pytest.mark.parametrize("select", ["top 1 by close", "max(close) by symbol", "AAPL_close - MSFT_close as gap; last 1"])
@@ -317,7 +317,7 @@ def test_quoted_column_may_be_named_with_its_call(tools: MetaTools, select: str)
 def test_figure_of_a_part_of_the_rows_says_so(tools: MetaTools) -> None:
     sql = "SELECT max(AAPL.close / MSFT.close) AS most FROM AAPL JOIN MSFT USING (date)"
     text = batch(tools, [daily("AAPL"), daily("MSFT")], select=sql).text
-    assert text.startswith("# Computed from the 100 rows since 2025-08-21.")
+    assert text.startswith("# Computed from the 100 rows since 2025-08-25.")
 
 
 def test_table_of_a_result_is_named_with_its_id(tools: MetaTools) -> None:

@@ -43,7 +43,7 @@ IBM, KO = {"symbol": "IBM"}, {"symbol": "KO"}
 
 EURUSD = {"from_symbol": "EUR", "to_symbol": "USD"}
 HOURLY = {"symbol": "IBM", "interval": "60min"}
-FULL = 'outputsize "full" was used: the default begins 2025-08-21.'
+FULL = 'outputsize "full" was used: the default begins 2025-08-25.'
 ROWS = ['outputsize "full" was used: the default has 100 rows.']
 NOT_IN_PLAN = (
     'outputsize "full" has more, but this key\'s plan does not include it. TIME_SERIES_WEEKLY_ADJUSTED is free.'
@@ -117,7 +117,7 @@ def notes(result: Result) -> list[str]:
             "TIME_SERIES_DAILY",
             {**IBM, "outputsize": "compact"},
             "2025-01-13..2026-01-13; min(close)",
-            ['Asked from 2025-01-13; the data begin 2025-08-21. outputsize "full" has more.'],
+            ['Asked from 2025-01-13; the data begin 2025-08-25. outputsize "full" has more.'],
         ),
         (
             "TIME_SERIES_DAILY",
@@ -183,7 +183,7 @@ def notes(result: Result) -> list[str]:
             "TIME_SERIES_DAILY",
             IBM,
             "max(close)",
-            ['Computed from the 100 rows since 2025-08-21. outputsize "full" has more.'],
+            ['Computed from the 100 rows since 2025-08-25. outputsize "full" has more.'],
         ),
         (
             "NEWS_SENTIMENT",
@@ -202,14 +202,14 @@ def notes(result: Result) -> list[str]:
             "TIME_SERIES_DAILY",
             IBM,
             "close > 300",
-            ['Searched the 100 rows since 2025-08-21. outputsize "full" has more.'],
+            ['Searched the 100 rows since 2025-08-25. outputsize "full" has more.'],
         ),
         ("TIME_SERIES_DAILY", IBM, "close > 300; last 5", []),
         (
             "TIME_SERIES_DAILY",
             IBM,
             "jmespath: max(rows[].close)",
-            ['Computed from the 100 rows since 2025-08-21. outputsize "full" has more.'],
+            ['Computed from the 100 rows since 2025-08-25. outputsize "full" has more.'],
         ),
         ("TIME_SERIES_DAILY", IBM, "jmespath: rows[?timestamp=='2024-06-03'] | [0].close", [FULL]),
         ("TIME_SERIES_DAILY", IBM, "jmespath: rows[-1].close", [FULL]),
@@ -217,7 +217,7 @@ def notes(result: Result) -> list[str]:
             "TIME_SERIES_DAILY",
             {"symbol": ["IBM", "MSFT"]},
             "max(close)",
-            ['Computed from the 100 rows since 2025-08-21. outputsize "full" has more.'],
+            ['Computed from the 100 rows since 2025-08-25. outputsize "full" has more.'],
         ),
         ("TIME_SERIES_DAILY", {"symbol": ["IBM", "MSFT"]}, "jmespath: rows[200].close", ROWS),
         (
@@ -261,7 +261,7 @@ def notes(result: Result) -> list[str]:
         # Nothing is lacking.
         ("TIME_SERIES_DAILY", IBM, None, []),
         ("TIME_SERIES_DAILY", IBM, "close; last 5", []),
-        ("TIME_SERIES_DAILY", IBM, "since 2025-08-23; max(close)", []),
+        ("TIME_SERIES_DAILY", IBM, "since 2025-08-25; max(close)", []),
         ("TIME_SERIES_DAILY", IBM, "2026; max(close)", []),
         ("TIME_SERIES_MONTHLY", KO, "since 2000; max(close)", []),
         ("CPI", {}, "2025-01", []),
@@ -286,9 +286,9 @@ def test_note_names_what_is_lacking(
 @pytest.mark.parametrize(
     ("select", "lacking"),
     [
-        ("2025-01-13..2026-01-13; min(close)", "Asked from 2025-01-13; the data begin 2025-08-21."),
+        ("2025-01-13..2026-01-13; min(close)", "Asked from 2025-01-13; the data begin 2025-08-25."),
         ("close; last 250", "Asked for 250 rows; the data have 100."),
-        ("first 3", "The oldest of the 100 rows since 2025-08-21, not of the whole series."),
+        ("first 3", "The oldest of the 100 rows since 2025-08-25, not of the whole series."),
     ],
 )
 def test_note_names_what_a_plan_does_not_include(mock_api: MockApi, select: str, lacking: str) -> None:

@@ -27,11 +27,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from toolfold.mock_api.endpoint import Request, parse_column, strip_number
-from toolfold.mock_api.instruments import Instrument, Seeded, UnknownSymbol, find_stock, of_kind
-from toolfold.mock_api.prices import trading_day
+from toolfold.mock_api.market import Instrument, UnknownSymbol, find_stock, of_kind, trading_day
 
 _MISSING = re.compile(r"\?([^:]*):([\d.]+) (.*)")
 _NUMBERS = re.compile(r"-?[\d.]+ -?[\d.]+( %)?")
@@ -75,7 +75,7 @@ class Cell:
     request: Request
     index: int
     time: datetime
-    rng: Seeded
+    rng: Random
     subject: str = ""
     months: int = 3
 
@@ -99,7 +99,7 @@ def value_of(column: str, cell: Cell) -> Any:
     request = cell.request
     if inner:
         wanted = {one: items for one in inner if (items := request.items(f"{one}s"))}
-        count = max(map(len, wanted.values()), default=cell.rng.integer(1, 3))
+        count = max(map(len, wanted.values()), default=cell.rng.randint(1, 3))
         return [
             {one: wanted[one][at] if one in wanted else value_of(one, cell) for one in inner} for at in range(count)
         ]
@@ -129,7 +129,7 @@ def _apply(rule: str, cell: Cell) -> Any:
         "ticker": cell.another.symbol,
         "company": cell.another.name.upper(),
         "index": str(cell.index + 1),
-        "number": str(cell.rng.integer(100_000, 999_999)),
+        "number": str(cell.rng.randint(100_000, 999_999)),
     }
 
     def replace(found: re.Match[str]) -> str:
@@ -139,16 +139,12 @@ def _apply(rule: str, cell: Cell) -> Any:
     return re.sub(r"\{(\w+)\}", replace, rule)
 
 
-def _nth(texts: str, index: int) -> str:
-    return texts.split("|")[index % (texts.count("|") + 1)]
-
-
 def _falling(rest: str, cell: Cell) -> str:
     first, ratio = rest.split()
     return f"{float(first) * float(ratio) ** cell.index:.{len(first.partition('.')[2])}f}"
 
 
-def _number(rule: str, rng: Seeded) -> str:
+def _number(rule: str, rng: Random) -> str:
     low, high, *unit = rule.split()
     return f"{rng.uniform(float(low), float(high)):.{len(low.partition('.')[2])}f}{''.join(unit)}"
 
@@ -165,9 +161,8 @@ def _figure(rest: str, cell: Cell, *, scale: float) -> str:
 
 _WORDS_OF_RULES: Mapping[str, Callable[[str, Cell], Any]] = {
     "any": lambda rest, cell: cell.rng.choice(rest.split("|")),
-    # One of six members of Congress has no text where it is empty.
-    "each": lambda rest, cell: _nth(rest, cell.index) or (None if rest.count("|") == 5 else ""),
-    "list": lambda rest, cell: cell.rng.sample(rest.split("|"), cell.rng.integer(1, 2)),
+    "each": lambda rest, cell: rest.split("|")[cell.index % (rest.count("|") + 1)],
+    "list": lambda rest, cell: cell.rng.sample(rest.split("|"), cell.rng.randint(1, 2)),
     "time": lambda rest, cell: cell.time.strftime(rest),
     "day": lambda rest, cell: (cell.time + timedelta(days=int(rest))).date().isoformat(),
     "ahead": lambda rest, cell: trading_day(cell.request.today + timedelta(int(rest) * (cell.index + 1))).isoformat(),

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from toolfold.mock_api.endpoint import Endpoint, Request, parse_column, strip_number
 from toolfold.mock_api.fields import Cell, is_listed, value_of
-from toolfold.mock_api.instruments import Seeded
+from toolfold.mock_api.market import seeded
 
 JSON, CSV = "application/json", "application/x-download"
 HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
@@ -167,5 +167,5 @@ def _cell(request: Request, table: str, index: int, row: Row) -> Cell:
     # A row that has values of its own is the same row wherever it is in the list.
     known = [value for key, value in row.items() if key not in (AT, MONTHS)] or [index]
     # A labelled row is the same on every later day.
-    rng = Seeded(request.function, table, subject, *([at] if isinstance(at, str) else [when, *known]))
+    rng = seeded(request.function, table, subject, *([at] if isinstance(at, str) else [when, *known]))
     return Cell(request, index, when, rng, subject, row.get(MONTHS, 3))

@@ -13,11 +13,11 @@ from urllib.parse import unquote
 
 from toolfold.catalog.entries import Source
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.mock_api import records, series
-from toolfold.mock_api.endpoint import Endpoint, Query, Request, get_first, strip_number
+from toolfold.mock_api.answers import data_of, made_up
+from toolfold.mock_api.endpoint import Endpoint, Query, Request, get_first
 from toolfold.mock_api.faults import error_response, placeholder_response, requested_fault
-from toolfold.mock_api.instruments import INSTRUMENTS, UnknownSymbol
-from toolfold.mock_api.responses import Data, RefusedRequest, Response, empty_response, json_response, render
+from toolfold.mock_api.market import UnknownSymbol
+from toolfold.mock_api.responses import RefusedRequest, Response, empty_response, json_response, render
 
 NEWEST_DAY = date(2026, 1, 13)
 """A Tuesday on which New York traded. It is the default of ``now``, so that responses never change."""
@@ -104,7 +104,7 @@ class Api:
         request = endpoint.parse(query, now.date() if now else NEWEST_DAY)
         if request is None:
             return json_response({"error": "A parameter is missing or has a value that it cannot have."}, 400)
-        return render(request, records.made_up(request))
+        return render(request, made_up(request))
 
     def answer(self, query: Query, now: datetime | None = None) -> Response:
         """Return the response to the query of a function. Never raises.
@@ -134,24 +134,12 @@ class Api:
         if key == FREE_KEY and (refused := _refused_to_free_key(request, query)):
             return refused
         try:
-            return render(request, _build(request))
+            return render(request, data_of(request))
         except UnknownSymbol:
             is_refused = endpoint.kind == "map" or endpoint.function in _REFUSING
             return error_response(refusal, query) if is_refused else empty_response(request)
         except RefusedRequest as error:
             return error_response(str(error.args[0]), query)
-
-
-def _build(request: Request) -> Data:
-    function = request.function
-    if build := records.BUILDERS.get(function) or series.BUILDERS.get(function):
-        return build(request)
-    if ("series", function) in INSTRUMENTS:
-        return series.economy(request)
-    if request.endpoint.kind == "map":
-        is_price = "open" in map(strip_number, request.endpoint.columns)
-        return series.price_series(request) if is_price else series.indicator(request)
-    return records.made_up(request)
 
 
 def _refused_to_free_key(request: Request, query: Query) -> Response | None:

@@ -34,32 +34,6 @@ _PER_DAY, _PER_SECOND = 25, 1
 """Limits of the free plan."""
 
 
-class QuotaCounter:
-    """Count the requests of every key, by a clock in seconds since 1970."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._used: dict[str, tuple[int, int, float]] = {}
-        self._lock = threading.Lock()
-
-    def count_request(self, key: str) -> str | None:
-        """Count one request of ``key``; return the name of the error body when it exceeds the plan, else None.
-
-        Only requests within the plan count. Whether the vendor counts refused requests too is not known.
-        """
-        with self._lock:
-            now = self._clock()
-            today = int((now + _EASTERN_S) // 86400)
-            day, used, last = self._used.get(key, (today, 0, float("-inf")))
-            used = used if day == today else 0
-            if used >= _PER_DAY:
-                return "daily_quota"
-            if now - last < 1 / _PER_SECOND - _GRACE_S:
-                return "free_burst"
-            self._used[key] = today, used + 1, now
-            return None
-
-
 PATH = "/query"
 IDLE_TIMEOUT_S = 60.0  # idle connections are closed after this time
 DRIP_PIECES = 20
@@ -104,7 +78,8 @@ class MockApi:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._now, self._api = now, open_api(catalog)
-        self._quota = QuotaCounter(clock) if plan else None
+        self._plan, self._clock, self._lock = plan, clock, threading.Lock()
+        self._used: dict[str, tuple[int, int, float]] = {}
         self._latency_s, self._log = latency_s, log
         self._requests: list[ParsedQuery] = []
         self._closing = threading.Event()
@@ -168,13 +143,29 @@ class MockApi:
     def _answer(self, query: ParsedQuery) -> Response:
         self._requests.append(query)
         key = get_first(query, "apikey")
-        if self._quota is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
+        if self._plan is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
             return self._api.answer(query, self._now)
-        error_name = self._quota.count_request(key)
-        if error_name is not None:
+        if error_name := self._count_request(key):
             return error_response(error_name, query)
         others = [pair for pair in query if pair[0] != "apikey"]
         return self._api.answer([*others, ("apikey", FREE_KEY)], self._now)
+
+    def _count_request(self, key: str) -> str:
+        """Count one request of ``key``; return the name of the error body when it exceeds the plan.
+
+        Only requests within the plan count. Whether the vendor counts refused requests too is not known.
+        """
+        with self._lock:
+            now = self._clock()
+            today = int((now + _EASTERN_S) // 86400)
+            day, used, last = self._used.get(key, (today, 0, float("-inf")))
+            used = used if day == today else 0
+            if used >= _PER_DAY:
+                return "daily_quota"
+            if now - last < 1 / _PER_SECOND - _GRACE_S:
+                return "free_burst"
+            self._used[key] = today, used + 1, now
+            return ""
 
 
 class _Server(ThreadingHTTPServer):

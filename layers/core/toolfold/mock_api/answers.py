@@ -1,0 +1,422 @@
+"""The data of an answer: computed from the prices where functions must agree, made up by the catalog elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from statistics import fmean
+from typing import Any
+
+from toolfold.mock_api import market
+from toolfold.mock_api.endpoint import Request, parse_column, strip_number
+from toolfold.mock_api.market import Bar, Instrument, UnknownSymbol, daily_bars, find_stock, traded_bars, trading_day
+from toolfold.mock_api.responses import AT, MONTHS, Data, RefusedRequest, Row
+
+REPORTING_LAG = timedelta(days=25)  # from the end of a quarter to its report
+FIRST_YEAR = 2006
+_LIMITS = ("limit", "count", "per_page", "page_size", "size", "top", "max_results")
+_SINCE = ("time_from", "from_date", "from", "since", "start_date", "start")
+_UNTIL = ("time_to", "to_date", "to", "until", "end_date", "end")
+_ROWS, _MOST_ROWS, _WEEK = 20, 1000, 7 * 1440
+# Function → number of rows, and minutes between them
+_PLANS = {
+    "NEWS_SENTIMENT": (50, 85), "INSIDER_TRANSACTIONS": (240, 9_000), "INSTITUTIONAL_HOLDINGS": (60, 0),
+    "EARNINGS_CALL_TRANSCRIPT": (40, 0), "MARKET_STATUS": (16, 0), "IPO_CALENDAR": (24, 0),
+    "POLITICIAN_METADATA": (6, 0), "CONGRESS_TRADES": (24, 40_000), "LISTING_STATUS": (60, 90_000),
+}  # fmt: skip
+_BY_QUARTER = ("INCOME_STATEMENT", "BALANCE_SHEET", "CASH_FLOW", "EARNINGS", "EARNINGS_ESTIMATES", "SHARES_OUTSTANDING")
+"""Functions whose rows are quarters or years."""
+
+_OF_COMPANIES = (*_BY_QUARTER, "OVERVIEW", "EARNINGS_CALL_TRANSCRIPT")
+
+
+def made_up(request: Request) -> Data:
+    """Return made-up rows, newest first, for any tool: as many and of the span of time that the parameters say."""
+    endpoint, function = request.endpoint, request.function
+    if request.text("symbol") and not endpoint.is_typed:
+        find_stock(request.text("symbol"), is_company=function in _OF_COMPANIES)
+    paths = {path: _rows(request, path) for path in endpoint.rows or ("",)}
+    lists = {name: _rows(request, name) for name, inner in map(parse_column, endpoint.keys) if inner}
+    return Data({path: rows[:1] if endpoint.kind == "object" else rows for path, rows in paths.items()}, lists)
+
+
+def _rows(request: Request, table: str) -> list[Row]:
+    function = request.function
+    if function in _BY_QUARTER or function == "OVERVIEW":
+        return _quarters(request, is_annual=table.startswith("annual") or function == "OVERVIEW")
+    count, step = _PLANS.get(function, (_ROWS if table in (*request.endpoint.rows, "") else 10, _WEEK))
+    said = next((request.text(name) for name in _LIMITS if request.text(name).isdigit()), str(count))
+    newest = datetime.combine(request.today, time(23))
+    until, since = min(_time(request, _UNTIL, newest), newest), _time(request, _SINCE, datetime.min)
+    times = [until - timedelta(minutes=step * at) for at in range(min(int(said), _MOST_ROWS))]
+    return [{AT: at} for at in times if at >= since]
+
+
+def _time(request: Request, names: Sequence[str], default: datetime) -> datetime:
+    text = next((request.text(name) for name in names if request.text(name)), "")
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        return default
+
+
+def _quarters(request: Request, *, is_annual: bool) -> list[Row]:
+    last = request.today - REPORTING_LAG
+    first = date(last.year, (last.month - 1) // 3 * 3 + 1, 1)
+    count = 4 * (first.year - FIRST_YEAR + 1)
+    if request.function == "EARNINGS_ESTIMATES":  # they begin with the end of the year after the next
+        first, count = date(first.year + 3, 1, 1), 16
+    ends = [market.add_months(first, -3 * at) - timedelta(days=1) for at in range(count)]
+    if is_annual:
+        ends = ends[:1] if request.function == "OVERVIEW" else [end for end in ends if end.month == 12]
+    rows = [datetime.combine(end, time()) for end in ends if end.year >= FIRST_YEAR]
+    return [{AT: at, MONTHS: 12 if is_annual else 3} for at in rows]
+
+
+def events(request: Request) -> Data:
+    """Return the dividends or the splits of a share, newest first. The other dates of a dividend are made up."""
+    stock = find_stock(request.text("symbol"))
+    if request.function == "SPLITS":
+        known = market.splits_of(stock, request.today)
+        return Data([{"effective_date": day, "split_factor": f"{known[day]:.4f}"} for day in reversed(known)])
+    paid = market.dividends(stock, request.today)
+    rows = [{AT: datetime.fromisoformat(day), "amount": f"{paid[day]:.2f}"} for day in reversed(paid)]
+    return Data(rows)
+
+
+GREEKS = ("implied_volatility", "delta", "gamma", "theta", "vega", "rho")
+FIRST_OPTIONS = date(2008, 1, 1)  # the vendor's history begins here
+_CONTRACT = (
+    "contractID", "symbol", "expiration", "strike", "type", "last", "mark", "bid", "bid_size", "ask", "ask_size",
+    "volume", "open_interest", "date",
+)  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def _chain(symbol: str, day: date) -> tuple[dict[str, str], ...]:
+    """Return all contracts of a trading day: by expiration, by strike, call before put."""
+    spot = traded_bars(find_stock(symbol), day)[-1].close
+    step = next((step for limit, step in ((25, 0.5), (75, 1.0), (200, 2.5), (600, 5.0)) if spot < limit), 10.0)
+    friday, middle = day + timedelta(days=(4 - day.weekday()) % 7), round(spot / step)
+    return tuple(
+        {
+            "contractID": f"{symbol}{expires:%y%m%d}{kind[0].upper()}{round(strike * 1000):08d}",
+            "symbol": symbol,
+            "expiration": expires.isoformat(),
+            "strike": f"{strike:.2f}",
+            "type": kind,
+            "date": day.isoformat(),
+        }
+        for expires in (friday + timedelta(weeks=week) for week in (0, 1, 2, 3, 4, 5, 9, 13, 26, 39))
+        for strike in (step * number for number in range(max(1, middle - 12), middle + 13))
+        for kind in ("call", "put")
+    )
+
+
+def options(request: Request) -> Data:
+    """Return contracts, or ratios of their volumes, filtered by contract and expiration.
+
+    A day without trading has none. The figures of a contract are made up.
+    """
+    symbol, given = find_stock(request.text("symbol")).symbol, request.text("date")
+    day = date.fromisoformat(given) if given else trading_day(request.today, -1)
+    is_open = FIRST_OPTIONS <= day <= request.today and market.is_trading_day(day)
+    wanted = {"contractID": request.text("contract"), "expiration": request.text("expiration")}
+    chain = _chain(symbol, day) if is_open else ()
+    rows = [one for one in chain if all(one[key] == text for key, text in wanted.items() if text)]
+    if request.function.endswith("PUT_CALL_RATIO"):
+        expirations = dict.fromkeys(row["expiration"] for row in rows)
+        return Data([{"date": expires} for expires in expirations], {"date": day.isoformat()})
+    if request.function.endswith("INTEREST_RATIO"):
+        return Data(rows)
+    has_greeks = request.function.startswith("HIST") or request.text("require_greeks") == "true"
+    return Data(rows, columns=(*_CONTRACT, *(GREEKS if has_greeks else ())))
+
+
+def symbol_search(request: Request) -> Data:
+    """Return up to ten shares and funds whose ticker, or a word of whose name, begins with the text."""
+    wanted, rows = request.text("keywords").strip().lower(), []
+    for one in market.of_kind("stock"):
+        symbol, name = one.symbol.lower(), one.name.lower()
+        if symbol.startswith(wanted) or f" {wanted}" in f" {name}":
+            score = 1.0 if wanted in (symbol, name) else 0.5 + 0.4 * len(wanted) / len(f"{symbol} {name}")
+            row = {"symbol": one.symbol, "name": one.name, "type": one.kind, "region": one.region}
+            rows.append({**row, "currency": one.currency, "matchScore": f"{score:.4f}"})
+    return Data(sorted(rows, key=lambda row: (-float(row["matchScore"]), row["symbol"]))[:10])
+
+
+def earnings_calendar(request: Request) -> Data:
+    """Return the coming reports of all companies or of one, by day: two to four weeks after the end of a quarter."""
+    symbol, months = request.text("symbol"), int(request.text("horizon").removesuffix("month"))
+    shares = [find_stock(symbol, is_company=True)] if symbol else market.of_kind("stock")
+    days = {one: timedelta(market.seeded("report", one.symbol).randint(14, 28)) for one in shares if one.kind != "ETF"}
+    quarter = date(request.today.year, (request.today.month - 1) // 3 * 3 + 1, 1)
+    ends = [market.add_months(quarter, 3 * at) - timedelta(days=1) for at in range(months // 3)]
+    rows = [
+        {"symbol": one.symbol, "name": one.name.upper(), "currency": one.currency,
+         "reportDate": trading_day(end + later).isoformat(), "fiscalDateEnding": end.isoformat()}
+        for end in ends for one, later in days.items()
+    ]  # fmt: skip
+    coming = [row for row in rows if row["reportDate"] >= request.today.isoformat()]
+    return Data(sorted(coming, key=lambda row: (row["reportDate"], row["symbol"])))
+
+
+def news(request: Request) -> Data:
+    """Return articles about all of the tickers that are requested."""
+    for ticker in request.items("tickers"):
+        kind, _, code = ticker.rpartition(":")
+        (market.find_money if kind else find_stock)(code)
+    rows = _rows(request, "feed")
+    if not rows:
+        raise RefusedRequest("invalid_inputs_news")
+    rows = rows[::-1] if request.text("sort") == "EARLIEST" else rows
+    return Data(rows, {"items": str(len(rows))})
+
+
+COMPACT_POINTS = 100
+INTRADAY_DAYS = 30
+
+
+def _instrument(request: Request) -> Instrument:
+    symbol, of = request.text("symbol"), request.text("market")
+    if request.text("from_symbol"):
+        return market.find_pair(request.text("from_symbol"), request.text("to_symbol"))
+    if of:
+        return market.find_pair(market.find("coin", symbol).symbol, of)
+    if request.function == "INDEX_DATA":
+        return market.find("index", symbol)
+    if request.function.startswith("GOLD_SILVER"):
+        return market.find("metal", market.METALS.get(symbol, symbol))
+    return find_stock(symbol)
+
+
+def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list[Bar]:
+    """Return the bars of the requested length: minutes are those of the last 30 days, or of a month.
+
+    Some functions have the length in their name.
+    """
+    named = re.search("DAILY|WEEKLY|MONTHLY", request.function)
+    interval, month = request.text("interval") or (named[0].lower() if named else "monthly"), request.text("month")
+    if interval in market.PERIODS:
+        return market.group(days, interval)
+    since = (request.today - timedelta(days=INTRADAY_DAYS)).isoformat()
+    wanted = [bar for bar in days if (bar.label.startswith(month) if month else bar.label > since)]
+    is_regular = request.text("extended_hours") == "false"
+    bars = market.minute_bars(instrument, wanted, int(interval.removesuffix("min")), regular=is_regular)
+    if not bars:
+        raise RefusedRequest("invalid_call")
+    return bars
+
+
+def price_series(request: Request) -> Data:
+    """Return the bars of a stock, pair, index or metal, newest first."""
+    instrument = _instrument(request)
+    is_stock, is_coin = instrument.kind in ("Equity", "ETF"), instrument.calendar == "every"
+    is_adjusted = not is_stock or (request.text("interval") and request.text("adjusted") != "false")
+    bars = _bars(request, instrument, (daily_bars if is_adjusted else traded_bars)(instrument, request.today))
+    newest = bars[-1].label
+    is_intraday = len(newest) > 10
+    digits = 4 if is_stock else 8 if is_coin and not is_intraday else 5 if instrument.kind == "pair" else 2
+    bars = bars[-COMPACT_POINTS:] if request.text("outputsize") == "compact" else bars
+    rows = [_price_row(bar, digits) for bar in reversed(bars)]
+    if is_coin:  # intraday, this is the only number of a series that is a number in JSON
+        for row, bar in zip(rows, reversed(bars), strict=True):
+            row["volume"] = int(bar.volume) if is_intraday else f"{bar.volume:.8f}"
+    meta = _meta(request, newest, ". ")
+    return Data(rows, {"Meta Data": meta, "name": instrument.name, "nominal": f"{instrument.symbol}USD"})
+
+
+def _price_row(bar: Bar, digits: int) -> dict[str, Any]:
+    return {
+        AT: bar.label,
+        "date": bar.label,
+        **{name: f"{getattr(bar, name):.{digits}f}" for name in ("open", "high", "low", "close")},
+        "price": str(bar.close),
+        "volume": f"{bar.volume:.0f}",
+        "adjusted close": f"{bar.adjusted_close:.4f}",
+        "dividend amount": f"{bar.dividend:.4f}",
+        "split coefficient": f"{bar.split:.4f}",
+    }
+
+
+def _meta(request: Request, newest: str, separator: str) -> dict[str, str]:
+    """Return meta data, numbered as the vendor does: what was requested, and how new the rows are."""
+    names = (name for name in request.values if name not in ("datatype", "entitlement"))
+    given = {name.replace("_", " ").title(): request.text(name) for name in names}
+    about = {"Information": request.endpoint.tool.title, **given, "Last Refreshed": newest, "Time Zone": "US/Eastern"}
+    return {f"{number}{separator}{name}": value for number, (name, value) in enumerate(about.items(), 1)}
+
+
+_NEAR_PRICE = (
+    "SMA", "EMA", "WMA", "DEMA", "TEMA", "TRIMA", "KAMA", "MAMA", "VWAP", "T3", "MIDPOINT", "MIDPRICE", "SAR",
+    "HT_TRENDLINE", "BBANDS",
+)  # fmt: skip
+"""Indicators that are shown as a mean of the prices; ``fields.csv`` has the range of all others."""
+
+_FACTORS = {1: (1.0,), 2: (1.0, 0.99), 3: (1.04, 1.0, 0.96)}
+"""Number of columns → each as a multiple of the mean: of three, upper, middle and lower band."""
+
+
+def indicator(request: Request) -> Data:
+    """Return a technical indicator, newest first."""
+    instrument, columns = market.find_charted(request.text("symbol")), request.endpoint.columns
+    bars = _bars(request, instrument, daily_bars(instrument, request.today))
+    rows: list[Row] = [{AT: bar.label[:16]} for bar in bars]
+    if request.function in _NEAR_PRICE:
+        prices = [getattr(bar, request.text("series_type") or "close") for bar in bars]
+        period = int(request.text("time_period") or 10)
+        means = [sum(prices[end - period : end]) / period for end in range(period, len(prices) + 1)]
+        of_mean = list(zip(columns, _FACTORS[len(columns)], strict=True))
+        rows = [
+            {**row, **{column: f"{mean * factor:.4f}" for column, factor in of_mean}}
+            for row, mean in zip(rows[period - 1 :], means, strict=False)
+        ]
+    return Data(rows[::-1], {"Meta Data": _meta(request, bars[-1].label, ": ")})
+
+
+def _quote_row(symbol: str, request: Request, digits: int) -> Row:
+    """Return what quotes say about a share, under all names that they have for it."""
+    last, bar = traded_bars(find_stock(symbol), request.today)[-2:]
+    change = bar.close - last.close
+    percent = f"{100 * change / last.close:.4f}"
+    return {
+        **_price_row(bar, digits),
+        "symbol": symbol.upper(),
+        "price": f"{bar.close:.{digits}f}",
+        "latest trading day": bar.label,
+        **dict.fromkeys(("previous close", "previous_close"), f"{last.close:.{digits}f}"),
+        "change": f"{change:.{digits}f}",
+        "change percent": f"{percent}%",
+        "change_percent": percent,
+        "timestamp": f"{bar.label} 19:59:42{'' if request.function.endswith('PRICES') else '.250'}",
+    }
+
+
+def quote(request: Request) -> Data:
+    """Return the newest day of a share. The key of a delayed quote has another name."""
+    rows = [_quote_row(request.text("symbol"), request, 4)]
+    is_delayed = request.text("entitlement") == "delayed"
+    return Data({"Global Quote - DATA DELAYED BY 15 MINUTES": rows} if is_delayed else rows)
+
+
+def bulk_quotes(request: Request) -> Data:
+    """Return the newest day of up to a hundred shares; the vendor leaves out unknown ones."""
+    rows = []
+    for symbol in request.items("symbol")[:100]:
+        with contextlib.suppress(UnknownSymbol):
+            rows.append(_quote_row(symbol, request, 2))
+    return Data(rows, {"endpoint": request.endpoint.label})
+
+
+def exchange_rate(request: Request) -> Data:
+    """Return the newest rate of a pair."""
+    codes = {side: request.text(f"{side.lower()}_currency") for side in ("From", "To")}
+    rate = daily_bars(market.find_pair(*codes.values()), request.today)[-1].close
+    row = {f"{side}_Currency Code": code.upper() for side, code in codes.items()}
+    row |= {f"{side}_Currency Name": market.find_money(code).name for side, code in codes.items()}
+    prices = {"Exchange Rate": rate, "Bid Price": rate * 0.99998, "Ask Price": rate * 1.00002}
+    row |= {name: f"{price:.8f}" for name, price in prices.items()}
+    return Data([{**row, "Last Refreshed": f"{request.today} 21:59:30", "Time Zone": "UTC"}])
+
+
+def metal_price(request: Request) -> Data:
+    """Return the newest price of gold or silver."""
+    metal = _instrument(request)
+    bar = daily_bars(metal, request.today)[-1]
+    price = {"timestamp": f"{bar.label} 21:59:30", "price": f"{bar.close:.4f}"}
+    return Data([{"nominal": f"{metal.symbol}USD", **price}])
+
+
+MATURITIES = {"3month": -0.5, "2year": -0.6, "5year": -0.4, "7year": -0.2, "30year": 0.6}
+"""Maturity of a treasury → difference of its yield to that of ten years."""
+
+_ONLY = {"REAL_GDP_PER_CAPITA": "quarterly", "INFLATION": "annual"}
+"""Functions without a parameter for the interval → theirs where it is not a month."""
+
+_GAPS_EVERY, _GAP_AT = 61, 17
+"""Rows without a value, so that each series has the mark of a missing one."""
+
+
+def economy(request: Request) -> Data:
+    """Return a commodity price or an indicator of the economy: the means of finished periods, newest first."""
+    series, maturity = market.find("series", request.function), request.text("maturity")
+    interval = request.text("interval") or _ONLY.get(request.function, "monthly")
+    parts = market.periods(daily_bars(series, request.today)[:-1], interval)
+    rows = []
+    for number, part in enumerate(parts if interval == "daily" else parts[:-1]):
+        label = part[-1].label if interval in ("daily", "weekly") else f"{part[0].label[:7]}-01"
+        value = max(fmean(bar.close for bar in part) + MATURITIES.get(maturity, 0.0), 0.01)
+        text = "." if number % _GAPS_EVERY == _GAP_AT else f"{value:.{series.decimals}f}"
+        rows.append({"date": label, "value": text})
+    name = f"{maturity.replace('year', '-Year').replace('month', '-Month')} {series.name}".strip()
+    return Data(rows[::-1], {"name": name, "interval": interval, "unit": series.unit})
+
+
+_DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44, "year": 365.25}
+
+
+def analytics(request: Request) -> Data:
+    """Return made-up figures for each calculation and symbol, of the days in a window: 1year is one, as are two dates.
+
+    Those of sliding windows are of the newest day.
+    """
+    symbols, (start, *end) = request.text("SYMBOLS").upper().split(","), request.values["RANGE"]
+    try:
+        bars = daily_bars([find_stock(symbol) for symbol in symbols].pop(), request.today)
+    except UnknownSymbol:
+        raise RefusedRequest("analytics_error") from None
+    first, last = "" if start == "full" else start[:10], f"{end[0][:10]}~" if end else "9999"
+    if back := re.fullmatch(r"(\d+)([a-z]+)", start):
+        first = (request.today - timedelta(days=min(int(back[1]) * _DAYS[back[2]], 36500))).isoformat()
+    labels = [bar.label for bar in bars if first <= bar.label <= last]
+    if len(labels) < int(request.text("WINDOW_SIZE") or 3):
+        raise RefusedRequest("analytics_error")
+    results = {
+        text.upper(): {symbol: market.seeded(text, symbol, labels[-1]).uniform(0.001, 0.04) for symbol in symbols}
+        for text in request.items("CALCULATIONS")
+    }
+    meta = {"symbols": ",".join(symbols), "min_dt": labels[0], "max_dt": labels[-1],
+            "ohlc": request.text("OHLC").capitalize(), "interval": request.text("INTERVAL")}  # fmt: skip
+    document = {"meta_data": meta, "payload": {"RETURNS_CALCULATIONS": results}}
+    return Data({"": [document]}, columns=tuple(document))
+
+
+_BUILDERS: Mapping[str, Callable[[Request], Data]] = {
+    "DIVIDENDS": events,
+    "SPLITS": events,
+    "SYMBOL_SEARCH": symbol_search,
+    "EARNINGS_CALENDAR": earnings_calendar,
+    "NEWS_SENTIMENT": news,
+    "INDEX_CATALOG": lambda _: Data(beside={one.symbol: one.name for one in market.of_kind("index")}),
+    **{
+        f"{of}_{what}": options
+        for of in ("REALTIME", "HISTORICAL")
+        for what in ("OPTIONS", "OPTIONS_FMV", "PUT_CALL_RATIO", "VOLUME_OPEN_INTEREST_RATIO")
+    },
+    "GLOBAL_QUOTE": quote,
+    "REALTIME_BULK_QUOTES": bulk_quotes,
+    "REALTIME_BULK_BID_ASK_PRICES": bulk_quotes,
+    "CURRENCY_EXCHANGE_RATE": exchange_rate,
+    "GOLD_SILVER_SPOT": metal_price,
+    "GOLD_SILVER_HISTORY": price_series,
+    "INDEX_DATA": price_series,
+    "ANALYTICS_FIXED_WINDOW": analytics,
+    "ANALYTICS_SLIDING_WINDOW": analytics,
+}
+"""Function → what computes its answer, where the form of the answer does not tell."""
+
+
+def data_of(request: Request) -> Data:
+    """Return the data of the answer to a request."""
+    function = request.function
+    if build := _BUILDERS.get(function):
+        return build(request)
+    if ("series", function) in market.INSTRUMENTS:
+        return economy(request)
+    if request.endpoint.kind == "map":
+        is_price = "open" in map(strip_number, request.endpoint.columns)
+        return price_series(request) if is_price else indicator(request)
+    return made_up(request)

@@ -1,0 +1,279 @@
+"""What has a price: its facts from ``instruments.csv``, and one random series each, of which all else is computed.
+
+Tickers and names are facts, levels are invented. A series is computed forward from the first year of an instrument, so
+a day has the same prices on every later day.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from functools import lru_cache
+from itertools import groupby, pairwise
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+
+def seeded(*names: object) -> Random:
+    """Return random numbers that are the same for these names in every process and on every day."""
+    return Random("\x1f".join(map(str, names)))  # noqa: S311 - repeatable on purpose
+
+
+class UnknownSymbol(LookupError):
+    """No market has the symbol, or there is no data of this kind for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """Something with a price or value of each day.
+
+    Attributes:
+        kind: ``Equity``, ``ETF``, ``index``, ``currency``, ``coin``, ``metal`` or ``series`` (of the economy).
+        symbol: Ticker or code, or the function of a series; the seed of the prices.
+        level: About the price at the beginning of 2026; in dollars for currencies, coins and metals.
+        dividend: What a share pays per year.
+        splits: Its splits, ``DAY=FACTOR``, oldest first.
+        growth, volatility: The trend per year, and the typical move per day, as fractions.
+        calendar: ``trading`` (weekdays, with the sessions of New York), ``weekdays`` or ``every``.
+    """
+
+    kind: str
+    symbol: str
+    name: str
+    level: float
+    dividend: float = 0.0
+    splits: str = ""
+    exchange: str = "NYSE"
+    sector: str = "INDUSTRIALS"
+    region: str = "United States"
+    currency: str = "USD"
+    unit: str = ""
+    growth: float = 0.06
+    volatility: float = 0.013
+    decimals: int = 2
+    volume: float = 0.0
+    calendar: str = "trading"
+    first_year: int = 2000
+
+
+_NUMBERS = {"level": float, "dividend": float, "growth": float, "volatility": float, "decimals": int, "first_year": int}
+
+
+def _read() -> Mapping[tuple[str, str], Instrument]:
+    found = {}
+    with Path(__file__).with_name("instruments.csv").open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            given: dict[str, Any] = {name: _NUMBERS.get(name, str)(text) for name, text in line.items() if text}
+            one = Instrument(**given)
+            if one.kind in ("Equity", "ETF"):
+                volume = seeded("volume", one.symbol).uniform(4e7, 8e7) * min(1.0, 200 / one.level)
+                found["stock", one.symbol] = replace(one, volume=volume)
+            else:
+                found[one.kind, one.symbol] = one
+    return found
+
+
+INSTRUMENTS = _read()
+"""By kind and symbol; shares and funds have the kind ``stock`` here."""
+
+METALS = {"GOLD": "XAU", "SILVER": "XAG"}
+
+
+def of_kind(kind: str) -> list[Instrument]:
+    """Return all instruments of one kind, in the order of the table."""
+    return [one for (of, _), one in INSTRUMENTS.items() if of == kind]
+
+
+def find(kind: str, symbol: str) -> Instrument:
+    """Return an instrument of one kind; like the functions below it raises :class:`UnknownSymbol`."""
+    found = INSTRUMENTS.get((kind, symbol.upper()))
+    if found is None:
+        raise UnknownSymbol(symbol)
+    return found
+
+
+def find_stock(symbol: str, *, is_company: bool = False) -> Instrument:
+    """Return the share or fund with this ticker. Funds have no company data; a pair such as BTCUSD is not a share."""
+    found = find("stock", symbol.upper().replace("BRK.", "BRK-"))
+    if is_company and found.kind == "ETF":
+        raise UnknownSymbol(symbol)
+    return found
+
+
+def splits_of(stock: Instrument, today: date) -> dict[str, float]:
+    """Return day and factor of the splits up to ``today``, oldest first."""
+    known = dict(split.split("=") for split in stock.splits.split())
+    return {day: float(factor) for day, factor in known.items() if day <= today.isoformat()}
+
+
+def find_money(code: str) -> Instrument:
+    """Return a currency or coin."""
+    return find("coin" if ("coin", code.upper()) in INSTRUMENTS else "currency", code)
+
+
+def find_pair(code: str, market: str) -> Instrument:
+    """Return one currency or coin in units of another. A pair with a coin trades every day, any other on weekdays."""
+    base, quote = find_money(code), find_money(market)
+    level, symbol = base.level / quote.level, f"{base.symbol}/{quote.symbol}"
+    pair = Instrument("pair", symbol, base.name, level, growth=0, volatility=0.004, decimals=5, calendar="weekdays")
+    if "coin" not in (base.kind, quote.kind):
+        return pair
+    return replace(pair, growth=0.12, volatility=0.026, decimals=8, volume=5e7 / base.level, calendar="every")
+
+
+def find_charted(symbol: str) -> Instrument:
+    """Return what indicators are computed of: a share, a fund, or a pair written as one word (EURUSD)."""
+    for code in (one.symbol for kind in ("currency", "coin") for one in of_kind(kind)):
+        market = symbol.upper().removeprefix(code)
+        if len(market) < len(symbol) and (("currency", market) in INSTRUMENTS or ("coin", market) in INSTRUMENTS):
+            return find_pair(code, market)
+    return find_stock(symbol)
+
+
+_CLOSED = {(1, 1), (7, 4), (12, 25)}  # month and day
+_PERSISTENCE = 0.99  # of the distance from the trend: it keeps decades of prices in a plausible range
+_REGULAR, _EXTENDED, _ALL_DAY = (570, 960), (240, 1200), (0, 1440)  # minutes of sessions of New York, and of a day
+
+
+class Bar(NamedTuple):
+    """Prices and volume of one day or span of minutes, and what a holder of a share received.
+
+    ``label`` is ``YYYY-MM-DD[ HH:MM:SS]``.
+    """
+
+    label: str
+    open: float
+    high: float
+    low: float
+    close: float
+    volume: float
+    adjusted_close: float = 0.0
+    dividend: float = 0.0
+    split: float = 1.0
+
+
+def is_trading_day(day: date) -> bool:
+    """Return whether New York trades on this day: moving holidays are left out."""
+    return day.weekday() < 5 and (day.month, day.day) not in _CLOSED
+
+
+def trading_day(day: date, step: int = 1) -> date:
+    """Return the first trading day from ``day`` on; with ``step`` -1 the last until then."""
+    while not is_trading_day(day):
+        day += timedelta(days=step)
+    return day
+
+
+def add_months(day: date, months: int) -> date:
+    """Return ``day`` moved by whole months. Only valid for days up to the 28th."""
+    index = day.year * 12 + day.month - 1 + months
+    return date(index // 12, index % 12 + 1, day.day)
+
+
+_CALENDARS: Mapping[str, Callable[[date], bool]] = {
+    "trading": is_trading_day,
+    "weekdays": lambda day: day.weekday() < 5,
+    "every": lambda _: True,
+}
+
+
+@lru_cache(maxsize=64)
+def daily_bars(instrument: Instrument, today: date) -> tuple[Bar, ...]:
+    """Return the bars of every day up to ``today``, oldest first; those of a share are adjusted for splits."""
+    swing, decimals, first = instrument.volatility, instrument.decimals, date(instrument.first_year, 1, 1)
+    random, distance, previous, bars = seeded("bars", instrument.symbol).random, 0.0, 0.0, list[Bar]()
+    for number in range((today - first).days + 1):
+        day = first + timedelta(days=number)
+        if not _CALENDARS[instrument.calendar](day):
+            continue
+        # Each step is the sum of three random numbers, which is roughly normal.
+        distance = distance * _PERSISTENCE + swing * (random() + random() + random() - 1.5) * 2
+        trend = instrument.growth * (day - date(2026, 1, 1)).days / 365.25
+        close = max(round(instrument.level * math.exp(trend + distance), decimals), 10.0**-decimals)
+        opening = round((previous or close) * (1 + swing * (random() - 0.5) * 0.6), decimals)
+        high = round(max(opening, close) * (1 + swing * random() * 0.7), decimals)
+        low = round(min(opening, close) * (1 - swing * random() * 0.7), decimals)
+        bars.append(Bar(day.isoformat(), opening, high, low, close, instrument.volume * (0.6 + 0.9 * random())))
+        previous = close
+    return tuple(bars)
+
+
+PERIODS: dict[str, Callable[[str], object]] = {
+    "daily": lambda label: label,
+    "weekly": lambda label: (date.fromisoformat(label).toordinal() - 1) // 7,
+    "monthly": lambda label: label[:7],
+    "quarterly": lambda label: (label[:4], (int(label[5:7]) - 1) // 3),
+    "semiannual": lambda label: (label[:4], label[5:7] > "06"),
+    "annual": lambda label: label[:4],
+}
+"""Interval → what the labels of its days have in common."""
+
+
+def periods(bars: Iterable[Bar], interval: str) -> list[list[Bar]]:
+    """Return the bars of each period, oldest first."""
+    return [list(part) for _, part in groupby(bars, lambda bar: PERIODS[interval](bar.label))]
+
+
+def group(bars: Iterable[Bar], interval: str) -> list[Bar]:
+    """Return one bar per day, week or month, labelled with its last day, oldest first."""
+    return [
+        part[-1]._replace(
+            open=part[0].open,
+            high=max(bar.high for bar in part),
+            low=min(bar.low for bar in part),
+            volume=sum(bar.volume for bar in part),
+            dividend=sum(bar.dividend for bar in part),
+        )
+        for part in periods(bars, interval)
+    ]
+
+
+@lru_cache(maxsize=256)
+def dividends(stock: Instrument, today: date) -> dict[str, float]:
+    """Return ex-date and amount of the quarterly dividends up to ``today``, oldest first; empty where none is paid."""
+    years = range(stock.first_year, today.year + 1) if stock.dividend else ()
+    days = (trading_day(date(year, month, 9)) for year in years for month in (2, 5, 8, 11))
+    amounts = {day: round(stock.dividend / 4 / 1.05 ** (2025 - day.year), 2) for day in days if day <= today}
+    return {day.isoformat(): amount for day, amount in amounts.items() if amount}
+
+
+@lru_cache(maxsize=32)
+def traded_bars(stock: Instrument, today: date) -> tuple[Bar, ...]:
+    """Return daily bars as they were traded, oldest first: prices jump at a split."""
+    paid, divided = dividends(stock, today), splits_of(stock, today)
+    shares, adjustment, found = 1.0, 1.0, list[Bar]()
+    for bar in reversed(daily_bars(stock, today)):
+        dividend, split = paid.get(bar.label, 0.0), divided.get(bar.label, 1.0)
+        opening, high, low, close = (round(price * shares, 2) for price in bar[1:5])
+        received = round(bar.close * adjustment, 4), dividend, split
+        found.append(Bar(bar.label, opening, high, low, close, bar.volume / shares, *received))
+        shares, adjustment = shares * split, adjustment * (1 - dividend / bar.close)
+    return tuple(reversed(found))
+
+
+def minute_bars(instrument: Instrument, days: Sequence[Bar], step: int, *, regular: bool = False) -> list[Bar]:
+    """Return bars of ``step`` minutes aligned to the clock and labelled with their start, oldest first.
+
+    They begin and end as the day, and stay between its high and its low.
+
+    Args:
+        instrument: What is traded.
+        days: Its daily bars.
+        step: Minutes of a bar.
+        regular: Only the regular session.
+    """
+    first, last = _ALL_DAY if instrument.calendar != "trading" else _REGULAR if regular else _EXTENDED
+    starts = range(first - first % step, last, step)
+    found = []
+    for day in days:
+        rng = seeded("minutes", instrument.symbol, day.label)
+        inner = [round(rng.uniform(day.low, day.high), instrument.decimals + 2) for _ in starts[1:]]
+        for start, (opening, close) in zip(starts, pairwise([day.open, *inner, day.close]), strict=True):
+            label = f"{day.label} {start // 60:02d}:{start % 60:02d}:00"
+            high, low = max(opening, close), min(opening, close)
+            found.append(Bar(label, opening, high, low, close, day.volume / len(starts)))
+    return found
