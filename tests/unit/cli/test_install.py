@@ -503,7 +503,7 @@ def test_no_key_of_another_table_is_shown(install: Run, line: str) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('[mcp_servers]\ntoolfold = { command = "x" }\n', "mcp_servers.toolfold: the table is written in a form"),
+        ('[mcp_servers]\ntoolfold = { command = "x" }\n', "mcp_servers.toolfold: it is written in a form"),
         ("mcp_servers = 3\n", "is not an object"),
         ("a = \n", "is not TOML"),
     ],

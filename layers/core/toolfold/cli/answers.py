@@ -12,7 +12,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,7 +64,7 @@ class OutputFile:
 
     def __init__(self, path: str, *, overwrite: bool) -> None:
         self.path, self._overwrite = Path(path).expanduser(), overwrite
-        try:
+        with self._errors():
             os.fsencode(path)
             if "\0" in path:
                 raise ValueError
@@ -75,29 +75,26 @@ class OutputFile:
             if (suffix := self.path.suffix.lower()) in _OTHER_FORMATS:
                 raise ToolfoldError(f"{suffix} cannot be written. Name a file with .csv, .json or .txt.")
             if self.path.is_file() and not overwrite:
-                raise self._exists()
-        except (OSError, ValueError) as error:
-            raise self._failed(error) from None
+                raise FileExistsError
 
     def write(self, content: bytes) -> None:
         """Write ``content``; another process sees the whole file or none."""
         self.size = len(content)
-        try:
+        with self._errors():
             if self.path.exists() and not self.path.is_file():  # /dev/stdout, a named pipe
                 self.path.write_bytes(content)
             else:
                 replace_file(os.path.realpath(self.path), content, overwrite=self._overwrite)
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
         except FileExistsError:
-            raise self._exists() from None
+            raise ToolfoldError(f"{self.path} exists. Add --force to replace it, or name another file.") from None
         except (OSError, ValueError) as error:
-            raise self._failed(error) from None
-
-    def _exists(self) -> ToolfoldError:
-        return ToolfoldError(f"{self.path} exists. Add --force to replace it, or name another file.")
-
-    def _failed(self, error: Exception) -> ToolfoldError:
-        reason = getattr(error, "strerror", None) or "not a possible name of a file"
-        return ToolfoldError(f"{self.path} cannot be written: {reason}. Name another file.")
+            reason = getattr(error, "strerror", None) or "not a possible name of a file"
+            raise ToolfoldError(f"{self.path} cannot be written: {reason}. Name another file.") from None
 
 
 FORMATS = {".csv": "csv", ".json": "json", ".txt": "table"}

@@ -6,6 +6,7 @@ imported when the command runs, so that help, completion and the other commands 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
 import sys
@@ -314,6 +315,15 @@ def fail(message: str) -> click.UsageError:
     return click.UsageError(message, click.get_current_context(silent=True))
 
 
+@contextlib.contextmanager
+def os_errors(problem: str, step: str = "", also: type[Exception] = OSError) -> Iterator[None]:
+    """Raise what the system refuses while the body runs as ``problem``, its reason and ``step``."""
+    try:
+        yield
+    except (OSError, also) as error:
+        raise ToolfoldError(f"{problem}: {getattr(error, 'strerror', None) or error}. {step}".rstrip()) from None
+
+
 def print_usage_error(error: click.ClickException) -> None:
     """Print what is wrong with a command line, and how the command is used."""
     from toolfold.cli.output import print_wrapped  # imports the settings, which --version and help need not
@@ -331,10 +341,8 @@ def _describe(error: click.ClickException) -> str:
         return error.format_message()
     known = [name for parameter in ctx.command.get_params(ctx) for name in parameter.opts if name.startswith("--")]
     wrong = error.option_name
-    if len(wrong) == 2:
-        closest = [name for name in known if name[2:3] == wrong[1:]][:1]
-    else:
-        closest = closest_matches(wrong, known)
+    is_short = len(wrong) == 2
+    closest = [name for name in known if name[2:3] == wrong[1:]] if is_short else closest_matches(wrong, known)
     if closest:
         return f"{error.message} Did you mean {closest[0]}?"
     place = ctx.command.entry.hint if isinstance(ctx.command, Command) else ""

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from toolfold.cache.factory import check_cache_file
 from toolfold.cache.sqlite import SQLiteStore
-from toolfold.cli.application import Options
+from toolfold.cli.application import Options, os_errors
 from toolfold.cli.output import counted, print_json
 from toolfold.cli.terminal import confirm
-from toolfold.errors import ToolfoldError
 from toolfold.local_defaults import with_local_defaults
 from toolfold.private_folder import PathRefused, absolute_path
 from toolfold.results.offload import FOLDER, delete_answers, list_answers
@@ -41,8 +40,7 @@ class Place(NamedTuple):
 
 def info(options: Options) -> int:
     """Print where answers are kept, how many, how large and how old."""
-    settings = _local_settings()
-    places = [_cache_place(settings), _answers_place(settings)]
+    places = _places(_local_settings())
     if options.json:
         print_json([place._asdict() for place in places], indent=2)
     else:
@@ -53,7 +51,7 @@ def info(options: Options) -> int:
 def clear(options: Options) -> int:
     """Delete what toolfold keeps on this machine."""
     settings = _local_settings()
-    places = [_cache_place(settings), _answers_place(settings)]
+    places = _places(settings)
     print(*map(_line, places), sep="\n")
     local = [place for place in places if place.is_local]
     if not local:
@@ -63,16 +61,11 @@ def clear(options: Options) -> int:
         print("Nothing was deleted.", file=sys.stderr)
         return 1
     for place in local:
-        try:
+        with os_errors(f"{place.location} cannot be cleared", "Try again.", sqlite3.Error):
             if place.kind == "cache":
                 _open_cache(settings).clear()
             else:
                 delete_answers(settings.offload, _TIMEOUT_S)
-        except (OSError, sqlite3.Error) as error:
-            what = f"The cache {settings.cache}" if place.kind == "cache" else settings.offload
-            raise ToolfoldError(
-                f"{what} cannot be cleared: {getattr(error, 'strerror', None) or error}. Try again."
-            ) from None
     print("Deleted. A server that is running keeps what is in its memory.", file=sys.stderr)
     return 0
 
@@ -81,6 +74,10 @@ def _local_settings() -> Settings:
     settings = Settings.from_environment()
     check_cache_file(settings)
     return with_local_defaults(settings)
+
+
+def _places(settings: Settings) -> list[Place]:
+    return [_cache_place(settings), _answers_place(settings)]
 
 
 def _cache_place(settings: Settings) -> Place:
@@ -93,10 +90,8 @@ def _cache_place(settings: Settings) -> Place:
     path = absolute_path(location)
     if not os.path.lexists(path):
         return Place("cache", path, note="not made yet")
-    try:
+    with os_errors(f"The cache {path} cannot be read", also=sqlite3.Error):
         counts = _open_cache(settings).count(time.time())
-    except (OSError, sqlite3.Error) as error:
-        raise ToolfoldError(f"The cache {path} cannot be read: {error}.") from None
     note = f"{counts.expired} expired; {counts.numbers} counters and limits"
     return Place("cache", path, True, counts.entries, counts.file_bytes, counts.oldest_at, note)
 
@@ -111,11 +106,10 @@ def _answers_place(settings: Settings) -> Place:
     if not os.path.lexists(folder):
         return Place("answers", folder, note="not made yet")
     try:
-        own, others = list_answers(location, _TIMEOUT_S)
+        with os_errors(f"{folder} cannot be read"):
+            own, others = list_answers(location, _TIMEOUT_S)
     except PathRefused as error:
         return Place("answers", folder, note=f"not used: {error}")
-    except OSError as error:
-        raise ToolfoldError(f"{folder} cannot be read: {error.strerror or error}.") from None
     note = f"{others} other files, which toolfold did not make and does not delete" if others else ""
     oldest = min((file.modified_at for file in own), default=None)
     return Place("answers", folder, True, len(own), sum(file.size for file in own), oldest, note)

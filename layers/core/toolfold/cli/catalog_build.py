@@ -20,7 +20,7 @@ from toolfold.build.writer import read_output_file, replace_catalog_file
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import bundled_path
 from toolfold.cli import output, versions
-from toolfold.cli.application import Options
+from toolfold.cli.application import Options, os_errors
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
 
@@ -123,11 +123,9 @@ def _read_content(options: Options) -> tuple[bytes, str]:
     own = Path("catalog", "catalog.json")  # what `toolfold catalog compile` makes of the sources here
     is_own = any(own.parent.glob("*/source.yaml"))
     path = Path(os.path.relpath(options.file or (own if is_own else bundled_path())))
-    try:
+    step = f"Run `toolfold catalog compile --folder {path.parent}` first." if path == own else ""
+    with os_errors(f"{path} cannot be read", step):
         content = path.read_bytes()
-    except OSError as error:
-        step = f" Run `toolfold catalog compile --folder {path.parent}` first." if path == own else ""
-        raise ToolfoldError(f"{path} cannot be read: {error.strerror}.{step}") from None
     # A catalog beside the YAML of its sources must be compiled from it.
     if any(path.parent.glob("*/source.yaml")) and compile_folder(path.parent).encode() != content:
         raise ToolfoldError(

@@ -55,25 +55,22 @@ def search_tools(options: Options) -> int:
     elif not hits:
         step = "Try other English words, or look through `toolfold catalog list`."
         print(f"No tool matches. {step}", file=sys.stderr)
-    elif terminal.is_terminal(sys.stdout):
+    else:
+        is_terminal = terminal.is_terminal(sys.stdout)
         columns = ("tool", "score", "what it returns", *(["why"] if options.explain else []))
+        marks = (
+            ["* " if rank < found.top_ties else "  " for rank in range(len(hits))] if is_terminal else [""] * len(hits)
+        )
         rows = [
-            [
-                f"{'*' if rank < found.top_ties else ' '} {summary.name}",
-                round(hit.score),
-                _text(summary),
-                ", ".join(why),
-            ]
-            for rank, (summary, hit, why) in enumerate(zip(summaries, hits, reasons, strict=True))
+            [mark + summary.name, round(hit.score), _text(summary), ", ".join(why)]
+            for mark, summary, hit, why in zip(marks, summaries, hits, reasons, strict=True)
         ]
-        terminal.print_table(columns, [row[: len(columns)] for row in rows])
+        terminal.print_rows(columns, [row[: len(columns)] for row in rows])
         weaker = len(found.hits) - len(hits)
         best = "* best matches." if found.fit is Fit.SURE else "No tool fits closely; compare the best, marked *."
         end = best + (f" {weaker} weaker ones: --limit N" if weaker else "")
-        print("", *terminal.wrap(end, terminal.width()), sep="\n")
-    else:
-        for summary, hit, why in zip(summaries, hits, reasons, strict=True):
-            print(summary.name, f"{hit.score:.0f}", _text(summary), *([", ".join(why)] if why else []), sep="\t")
+        if is_terminal:
+            print("", *terminal.wrap(end, terminal.width()), sep="\n")
     return 0 if hits else 1
 
 

@@ -45,22 +45,10 @@ class JsonDocument:
         indents = re.findall(r"(?m)^([ \t]+)\"", self._plain)
         self._unit = min(indents, key=len) if indents else "  "
 
-    def _members(self, path: Sequence[str]) -> list[Member]:
-        """Return the members of the object at ``path``; none where there is no object."""
-        found = self._find(path)
-        start = found.value_start if isinstance(found, Member) else found
-        return [] if start is None or self._plain[start : start + 1] != "{" else list(self._walk(start))
-
-    def _find(self, path: Sequence[str]) -> Member | int | None:
-        """Return the member at ``path``; for an empty one the position of the document."""
-        at: Member | int | None = _skip(self._plain, 0)
-        for number, name in enumerate(path):
-            at = next((member for member in self._members(path[:number]) if member.name == name), None)
-            if at is None:
-                return None
-        return at
-
-    def _walk(self, start: int) -> Iterator[Member]:
+    def _members(self, start: int) -> Iterator[Member]:
+        """Yield the members of the object that begins at ``start``; none where there is no object."""
+        if self._plain[start : start + 1] != "{":
+            return
         decoder = json.JSONDecoder()
         at = _skip(self._plain, start + 1)
         while self._plain[at] != "}":
@@ -71,27 +59,31 @@ class JsonDocument:
             at = _skip(self._plain, value_end)
             at = _skip(self._plain, at + 1) if self._plain[at] == "," else at
 
+    def _find(self, path: Sequence[str]) -> Member | None:
+        """Return the member at ``path``; for an empty one the document."""
+        start = _skip(self._plain, 0)
+        found: Member | None = Member("", self.value, start, start, len(self.text))
+        for name in path:
+            members = self._members(found.value_start) if found else ()
+            found = next((member for member in members if member.name == name), None)
+        return found
+
     def with_member(self, path: Sequence[str], value: Any) -> JsonDocument:
         """Return the document with ``value`` at ``path``; objects on the way that are missing are added."""
         if not self._plain.strip():
             return JsonDocument("{}\n").with_member(path, value)
-        found = self._find(path)
-        if isinstance(found, Member):
+        if found := self._find(path):
             text = self._dump(value, self._indent_of(found.start))
             return JsonDocument(self.text[: found.value_start] + text + self.text[found.end :])
         *above, name = path
-        if above and self._find(above) is None:
+        parent = self._find(above)
+        if parent is None:
             return self.with_member(above, {name: value})
-        return self._with_new_member(above, name, value)
-
-    def _with_new_member(self, above: Sequence[str], name: str, value: Any) -> JsonDocument:
-        parent, siblings = self._find(above), self._members(above)
-        start = parent.value_start if isinstance(parent, Member) else parent or 0
-        last = siblings[-1].end if siblings else start + 1
-        close = _skip(self._commas, last)
-        has_comma = self._commas[close] == ","
+        siblings = list(self._members(parent.value_start))
+        last = siblings[-1].end if siblings else parent.value_start + 1
+        has_comma = self._commas[_skip(self._commas, last)] == ","
         close = self._plain.index("}", last)
-        outer = self._indent_of(start)
+        outer = self._indent_of(parent.value_start)
         indent = self._indent_of(siblings[0].start) if siblings else outer
         indent = indent if len(indent) > len(outer) else outer + self._unit
         end = len(self.text[:close].rstrip())  # after comments behind the last member
@@ -103,7 +95,7 @@ class JsonDocument:
     def without_member(self, path: Sequence[str]) -> JsonDocument:
         """Return the document without the member at ``path``, and without the comma and the lines that it had."""
         found = self._find(path)
-        if not isinstance(found, Member):
+        if found is None:
             return self
         comma = _skip(self._commas, found.end)
         start, end = found.start, found.end
@@ -166,10 +158,9 @@ class TomlDocument:
             ValueError: the file has it in a form that cannot be changed.
         """
         rest = self.without_member(path).text.rstrip()
-        made = TomlDocument((f"{rest}\n\n" if rest else "") + "\n".join(_lines(path, value)) + "\n")
         section, name = path
         expected = {**self.value, section: {**self.value.get(section, {}), name: dict(value)}}
-        return _checked(made, expected)
+        return _checked((f"{rest}\n\n" if rest else "") + to_toml(path, value), expected)
 
     def without_member(self, path: Sequence[str]) -> TomlDocument:
         """Return the document without the table at ``path``, two names, and the tables in it.
@@ -191,15 +182,33 @@ class TomlDocument:
                 before, after = text[: header.start()], text[last:].lstrip("\n")
                 text = before + after if after or not before else before.rstrip("\n") + "\n"
         others = {key: value for key, value in self.value[section].items() if key != name}
-        made = TomlDocument(text)
-        # Of a section without tables nothing is left.
-        return _checked(made, {**self.value, section: others} if others or section in made.value else
-                        {key: value for key, value in self.value.items() if key != section})  # fmt: skip
+        expected = {**self.value, section: others}
+        if not others and section not in tomllib.loads(text):  # of a section without tables nothing is left
+            del expected[section]
+        return _checked(text, expected)
+
+    def with_line(self, name: str, value: Any) -> TomlDocument:
+        """Return the document with a top-level ``name = value``: in the place of its line, else before any table.
+
+        Raises:
+            ValueError: the file has it in a form that cannot be changed.
+        """
+        line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+        table = re.search(r"(?m)^[ \t]*\[", self.text)
+        top = table.start() if table else len(self.text)
+        if known := re.compile(rf"(?m)^[ \t]*{name}[ \t]*=[^\n#]*").search(self.text, 0, top):
+            text = self.text[: known.start()] + line + self.text[known.end() :]
+        else:
+            above = self.text[:top]
+            newline = "\n" if above and not above.endswith("\n") else ""
+            text = f"{above}{newline}{line}\n{self.text[top:]}"
+        return _checked(text, {**self.value, name: value})
 
 
-def _checked(made: TomlDocument, expected: Mapping[str, Any]) -> TomlDocument:
+def _checked(text: str, expected: Mapping[str, Any]) -> TomlDocument:
+    made = TomlDocument(text)
     if made.value != expected:
-        raise ValueError("the table is written in a form that cannot be changed")
+        raise ValueError("it is written in a form that cannot be changed")
     return made
 
 

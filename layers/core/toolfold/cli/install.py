@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from toolfold.catalog.store import open_store
-from toolfold.cli.application import Options, fail
+from toolfold.cli.application import Options, fail, os_errors
 from toolfold.cli.config_files import Document, JsonDocument, TomlDocument, is_secret_name, to_toml, without_secrets
 from toolfold.cli.environment import PLACEHOLDER, secret_of
 from toolfold.cli.settings import settings_path
@@ -108,12 +108,10 @@ def _change(path: Path, before: Document, after: Document, options: Options) -> 
         print("Nothing was changed.", file=sys.stderr)
         return None
     target = path.resolve()
-    try:
+    with os_errors(f"{path} cannot be written", "It is as it was."):
         target.parent.mkdir(parents=True, exist_ok=True)
         backup = _backup(target)
         replace_file(target, after.text.encode(), mode=0o600)
-    except OSError as error:
-        raise ToolfoldError(f"{path} cannot be written: {error.strerror}. It is as it was.") from None
     named = f"{path}, a link to {target}" if path.is_symlink() else str(path)
     return f"{named}.{f' The file as it was: {backup}' if backup else ''}"
 
@@ -122,25 +120,25 @@ def _read(path: Path, client: Client, by_hand: str) -> Document:
     """Return the configuration in a file; an empty one where the file does not exist."""
     parse, form = (TomlDocument, "TOML") if client.is_toml else (JsonDocument, "plain JSON")
     section = client.section
-    unchanged = f"It was not changed; {by_hand}"
     if path.exists() and not path.is_file():
         raise ToolfoldError(f"{path} is not a file. Name one with --config.")
     try:
         document: Document = parse(path.read_bytes().decode("utf-8-sig"))
+        if not isinstance(document.value, dict):
+            problem = f"{path} does not hold an object"
+        elif isinstance(document.value.get(section, {}), dict):
+            return document
+        else:
+            problem = f'"{section}" in {path} is not an object'
     except FileNotFoundError:
         return parse("")
     except json.JSONDecodeError as error:
-        raise ToolfoldError(f"{path}:{error.lineno} is not plain JSON ({error.msg}). {unchanged}") from None
+        problem = f"{path}:{error.lineno} is not plain JSON ({error.msg})"
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ToolfoldError(f"{path} cannot be read: {reason}. {unchanged}") from None
+        problem = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
     except (ValueError, RecursionError):
-        raise ToolfoldError(f"{path} is not {form}. {unchanged}") from None
-    if not isinstance(document.value, dict):
-        raise ToolfoldError(f"{path} does not hold an object. {unchanged}")
-    if not isinstance(document.value.get(section, {}), dict):
-        raise ToolfoldError(f'"{section}" in {path} is not an object. {unchanged}')
-    return document
+        problem = f"{path} is not {form}"
+    raise ToolfoldError(f"{problem}. It was not changed; {by_hand}")
 
 
 def _with_inputs(document: Document, inputs: Sequence[Mapping[str, Any]]) -> Document:

@@ -181,11 +181,10 @@ class Steps:
     """
 
     def __init__(self, total: int | None = None) -> None:
-        self._total = total
-        self._began, self._started, self._text = time.monotonic(), 0, ""
+        self._total, self._started, self._text = total, 0, ""
         self._progress: Progress | None = None
         self._lock = threading.RLock()
-        self._can_draw = terminal.can_draw(sys.stderr)
+        self._can_draw, self._is_due = terminal.can_draw(sys.stderr), False
         self._timer = threading.Timer(DELAY_S, self._draw)
         self._timer.daemon = True
 
@@ -196,9 +195,8 @@ class Steps:
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
-        with self._lock:
+        with self.paused():
             self._can_draw = False
-            self._hide()
 
     def start(self, text: str) -> None:
         """Begin the next step; the one before has ended."""
@@ -208,22 +206,20 @@ class Steps:
     def describe(self, text: str) -> None:
         """Change the text of the current step, in which names may come from a service."""
         self._text = escape_unsafe(text[:_MAX_TEXT])
-        if time.monotonic() - self._began >= DELAY_S:
+        if self._is_due:
             self._draw()
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
         """Take the display away while the body prints something; the next step draws it again."""
         with self._lock:
-            self._hide()
+            if self._progress is not None:
+                self._progress.stop()
             yield
-
-    def _hide(self) -> None:
-        if self._progress is not None:
-            self._progress.stop()
 
     def _draw(self) -> None:
         with self._lock:
+            self._is_due = True
             if not self._text or not self._can_draw:
                 return
             self._progress = self._progress or self._make()

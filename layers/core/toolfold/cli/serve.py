@@ -9,13 +9,12 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from toolfold.cache.factory import check_cache_file
 from toolfold.catalog.start_check import check_catalog
 from toolfold.cli import terminal
-from toolfold.cli.application import Options
+from toolfold.cli.application import Options, os_errors
 from toolfold.cli.output import show_requests_to_a_person
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.execution.audit import check_audit_setting
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from toolfold.explorer.router import LocalPage
     from toolfold.transports.local_http.server import LocalServer  # needs the extra serve
 
-T = TypeVar("T")
-
+_OTHER_PORT = "Choose another with --port."
 _IN_USE = "--port 0 takes any free one. A `toolfold ui` that runs already has printed its URL in its terminal."
 
 
@@ -70,15 +68,6 @@ def check_settings(host: str) -> Settings:
     return settings
 
 
-def listen(make_server: Callable[[], T], port: int, hint: str = "") -> T:
-    """Return the server that ``make_server`` makes, if the port is free and allowed."""
-    try:
-        return make_server()
-    except OSError as error:
-        step = hint or "Choose another with --port."
-        raise ToolfoldError(f"Port {port} cannot be used: {error.strerror}. {step}") from None
-
-
 def start_server(
     settings: Settings, options: Options, page: LocalPage | None = None, hint: str = "", any_host: bool = False
 ) -> LocalServer:
@@ -87,18 +76,15 @@ def start_server(
 
     host = options.host
     source = SettingsSource(functools.partial(check_settings, host), *_settings_file(options))
-
-    def start() -> LocalServer:
+    with os_errors(f"Port {options.port} cannot be used", hint or _OTHER_PORT):
         try:
             server = LocalServer(settings, host, options.port, page, any_host, source)
         except OSError as error:
             if isinstance(error, socket.gaierror) or error.errno in (errno.EADDRNOTAVAIL, errno.EINVAL):
                 raise ToolfoldError(f"{host} is not an address of this machine. Choose another with --host.") from None
             raise
-        show_requests_to_a_person()
-        return server
-
-    return listen(start, options.port, hint)
+    show_requests_to_a_person()
+    return server
 
 
 def run_ui(options: Options) -> int:
@@ -156,10 +142,8 @@ def run_mock_api(options: Options) -> int:
 
     log = sys.stderr if sys.stderr.isatty() else None
     latency_s = options.latency_ms / 1000
-    mock_api = listen(
-        lambda: MockApi(port=options.port, catalog=options.catalog, plan=options.plan, latency_s=latency_s, log=log),
-        options.port,
-    )
+    with os_errors(f"Port {options.port} cannot be used", _OTHER_PORT):
+        mock_api = MockApi(options.port, catalog=options.catalog, plan=options.plan, latency_s=latency_s, log=log)
     variables = " ".join(f"{name}={value}" for name, value in mock_api.variables.items())
     with contextlib.suppress(KeyboardInterrupt):
         print(

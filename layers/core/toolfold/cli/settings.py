@@ -6,17 +6,16 @@ The user's settings file is changed here, and its comments and everything else s
 from __future__ import annotations
 
 import importlib.resources
-import json
 import os
-import re
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from toolfold.cli.application import Options
+from toolfold.cli.config_files import TomlDocument
 from toolfold.cli.output import print_json
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.files import replace_file
@@ -137,31 +136,14 @@ def write_settings(path: Path, variables: Mapping[str, str]) -> None:
         variables: variable → text. None is a key.
     """
     try:
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        tables = tomllib.loads(before)
-        after, expected = before, tables
+        document = TomlDocument(path.read_text(encoding="utf-8") if path.exists() else "")
         for variable, text in variables.items():
-            name = variable.removeprefix(PREFIX).lower()
-            value: Any = text.split(",") if variable in LISTS else text
-            after, expected = _with_line(after, name, value), {**expected, name: value}
-        if tomllib.loads(after) != expected:
-            raise ValueError("a setting has a form that is not changed here")
+            value = text.split(",") if variable in LISTS else text
+            document = document.with_line(variable.removeprefix(PREFIX).lower(), value)
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path.resolve(), after.encode(), mode=0o600)
+        replace_file(path.resolve(), document.text.encode(), mode=0o600)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         shown = "".join(f"\n  export {name}={value}" for name, value in variables.items())
         raise ToolfoldError(f"{path} was not changed: {reason}. Set by hand:{shown}") from None
     read_settings(path)
-
-
-def _with_line(text: str, name: str, value: Any) -> str:
-    """Return the text with a top-level ``name = value``: in the place of its line, else before the first table."""
-    line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
-    table = re.search(r"(?m)^[ \t]*\[", text)
-    top = table.start() if table else len(text)
-    known = re.compile(rf"(?m)^[ \t]*{name}[ \t]*=[^\n#]*").search(text, 0, top)
-    if known:
-        return text[: known.start()] + line + text[known.end() :]
-    head = text[:top]
-    return f"{head}{'' if not head or head.endswith(chr(10)) else chr(10)}{line}\n{text[top:]}"

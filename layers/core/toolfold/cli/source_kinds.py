@@ -17,10 +17,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import click
 
+from toolfold.build.importers.skills import read_skills
 from toolfold.build.typed_secrets import SECRET_NAME
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.text_checks import host_of
-from toolfold.cli.application import Options
+from toolfold.cli.application import Options, os_errors
 from toolfold.cli.sign_in import register
 from toolfold.cli.source_writer import Draft, check_folder, host_variables, write
 from toolfold.cli.terminal import Questions
@@ -46,22 +47,20 @@ def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
     """
     parts = urlsplit(request)
     path, parameters = _path(parts.path)
-    example = {key: rule["example"] for key, rule in parameters.items()}
+    sent: dict[str, list[Any]] = {}
     for sent_as, value in parse_qsl(parts.query, keep_blank_values=True):
         if SECRET_NAME.fullmatch(sent_as):
             continue
-        key = _argument(sent_as)
-        if key in parameters and isinstance(example[key], list):
-            example[key].append(_typed(value))
-            continue
-        if key in parameters:
-            example[key] = [example[key], _typed(value)]
-            parameters[key] = {"type": "array", "items": {"type": _type(key, value)}, "description": _words(key)}
-        else:
-            example[key] = _typed(value)
-            parameters[key] = {"type": _type(key, value), "description": _words(key), "example": _typed(value)}
-        if sent_as != key:
-            parameters[key]["sent_as"] = sent_as
+        # The name of the argument for ``$top`` is ``top``.
+        key = _NOT_IN_ARGUMENT.sub("_", sent_as).lstrip("_.[]-")[:60] or "value"
+        key = f"_{key}" if key[0].isdigit() else key
+        sent.setdefault(key, []).append(_typed(value))
+        rule: dict[str, Any] = {"type": _type(key, value), "description": _words(key), "example": sent[key][0]}
+        if len(sent[key]) > 1:
+            rule = {"type": "array", "items": {"type": rule["type"]}, "description": rule["description"]}
+        parameters[key] = {**rule, **({"sent_as": sent_as} if sent_as != key else {})}
+    example = {key: rule["example"] for key, rule in parameters.items() if key not in sent}
+    example |= {key: values if len(values) > 1 else values[0] for key, values in sent.items()}
     # The tool is called after the last word of the path.
     words = [_NOT_IN_NAME.sub("_", part.lower()).strip("_") for part in path.split("/") if part and "{" not in part]
     named = [word for word in words if word and not re.fullmatch(r"v?\d{1,2}|api", word)]
@@ -84,12 +83,6 @@ def _path(path: str) -> tuple[str, dict[str, Any]]:
         parameters[name] = {"type": "string", "required": True, "description": _words(name), "example": text}
         segments.append(f"{{{name}}}")
     return "/".join(segments), parameters
-
-
-def _argument(name: str) -> str:
-    """Return the name of the argument for a parameter of the query: ``$top`` is ``top``."""
-    word = _NOT_IN_ARGUMENT.sub("_", name).lstrip("_.[]-")[:60] or "value"
-    return f"_{word}" if word[0].isdigit() else word
 
 
 def _typed(value: str) -> Any:
@@ -144,36 +137,31 @@ _DATABASES = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postg
 """Scheme of a connection string → dialect."""
 
 
-def _settings(options: Options, kind: str, own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of source.yaml: what every source has, and ``own``, without what is empty."""
+def _auth_of(options: Options) -> dict[str, Any]:
+    """Return ``auth`` of source.yaml; empty for a source without a key."""
+    names = {name: name for name in ("bearer", "basic", "header", "query_key", "caller_key", "oauth2")}
+    given = {name: getattr(options, option) for name, option in {**names, "environment": "key_variable"}.items()}
+    return {name: value for name, value in given.items() if value}
+
+
+def _draft(options: Options, kind: str, own: Mapping[str, Any], *needed: tuple[str, str], **more: Any) -> Draft:
+    """Return the draft of a source: what every source has, and ``own``, without what is empty.
+
+    It needs the variable with its key, and the setting that allows one of another name.
+    """
+    auth, key, own_key = _auth_of(options), options.key_variable, own_variable(options.id)
     whole = {
         "id": options.id,
         "kind": kind,
         "title": options.title or options.id.replace("_", " ").capitalize(),
         "description": options.description,
         **own,
-        "auth": _auth_of(options),
+        "auth": auth,
     }
-    return {name: value for name, value in whole.items() if value not in (None, "", [], {}, False)}
-
-
-def _auth_of(options: Options) -> dict[str, Any]:
-    """Return ``auth`` of source.yaml; empty for a source without a key."""
-    names = ("bearer", "basic", "header", "query_key", "caller_key", "oauth2")
-    given = {name: getattr(options, name, None) for name in names}
-    auth: dict[str, Any] = {name: value for name, value in given.items() if value}
-    if variable := getattr(options, "key_variable", None):
-        auth["environment"] = variable
-    return auth
-
-
-def _key_variables(options: Options) -> list[tuple[str, str]]:
-    """Return the variable with the key of the source, and the setting that allows one of another name."""
-    if not _auth_of(options):
-        return []
-    name = options.key_variable or own_variable(options.id)
-    allowed = [] if name == own_variable(options.id) else [("TOOLFOLD_KEY_VARIABLES", name)]
-    return [(name, getattr(options, "client", None) or "YOUR_KEY"), *allowed]
+    settings = {name: value for name, value in whole.items() if value not in (None, "", [], {}, False)}
+    keys = [(key or own_key, options.client or "YOUR_KEY")] if auth else []
+    allowed = [("TOOLFOLD_KEY_VARIABLES", key)] if auth and key not in (None, own_key) else []
+    return Draft(options.id, settings, variables=[*needed, *keys, *allowed], **more)
 
 
 _UNTRUSTED = """
@@ -189,46 +177,38 @@ The server registers no clients: register toolfold there by hand, with the redir
 def _mcp(options: Options, questions: Questions) -> Draft:
     if options.url and options.command:
         raise ToolfoldError("Give a command or --url, not both.")
+    if not options.url and not options.command:
+        asked = "URL of the server, or the command that starts it, such as uvx mcp-server-time"
+        options.command = shlex.split(questions.text(None, asked, "--url or a command"))
     if len(options.command) == 1 and "://" in options.command[0]:  # the URL, where a command may be
         options.url, options.command = options.command[0], []
-    if not options.url and not options.command:
-        given = questions.text(
-            None, "URL of the server, or the command that starts it, such as uvx mcp-server-time", "--url or a command"
-        )
-        if "://" in given:
-            options.url = given
-        else:
-            options.command = shlex.split(given)
-    own: dict[str, Any]
+    if options.sign_in and not options.url:
+        raise ToolfoldError("--sign-in is for a server on the network: give --url.")
     note = "" if options.trust_annotations else _UNTRUSTED
+    trust = {"trust_annotations": options.trust_annotations}
     if options.url:
         questions.text(options.url, "", "--url", check=_server_url_problem)
-        own = {"transport": "http", "url": options.url}
         variables = host_variables(options.url)
         if options.sign_in:
             registered = register(options.url)
             options.oauth2, options.client = registered.oauth2, registered.client or "YOUR_CLIENT_ID"
             variables += host_variables(*(value for name, value in options.oauth2.items() if name.endswith("_url")))
             note += _SIGN_IN if registered.client else _UNREGISTERED.format(redirect_uri=registered.redirect_uri)
-    elif options.sign_in:
-        raise ToolfoldError("--sign-in is for a server on the network: give --url.")
-    else:
-        program, *arguments = options.command
-        own = {"transport": "stdio", "command": program, "args": arguments}
-        if auth := _auth_of(options):
-            # A program gets no header: --key-variable is its own variable, and the key is in that of the source.
-            if auth.keys() != {"environment"}:
-                raise ToolfoldError(
-                    "A program gets its key in a variable: give --key-variable with the name that it reads, such as "
-                    "API_KEY, in place of --bearer, --basic, --header, --query-key and --caller-key."
-                )
-            own["key_variable"], options.key_variable = options.key_variable, own_variable(options.id)
-        words = list(itertools.takewhile(lambda word: "," not in word, options.command))  # a comma separates entries
-        owner = "" if words == list(options.command) else f"{options.id}="  # the first words may allow much
-        variables = [("TOOLFOLD_ALLOWED_COMMANDS", owner + shlex.join(words))]
-    own["trust_annotations"] = options.trust_annotations
-    settings = _settings(options, "mcp", own)
-    return Draft(options.id, settings, variables=[*variables, *_key_variables(options)], is_refreshed=True, note=note)
+        own = {"transport": "http", "url": options.url, **trust}
+        return _draft(options, "mcp", own, *variables, is_refreshed=True, note=note)
+    own = {"transport": "stdio", "command": options.command[0], "args": list(options.command[1:])}
+    if auth := _auth_of(options):
+        # A program gets no header: --key-variable is its own variable, and the key is in that of the source.
+        if auth.keys() != {"environment"}:
+            raise ToolfoldError(
+                "A program gets its key in a variable: give --key-variable with the name that it reads, such as "
+                "API_KEY, in place of --bearer, --basic, --header, --query-key and --caller-key."
+            )
+        own["key_variable"], options.key_variable = options.key_variable, own_variable(options.id)
+    words = list(itertools.takewhile(lambda word: "," not in word, options.command))  # a comma separates entries
+    owner = "" if words == list(options.command) else f"{options.id}="  # the first words may allow much
+    allowed = ("TOOLFOLD_ALLOWED_COMMANDS", owner + shlex.join(words))
+    return _draft(options, "mcp", {**own, **trust}, allowed, is_refreshed=True, note=note)
 
 
 def _server_url_problem(url: str) -> str:
@@ -242,26 +222,18 @@ def _server_url_problem(url: str) -> str:
 
 def _openapi(options: Options, questions: Questions) -> Draft:
     document = questions.text(options.document, "OpenAPI document, a file or a URL", "DOCUMENT")
-    selection = {
-        name: {"tags": list(tags)}
-        for name, tags in (("include", options.include_tag), ("exclude", options.exclude_tag))
-        if tags
-    }
-    own: dict[str, Any] = {"base_url": options.base_url, **selection}
+    tags = {"include": list(options.include_tag), "exclude": list(options.exclude_tag)}
+    own = {"base_url": options.base_url, **{name: {"tags": found} for name, found in tags.items() if found}}
+    hosts = host_variables(options.base_url or "")
     if "://" in document:
         questions.text(document, "", "DOCUMENT", check=url_problem)
-        settings = _settings(options, "openapi", {"url": document, **own})
-        variables = [*host_variables(document, options.base_url or ""), *_key_variables(options)]
-        return Draft(options.id, settings, variables=variables, is_refreshed=True)
+        needed = host_variables(document) + hosts
+        return _draft(options, "openapi", {"url": document, **own}, *needed, is_refreshed=True)
     path = Path(document).expanduser()
-    try:
+    with os_errors(f"{path} cannot be read"):
         content = path.read_bytes()
-    except OSError as error:
-        raise ToolfoldError(f"{path} cannot be read: {error.strerror}.") from None
     name = "openapi.json" if content.lstrip()[:1] == b"{" else "openapi.yaml"
-    settings = _settings(options, "openapi", {"document": name, **own})
-    variables = [*host_variables(options.base_url or ""), *_key_variables(options)]
-    return Draft(options.id, settings, {name: content}, variables=variables)
+    return _draft(options, "openapi", {"document": name, **own}, *hosts, files={name: content})
 
 
 def _sql(options: Options, questions: Questions) -> Draft:
@@ -280,8 +252,7 @@ def _sql(options: Options, questions: Questions) -> Draft:
         place = f"{unquote(parts.username or '')}:PASSWORD@{parts.netloc.rpartition('@')[2]}"
         # What is printed may be in a log.
         connection = given if parts.password is None else parts._replace(netloc=place).geturl()
-    settings = _settings(options, "sql", {"dialect": dialect})
-    return Draft(options.id, settings, variables=[(own_variable(options.id), connection)], is_refreshed=True)
+    return _draft(options, "sql", {"dialect": dialect}, (own_variable(options.id), connection), is_refreshed=True)
 
 
 def _dialect(database: str) -> str:
@@ -289,19 +260,16 @@ def _dialect(database: str) -> str:
 
 
 def _skills(options: Options, questions: Questions) -> Draft:
-    given = list(options.folders)
-    if not given:
-        given = [questions.text(None, "Folder with skills", "FOLDER", check=_folder_problem)]
+    given = options.folders or [questions.text(None, "Folder with skills", "FOLDER", check=_folder_problem)]
     for folder in given:
         questions.text(folder, "", "FOLDER", check=_folder_problem)
     origins: dict[str, Path] = {}
-    for folder in map(Path, given):
+    for path in (Path(folder).expanduser().resolve() for folder in given):
         # The name of a copy is that of its folder, with a number where two have the same.
-        name = folder.expanduser().resolve().name.lstrip(".") or "skills"
+        name = path.name.lstrip(".") or "skills"
         same = sum(other == name or other.startswith(f"{name}-") for other in origins)
-        origins[f"{name}-{same + 1}" if name in origins else name] = folder.expanduser()
+        origins[f"{name}-{same + 1}" if name in origins else name] = path
     working, target = Path.cwd().resolve(), (options.folder / options.id).resolve()
-    copied_from = [origin.resolve() for origin in origins.values()]
     own = {
         "folders": list(origins),
         "exclude": list(options.exclude),
@@ -310,10 +278,15 @@ def _skills(options: Options, questions: Questions) -> Draft:
             Path(os.path.relpath(origin, target)).as_posix()
             if origin.is_relative_to(working) and target.is_relative_to(working)
             else str(origin)
-            for origin in copied_from
+            for origin in origins.values()
         ],
     }
-    return Draft(options.id, _settings(options, "skills", own), skills=origins)
+    files = {
+        f"{name}/{path.as_posix()}": content
+        for name, origin in origins.items()
+        for path, content in read_skills(origin).items()
+    }
+    return _draft(options, "skills", own, files=files)
 
 
 def _folder_problem(folder: str) -> str:
@@ -327,18 +300,13 @@ def _http(options: Options, questions: Questions) -> Draft:
     parts = urlsplit(request)
     base_url = f"{parts.scheme}://{parts.netloc}"
     tool = tool_of(request, options.tool)
-    tool["description"] = questions.text(
-        None,
-        "What does it return, in a sentence or two",
-        "description",
-        default=f"{tool['name'].replace('_', ' ').capitalize()} of {options.title or options.id}.",
-    )
+    default = f"{tool['name'].replace('_', ' ').capitalize()} of {options.title or options.id}."
+    asked = "What does it return, in a sentence or two"
+    tool["description"] = questions.text(None, asked, "description", default=default)
     dropped = [name for name, _ in parse_qsl(parts.query) if SECRET_NAME.fullmatch(name)]
     if dropped and not _auth_of(options):
         options.query_key = dropped[0]
-    settings = _settings(options, "http_api", {"base_url": base_url, "tools": [tool]})
-    variables = [("TOOLFOLD_ALLOWED_HOSTS", host_of(base_url)), *_key_variables(options)]
-    return Draft(options.id, settings, variables=variables)
+    return _draft(options, "http_api", {"base_url": base_url, "tools": [tool]}, *host_variables(base_url))
 
 
 KINDS: Mapping[str, Callable[[Options, Questions], Draft]] = {
@@ -353,23 +321,23 @@ KINDS: Mapping[str, Callable[[Options, Questions], Draft]] = {
 
 def ask_kind(_options: Options) -> int:
     """Ask for the kind of a source, and run its command; return the exit code."""
-    ctx, questions = click.get_current_context(), Questions()
+    ctx, questions, listed = click.get_current_context(), Questions(), ", ".join(KINDS)
     if not questions.is_asking:
         print(ctx.get_help())
         return 0
-    listed = ", ".join(KINDS)
     kind = questions.text(
         None,
         f"Kind of source ({listed})",
         "KIND",
         check=lambda answer: "" if answer in KINDS else f"must be one of {listed}",
     )
-    command = cast(click.Group, ctx.command).commands[kind]
-    with command.make_context(kind, [], parent=ctx) as inner:
-        return int(command.invoke(inner))
+    with cast(click.Group, ctx.command).commands[kind].make_context(kind, [], parent=ctx) as inner:
+        return int(inner.command.invoke(inner))
 
 
 def _add(kind: str, options: Options) -> int:
+    for name in ("bearer", "basic", "header", "query_key", "caller_key", "oauth2", "key_variable", "client"):
+        vars(options).setdefault(name, None)  # those that the kind does not have
     questions, rule = Questions(), "must be lower-case letters, digits and _, beginning with a letter"
     if re.search(r"[./:]", options.id or ""):
         rule += f". It comes before the address: toolfold source add {kind} ID {shlex.quote(options.id)}"

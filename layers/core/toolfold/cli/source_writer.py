@@ -1,4 +1,4 @@
-"""Write the folder of a new source, completely or not at all, and say what to do next."""
+"""Write the folder of a new source, completely or not at all, and make it work or say what to do next."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from typing import Any
 
 from toolfold.build import yaml_loader
 from toolfold.build.importers import find_importer
-from toolfold.build.importers.skills import read_skills, write_skills
 from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli import catalog_build, sources
-from toolfold.cli.application import Options
+from toolfold.cli.application import Options, os_errors
 from toolfold.cli.settings import LISTS, settings_path, write_settings
 from toolfold.cli.terminal import Questions, confirm, is_interactive
 from toolfold.errors import SourceError, ToolfoldError
@@ -31,8 +30,7 @@ class Draft:
     Attributes:
         id: its id.
         settings: the content of source.yaml.
-        files: further files: name → content.
-        skills: folders of skills to copy: name → where from.
+        files: further files: path in the folder → content.
         variables: settings that the operator must make: name → value, or what it is.
         is_refreshed: whether its tools are read by ``source refresh`` before it compiles.
         note: what a person should know of its calls.
@@ -41,7 +39,6 @@ class Draft:
     id: str
     settings: Mapping[str, Any]
     files: Mapping[str, bytes] = field(default_factory=dict)
-    skills: Mapping[str, Path] = field(default_factory=dict)
     variables: Sequence[tuple[str, str]] = ()
     is_refreshed: bool = False
     note: str = ""
@@ -59,13 +56,14 @@ def check_folder(folder: Path, source_id: str | None) -> None:
 
 
 def write(draft: Draft, options: Options, questions: Questions) -> int:
-    """Show the source, write it, and make it work, or print what to do next."""
+    """Show the source, write it, and make it work, or print what to do next; return the exit code."""
     folder: Path = options.folder
+    target = folder / draft.id
     check_folder(folder, draft.id)
     import yaml  # of the extra build
 
     text = str(yaml.safe_dump(dict(draft.settings), sort_keys=False, allow_unicode=True, width=100))
-    print(f"{folder / draft.id / 'source.yaml'}:\n")
+    print(f"{target / 'source.yaml'}:\n")
     print("".join(f"    {line}\n" for line in text.splitlines()))
     for _, name, advice in find_typed_secrets(draft.settings):
         print(f"warning: {name}: {PROBLEM}; {advice}\n", file=sys.stderr)
@@ -74,26 +72,24 @@ def write(draft: Draft, options: Options, questions: Questions) -> int:
         return 1
     is_new = not folder.exists()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as scratch:
-            fresh = Path(scratch) / draft.id
-            fresh.mkdir(mode=0o755)
-            (fresh / "source.yaml").write_text(text, encoding="utf-8")
-            for name, content in draft.files.items():
-                (fresh / name).write_bytes(content)
-            for name, origin in draft.skills.items():
-                write_skills(fresh / name, read_skills(origin))
-            stated = _check(fresh, draft, folder)
-            fresh.rename(folder / draft.id)
-    except OSError as error:
-        raise ToolfoldError(f"{folder / draft.id} cannot be written: {error.strerror}. Nothing was.") from None
+        with os_errors(f"{target} cannot be written", "Nothing was."):
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as scratch:
+                fresh = Path(scratch) / draft.id
+                for name, content in {"source.yaml": text.encode(), **draft.files}.items():
+                    (fresh / name).parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+                    (fresh / name).write_bytes(content)
+                stated = _check(fresh, draft, target)
+                fresh.rename(target)
     finally:
-        if is_new and not any(folder.iterdir()):
+        if is_new and folder.exists() and not any(folder.iterdir()):
             folder.rmdir()
-    return _print_written(draft, options, stated)
+    names = dict.fromkeys(f"{name.partition('/')[0]}{'/' if '/' in name else ''}" for name in draft.files)
+    print(f"Written: {', '.join(str(target / name) for name in ('source.yaml', *names))}{draft.note}")
+    return _make_work(draft, options, stated)
 
 
-def _check(fresh: Path, draft: Draft, folder: Path) -> list[tuple[str, str]]:
+def _check(fresh: Path, draft: Draft, target: Path) -> list[tuple[str, str]]:
     """Check the settings, and what can be read already; return the settings that this needs: of its host and key."""
     problems: list[str] = []
     needed: list[tuple[str, str]] = []
@@ -105,17 +101,16 @@ def _check(fresh: Path, draft: Draft, folder: Path) -> list[tuple[str, str]]:
             needed.append((str(found.auth.entry(draft.id)["environment"]), "YOUR_KEY"))
         needed += host_variables("" if found is None else found.base_url)
     if problems:
-        shown = [problem.replace(f"{fresh}/", f"{folder / draft.id}/") for problem in problems]
-        raise SourceError(["Nothing was written:", *shown])
+        raise SourceError(["Nothing was written:", *(one.replace(f"{fresh}/", f"{target}/") for one in problems)])
     return needed
 
 
-def _print_written(draft: Draft, options: Options, stated: list[tuple[str, str]]) -> int:
-    """Print what was written; make the source work, or print what does; return the exit code."""
-    folder: Path = options.folder
-    names = ["source.yaml", *draft.files, *(f"{name}/" for name in draft.skills)]
-    print(f"Written: {', '.join(str(folder / draft.id / name) for name in names)}{draft.note}")
-    catalog = str((folder / "catalog.json").resolve())
+def _make_work(draft: Draft, options: Options, stated: Sequence[tuple[str, str]]) -> int:
+    """Write the settings, read the tools of the source and compile, or print what does; return the exit code.
+
+    The settings come last, also after a failure: a server that runs reads them, and the catalog that they name.
+    """
+    catalog = str((options.folder / "catalog.json").resolve())
     served = [] if os.environ.get("TOOLFOLD_CATALOG") == catalog else [("TOOLFOLD_CATALOG", catalog)]
     variables = _missing(draft.id, [*draft.variables, *stated, *served])
     in_file = {
@@ -127,37 +122,29 @@ def _print_written(draft: Draft, options: Options, stated: list[tuple[str, str]]
     exports = {name: value for name, value in variables.items() if name not in in_file}
     path = settings_path(options.settings_file)
     question = f"Set {', '.join(in_file)} in {path}, and compile the catalog?" if in_file else "Compile the catalog?"
-    if options.yes or (is_interactive() and confirm(question, "", default=True)):
-        return _make_work(draft, options, path, in_file, exports)
-    _print_exports({**exports, **in_file})
-    option = "" if folder == Path("catalog") else f" --folder {folder}"
-    print("\nNext (--yes does it):")
-    if draft.is_refreshed:
-        print(f"  toolfold source refresh {draft.id}{option}    reads its tools, which you then review")
-    print(f"  toolfold catalog compile{option}")
-    print(f"  toolfold source test {draft.id}{option}")
-    return 0
-
-
-def _make_work(
-    draft: Draft, options: Options, path: Path, in_file: Mapping[str, str], exports: Mapping[str, str]
-) -> int:
-    """Read the tools of the source, compile the catalog, and write the settings; return the exit code.
-
-    The settings come last, also after a failure: a server that runs reads them, and the catalog that they name.
-    """
+    is_done = options.yes or (is_interactive() and confirm(question, "", default=True))
+    if shown := exports if is_done else {**exports, **in_file}:
+        print("\nSettings that this source needs, here and where it is served:")
+        print(*(f"  export {name}={shlex.quote(value)}" for name, value in shown.items()), sep="\n")
+    option = "" if options.folder == Path("catalog") else f" --folder {options.folder}"
+    refresh, compile_it = f"toolfold source refresh {draft.id}{option}", f"toolfold catalog compile{option}"
+    if not is_done:
+        print("\nNext (--yes does it):")
+        if draft.is_refreshed:
+            print(f"  {refresh}    reads its tools, which you then review")
+        print(f"  {compile_it}\n  toolfold source test {draft.id}{option}")
+        return 0
     os.environ.update(in_file)
-    _print_exports(exports)
     try:
         if draft.is_refreshed and exports:
-            step = f"toolfold source refresh {draft.id} && toolfold catalog compile"
-            print(f"\nNext, when they are set:\n  {step}")
+            print(f"\nNext, when they are set:\n  {refresh} && {compile_it}")
             return 0
-        if draft.is_refreshed and (
-            code := sources.refresh(Options(ids=(draft.id,), folder=options.folder, check=False))
-        ):
-            return code
-        code = catalog_build.compile_catalog(Options(folder=options.folder, output=None, check=False, notes=False))
+        code = 0
+        if draft.is_refreshed:
+            code = sources.refresh(Options(ids=(draft.id,), folder=options.folder, check=False))
+        code = code or catalog_build.compile_catalog(
+            Options(folder=options.folder, output=None, check=False, notes=False)
+        )
     finally:
         if in_file:
             write_settings(path, in_file)
@@ -165,13 +152,6 @@ def _make_work(
     if not code:
         print(f"`toolfold stdio` and what `toolfold install CLIENT` starts serve {draft.id} now.")
     return code
-
-
-def _print_exports(variables: Mapping[str, str]) -> None:
-    if variables:
-        print("\nSettings that this source needs, here and where it is served:")
-        for name, value in variables.items():
-            print(f"  export {name}={shlex.quote(value)}")
 
 
 def host_variables(*urls: str) -> list[tuple[str, str]]:

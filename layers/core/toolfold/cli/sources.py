@@ -31,7 +31,7 @@ from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.cli import output, terminal
-from toolfold.cli.application import Options
+from toolfold.cli.application import Options, os_errors
 from toolfold.cli.call import parse_pairs
 from toolfold.cli.environment import missing_extra
 from toolfold.cli.error_text import for_person
@@ -53,12 +53,7 @@ def list_folders(options: Options) -> int:
     if not found:
         print(f"{options.folder} has no source. Add one: toolfold source add --help", file=sys.stderr)
         return 0
-    rows = [[entry[name] for name in _LISTED] for entry in found]
-    if terminal.is_terminal(sys.stdout):
-        terminal.print_table(_LISTED, rows)
-    else:
-        for row in rows:
-            print("\t".join(map(terminal.cell_text, row)))
+    terminal.print_rows(_LISTED, [[entry[name] for name in _LISTED] for entry in found])
     for entry in found:
         for problem in entry["problems"]:
             output.print_wrapped(problem, "  ")
@@ -91,15 +86,11 @@ def remove(options: Options) -> int:
         return 1
     # No catalog is compiled from a hidden folder.
     kept = options.folder / REMOVED / f"{found.folder.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    try:
+    with os_errors(f"{found.folder} cannot be moved to {kept}", "Nothing was changed."):
         kept.parent.mkdir(exist_ok=True)
         while kept.exists():
             kept = kept.with_name(f"{kept.name}_")
         found.folder.rename(kept)
-    except OSError as error:
-        raise ToolfoldError(
-            f"{found.folder} cannot be moved to {kept}: {error.strerror}. Nothing was changed."
-        ) from None
     print(f"Removed {found.id}. To have it back: mv {kept} {found.folder}")
     print(f"Next: toolfold catalog compile --folder {options.folder}")
     return 0
@@ -135,40 +126,33 @@ def _refresh(source: SourceFolder, settings: Settings, steps: output.Steps, *, c
     try:
         report = refresh_source(source, settings, check=check, progress=steps.describe)
     except (ToolfoldError, ModuleNotFoundError) as error:
-        if isinstance(error, ToolfoldError):
-            sentence = _sentence(source.id, error)
-        elif missing := missing_extra(error):
-            sentence = f"this needs {missing}"
-        else:
-            raise
+        sentence = _sentence(source.id, error)
         with steps.paused():
             output.print_wrapped(f"{source.id}: {sentence}", "  ")
         return None
     with steps.paused():
         _print_report(source.id, report)
     if report and not check:
-        _print_warnings(source)
+        with _copied_alone(source) as folder:
+            warnings = [finding for finding in lint.check(folder) if finding.is_warning]
+        if warnings:  # of texts that do not help a model
+            rules = ", ".join(sorted({finding.rule for finding in warnings}))
+            counted = output.counted(len(warnings), "warning")
+            print(f"{source.id}: {counted} about texts ({rules}): toolfold catalog lint lists them", file=sys.stderr)
     return report
 
 
-def _print_warnings(source: SourceFolder) -> None:
-    """Print how many texts of a source do not help a model, where it can be compiled."""
-    with _copied_alone(source) as folder:
-        warnings = [finding for finding in lint.check(folder) if finding.is_warning]
-    if warnings:
-        rules = ", ".join(sorted({finding.rule for finding in warnings}))
-        counted = output.counted(len(warnings), "warning")
-        print(f"{source.id}: {counted} about texts ({rules}): toolfold catalog lint lists them", file=sys.stderr)
-
-
-def _sentence(source_id: str, error: ToolfoldError) -> str:
+def _sentence(source_id: str, error: ToolfoldError | ModuleNotFoundError) -> str:
     """Return an error as one sentence or more, with the next step where it has one."""
+    if isinstance(error, ModuleNotFoundError):
+        if not (missing := missing_extra(error)):
+            raise error
+        return f"this needs {missing}"
     if isinstance(error.__cause__, CallError):  # worded for a model
         return f"{' '.join(for_person(error.__cause__))} Nothing of it was written."
-    suggestion = getattr(error, "suggestion", "")
-    text = str(error).removeprefix(f"{source_id}: ")
-    unchanged = "" if "othing was written" in text else " Nothing of it was written."
-    return f"{text}{'' if text.endswith('.') else '.'}{f' {suggestion}' if suggestion else ''}{unchanged}"
+    text = str(error).removeprefix(f"{source_id}: ").removesuffix(".")
+    unchanged = "" if "othing was written" in text else "Nothing of it was written."
+    return " ".join(filter(None, [f"{text}.", getattr(error, "suggestion", ""), unchanged]))
 
 
 def _print_report(source_id: str, report: RefreshReport) -> None:
@@ -195,9 +179,8 @@ def test(options: Options) -> int:
     source = find_source(options.folder, options.id)
     started = time.perf_counter()
     with _copied_alone(source) as folder:
-        path = _compile(source, folder)
+        app = _make_app(source, folder)
         compiled = time.perf_counter()
-        app = _make_app(path, source.id)
         tool = _choose(app.catalog_store(), source.id, options.tool)
         arguments = parse_pairs(options.arguments) if options.arguments else dict(tool.example)
         begun = time.perf_counter()
@@ -209,16 +192,9 @@ def test(options: Options) -> int:
     seconds = {"compile": compiled - started, "call": ended - begun, "total": ended - started}
     ms = {name: round(took_s * 1000, 1) for name, took_s in seconds.items()}
     if options.json:
-        output.print_json(
-            {
-                "source": source.id,
-                "tool": tool.name,
-                "arguments": arguments,
-                "ok": error is None,
-                "ms": ms,
-                **({"answer": result.text} if error is None else {"error": error.as_dict()}),
-            }
-        )
+        outcome = {"answer": result.text} if error is None else {"error": error.as_dict()}
+        done = {"source": source.id, "tool": tool.name, "arguments": arguments, "ok": error is None, "ms": ms}
+        output.print_json({**done, **outcome})
         return int(error is not None)
     given = " ".join(shlex.quote(f"{name}={value}") for name, value in arguments.items())
     print(f"compiled  {ms['compile']:8.1f} ms")
@@ -245,20 +221,15 @@ def _copied_alone(source: SourceFolder) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _compile(source: SourceFolder, folder: Path) -> Path:
-    """Return the file with the compiled catalog of a folder that :func:`_copied_alone` has made."""
+def _make_app(source: SourceFolder, folder: Path) -> App:
+    """Return an App with the source in a folder of :func:`_copied_alone` and the settings about it, without a cache."""
     try:
         compiled = compile_folder(folder)
     except ToolfoldError as error:
         shown = str(error).replace(f"{folder}/", f"{source.folder.parent}/")
         raise ToolfoldError(f"{source.id} does not compile:\n{shown}") from None
-    path = folder / "catalog.json"
+    path, source_id = folder / "catalog.json", source.id
     path.write_text(compiled, encoding="utf-8")
-    return path
-
-
-def _make_app(path: Path, source_id: str) -> App:
-    """Return an App with the settings of the environment that are about this source, without a cache."""
     settings = Settings.from_environment()
     settings = settings.replaced(
         catalog=str(path),
@@ -321,10 +292,8 @@ def review(options: Options) -> int:
         if is_asked and confirm("Accept it?", ""):
             accepted.add(digest)
     if accepted:
-        try:
+        with os_errors(f"The overlay of {source.id} cannot be written"):
             accept_texts(source.folder, sorted(accepted))
-        except OSError as error:
-            raise ToolfoldError(f"The overlay of {source.id} cannot be written: {error.strerror}.") from None
         print(f"Accepted {len(accepted)} of {output.counted(len(unread), 'text')}: {source.folder / 'overlay.yaml'}")
         print(f"Next: toolfold catalog compile --folder {options.folder}")
     elif not is_asked:

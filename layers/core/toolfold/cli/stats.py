@@ -114,32 +114,30 @@ def _own_log() -> list[str]:
 
 def _print_figures(figures: Figures, source: str) -> None:
     seven = seven_figures(figures)
+    searches = f"{figures.searches:,} searches"
     print_wrapped(f"{source}: {figures.first} to {figures.last}" if figures.first else source)
-    print_table(
-        ("progressive loading", "", "of"),
-        [
-            ("tokens of a search", _number(seven["tokens_per_query"]), f"{figures.searches:,} searches"),
-            ("less than all definitions", _number(seven["token_reduction_percent"], " %"), ""),
-            ("tools in full, a search", _number(seven["full_per_query"]), ""),
-            ("tools at the medium level, a search", _number(seven["medium_per_query"]), ""),
-            ("tools in one line, a search", _number(seven["minimal_per_query"]), ""),
-            (
-                "schemas loaded on demand",
-                _number(seven["loaded_on_demand"]),
-                f"{figures.requests['TOOL_GET']:,} TOOL_GET",
-            ),
-            ("answered from the cache", _number(seven["cache_hit_percent"], " %"), f"{figures.cacheable:,} calls"),
-        ],
+    loading = (
+        ("tokens of a search", "tokens_per_query", "", searches),
+        ("less than all definitions", "token_reduction_percent", " %", ""),
+        ("tools in full, a search", "full_per_query", "", ""),
+        ("tools at the medium level, a search", "medium_per_query", "", ""),
+        ("tools in one line, a search", "minimal_per_query", "", ""),
+        ("schemas loaded on demand", "loaded_on_demand", "", f"{figures.requests['TOOL_GET']:,} TOOL_GET"),
+        ("answered from the cache", "cache_hit_percent", " %", f"{figures.cacheable:,} calls"),
     )
+    rows = [(text, "–" if seven[name] is None else f"{seven[name]:,g}{unit}", of) for text, name, unit, of in loading]
+    print_table(("progressive loading", "", "of"), rows)
     print()
-    outcomes = ", ".join(f"{number:,} {code}" for code, number in figures.codes.most_common())
-    requests = ", ".join(f"{number:,} {tool}" for tool, number in figures.requests.most_common())
+    outcomes, requests = (
+        ", ".join(f"{number:,} {name}" for name, number in counts.most_common()) or "none"
+        for counts in (figures.codes, figures.requests)
+    )
     fields: dict[str, Any] = {
-        "requests": f"{requests or 'none'}; {figures.failed_requests:,} failed",
+        "requests": f"{requests}; {figures.failed_requests:,} failed",
         "searches that found nothing": f"{figures.empty_searches:,} of {figures.searches:,}",
         "tokens answered": f"{figures.tokens:,.0f}",
         "tokens saved": f"{figures.tokens_saved:,.0f}",
-        "calls": outcomes or "none",
+        "calls": outcomes,
         "requests to sources": f"{figures.upstream_requests:,}",
     }
     if figures.upstream_ms is not None:
@@ -149,7 +147,3 @@ def _print_figures(figures: Figures, source: str) -> None:
         print()
         print_table(("most called", "calls"), figures.tools.most_common(MOST_CALLED))
     sys.stdout.flush()
-
-
-def _number(value: float | None, unit: str = "") -> str:
-    return "–" if value is None else f"{value:,g}{unit}"

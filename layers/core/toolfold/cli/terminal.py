@@ -11,6 +11,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, Any, TextIO
 
 from toolfold.errors import ToolfoldError
@@ -19,7 +20,6 @@ from toolfold.text_safety import escape_unsafe
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.prompt import Prompt
-    from rich.table import Table
 
 MIN_WIDTH, MAX_WIDTH = 40, 200
 """Below, no table is readable; above, the eye loses the line."""
@@ -146,24 +146,22 @@ class Grid:
     def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         self.names = [cell_text(name) for name in columns]
         self.rows = [[cell_text(cell) for cell in row] for row in rows]
-        cells = [[row[index] for row in rows if index < len(row) and row[index] is not None]
-                 for index in range(len(columns))]  # fmt: skip
-        self.is_number = [bool(found) and all(type(cell) in (int, float) for cell in found) for found in cells]
-        self.least = [self._least_width(index) for index in range(len(columns))]
+        by_column = [list(column)[: len(rows)] for column in zip_longest(*rows, [None] * len(columns))]
+        types = [{type(cell) for cell in column if cell is not None} for column in by_column]
+        self.is_number = [bool(found) and found <= {int, float} for found in types]
+        texts = zip_longest(self.names, *self.rows, fillvalue="")
+        self.least = [self._least_width(*column) for column in zip(self.is_number, texts, strict=False)]
 
-    def _least_width(self, index: int) -> int:
-        """Return the width of a column that cuts no number and no word of usual length."""
-        texts = [row[index] for row in self.rows if index < len(row)]
-        if self.is_number[index]:
-            return max(len(self.names[index]), *map(len, texts), 1)
-        return max(len(self.names[index]), *(min(_MAX_WORD, len(word)) for text in texts for word in text.split()), 1)
+    @staticmethod
+    def _least_width(is_number: bool, texts: Sequence[str]) -> int:
+        """Return the width of a column that cuts no number, not its name, and no word of usual length."""
+        words = [] if is_number else [word[:_MAX_WORD] for text in texts for word in text.split()]
+        return max(1, len(texts[0]), *map(len, texts if is_number else words))
 
     def columns_that_fit(self) -> int:
         """Return how many columns fit the terminal, at least one."""
-        shown = len(self.names)
-        while shown > 1 and sum(self.least[:shown]) + _GAP * (shown - 1) > width():
-            shown -= 1
-        return shown
+        ends = accumulate(least + _GAP for least in self.least)
+        return max(1, sum(end - _GAP <= width() for end in ends))
 
     def print(self) -> list[str]:
         """Print the table to stdout; return the names of the columns that do not fit the terminal."""
@@ -174,16 +172,11 @@ class Grid:
                 cells = [text.rjust(size) if number else text.ljust(size) for text, size, number in aligned]
                 print((" " * _GAP).join(cells).rstrip())
             return []
-        shown = self.columns_that_fit()
-        make_console(sys.stdout).print(self._drawn(shown))
-        return self.names[shown:]
-
-    def _drawn(self, shown: int) -> Table:
         from rich import box
         from rich.table import Table
         from rich.text import Text
 
-        ascii_only = not is_unicode(sys.stdout)
+        shown, ascii_only = self.columns_that_fit(), not is_unicode(sys.stdout)
         table = Table(  # the box has one space between columns
             box=box.ASCII_DOUBLE_HEAD if ascii_only else box.SIMPLE_HEAD,
             padding=(0, _GAP - 1, 0, 0),
@@ -201,12 +194,21 @@ class Grid:
             )
         for row in self.rows:
             table.add_row(*map(Text, row[:shown]))
-        return table
+        make_console(sys.stdout).print(table)
+        return self.names[shown:]
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
     """Print a table to stdout; return the names of the columns that do not fit the terminal."""
     return Grid(columns, rows).print()
+
+
+def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table to a terminal; elsewhere its rows alone, with tabs between cells, for other programs."""
+    if is_terminal(sys.stdout):
+        print_table(columns, rows)
+    else:
+        print("".join("\t".join(map(cell_text, row)) + "\n" for row in rows), end="")
 
 
 def is_interactive() -> bool:
