@@ -68,12 +68,6 @@ class TestRoutes:
         found = rates(stage(**GIVEN[access], ThrottleRate=rate)["DefaultRouteSettings"])
         assert found == (by_access if rate == "0" else (50, 50))
 
-    def test_the_default_endpoint_is_disabled_with_a_domain(self, access: str) -> None:
-        for domain in ("", "mcp.example.com"):
-            api = resolve(**GIVEN[access], DomainName=domain)["Resources"]["Api"]["Properties"]
-            assert api["DisableExecuteApiEndpoint"] is bool(domain)
-            assert api.keys().isdisjoint({"Body", "CorsConfiguration"})  # the function answers preflight requests
-
 
 def test_only_this_api_may_invoke_the_function() -> None:
     resources = resolve()["Resources"]
@@ -160,12 +154,6 @@ def test_the_role_allows_exactly_this(given: dict[str, str], expected: list[tupl
     assert [(one["Sid"], one["Action"], one["Resource"], one.get("Condition")) for one in statements] == expected
     assert resources["GatewayFunction"]["Properties"]["Role"] == "GatewayRole.Arn"
     assert [name for name, one in resources.items() if one["Type"] == "AWS::IAM::Policy"] == []
-
-
-def test_the_role_has_no_policy_of_aws_unless_it_traces() -> None:
-    for tracing, expected in [("PassThrough", []), ("Active", ["arn:aws:iam::aws:policy/AWSXRayDaemonWriteAccess"])]:
-        role = resolve(Tracing=tracing)["Resources"]["GatewayRole"]["Properties"]
-        assert [arn for arn in role["ManagedPolicyArns"] if arn] == expected
 
 
 def test_a_boundary_limits_the_role() -> None:

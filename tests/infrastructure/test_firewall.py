@@ -41,13 +41,6 @@ def test_a_secret_that_can_be_guessed_is_refused(secret: str, accepted: bool) ->
     assert bool(re.fullmatch(TEMPLATE["Parameters"]["OriginSecret"]["AllowedPattern"], secret)) == accepted
 
 
-def test_its_origin_is_the_host_of_the_endpoint(distribution: dict[str, Any]) -> None:
-    index, split = distribution["Origins"][0]["DomainName"]["Fn::Select"]
-    separator, endpoint = split["Fn::Split"]
-    assert endpoint == {"Ref": "Endpoint"}
-    assert "https://mcp.example.com/mcp".split(separator)[index] == "mcp.example.com"
-
-
 def test_signed_requests_are_not_sent_to_another_host() -> None:
     [assertion] = TEMPLATE["Rules"]["SignaturesNeedNoFirewall"]["Assertions"]
     assert assertion["Assert"] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "Access"}, "iam"]}]}

@@ -27,8 +27,6 @@ from toolfold.telemetry import DEGRADATIONS, FAILURES
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "deploy/monitoring.yaml"
-OPERATE = (ROOT / "docs/how-to/operate.md").read_text(encoding="utf-8")
-REFERENCE = (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")
 
 OF_AWS = {
     "AWS/ApiGateway": ({"Count", "4xx", "5xx", "Latency"}, {"ApiId"}),
@@ -237,33 +235,3 @@ def test_every_field_of_a_query_is_written(resources: dict[str, dict[str, Any]],
         bare = re.sub(r"'[^']*'|\"[^\"]*\"|\b\d\w*", "", query)
         names = set(re.findall(r"@?[A-Za-z_]\w*", bare)) - set(re.findall(r"\bas (\w+)", bare)) - QUERY_WORDS
         assert names <= written, name
-
-
-class TestDocumentation:
-    def test_the_reference_has_every_metric(self, emitted: Emitted) -> None:
-        rows = [line for line in REFERENCE.partition("## Metrics")[2].splitlines() if line.startswith("| `")]
-        documented = {name for row in rows for name in re.findall(r"`([A-Z]\w+)`", row.split("|")[1])}
-        assert documented == {name for _, name, _ in emitted.metrics} | {"Publications"}
-
-    def test_the_reference_has_every_field(self, emitted: Emitted) -> None:
-        section = REFERENCE.partition("## Lines of the log")[2].partition("\n## ")[0]
-        rows = [line for line in section.splitlines() if line.startswith("| `")]
-        documented = {field for row in rows for field in re.findall(r"`(\w+)`", row.split("|")[1])}
-        assert emitted.fields() <= documented
-        elsewhere = {"caller", "rejected", "refused", "profile", "principal", "approval", "location", "exception_name"}
-        assert documented - emitted.fields() <= elsewhere | {"kind", "xray_trace_id"}
-
-    def test_the_runbook_has_every_alarm(self, resources: dict[str, dict[str, Any]]) -> None:
-        alarms = of_type(resources, "AWS::CloudWatch::Alarm").items()
-        named = re.findall(r"^\| `(\w+Alarm)` \| (\w+)", OPERATE, re.MULTILINE)
-        assert sorted(named) == sorted((name, severity(alarm)) for name, alarm in alarms)
-
-    def test_the_runbook_has_every_query(self, resources: dict[str, dict[str, Any]]) -> None:
-        section = OPERATE.partition("## Logs")[2].partition("\n## ")[0]
-        queries = of_type(resources, "AWS::Logs::QueryDefinition").values()
-        names = {one["Name"]["Fn::Sub"].rpartition("/")[2] for one in queries}
-        assert set(re.findall(r"^\| `([a-z-]+)` \|", section, re.MULTILINE)) == names
-
-    def test_the_runbook_names_codes_that_exist(self) -> None:
-        section = OPERATE.partition("## By error code")[2].partition("\n## ")[0]
-        assert set(re.findall(r"^- `([A-Z_]{4,})`", section, re.MULTILINE)) <= set(CALL_ERRORS)

@@ -156,28 +156,6 @@ class TestVersions:
         before = self.described()
         assert [name for name in sorted(others) if self.described(**{name: text(name)}) != before] == []
 
-    def test_other_code_makes_other_layers(self) -> None:
-        """The core layer has the handler and the settings as well, so that they are no exception."""
-        first, second = (
-            {name for name in translate(load(TEMPLATE), package=f"s3://packages/{key}")["Resources"] if "Layer" in name}
-            for key in ("one", "two")
-        )
-        assert len(first) == len(second) == 2
-        assert not first & second
-        recipe = (TEMPLATE.parent / "layers/core/Makefile").read_text()
-        assert "handlers/gateway/app.py" in recipe
-        assert "settings.json" in recipe
-
-    def test_no_description_is_longer_than_lambda_allows(self) -> None:
-        resources = resolve(**LONGEST)["Resources"]
-        texts = [
-            one["Properties"]["Description"]
-            for one in resources.values()
-            if one["Type"] in ("AWS::Lambda::LayerVersion", "AWS::Lambda::Version")
-        ]
-        assert len(texts) == 3
-        assert max(map(len, texts)) <= 256
-
     def test_a_pinned_version_moves_the_alias_alone(self) -> None:
         before, after = resolve()["Resources"], resolve(PinnedVersion="7")["Resources"]
         assert [name for name in before if before[name] != after[name]] == ["GatewayAlias"]

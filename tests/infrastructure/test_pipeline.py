@@ -24,14 +24,6 @@ def test_only_jobs_of_one_environment_of_one_repository_get_the_role() -> None:
     }
 
 
-def test_the_provider_of_the_account_is_used_where_it_is_named() -> None:
-    assert TEMPLATE["Conditions"]["CreatesProvider"] == {"Fn::Equals": [{"Ref": "ProviderArn"}, ""]}
-    assert TEMPLATE["Resources"]["Provider"]["Condition"] == "CreatesProvider"
-    (statement,) = TEMPLATE["Resources"]["PipelineRole"]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
-    new = {"Fn::GetAtt": ["Provider", "Arn"]}
-    assert statement["Principal"] == {"Federated": {"Fn::If": ["CreatesProvider", new, {"Ref": "ProviderArn"}]}}
-
-
 @pytest.mark.parametrize("repository", ["owner", "owner/name:environment:x", "owner/*", "*/*", ""])
 def test_no_pattern_stands_for_a_repository(repository: str) -> None:
     rules = TEMPLATE["Parameters"]

@@ -44,29 +44,11 @@ def test_the_schedule_is_written_as_eventbridge_reads_it(template: dict[str, Any
     assert bool(re.fullmatch(template["Parameters"]["PublishSchedule"]["AllowedPattern"], text)) == accepted
 
 
-def test_what_exists_with_a_schedule_alone(template: dict[str, Any]) -> None:
-    conditional = {name for name, one in template["Resources"].items() if one.get("Condition") == "Scheduled"}
-    assert conditional == {"Schedule", "SchedulePermission"}
-    assert properties(template, "Schedule")["ScheduleExpression"] == {"Ref": "PublishSchedule"}
-
-
 class TestFunction:
-    def test_it_needs_no_layer_of_another_stack(self, template: dict[str, Any]) -> None:
-        assert properties(template, "PublisherFunction")["Layers"] == [{"Ref": "PublisherLayer"}]
-        kinds = [one["Type"] for one in template["Resources"].values()]
-        assert kinds.count("AWS::Serverless::LayerVersion") == 1
-
     def test_every_variable_is_a_setting(self, template: dict[str, Any]) -> None:
         variables = properties(template, "PublisherFunction")["Environment"]["Variables"]
         assert {name for name in variables if name.startswith("TOOLFOLD_")} <= set(VARIABLES)
         assert variables["TOOLFOLD_CATALOG"] == {"Fn::Sub": "s3://${CatalogBucketName}/catalog"}
-
-    def test_its_metrics_are_those_of_the_gateway(self, template: dict[str, Any]) -> None:
-        variables = properties(template, "PublisherFunction")["Environment"]["Variables"]
-        index, split = variables["POWERTOOLS_SERVICE_NAME"]["Fn::Select"]
-        separator, name = split["Fn::Split"]
-        assert name == {"Ref": "AWS::StackName"}
-        assert "toolfold-prod-publisher".split(separator)[index] == "toolfold-prod"
 
     def test_cloudformation_waits_for_three_invocations_and_no_longer(self, template: dict[str, Any]) -> None:
         timeout_s = properties(template, "PublisherFunction")["Timeout"]
@@ -118,14 +100,6 @@ class TestPermissions:
         }
         assert all(nothing == {"Ref": "AWS::NoValue"} for _, _, nothing in options)
 
-    def test_its_code_may_not_manage_networks(self, template: dict[str, Any]) -> None:
-        [policy] = properties(template, "PublisherRole")["Policies"]
-        [one] = [
-            one["Fn::If"][1] for one in policy["PolicyDocument"]["Statement"] if one.get("Fn::If", [""])[0] == "InVpc"
-        ]
-        # Requests of the code have the key: https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html
-        assert one["Condition"] == {"Null": {"lambda:SourceFunctionArn": "true"}}
-
     def test_only_its_rule_may_send_to_the_queue_and_start_it(self, template: dict[str, Any]) -> None:
         denied, allowed = properties(template, "FailureQueuePolicy")["PolicyDocument"]["Statement"]
         rule = {"Fn::GetAtt": ["Schedule", "Arn"]}
@@ -135,7 +109,3 @@ class TestPermissions:
         assert statement["Principal"] == {"Service": "events.amazonaws.com"}
         assert statement["Condition"] == {"ArnEquals": {"aws:SourceArn": rule}}
         assert properties(template, "SchedulePermission")["SourceArn"] == rule
-
-
-def test_monitoring_gets_the_names_that_it_needs(template: dict[str, Any]) -> None:
-    assert set(template["Outputs"]) == {"FunctionName", "FailureQueueName"}

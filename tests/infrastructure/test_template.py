@@ -1,7 +1,6 @@
 """The resources of template.yaml, as SAM translates them and moto's CloudFormation resolves them."""
 
 import json
-import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -73,18 +72,6 @@ class TestData:
         ]
         assert properties("CatalogBucket")["VersioningConfiguration"] == {"Status": "Enabled"}
 
-    def test_all_results_expire_after_a_day(self) -> None:
-        bucket = properties("OffloadBucket")
-        [rule] = bucket["LifecycleConfiguration"]["Rules"]
-        assert (rule["Status"], rule["ExpirationInDays"], "Prefix" in rule) == ("Enabled", 1, False)
-        assert "VersioningConfiguration" not in bucket  # or the versions would stay
-
-    def test_the_table_has_one_key_a_ttl_and_on_demand_billing(self) -> None:
-        table = properties("CacheTable")
-        assert table["KeySchema"] == [{"AttributeName": "pk", "KeyType": "HASH"}]
-        assert table["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
-        assert table["BillingMode"] == "PAY_PER_REQUEST"
-
     def test_a_kms_key_encrypts_table_results_and_logs(self) -> None:
         key = ALL_OPTIONS["KmsKeyArn"]
         table = properties("CacheTable", KmsKeyArn=key)["SSESpecification"]
@@ -94,28 +81,8 @@ class TestData:
         assert properties("CacheTable")["SSESpecification"] == {"SSEEnabled": False}  # of DynamoDB's own
         assert "BucketEncryption" not in properties("OffloadBucket")
 
-    def test_logs_are_deleted_after_the_days_of_the_parameter(self) -> None:
-        for name in ("ApiLogGroup", "GatewayLogGroup"):
-            assert properties(name, LogRetentionDays="7")["RetentionInDays"] == 7
-        assert properties("GatewayFunction")["LoggingConfig"]["LogGroup"] == "GatewayLogGroup"
-        assert properties("GatewayLogGroup")["LogGroupName"] == "/aws/lambda/toolfold-gateway"
-
 
 class TestFunction:
-    def test_it_runs_on_python_313_on_arm64_with_two_layers_of_the_same(self) -> None:
-        function = properties("GatewayFunction")
-        assert (function["Runtime"], function["Architectures"]) == ("python3.13", ["arm64"])
-        assert re.findall(r"layer:([A-Za-z]+)Layer", " ".join(function["Layers"])) == ["Dependencies", "Core"]
-        for layer in load(TEMPLATE)["Resources"].values():
-            if layer["Type"] == "AWS::Serverless::LayerVersion":
-                assert layer["Metadata"]["BuildArchitecture"] == "arm64"
-
-    def test_it_has_the_memory_of_the_decision_record_and_ends_before_the_api(self) -> None:
-        function = properties("GatewayFunction")
-        page = (ROOT / "docs/explanation/decisions/deployment.md").read_text()
-        assert f"**{function['MemorySize']:,} MB**" in page
-        assert function["Timeout"] < 30
-
     def test_its_variables_name_what_only_the_stack_knows(self) -> None:
         variables = properties("GatewayFunction")["Environment"]["Variables"]
         assert {name for name in variables if name.startswith("TOOLFOLD_")} <= set(VARIABLES)
@@ -164,11 +131,6 @@ class TestFunction:
     def test_an_option_sets_its_variable(self, given: dict[str, str], name: str, expected: str) -> None:
         assert properties("GatewayFunction", **given)["Environment"]["Variables"][name] == expected
 
-    def test_it_uses_nothing_that_snapstart_excludes(self) -> None:
-        """https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html, features and limitations."""
-        excluded = {"FileSystemConfigs", "EphemeralStorage", "ImageConfig"}
-        assert properties("GatewayFunction", **ALL_OPTIONS).keys().isdisjoint(excluded)
-
 
 def test_nothing_has_a_name_that_two_stacks_would_share() -> None:
     names = ("BucketName", "TableName", "FunctionName", "RoleName", "LogGroupName", "LayerName", "Name")
@@ -176,11 +138,6 @@ def test_nothing_has_a_name_that_two_stacks_would_share() -> None:
         for name in names:
             value = resource["Properties"].get(name)
             assert not isinstance(value, str) or resource["Type"] == "AWS::Lambda::Alias", (logical, name)
-
-
-def test_nothing_costs_while_idle_by_default() -> None:
-    billed_by_the_month = {"AWS::CloudWatch::Alarm", "AWS::KMS::Key", "AWS::SecretsManager::Secret"}
-    assert not billed_by_the_month.intersection(one["Type"] for one in resolve()["Resources"].values())
 
 
 def test_two_stages_share_no_stack_and_ask_nothing() -> None:

@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -10,7 +9,6 @@ import pytest
 
 TEXT = Path("docs/explanation/architecture.md").read_text(encoding="utf-8")
 CORE = Path("layers/core/toolfold")
-CONTRACTS = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
 ROWS = [
     name
     for row in re.findall(r"^\| (`[^|]+`) \| [^|]+ \| [^|]+ \|$", TEXT, re.MULTILINE)
@@ -21,13 +19,6 @@ ROWS = [
 def test_every_package_has_a_row() -> None:
     packages = {path.name for path in CORE.iterdir() if (path / "__init__.py").exists()}
     assert packages <= set(ROWS)
-
-
-def test_rows_are_in_the_order_of_the_layers() -> None:
-    [layers] = [contract["layers"] for contract in CONTRACTS if contract["type"] == "layers"]
-    order = {name.strip().removeprefix("toolfold."): n for n, row in enumerate(layers) for name in row.split(":")}
-    positions = [order[name] for name in ROWS if name in order]
-    assert positions == sorted(positions)
 
 
 def find(name: str) -> object:

@@ -19,7 +19,7 @@ from moto import mock_aws
 
 from scripts import deployed_stack, deployment
 from scripts.deployed_stack import DeployedStack, Stage
-from scripts.deployment import Options, check, describe_access, dollars_per_month, main
+from scripts.deployment import Options, check, describe_access, main
 from tests.support.aws_services import use_aws_endpoint
 
 ROOT = Path(__file__).parents[3]
@@ -114,10 +114,6 @@ class TestStages:
         expected = Stage("prod", "shop", "us-east-1", {"Access": "open", "LogRetentionDays": "7"})
         assert stage == expected
         assert deployed_stack.load_stage("text", config).parameters == {"Access": "iam", "Vpc": "subnet-a;sg-b"}
-
-    def test_every_stage_of_the_project_can_be_read(self) -> None:
-        for name in ("default", "dev", "prod"):
-            assert deployed_stack.load_stage(name).stack.startswith("toolfold")
 
     def test_a_stage_that_does_not_exist_is_refused_with_the_nearest_one(
         self, config: Path, capsys: pytest.CaptureFixture[str]
@@ -280,14 +276,6 @@ class TestAccess:
         for line, expected in zip(said, lines, strict=True):
             assert expected in line
 
-    def test_the_price_is_the_highest_of_the_page(self) -> None:
-        page = (ROOT / "docs/reference/cost.md").read_text(encoding="utf-8")
-        prices = re.findall(r"^\| (?!a cold)(?:[^|]+\|){7} \*{0,2}([\d.]+)\*{0,2} \| \d+ / ", page, re.MULTILINE)
-        [write] = re.findall(r"^\| DynamoDB, write \| ([\d.]+) \|", page, re.MULTILINE)
-        assert max(map(float, prices)) + float(write) == deployment.DOLLARS_PER_MILLION
-        assert [round(dollars) for dollars in dollars_per_month(5)] == [89, 5010]
-        assert round(dollars_per_month(5, 10)[1]) == 346
-
 
 class TestVersions:
     def test_a_rollback_pins_a_version_and_keeps_the_other_parameters(self, aws: None) -> None:
@@ -313,11 +301,6 @@ class TestVersions:
         create_stack(PinnedVersion="2")
         assert DeployedStack(STAGE).prune(keep=1) == [1]
         assert [number for number, _ in DeployedStack(STAGE).versions()] == [2, 3, 4]
-
-    def test_the_list_marks_what_serves(self, aws: None, config: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        create_stack(PinnedVersion="2")
-        assert main(["--config", str(config), "versions"]) == 0
-        assert re.findall(r"(\d)  \S+  (\w+)", capsys.readouterr().out) == [("2", "pinned")]
 
     def test_without_a_stack_it_is_said_how_to_make_one(
         self, aws: None, config: Path, capsys: pytest.CaptureFixture[str]

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import re
 import zipfile
 from pathlib import Path
 
@@ -20,12 +19,6 @@ def test_the_registry_finds_the_name_of_its_entry_on_the_page_of_the_package() -
     (package,) = entry["packages"]
     assert (package["identifier"], package["version"]) == (release.project()["name"], __version__)
     assert [one["name"] for one in package["environmentVariables"] if one["isSecret"]] == ["ALPHA_VANTAGE_API_KEY"]
-
-
-def test_models_find_every_page() -> None:
-    linked = re.findall(r"\]\((docs/[^)]+)\)", release.llms_text())
-    assert all(Path(path).is_file() for path in linked)
-    assert {"docs/tutorial/first-answer.md", "docs/reference/select.md"} <= set(linked)
 
 
 @pytest.mark.parametrize(
@@ -81,10 +74,3 @@ def test_a_packaged_template_names_each_zip_by_its_content(tmp_path: Path) -> No
     code = packaged["Resources"]["Code"]["Properties"]["CodeUri"]
     assert code == {"Bucket": {"Ref": "CodeBucket"}, "Key": {"Fn::Sub": f"${{CodePrefix}}{names[0][0]}"}}
     assert {"CodeBucket", "CodePrefix"} <= set(packaged["Parameters"])
-
-
-def test_the_terraform_module_sets_what_the_packaged_template_adds() -> None:
-    module = release.TERRAFORM.read_text()
-    assert set(re.findall(r"Code[A-Z]\w+", module)) == set(release._CODE_PARAMETERS)
-    declared, used = (set(re.findall(pattern, module)) for pattern in (r'variable "(\w+)"', r"var\.(\w+)"))
-    assert declared == used

@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,10 +13,6 @@ from scripts import verify_account
 from scripts.deployed_stack import DeployedStack
 from scripts.smoke import CheckFailed, Skipped
 from scripts.verify_account import STEPS, Account, main, remains, run_steps
-from tests.support.local_server import Handler, LocalServer
-
-ACCOUNT = "123456789012"
-"""That of moto."""
 
 
 @pytest.fixture
@@ -115,47 +110,3 @@ def test_without_credentials_nothing_is_deleted(account: Account) -> None:
     assert not run_steps(account, (failing,))
     assert transcript(account) == ["FAIL failing"]
     assert account.deployment.stack is not None
-
-
-def test_what_cannot_be_deleted_is_said(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    create_stack(account)
-    monkeypatch.setattr(verify_account, "delete", failing)
-    assert not run_steps(account, (verify_account.check_credentials,))
-    assert "remains: stack shop (CREATE_COMPLETE)" in account._transcript.read_text(encoding="utf-8")
-
-
-def test_the_output_of_commands_is_in_the_transcript_without_the_account(account: Account) -> None:
-    account.number = "987654321098"
-    status, output = account.run("sh", "-c", "echo arn:aws:iam::987654321098:role/x; exit 3")
-    assert (status, output) == (3, "arn:aws:iam::987654321098:role/x\n")
-    text = account._transcript.read_text(encoding="utf-8")
-    assert "987654321098" not in text
-    assert f"arn:aws:iam::{ACCOUNT}:role/x" in text
-
-
-class Throttled(Handler):
-    """Answers ten requests, and refuses further ones."""
-
-    answered = 0
-    lock = threading.Lock()
-
-    def do_GET(self) -> None:
-        with self.lock:
-            type(self).answered += 1
-            status = 200 if self.answered <= 10 else 429
-        self.send_response(status)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-
-def test_refused_requests_are_counted(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    with LocalServer(Throttled) as server:
-        url = f"http://127.0.0.1:{server.server_port}"
-        monkeypatch.setattr(DeployedStack, "outputs", {"Endpoint": f"{url}/mcp"})
-        assert account.wait_for_health(200) == "GET /health answers 200"
-        assert (
-            verify_account.throttle(account) == f"{verify_account.FLOOD - 9} of {verify_account.FLOOD} requests got 429"
-        )
-        monkeypatch.setattr(verify_account, "SETTLE_S", 1)
-        with pytest.raises(CheckFailed, match="answers 429, not 200"):
-            account.wait_for_health(200)
