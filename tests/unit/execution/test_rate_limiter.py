@@ -104,12 +104,6 @@ class TestPerMinute:
         clock.now += 40
         assert limits.acquire("key", FOREVER) == 0
 
-    def test_what_the_service_says_is_for_the_refused_call_alone(self, make: Make) -> None:
-        limits = make()
-        told = limits.record_refusal("key", RateLimited("", "", retry_after_s=60, upstream_says="10 a minute"))
-        assert told.details == {"retry_after_s": 60, "upstream_says": "10 a minute"}
-        assert refusal(limits).details == {"retry_after_s": 60}
-
 
 class TestPerSecond:
     def test_a_key_that_was_too_fast_is_spaced_for_a_day(self, make: Make, clock: Clock) -> None:
@@ -176,21 +170,6 @@ class TestShared:
         one, two = make(shared, REQUESTS_PER_SECOND="1"), make(shared, REQUESTS_PER_SECOND="1")
         assert one.acquire("key", FOREVER) == 0
         assert two.acquire("key", FOREVER) == pytest.approx(1.001)
-
-    def test_a_damaged_shared_state_is_ignored(self, make: Make) -> None:
-        shared = MemoryStore(1_000_000)
-        shared.put("limits/key", b'{"something": "else"}', 1.0, 2.0)
-        assert make(shared).acquire("key", FOREVER) == 0
-
-    def test_a_failing_store_leaves_each_process_its_own_count(self, make: Make, clock: Clock) -> None:
-        limits = make(REQUESTS_PER_DAY="1", REQUESTS_PER_SECOND="1")
-
-        def broken() -> MemoryStore:
-            raise ConnectionError
-
-        limits._shared = FailSafeStore(broken, 30.0, clock.monotonic)
-        limits.acquire("key", FOREVER)
-        assert refusal(limits).details["used"] == 1
 
 
 def test_refusals_of_many_keys_take_bounded_memory(make: Make) -> None:

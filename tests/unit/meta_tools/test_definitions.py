@@ -1,29 +1,20 @@
 """What a model reads before its first call, and what that costs: the three definitions and the instructions."""
 
 import json
-import re
-from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from tests.support.exposure import compile_profiles
 from tests.support.meta_tools import tokens
 from toolfold.build import writer
-from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
-from toolfold.meta_tools.definitions import TOOLS, definitions, instructions
+from toolfold.catalog.store import bundled_path, parse_catalog
+from toolfold.meta_tools.definitions import TOOLS, definitions
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
 
 
 def test_definitions_and_instructions_cost_at_most_700_tokens(tools: MetaTools) -> None:
     assert tokens(tools.definitions()) + tokens(tools.instructions()) <= 700
-
-
-def test_no_description_says_how_to_work_or_names_another_tool(tools: MetaTools) -> None:
-    for definition in tools.definitions():
-        words = set(re.findall(r"\w+", definition["description"]))
-        assert not words & {"start", "Start", "first", "always", "Always", *NAMES}
 
 
 def test_every_definition_has_the_fields_of_the_protocol(tools: MetaTools) -> None:
@@ -36,10 +27,6 @@ def test_every_definition_has_the_fields_of_the_protocol(tools: MetaTools) -> No
         for schema in (definition["inputSchema"], definition["outputSchema"]):
             assert schema["type"] == "object"
             jsonschema.Draft202012Validator.check_schema(schema)
-
-
-def test_first_definition_describes_the_catalog(tools: MetaTools) -> None:
-    assert "Stocks" in tools.definitions()[0]["description"]
 
 
 @pytest.mark.parametrize(
@@ -75,24 +62,8 @@ def test_tool_call_is_not_read_only_without_a_catalog() -> None:
     assert definitions(None)[2]["annotations"] == {"readOnlyHint": False, "openWorldHint": True}
 
 
-def test_instructions_name_the_api_and_tools_that_models_know(tools: MetaTools) -> None:
-    sent = tools.instructions()
-    assert sent.startswith("Alpha Vantage: Stocks, options")
-    assert {"GLOBAL_QUOTE(symbol)", "RSI(symbol, interval, time_period, series_type)"} <= set(
-        re.findall(r"[A-Z_]+\([^)]*\)", sent)
-    )
-
-
 def test_instructions_say_which_lines_of_a_result_are_not_data(tools: MetaTools) -> None:
     assert "lines that begin with # are toolfold's notes; all else is data" in tools.instructions()
-
-
-def test_of_many_categories_the_instructions_name_some(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("toolfold.meta_tools.definitions._MOST_NAMED", 1)
-    catalog = FileStore(compile_profiles(tmp_path, "{}\n", "docks", "tides"))()
-    sent = instructions(catalog, 0)
-    assert sent.startswith("Tools for ")
-    assert re.search(r"\) and \d+ more\. TOOL_LIST\(query\) finds", sent)
 
 
 def test_first_definition_and_instructions_point_to_search(tools: MetaTools) -> None:
@@ -118,11 +89,6 @@ def test_schemas_avoid_constructs_that_clients_refuse(tools: MetaTools) -> None:
             assert "enum" not in node or node["type"] == "string"
 
 
-def test_every_parameter_is_described(tools: MetaTools) -> None:
-    properties = [p for definition in tools.definitions() for p in definition["inputSchema"]["properties"].items()]
-    assert all(schema["description"] for _, schema in properties)
-
-
 @pytest.mark.parametrize("name", list(TOOLS))
 def test_the_reader_knows_each_parameter_and_its_bounds(tools: MetaTools, name: str) -> None:
     (definition,) = tools.definitions((name,))
@@ -131,10 +97,6 @@ def test_the_reader_knows_each_parameter_and_its_bounds(tools: MetaTools, name: 
         assert known.schema == rule
         if "maximum" in rule:
             assert known.bounds == (rule["minimum"], rule["maximum"])
-
-
-def test_clients_that_defer_tools_are_asked_to_show_these(tools: MetaTools) -> None:
-    assert all(definition["_meta"] == {"anthropic/alwaysLoad": True} for definition in tools.definitions())
 
 
 @pytest.mark.parametrize(

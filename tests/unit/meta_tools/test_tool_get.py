@@ -41,17 +41,6 @@ def hash_of(name: str) -> str:
 # What an entry holds
 
 
-def test_full_entry_has_every_field() -> None:
-    (entry,) = get("GLOBAL_QUOTE")
-    assert list(entry) == [
-        "name", "found", "description", "category", "access", "parameters", "returns", "example_call", "see_also",
-        "use_instead", "hash", "effect", "callable", "errors",
-    ]  # fmt: skip
-    assert get("NEWS_SENTIMENT")[0]["examples"]
-    assert entry["example_call"] == {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
-    assert entry["hash"] == hash_of("GLOBAL_QUOTE")
-
-
 def test_entry_stays_within_its_token_budget() -> None:
     assert tokens(tool_get(CATALOG, {"tool_name": "GLOBAL_QUOTE"}).text) <= 450
     assert tokens(tool_get(CATALOG, {"tool_name": "GLOBAL_QUOTE", "detail": "medium"}).text) <= 180
@@ -136,15 +125,6 @@ def test_hash_of_one_entry_is_enough(tools: MetaTools, name: str) -> None:
     assert tools.call("TOOL_GET", {"tool_name": "SMA", name: hash_of("SMA")}).structured["tools"] == [entry]
 
 
-@pytest.mark.parametrize("nothing", [None, "", {}, "{}", {"SMA": 7}])
-def test_blank_known_returns_whole_entries(nothing: Any) -> None:
-    assert "parameters" in get("SMA", known=nothing)[0]
-
-
-def test_hashes_are_unique() -> None:
-    assert len({hash_of(name) for name in CATALOG}) == len(CATALOG)
-
-
 # Unknown names
 
 WRONG = {
@@ -178,21 +158,6 @@ def test_misspelt_name_suggests_the_right_one_among_three(wrong: str) -> None:
     assert WRONG[wrong] in entry["error"]["closest"]
     assert len(entry["error"]["closest"]) <= 3
     assert WRONG[wrong] in entry["error"]["suggestion"]
-
-
-def test_entries_keep_the_order_of_the_names() -> None:
-    wrong = list(WRONG)[:10]
-    asked = [name for pair in zip(wrong, CATALOG, strict=False) for name in pair]
-    entries = get(asked)
-    assert [entry["name"] for entry in entries] == asked
-    assert [entry["found"] for entry in entries] == [False, True] * 10
-    assert all(entry["error"]["closest"] for entry in entries[::2])
-
-
-def test_tool_call_suggests_the_same_names(tools: MetaTools) -> None:
-    for wrong in ("STOCK_PRICE", "GLOBAL_QOUTE", "FX_DALIY"):
-        called = tools.call("TOOL_CALL", {"tool_name": wrong, "arguments": {}}).structured["error"]
-        assert called["closest"] == get(wrong)[0]["error"]["closest"]
 
 
 @pytest.mark.parametrize("name", ["?", "\u202eA\x00", "x" * 5000, "株価"])

@@ -59,16 +59,6 @@ def test_no_arguments_lists_every_tool_in_one_line() -> None:
     assert result.structured["more"] is None
 
 
-@pytest.mark.parametrize("nothing", [None, "", [], "[]", " , "])
-def test_null_and_blank_arguments_count_as_not_given(nothing: Any) -> None:
-    assert ask(category=nothing, tag=nothing, access=nothing).text == CATALOG.listing
-
-
-@pytest.mark.parametrize("nothing", [None, "", " "])
-def test_blank_numbers_and_choices_count_as_not_given(nothing: Any) -> None:
-    assert ask(limit=nothing, offset=nothing, token_budget=nothing, detail=nothing, tag_mode=nothing) == ask()
-
-
 @pytest.mark.parametrize("blank", ["", "   ", "\n\t", "\x00\x1b", "\u200b"])
 def test_blank_query_lists_everything_with_a_notice(blank: str) -> None:
     result = ask(query=blank)
@@ -206,13 +196,6 @@ def test_full_text_has_every_constraint_of_the_schema() -> None:
                 assert f"default {rule['default']}".lower() in line.lower()
 
 
-def test_explicit_limit_or_budget_replaces_the_default() -> None:
-    usual = len(names(ask(query="price")))
-    assert usual <= tool_list.SEARCH_TOOLS
-    assert len(names(ask(query="price", limit=20, detail="minimal"))) == 20
-    assert len(names(ask(query="price", token_budget=5000))) > usual
-
-
 @pytest.mark.parametrize(
     "wanted", [{"query": "price of a stock"}, {"tag": "price"}, {"category": "technical_indicators"}]
 )
@@ -226,12 +209,6 @@ def test_pages_partition_the_matches(wanted: dict[str, Any]) -> None:
         more = page.structured["more"]
     assert len(pages) == len(set(pages)) == first.structured["matched"]
     assert names(ask(**wanted, limit=200, token_budget=100_000, detail="minimal")) == pages
-
-
-def test_text_names_the_offset_of_the_next_page() -> None:
-    result = ask(tag="price", limit=3)
-    assert "more with offset 3" in result.text.splitlines()[0]
-    assert "more with" not in ask(tag="price").text
 
 
 def test_offset_past_the_end_is_not_an_error() -> None:
@@ -272,21 +249,7 @@ def test_categories_and_tags_are_counted_over_the_whole_catalog() -> None:
         assert list(structured["tags"].values()) == sorted(structured["tags"].values(), reverse=True)
 
 
-def test_a_search_states_nothing_of_the_whole_catalog() -> None:
-    assert not {"categories", "tags", "sources"} & set(ask(query=QUESTION).structured)
-    assert "tags" not in ask(category="forex").structured
-
-
 # Its place among the meta-tools
-
-
-def test_meta_tools_return_the_same_result(tools: MetaTools) -> None:
-    result = tools.call("TOOL_LIST", {"query": QUESTION})
-    assert not result.is_error
-    assert result.text == ask(query=QUESTION).text
-    failed = tools.call("TOOL_LIST", {"limit": 0})
-    assert failed.is_error
-    assert failed.structured["error"]["code"] == "INVALID_ARGUMENTS"
 
 
 def test_definition_has_arguments_that_the_code_accepts_and_those_that_most_calls_need(tools: MetaTools) -> None:
@@ -305,12 +268,6 @@ def test_every_entry_has_name_description_and_category(tools: MetaTools) -> None
         "access": "mixed",
     }
     assert sum(listed["categories"].values()) == BUNDLED_TOOLS
-
-
-def test_text_is_not_json(tools: MetaTools) -> None:
-    result = tools.call("TOOL_LIST", {})
-    assert real_tokens(result.text) <= 3000
-    assert real_tokens(result.text) < 0.7 * real_tokens(result.structured)
 
 
 def test_a_list_of_many_sources_names_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

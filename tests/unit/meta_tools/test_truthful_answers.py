@@ -6,7 +6,6 @@ Through the mock API over HTTP. The newest day of its data is 2026-01-13.
 import json
 import re
 import statistics
-import time
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -16,7 +15,7 @@ import pytest
 from benchmarks.agent.raw_data import RawData, within
 from tests.support.clocks import timestamp
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_responses
-from tests.support.meta_tools import error, tokens
+from tests.support.meta_tools import error
 from tests.support.upstream import Upstream
 from toolfold.budget import WorkBudget
 from toolfold.catalog.store import FileStore, bundled_path
@@ -446,39 +445,11 @@ def test_short_answer_without_data_is_named(tool: str, body: dict[str, Any], is_
             assert error(call(asking, tool, arguments, "last 3"))["suggestion"].startswith(UNUSUAL.format(tool))
 
 
-def test_finding_gaps_takes_little_of_a_call() -> None:
-    """A select over a long series is compared with it in a fraction of the time in which the series is parsed."""
-    response = "timestamp,close\n" + "".join(
-        f"20{n // 400:02}-{n // 32 % 12 + 1:02}-{n % 28 + 1:02},1.5\n" for n in range(9000)
-    )
-    tool, selection = CATALOG().get("TIME_SERIES_DAILY"), parse_select("since 1990; max(close)")
-    assert tool is not None
-    assert selection is not None
-
-    def measure() -> tuple[float, float]:
-        started = time.thread_time()
-        document = parse_tables(response, "csv", tool.answer, WorkBudget())
-        parsed = time.thread_time()
-        completion.find_gap(tool, {}, requested_of(selection, document, TODAY_DATE), document, TODAY_DATE)
-        return parsed - started, time.thread_time() - parsed
-
-    measured = [measure() for _ in range(4)]  # the first imports what the others use
-    assert min(gap for _, gap in measured) < 2 * min(parse for parse, _ in measured)
-
-
 @pytest.mark.parametrize("date", ["2024-02-31", "0000-00-00", "9999-99", "9999-12-31", "2024-13"])
 @pytest.mark.parametrize("form", ["{}", "since {}", "until {}", "{}..{}"])
 def test_days_that_do_not_exist_end_in_no_defect(gateway: MetaTools, date: str, form: str) -> None:
     result = call(gateway, "WTI", {}, form.format(date, date))
     assert not result.is_error or error(result)["code"] == "INVALID_ARGUMENTS"
-
-
-def test_note_costs_few_tokens(gateway: MetaTools) -> None:
-    answer = call(gateway, "TIME_SERIES_DAILY", IBM, "2025-01-13..2026-01-13; min(close)")
-    [note] = notes(answer)
-    assert answer.text.startswith(f"# {note}\n")
-    assert tokens(note) <= 25
-    assert tokens(NOT_IN_PLAN) <= 35
 
 
 # F7

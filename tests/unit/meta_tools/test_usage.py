@@ -38,13 +38,6 @@ def test_a_search_without_a_match_is_one_too() -> None:
     assert found["tokens_saved"] == -found["tokens"]
 
 
-@pytest.mark.parametrize("arguments", [{}, {"query": " "}, {"category": "forex"}, {"query": "price", "offset": 5}])
-def test_a_list_that_is_no_search_saves_nothing(arguments: dict[str, Any]) -> None:
-    found = usage("TOOL_LIST", **arguments)
-    assert "searched" not in found
-    assert found["tokens_saved"] == -found["tokens"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "sent"),
     [
@@ -67,24 +60,6 @@ def test_a_schema_that_the_caller_has_is_unchanged() -> None:
 
 def test_a_failed_call_has_no_figures() -> None:
     assert usage("TOOL_CALL", tool_name="NO_SUCH_TOOL") == {}
-
-
-def test_the_compiler_counts_the_definitions_of_all_tools() -> None:
-    exposed = []
-    for name in TOOLS.catalog():
-        tool = TOOLS.catalog().get(name)
-        assert tool is not None
-        exposed.append(
-            {"name": name, "description": f"{tool.summary}. {tool.description}", "inputSchema": tool.parameters}
-        )
-    real = len(bpe_openai.get_encoding("o200k_base").encode(_compact(exposed)))
-    assert real <= DEFINITIONS <= 1.1 * real
-
-
-def _compact(value: Any) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def test_a_long_answer_is_counted_by_parts_of_it(tools: MetaTools) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.meta_tools import call, error, tokens
+from tests.support.meta_tools import call, error
 from tests.support.upstream import Upstream
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge
@@ -162,12 +162,6 @@ def test_select_may_name_the_argument_that_differs(tools: MetaTools, named: str,
     assert first.structured["result"] == second.structured["result"]
 
 
-def test_comparison_costs_less_than_two_calls(tools: MetaTools) -> None:
-    both = call(tools, QUOTE, {"symbol": ["AAPL", "MSFT"]})
-    alone = [call(tools, QUOTE, {"symbol": symbol}) for symbol in ("AAPL", "MSFT")]
-    assert tokens(both.text) < sum(tokens(one.text) for one in alone)
-
-
 def test_failed_parts_are_named_with_the_next_step(tools: MetaTools) -> None:
     result = call(tools, QUOTE, {"symbol": ["AAPL", "NOSUCH1", "NOSUCH2", "Apple Inc"]})
     assert [row[0] for row in table_of(result)["rows"]] == ["AAPL"]
@@ -185,11 +179,6 @@ def test_parts_that_all_fail_are_one_error(tools: MetaTools) -> None:
     assert (several["code"], "2 calls in one failed" in several["message"]) == ("NO_DATA", True)
     wrong = error(call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="nonsense"))
     assert "nonsense" in wrong["message"]
-
-
-def test_equal_notes_are_given_once(tools: MetaTools) -> None:
-    result = call(tools, "SMA", {**SMA, "interval": "1d", "time_period": [5, 10]}, select="last 1")
-    assert [note for note in result.structured["notes"] if "1d" in note] == ['interval "1d" was read as "daily".']
 
 
 def test_pairs_and_enums_take_lists(tools: MetaTools) -> None:
@@ -280,12 +269,6 @@ def test_limit_of_one_call_a_second_is_kept(make_tools: Callable[..., MetaTools]
     call(tools, QUOTE, {"symbol": ["IBM", "KO", "PEP"]})
     assert time.monotonic() - began >= 0.1
     assert len(mock_api.requests) == 3
-
-
-def test_each_part_is_in_the_call_log(tools: MetaTools, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("INFO", logger="toolfold"):
-        call(tools, QUOTE, {"symbol": ["AAPL", "MSFT", "NOSUCH1"]})
-    assert sorted(record.code for record in caplog.records if record.message == "call") == ["NO_DATA", "OK", "OK"]
 
 
 def test_answers_are_read_in_one_thread_and_one_that_is_too_large_leaves_the_others(
