@@ -4,8 +4,6 @@ import asyncio
 import datetime
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 
@@ -77,12 +75,6 @@ def test_an_unknown_code_of_a_newer_server_is_kept() -> None:
     assert error.as_dict() == {"code": "NEW_CODE", "message": "A.", "suggestion": "B.", "limit": 3}
 
 
-def test_many_threads_share_a_client(client: Client) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda name: client.call("GLOBAL_QUOTE", symbol=name).result["symbol"], SYMBOLS * 8))
-    assert found == [*SYMBOLS] * 8
-
-
 def test_without_a_key_the_server_says_how_to_get_one(url: str) -> None:
     with Client(url) as without_key, pytest.raises(AuthRequired):
         without_key.call("GLOBAL_QUOTE", symbol="IBM", fresh=True)
@@ -108,11 +100,6 @@ def test_a_server_that_cannot_be_reached_is_named() -> None:
     with Client("http://127.0.0.1:1/mcp", token="secret-token") as client, refused as caught:
         client.list()
     assert "secret-token" not in str(caught.value)
-
-
-def test_an_unknown_profile_is_explained_as_the_server_does(url: str) -> None:
-    with Client(url, profile="groupd") as client, pytest.raises(ClientError, match=r"404: .*Did you mean grouped\?"):
-        client.list()
 
 
 @pytest.mark.parametrize("key", ["top\nsecret", "top\rsecret", "topsecret\x00", "töpsecret", "ключ-secret"])
@@ -142,11 +129,6 @@ def test_rows_of_several_tables_are_those_of_each(client: Client) -> None:
         _ = answer.rows
     assert [len(rows[0]) > 10 for rows in answer.tables.values()] == [True, True]
     assert client.call("GLOBAL_QUOTE", symbol="IBM").tables == {}
-
-
-def test_a_call_that_is_no_object_fails_alone(client: Client) -> None:
-    calls: list[Any] = ["GLOBAL_QUOTE", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}]
-    assert [part["ok"] for part in client.batch(calls).results] == [False, True]
 
 
 def test_an_address_of_another_scheme_is_refused() -> None:
@@ -190,9 +172,6 @@ class TestCommandLine:
         monkeypatch.setenv("REMOTE_KEY", KEY)
         command = ["--endpoint", url, "--key-env", "REMOTE_KEY", "call", "GLOBAL_QUOTE", "symbol=IBM", "--json"]
         assert '"symbol": "IBM"' in command_line(*command).out
-
-    def test_options_may_follow_the_command(self, url: str, command_line: CommandLine) -> None:
-        assert "GLOBAL_QUOTE" in command_line("catalog", "search", "--endpoint", url, "stock", "price").out
 
     def test_a_command_that_needs_this_machine_refuses(self, url: str, command_line: CommandLine) -> None:
         assert "--endpoint works with call, catalog list" in command_line("--endpoint", url, "doctor", code=2).err

@@ -155,19 +155,6 @@ def test_a_refusal_is_a_result_that_states_when_to_go_on(make: Any) -> None:
     assert environment.code() == "OK"  # cached
 
 
-def test_each_call_costs_one_write_for_both_limits_and_a_refused_loop_none(make: Any, mock_api: MockApi) -> None:
-    environment, other = make(CALLS_PER_MINUTE="4", CALLS_PER_DAY="100"), make()
-    environment.call(), environment.call(), environment.call(fresh=True)
-    assert environment.counted == 3
-    environment.call()
-    for _ in range(5):
-        assert environment.code() == "CLIENT_LIMIT"
-    assert environment.counted == 5
-    assert len(mock_api.requests) == 2
-    other.call(), other.call()
-    assert other.counted == 0
-
-
 def test_a_call_with_lists_counts_once_for_each_part(make: Any) -> None:
     environment = make(CALLS_PER_DAY="3")
     assert environment.code(symbol=["IBM", "MSFT"]) == "OK"

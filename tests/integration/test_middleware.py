@@ -142,9 +142,3 @@ def test_the_settings_name_the_classes_and_their_order() -> None:
 def test_a_name_that_cannot_be_used_ends_the_start(name: str, problem: str) -> None:
     with pytest.raises(SettingsError, match=problem):
         build_app(Settings.from_environment({"TOOLFOLD_MIDDLEWARE": name}))
-
-
-@pytest.mark.parametrize("text", ["module.Class", "a module:Class", ":Class", "module:"])
-def test_a_value_of_another_form_is_refused(text: str) -> None:
-    with pytest.raises(SettingsError, match="TOOLFOLD_MIDDLEWARE"):
-        Settings.from_environment({"TOOLFOLD_MIDDLEWARE": text})

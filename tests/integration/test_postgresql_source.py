@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-import psycopg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -158,51 +157,6 @@ def test_no_attack_writes_without_the_guard_even_as_a_superuser(server: Postgres
             passed.append(what)
     # PostgreSQL 15 lets a read-only transaction make large objects; they are rolled back with it.
     assert set(passed) <= {"lo_import", "lo_from_bytea"}
-
-
-_NOT_FOR_READERS = (
-    *("pg_read_file", "pg_read_binary_file", "pg_ls_dir", "pg_stat_file", "lo_import", "pg_reload_conf"),
-    *("passwords", "passwords with a schema", "files of settings", "SQL in a text of ts_stat"),
-)
-
-
-def test_what_a_superuser_could_read_a_reader_cannot(server: PostgresqlServer) -> None:
-    read = []
-    for what in _NOT_FOR_READERS:
-        with open_as(server, "reader") as database:
-            try:
-                database.query(sql_attacks.POSTGRESQL[what], [], 1, soon(), ["public"])
-            except DatabaseFailure:
-                continue
-            read.append(what)
-    assert read == []
-
-
-def test_the_role_holds_alone(server: PostgresqlServer) -> None:
-    """Without guard, cursor and transaction: what a client of any other kind could do with the same role.
-
-    PostgreSQL lets every role make large objects; those of a call are rolled back.
-    """
-    waits = (
-        "pg_sleep",
-        "repeat",
-        "a very long",
-        "pg_advisory",
-        "pg_terminate",
-        "LISTEN",
-        "NOTIFY",
-        "COPY of a query",
-        "lo_",
-    )
-    for what, statement in sql_attacks.POSTGRESQL.items():
-        if not what.startswith(waits) and "\0" not in statement:
-            with psycopg.connect(server.url("reader", "shop"), autocommit=True) as connection:
-                try:
-                    connection.execute(statement.encode())
-                except psycopg.Error:
-                    continue
-    assert server.execute("SELECT count(*) FROM orders", database="shop") == [(3,)]
-    assert not STOLEN.exists()
 
 
 def test_settings_of_a_session_do_not_survive_a_call(server: PostgresqlServer) -> None:
@@ -417,12 +371,6 @@ def test_every_type_has_a_value(calls: Calls, expression: str, value: Any) -> No
 )
 def test_parameters_are_bound_by_the_driver(calls: Calls, statement: str, params: Any, ids: list[int]) -> None:
     assert [row["id"] for row in calls.rows(statement, params)] == ids
-
-
-def test_the_order_of_a_statement_is_the_order_of_the_rows(calls: Calls) -> None:
-    statement = "SELECT n FROM generate_series(1, 500) n ORDER BY n % 7 DESC, n LIMIT 300"
-    expected = sorted(range(1, 501), key=lambda n: (-(n % 7), n))[:300]
-    assert [row["n"] for row in calls.rows(statement, limit=1000)] == expected
 
 
 @pytest.mark.parametrize(

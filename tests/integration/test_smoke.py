@@ -167,13 +167,6 @@ class TestStack:
         }
         boto3.client("cloudformation").create_stack(StackName=stack, TemplateBody=json.dumps(template))
 
-    def test_the_stack_of_a_stage_says_endpoint_and_access(
-        self, open_url: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self.create("toolfold-prod", {"Endpoint": open_url, "Access": "open"})
-        assert smoke.main(["--stage", "prod"]) == 0
-        assert f"{open_url}: access open" in capsys.readouterr().out
-
     @pytest.mark.parametrize(
         ("options", "complaint"),
         [
