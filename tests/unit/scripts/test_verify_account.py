@@ -110,3 +110,12 @@ def test_without_credentials_nothing_is_deleted(account: Account) -> None:
     assert not run_steps(account, (failing,))
     assert transcript(account) == ["FAIL failing"]
     assert account.deployment.stack is not None
+
+
+def test_the_output_of_commands_is_in_the_transcript_without_the_account(account: Account) -> None:
+    account.number = "987654321098"
+    status, output = account.run("sh", "-c", "echo arn:aws:iam::987654321098:role/x; exit 3")
+    assert (status, output) == (3, "arn:aws:iam::987654321098:role/x\n")
+    text = account._transcript.read_text(encoding="utf-8")
+    assert "987654321098" not in text
+    assert "arn:aws:iam::123456789012:role/x" in text
