@@ -28,7 +28,7 @@ SOURCES = Path(toolfold.__file__).parents[2] / "catalog"
 def make_publisher(account: str) -> UnattendedPublisher:
     """Return the publisher of this function, which belongs to ``account``."""
     from toolfold.build.catalog_bucket import CatalogBucket, open_client
-    from toolfold.build.refreshes import refresh_sources
+    from toolfold.build.preparation import refresh_sources
     from toolfold.build.unattended import UnattendedPublisher
     from toolfold.catalog.allow_list import AllowList
     from toolfold.settings import Settings

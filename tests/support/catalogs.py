@@ -12,8 +12,8 @@ from toolfold.build.catalog_bucket import CatalogBucket, open_client
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport
 from toolfold.build.pointer import Author, Writer
+from toolfold.build.preparation import refresh_source
 from toolfold.build.publisher import publish_catalog
-from toolfold.build.refreshes import refresh_source
 from toolfold.build.source_folders import find_source
 from toolfold.settings import Settings
 

@@ -21,7 +21,7 @@ from tests.support.shelter_service import KEY as SHELTER_KEY
 from tests.support.shelter_service import create_app
 from toolfold.app import App, build_app
 from toolfold.build.compiler import compile_folder
-from toolfold.build.refreshes import list_sources, refresh_source
+from toolfold.build.preparation import list_sources, refresh_source
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 

@@ -23,7 +23,7 @@ from tests.support.postgresql import PASSWORD, PostgresqlServer
 from tests.support.running_app import running_app
 from tests.support.sql_databases import create_sqlite, postgresql_statements
 from toolfold.build.compiler import compile_folder
-from toolfold.build.refreshes import refresh_source
+from toolfold.build.preparation import refresh_source
 from toolfold.build.source_folders import list_sources
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.unit.build.importers.test_skills import skill
-from toolfold.build import refreshes
+from toolfold.build import preparation
 from toolfold.build.importers.base import Fetched, RefreshReport
 from toolfold.build.importers.skills import SkillsImporter
 from toolfold.build.source_folders import find_source
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(folder: Path, *, is_attended: bool, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
     monkeypatch.setattr(SkillsImporter, "is_local", False)
-    refreshes.refresh_sources(folder, SETTINGS, said.append, is_attended=is_attended)
+    preparation.refresh_sources(folder, SETTINGS, said.append, is_attended=is_attended)
     return said
 
 
@@ -62,7 +62,7 @@ def test_with_a_person_a_source_that_fails_ends_the_publication(folder: Path, mo
 
 
 def test_skills_are_not_copied_by_a_publication(folder: Path) -> None:
-    refreshes.refresh_sources(folder, SETTINGS)
+    preparation.refresh_sources(folder, SETTINGS)
 
     assert (folder / "team/x/SKILL.md").read_text() == skill("x")
 
@@ -71,7 +71,7 @@ def test_what_was_read_and_does_not_compile_is_not_kept(folder: Path, monkeypatc
     broken = Fetched(RefreshReport(changed=("x",)), folders={"x": {Path("SKILL.md"): b"broken"}})
     monkeypatch.setattr(SkillsImporter, "fetch", lambda *_: broken)
     with pytest.raises(SourceError, match="does not begin with front matter"):
-        refreshes.refresh_source(find_source(folder, "team"), SETTINGS)
+        preparation.refresh_source(find_source(folder, "team"), SETTINGS)
     assert (folder / "team/x/SKILL.md").read_text() == skill("x")
 
 
@@ -88,4 +88,4 @@ def test_a_source_that_cannot_be_refreshed_says_why(folder: Path, text: str, exp
     (folder / "team/source.yaml").write_text(text)
 
     with pytest.raises(ToolfoldError, match=expected):
-        refreshes.refresh_source(find_source(folder, "team"), SETTINGS)
+        preparation.refresh_source(find_source(folder, "team"), SETTINGS)

@@ -1,22 +1,126 @@
-"""Make the catalog that a publisher publishes: refresh the sources, lint them, compile, and check the result.
+"""Prepare the catalog that a publisher publishes: refresh the sources, lint them, compile, and check the result.
 
-What does not pass never reaches the bucket.
+A refresh reads the tools of a source again from its service, and writes them into the folder of the source. What was
+read is compiled in a copy of the folder first, so that the folder is as it was where that fails. What does not pass the
+lint or the check never reaches the bucket.
 """
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from toolfold.build import lint
+from toolfold.build import lint, yaml_loader
 from toolfold.build.compiler import compile_folder
+from toolfold.build.importers import find_importer
+from toolfold.build.importers.skills import write_skills
 from toolfold.build.publisher import check_catalog
+from toolfold.build.source_folders import SourceFolder, list_sources
 from toolfold.catalog.allow_list import AllowList, command_of
 from toolfold.catalog.model import Catalog
-from toolfold.errors import CatalogRejected
+from toolfold.errors import CatalogRejected, SourceError, ToolfoldError
+from toolfold.files import replace_file
+
+if TYPE_CHECKING:
+    from toolfold.build.importers.base import Fetched, RefreshReport
+    from toolfold.settings import Settings
+
+logger = logging.getLogger("toolfold")
+
+_MAX_NAMES = 20
+
+Progress = Callable[[str], None]
+
+
+def why_not(source: SourceFolder) -> str:
+    """Return why a source cannot be refreshed; empty for one that can."""
+    if source.problem:
+        return source.problem
+    importer = find_importer(source.kind)
+    if not importer.is_refreshed:
+        return f"{source.id} is written by hand, in {source.folder}; there is nothing to read again"
+    if importer.needed_key and not source.data.get(importer.needed_key):
+        where = source.folder / "source.yaml"
+        return f"{source.id} has no {importer.needed_key} in {where}, so there is nothing to read again"
+    return ""
+
+
+def refresh_source(
+    source: SourceFolder, process_settings: Settings, *, check: bool = False, progress: Progress = lambda _: None
+) -> RefreshReport:
+    """Refresh one source, unless it is only to ``check``, and return what changed.
+
+    Raises:
+        SourceError: It cannot be refreshed, or what was read does not compile. Its folder is as it was.
+        ToolfoldError: The settings do not allow it.
+    """
+    folder, kind = source.folder, find_importer(source.kind)
+    if problem := why_not(source):
+        raise SourceError([problem])
+    problems: list[str] = []
+    importer = kind.open(folder, yaml_loader.load(folder / "source.yaml"), problems)
+    if importer is None:
+        raise SourceError(problems)
+    name = importer.file_name
+    if name and (folder / name).is_symlink():
+        raise SourceError([f"{folder / name}:1: is a symbolic link, which is not replaced"])
+    fetched = importer.fetch(process_settings, progress)
+    if check:
+        return fetched.report
+    with tempfile.TemporaryDirectory(prefix="toolfold-refresh-") as scratch:
+        copy = Path(scratch) / folder.name
+        shutil.copytree(folder, copy, symlinks=True)
+        if fetched.report:
+            _write(copy, name, fetched)
+        kind(copy, importer.settings, importer.document).read(problems)
+        if problems:
+            raise SourceError([problem.replace(str(copy), str(folder)) for problem in problems])
+    if fetched.report:
+        _write(folder, name, fetched)
+        if name:
+            progress(f"Wrote {folder / name}: {len(fetched.content):,} bytes")
+    return fetched.report
+
+
+def _write(folder: Path, name: str, fetched: Fetched) -> None:
+    for target, files in fetched.folders.items():
+        write_skills(folder / target, files)
+    if name:
+        try:
+            replace_file(folder / name, fetched.content)
+        except OSError as error:
+            raise SourceError([f"{folder / name}:1: cannot be written: {error.strerror}; it is as it was"]) from None
+
+
+def refresh_sources(
+    folder: Path, process_settings: Settings, progress: Progress = lambda _: None, *, is_attended: bool = True
+) -> None:
+    """Refresh each source in ``folder`` that is read from a service, one after the other.
+
+    Sources that are read from files of the machine on which they are written are left out. A failure ends the
+    publication; where it is not ``is_attended`` by a person, the source keeps what was read before, and the log has the
+    reason.
+    """
+    for source in list_sources(folder):
+        if find_importer(source.kind).is_local or why_not(source):
+            continue
+        progress(f"Reading the tools of {source.id} …")
+        try:
+            report = refresh_source(source, process_settings, progress=progress)
+        except (ToolfoldError, ModuleNotFoundError) as error:
+            if is_attended:
+                raise
+            logger.warning("source %s was not refreshed: %s", source.id, ascii(str(error)[:500]))
+            continue
+        for word in ("added", "changed", "removed"):
+            if names := getattr(report, word):
+                progress(f"{source.id}: {word} {', '.join(names[:_MAX_NAMES])}")
+
 
 Refresh = Callable[[Path], None]
 """Updates the sources in a folder. What it raises ends the publication."""

@@ -13,9 +13,8 @@ from pathlib import Path
 from toolfold.build import lint, semantic_index
 from toolfold.build.compiler import compile_folder, compile_sources
 from toolfold.build.importers import IMPORTERS
-from toolfold.build.preparation import prepare_catalog
+from toolfold.build.preparation import prepare_catalog, refresh_sources
 from toolfold.build.publisher import Outcome, check_catalog, publish_catalog
-from toolfold.build.refreshes import refresh_sources
 from toolfold.build.writer import read_output_file, replace_catalog_file
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import bundled_path

@@ -16,7 +16,7 @@ from toolfold.app import App, build_app
 from toolfold.build import lint
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport, accept_texts
-from toolfold.build.refreshes import refresh_source, why_not
+from toolfold.build.preparation import refresh_source, why_not
 from toolfold.build.source_folders import (
     REMOVED,
     SourceFolder,
