@@ -10,7 +10,7 @@ import yaml
 
 from tests.support.commands import CommandLine
 from tests.unit.build.test_schema import SOURCE, written
-from toolfold.build import lint, prompt_injection
+from toolfold.build import lint, text_safety
 
 FORECAST: dict[str, Any] = {
     "name": "RAIN_FORECAST",
@@ -341,12 +341,12 @@ HARMLESS = [
 
 @pytest.mark.parametrize("text", ATTACKS)
 def test_prompt_injection_is_found(text: str) -> None:
-    assert prompt_injection.find_prompt_injection(text)
+    assert text_safety.find_prompt_injection(text)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_text_similar_to_prompt_injection_passes(text: str) -> None:
-    assert prompt_injection.find_prompt_injection(text) == ()
+    assert text_safety.find_prompt_injection(text) == ()
 
 
 def spoken_in(tool: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

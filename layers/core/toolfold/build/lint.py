@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from toolfold.build import prompt_injection, yaml_loader
+from toolfold.build import text_safety, yaml_loader
 from toolfold.build.compiler import compile_sources
 from toolfold.build.importers import base as importers
-from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
 from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError
@@ -242,9 +241,9 @@ def _secrets(documents: Iterable[yaml_loader.Document]) -> list[Finding]:
     for document in documents:
         path = Path(document.path)
         if path.name == "source.yaml" and isinstance(document.data, dict):
-            for at, name, advice in find_typed_secrets({"id": path.parent.name, **document.data}):
+            for at, name, advice in text_safety.find_typed_secrets({"id": path.parent.name, **document.data}):
                 where = document.where(*at)
-                found.append(_finding(where, "typed-secret", f"{name}: {PROBLEM}", advice, is_warning=True))
+                found.append(_finding(where, "typed-secret", f"{name}: {text_safety.PROBLEM}", advice, is_warning=True))
     return found
 
 
@@ -281,8 +280,8 @@ def _check_imported(tools: Iterable[_Tool]) -> Iterator[Finding]:
 
 
 def _check_injection(document: yaml_loader.Document) -> Iterator[Finding]:
-    for at, text in prompt_injection.texts_in(document.data):
-        for what, words in prompt_injection.find_prompt_injection(text):
+    for at, text in text_safety.texts_in(document.data):
+        for what, words in text_safety.find_prompt_injection(text):
             advice = "describe what the tool returns, in visible characters"
             path = ".".join(part for part in at if isinstance(part, str)) or "the file"
             yield _finding(document.where(*at), "speaks-to-model", f"{path} {what}: {words}", advice)

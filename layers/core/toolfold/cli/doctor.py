@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from toolfold.auth.issuer_keys import IssuerDocuments, UnusableDocument, new_deadline, usable_keys
 from toolfold.auth.resource_server import SCOPES, WELL_KNOWN
 from toolfold.aws.clients import AwsClients
-from toolfold.build.prompt_injection import find_prompt_injection
+from toolfold.build.text_safety import find_prompt_injection
 from toolfold.cache.factory import create_shared_store
 from toolfold.catalog.entries import Source
 from toolfold.catalog.model import Catalog

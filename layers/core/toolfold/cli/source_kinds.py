@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import click
 
 from toolfold.build.importers.skills import read_skills
-from toolfold.build.typed_secrets import SECRET_NAME
+from toolfold.build.text_safety import SECRET_NAME
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli.application import Options, os_errors

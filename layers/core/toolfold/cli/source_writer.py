@@ -13,7 +13,7 @@ from typing import Any
 
 from toolfold.build import yaml_loader
 from toolfold.build.importers import find_importer
-from toolfold.build.typed_secrets import PROBLEM, find_typed_secrets
+from toolfold.build.text_safety import PROBLEM, find_typed_secrets
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli import catalog_build, sources
 from toolfold.cli.application import Options, os_errors

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from toolfold.build.emitter import clean_text
-from toolfold.build.prompt_injection import find_prompt_injection
+from toolfold.build.text_safety import find_prompt_injection
 from toolfold.catalog.json_schema import with_inner
 from toolfold.sources.http_api.styles import scalar_text
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolfold.build import lint
-from toolfold.build.typed_secrets import find_typed_secrets
+from toolfold.build.text_safety import find_typed_secrets
 
 _ISSUED = "ghp" + "_0123456789abcdef"
 
