@@ -92,8 +92,8 @@ def test_return_names_the_answer(tools: MetaTools, returned: str) -> None:
     [
         ([], "INVALID_ARGUMENTS", "steps is empty"),
         ([SEARCH] * 21, "INVALID_ARGUMENTS", "steps has 21 items; at most 20"),
-        ([SEARCH, SEARCH], "INVALID_ARGUMENTS", "steps 0 and 1 are both called 'found'"),
-        ([{**SEARCH, "as": "prev"}], "INVALID_ARGUMENTS", "cannot be called 'prev'"),
+        ([SEARCH, SEARCH], "INVALID_ARGUMENTS", "'found' is the name of two calls, 0 and 1"),
+        ([{**SEARCH, "as": "prev"}], "INVALID_ARGUMENTS", "'prev' cannot be the name of a call"),
         ([7], "INVALID_ARGUMENTS", "step 0 must be an object"),
         ([SEARCH, quote(ref("fond.rows[0].symbol"))], "REFERENCE_NOT_FOUND", "no step is called fond"),
         ([SEARCH, quote(ref("7.rows"))], "REFERENCE_NOT_FOUND", "no step is called 7"),

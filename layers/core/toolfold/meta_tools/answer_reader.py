@@ -22,14 +22,13 @@ from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.call import CallContext
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools import completion
-from toolfold.meta_tools.call import Answer
+from toolfold.meta_tools.call import Answer, with_notes
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.next_steps import with_next_step
 from toolfold.results import output
 from toolfold.results.select.coverage import Requested, coverage_of, first_date_field, has_dates, is_late
 from toolfold.results.tables import DATE_NAMES, Document
 from toolfold.text_safety import quoted_name
-from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -276,20 +275,6 @@ def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple
     select = None if call.is_part else call.options.select
     answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use, select)
     return with_notes(answer, *response.notes, *notes, *block_notes), gap
-
-
-def with_notes(answer: Answer | InvalidArguments, *notes: str) -> Answer:
-    """Return an answer with further notes, each once.
-
-    Raises:
-        InvalidArguments: the ``select`` did not fit the answer; the notes are part of the suggestion.
-    """
-    if isinstance(answer, InvalidArguments):
-        raise answer.changed(next_step=joined(*notes, answer.next_step))
-    if not notes:
-        return answer
-    added = tuple(dict.fromkeys((*answer.document.notes, *notes)))
-    return replace(answer, document=replace(answer.document, notes=added))
 
 
 def _reading(session: CallSession, call: Call, response: CallResult) -> _Reading:

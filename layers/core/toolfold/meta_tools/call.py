@@ -1,16 +1,10 @@
-"""One call of a tool, its answer, and what the calls of one request share.
-
-``{"symbol": ["AAPL", "MSFT"], "time_period": [50, 200]}``, lists for parameters that take one value, are four calls of
-the tool, answered as one table. Each passes through the same validation, cache, single flight and rate limits as a call
-of its own. Parts that fail are named in the notes of the answer, which has the others.
+"""One call of a tool: how it was read, the requests that it stands for, and its answer.
 
 Metadata of an answer is for programs: in the structured content, never in the text that a model reads.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -18,33 +12,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
-from toolfold.catalog.json_schema import allowed_types
-from toolfold.errors import CallError, InvalidArguments, InvalidSelect
-from toolfold.execution.argument_reader import next_call, reader_of
+from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.call import NO_USE, UpstreamUse
-from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
 from toolfold.meta_tools.arguments import OPTIONS, is_blank, read_value
-from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.results import output, parsing
-from toolfold.results.combine import (
-    LabelledDocument,
-    beside_by_date,
-    combine,
-    label_text,
-    side_by_side,
-    stack_documents,
-)
-from toolfold.results.output import MIN_TOKENS, AnswerStatus, OutputOptions
-from toolfold.text_safety import quoted_name
+from toolfold.results.output import MIN_TOKENS, AnswerStatus, OutputOptions, RenderedResult
+from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
-    from toolfold.catalog.model import Catalog
-    from toolfold.execution.argument_reader import ArgumentReader
     from toolfold.execution.call import CallResult
     from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.results.select.grammar import Selection
     from toolfold.results.tables import Document
+    from toolfold.wording import Reader
 
 
 LARGE_CHARS = 2_000_000
@@ -93,7 +74,7 @@ class CallSession:
 
     def __init__(self, request: MetaRequest) -> None:
         self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
-        self.resources = self.executor.pipeline.resources
+        self.resources = self.executor.resources
         now, timeout_s = time.monotonic(), self.executor.settings.timeout_s
         deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
         self.budget = WorkBudget(deadline)
@@ -181,6 +162,29 @@ class Answer:
     use: UpstreamUse = NO_USE
     select: Selection | None = None
 
+    def render(self, options: OutputOptions, budget: WorkBudget) -> RenderedResult:
+        """Return the answer within the tokens of ``options``.
+
+        Raises:
+            AnswerTooLarge: the budget is used up.
+        """
+        options = replace(options, select=self.select)
+        return output.render_document(self.document, options, self.status, budget, self.size)
+
+
+def with_notes(answer: Answer | InvalidArguments, *notes: str) -> Answer:
+    """Return an answer with further notes, each once.
+
+    Raises:
+        InvalidArguments: the ``select`` did not fit the answer; the notes are part of the suggestion.
+    """
+    if isinstance(answer, InvalidArguments):
+        raise answer.changed(next_step=joined(*notes, answer.next_step))
+    if not notes:
+        return answer
+    added = tuple(dict.fromkeys((*answer.document.notes, *notes)))
+    return replace(answer, document=replace(answer.document, notes=added))
+
 
 _CELL_BYTES = 60
 """What a cell of a document takes about: a number or a short text, and its place."""
@@ -210,7 +214,7 @@ _MAX_ALTERNATIVES = 3
 """Similar tools that are named: those that the catalog lists first."""
 
 
-def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dict[str, Any]:
+def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_ms: float) -> dict[str, Any]:
     """Return the metadata of an answer: times, requests, ``source``, ``reasoning``, ``warnings`` and ``alternatives``.
 
     ``warnings`` are the notes of the answer and that it is a preview or has expired, ``alternatives`` similar tools,
@@ -229,7 +233,7 @@ def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dic
     form = " in the form of the source" if call.options.raw_by else ""
     part = ", of which a part was selected" if call.options.select is not None else ""
     return {
-        "elapsed_ms": round(elapsed_s * 1000, 1),
+        "elapsed_ms": elapsed_ms,
         "upstream_ms": round(use.seconds * 1000, 1),
         "upstream_requests": use.requests,
         "source": tool.source,
@@ -239,182 +243,97 @@ def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_s: float) -> dic
     }
 
 
-_MAX_LABELS = 8
-"""Parts that one note names; their number is the caller's choice."""
+@dataclass
+class Part:
+    """One request of a call.
 
-
-class Part(NamedTuple):
-    """One of several calls: the values of the arguments in which they differ, and all arguments."""
+    Attributes:
+        labels: the values of the arguments in which the requests of the call differ.
+        arguments: all arguments.
+        started, ended: when it was sent, and when its answer was there, by ``time.perf_counter()``; 0: not yet.
+        outcome: its answer or its error; None while it has neither.
+    """
 
     labels: tuple[Any, ...]
     arguments: Mapping[str, Any]
+    started: float = 0.0
+    ended: float = 0.0
+    outcome: Answer | CallError | None = None
 
 
-class ValueLists(NamedTuple):
-    """Several calls of one tool.
+class Parts(NamedTuple):
+    """The requests that a call stands for.
 
     Attributes:
-        varied: the names of the arguments in which they differ.
-        parts: at least two.
-        notes: what was read in the other arguments in a way that the caller may not expect.
+        varied: the names of the arguments in which they differ; empty for a single request.
+        parts: one, or at least two.
+        notes: what was read in the other arguments of several in a way that the caller may not expect.
     """
 
     varied: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def single(cls, arguments: Mapping[str, Any]) -> Parts:
+        """Return a single request."""
+        return cls((), (Part((), arguments),))
 
-def read_lists(catalog: Catalog, call: Call) -> tuple[ValueLists | None, Mapping[str, Any]]:
-    """Return the calls that arguments with lists stand for, or None, and the arguments of a single call.
 
-    Raises:
-        InvalidArguments: a list is empty or has lists in it, there are too many calls, the tool does more than read, or
-            the form of the service is requested.
+NO_PARTS = Parts((), ())
+
+
+@dataclass
+class Item:
+    """One call of several.
+
+    Attributes:
+        given: the arguments of TOOL_CALL, in the documented form where they could be read.
+        requests: what is sent; several requests where an argument is a list.
+        is_skipped: whether it was not performed, because of an error before it or of the time.
+        elapsed_s: the time from its first request to its answer.
+        notes: what was read in a way that the caller may not expect.
+        is_combined: whether the ``select`` of its call is that of the table of several items.
     """
-    tool, arguments, reader = call.tool, call.sent, reader_of(catalog, call.tool)
-    found = ((name, _listed(reader, name, value)) for name, value in arguments.items() if isinstance(value, list))
-    lists = {name: one for name, one in found if one is not None}
-    if not lists:
-        return None, arguments
-    if not tool.only_reads:  # several calls that fail in the middle cannot be repeated
-        reason = "does more than read" if tool.effect != "read" else "needs approval of each call"
-        raise InvalidArguments(
-            f"{tool.name} {reason}, and takes one value for each parameter.",
-            "Make one call for each value; nothing was sent.",
-        )
-    count = math.prod(len(items) for _, items in lists.values())
-    if count > MAX_CALLS:
-        counted = " and ".join(f"{len(items)} values of {target}" for target, items in lists.values())
-        raise InvalidArguments(
-            f"{tool.name}: {counted} are {count} calls; one call can make {MAX_CALLS}.",
-            f"Send at most {MAX_CALLS} values, the others in further calls; nothing was sent.",
-        )
-    varied = {name: target for name, (target, items) in lists.items() if len(items) > 1}
-    parts: dict[str, Part] = {}
-    notes: list[set[str]] = []
-    for values in itertools.product(*(items for _, items in lists.values())):
-        one = dict(zip(lists, values, strict=True))
-        given = {**arguments, **one}
-        resolved = reader.resolve(given)
-        sent = given if resolved.problems else resolved.arguments
-        labels = [sent.get(name if resolved.problems else target, one[name]) for name, target in varied.items()]
-        parts.setdefault(json.dumps(sent, sort_keys=True, default=str), Part(tuple(labels), sent))
-        notes.append(set(resolved.notes))
-    if len(parts) == 1:
-        return None, given
-    targets = tuple(varied.values())
-    if parameter := call.options.raw_by:
-        known = reader.rename(arguments).arguments
-        step = next_call(tool.name, {name: value for name, value in known.items() if name != parameter})
-        raise InvalidArguments(
-            f"{tool.name}: lists for {' and '.join(targets)} are answered as one table, which has no form of the "
-            f"service's own.",
-            ONE_FORMAT.filled(step=step or f"Leave out {parameter}"),
-        )
-    # What was read in an argument that differs is in the table.
-    return ValueLists(targets, tuple(parts.values()), tuple(sorted(set.intersection(*notes)))), arguments
 
+    id: str
+    given: Mapping[str, Any]
+    call: Call | None = None
+    requests: Parts = NO_PARTS
+    answer: Answer | None = None
+    error: CallError | None = None
+    is_skipped: bool = False
+    elapsed_s: float = 0.0
+    notes: tuple[str, ...] = ()
+    is_combined: bool = False
 
-def _listed(reader: ArgumentReader, name: str, value: list[Any]) -> tuple[str, list[Any]] | None:
-    """Return the parameter that ``name`` means and its values; None where it takes the list, or is unknown."""
-    target = name
-    if name not in reader.properties:
-        renamed = reader.rename({name: value[0] if value else ""})
-        known = [parameter for parameter in renamed.arguments if parameter in reader.properties]
-        if renamed.problems or not known:
-            return None
-        target = known[0] if len(known) == 1 else name  # a pair stands for two
-    if target in reader.properties:
-        types = allowed_types(reader.schema, reader.properties[target])
-        if types & {"array", "object"} or reader.separator(target):
-            return None
-    kinds: dict[type, str] = {list: "a list", dict: "an object", type(None): "null"}
-    nested = ((index, kinds[type(item)]) for index, item in enumerate(value, 1) if type(item) in kinds)
-    wrong = "" if value else f"{name[:60]} is an empty list"
-    if (first := next(nested, None)) is not None:
-        wrong = f"item {first[0]} of {name[:60]} is {first[1]}"
-    if wrong:
-        raise InvalidArguments(
-            f"{reader.tool_name}: {wrong}.",
-            f'Send a value or a flat list, as in "{target}": ["A", "B"]; nothing was sent.',
-        )
-    unique: dict[str, Any] = {}
-    for item in value:
-        unique.setdefault(str(item).strip().casefold(), item)
-    return target, list(unique.values())
+    @property
+    def tool_name(self) -> str:
+        """The name of its tool, as it was given where there is no such tool."""
+        name = self.given.get("tool_name") if self.call is None else self.call.tool.name
+        return name if isinstance(name, str) else ""
 
+    @property
+    def is_read(self) -> bool:
+        """Whether it changes nothing at its source, so that it may be repeated."""
+        return self.call is not None and self.call.tool.only_reads
 
-_NAMELESS = ("period", "last", "first")
-"""Kinds of steps that name no column."""
+    def select_with(self, selection: Selection | None, *, is_combined: bool = False) -> None:
+        """Select with ``selection``, unless the call has a ``select``; ``is_combined``: of several items together."""
+        call = self.call
+        if call is not None and call.options.select is None and selection is not None:
+            self.is_combined = is_combined
+            self.call = call._replace(options=replace(call.options, select=selection))
 
-
-def merge_answers(
-    session: CallSession, call: Call, lists: ValueLists, outcomes: Sequence[Answer | CallError]
-) -> Answer:
-    """Return the answers of the parts of a call as one, with a note on each that failed, and what is selected of it.
-
-    Raises:
-        CallError: no part succeeded, or the selection does not fit the answers.
-        AnswerTooLarge: the budget is used up.
-    """
-    outcome_of = list(zip(lists.parts, outcomes, strict=True))
-    failed = [(part, one) for part, one in outcome_of if isinstance(one, CallError)]
-    answered = [(part, one) for part, one in outcome_of if not isinstance(one, CallError)]
-    if not answered:
-        first = failed[0][1]
-        if all(error.code == first.code and error.problem == first.problem for _, error in failed):
-            raise first
-        raise first.changed(problem=FIRST_OF_SEVERAL.filled(problem=first.problem, count=len(failed)))
-    remarks: dict[str, list[Part]] = {}
-    for part, answer in answered:
-        for note in answer.document.notes:
-            remarks.setdefault(note, []).append(part)
-    lines = [note if len(parts) == len(answered) else f"{_labels(parts)}: {note}" for note, parts in remarks.items()]
-    failures: dict[tuple[str, str], list[Part]] = {}
-    for part, error in failed:
-        failures.setdefault((error.code, error.message), []).append(part)
-    steps = {(error.code, error.message): error.suggestion for _, error in reversed(failed)}  # of the first of a kind
-    lines += [f"{_labels(parts)} failed: {kind[0]}. {kind[1]} {steps[kind]}" for kind, parts in failures.items()]
-    documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
-    combined = _combined(session, call, lists, documents)
-    document = replace(combined, notes=tuple(dict.fromkeys((*lists.notes, *lines, *combined.notes))))
-    answer = answer_of(document, [answer for _, answer in answered])
-    # Columns side by side have names that the steps before them do not know.
-    select = call.options.select
-    has_names = select is not None and any(step.clause.kind not in _NAMELESS for step in select.steps)
-    is_stacked = any(set(lists.varied).issubset(table.columns) for table in document.tables)
-    return replace(answer, select=select if is_stacked or not has_names else None)
-
-
-def _combined(session: CallSession, call: Call, lists: ValueLists, parts: Sequence[LabelledDocument]) -> Document:
-    """Return one document of all answers, or what is selected of it.
-
-    The rows are under each other, and each answer is a partition of them. A name that only the table side by side has
-    (``10year``, ``AAPL_close``) means that table.
-    """
-    budget, today, varied = session.budget, session.executor.today(), lists.varied
-    selection = call.options.select if call.is_part else None
-    if selection is None:
-        return combine(varied, parts, budget)
-    partition = [name for one in varied for name in (one, f"{one} (argument)")]
-    stacked = output.ParsedAnswer(stack_documents(varied, parts, budget))
-    try:
-        return beside_by_date(varied, output.select_from(stacked, selection, today, budget, partition), budget)
-    except InvalidSelect as error:
-        beside = side_by_side(parts, budget) if "unknown" in error.facts else None
-        if beside is None or not beside.tables:
-            raise
-        try:
-            return output.select_from(output.ParsedAnswer(beside), selection, today, budget)
-        except InvalidSelect as other:
-            known = [name for table in beside.tables for name in table.columns[1:]][:_MAX_LABELS]
-            if error.facts["unknown"] != other.facts.get("unknown"):
-                raise other from None
-            raise error.changed(
-                next_step=f"{error.suggestion} By date: {', '.join(map(quoted_name, known))}."
-            ) from None
-
-
-def _labels(parts: Sequence[Part]) -> str:
-    shown = ", ".join(label_text(part.labels)[:60] for part in parts[:_MAX_LABELS])
-    return shown + (f" and {len(parts) - _MAX_LABELS} more" if len(parts) > _MAX_LABELS else "")
+    def entry(self, rendered: RenderedResult | None, reader: Reader | None) -> dict[str, Any]:
+        """Return the entry of the item in the structured data; ``rendered`` is its answer."""
+        entry: dict[str, Any] = {"id": self.id, "tool_name": self.tool_name, "ok": self.answer is not None}
+        if self.is_skipped:
+            return {**entry, "skipped": True}
+        entry["elapsed_ms"] = elapsed_ms = round(self.elapsed_s * 1000, 1)
+        if self.error is not None:
+            return {**entry, "error": self.error.as_dict(reader)}
+        if rendered is None or self.call is None or self.answer is None:
+            return entry
+        figures = metadata(self.call, rendered.structured, self.answer.use, elapsed_ms)
+        return {**entry, **rendered.structured, **figures}

@@ -23,10 +23,10 @@ from toolfold.meta_tools.result import dumps_compact
 
 if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
+    from toolfold.meta_tools.call import Item
     from toolfold.meta_tools.dispatcher import MetaRequest
-    from toolfold.meta_tools.plan import Item
 
-_VERSION = 1
+_VERSION = 2
 _MAX_CHARS = 16_000
 """Characters of a token: a model has to repeat it."""
 
@@ -103,10 +103,10 @@ def _decode(token: str) -> dict[str, Any] | None:
         payload = json.loads(raw) if decompress.eof else None
     except (ValueError, RecursionError, zlib.error):
         return None
-    known = {"v": int, "tool": str, "catalog": str, "caller": str, "arguments": dict}
+    known = {"tool": str, "catalog": str, "caller": str, "arguments": dict}
     if not isinstance(payload, dict) or any(not isinstance(payload.get(key), type_) for key, type_ in known.items()):
         return None
-    return payload if payload["v"] == _VERSION else None
+    return payload if payload.get("v") == _VERSION else None
 
 
 def _checksum(packed: str) -> str:

@@ -1,8 +1,8 @@
 """The plan of a request: the calls of tools that it stands for, and how they are made.
 
 TOOL_CALL is a plan of one call, or of as many as the lists among its arguments stand for; TOOL_BATCH, TOOL_PIPE and
-TOOL_SCRIPT are plans of several. Each passes through ``ToolExecutor.call`` as a call of its own: scope, validation,
-limits, approval, cache.
+TOOL_SCRIPT are plans of several. Each passes through the pipeline as a call of its own: scope, validation, limits,
+approval, cache.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import contextvars
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from toolfold.budget import MAX_BYTES, WorkBudget
@@ -20,18 +19,19 @@ from toolfold.cache.response_cache import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.execution.argument_reader import reader_of
 from toolfold.meta_tools import corrections, next_steps
-from toolfold.meta_tools.answer_reader import complete_answer, fetch_response, with_notes
+from toolfold.meta_tools.answer_reader import complete_answer, fetch_response
 from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import (
     Call,
     CallSession,
-    ValueLists,
+    Item,
+    Part,
     document_size,
-    merge_answers,
     output_options,
-    read_lists,
     read_options,
+    with_notes,
 )
+from toolfold.meta_tools.combination import merge_answers, read_parts
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.tool_names import tool_not_found
@@ -54,55 +54,6 @@ _NEAR_END_S = 0.25
 _MIN_WAIT_S = 0.05
 
 
-@dataclass
-class Item:
-    """One call of several.
-
-    Attributes:
-        given: the arguments of TOOL_CALL, in the documented form where they could be read.
-        parts: the arguments of each request; several where an argument is a list, as ``lists`` says.
-        is_skipped: whether it was not performed, because of an error before it or of the time.
-        elapsed_s: the time from its first request to its answer.
-        notes: what was read in a way that the caller may not expect.
-        is_combined: whether the ``select`` of its call is that of the table of several items.
-    """
-
-    id: str
-    given: Mapping[str, Any]
-    call: Call | None = None
-    parts: Sequence[Mapping[str, Any]] = ()
-    lists: ValueLists | None = None
-    answer: Answer | None = None
-    error: CallError | None = None
-    is_skipped: bool = False
-    elapsed_s: float = 0.0
-    notes: tuple[str, ...] = ()
-    is_combined: bool = False
-
-    @property
-    def tool_name(self) -> str:
-        """The name of its tool, as it was given where there is no such tool."""
-        name = self.given.get("tool_name") if self.call is None else self.call.tool.name
-        return name if isinstance(name, str) else ""
-
-    @property
-    def is_read(self) -> bool:
-        """Whether it changes nothing at its source, so that it may be repeated."""
-        return self.call is not None and self.call.tool.only_reads
-
-
-@dataclass
-class _Part:
-    """One request of an item; ``outcome`` is its answer or its error, and None while it has neither."""
-
-    item: Item
-    call: Call
-    arguments: Mapping[str, Any]
-    started: float = 0.0
-    ended: float = 0.0
-    outcome: Answer | CallError | None = None
-
-
 class Plan(CallSession):
     """The calls of one request: a context manager, used by one thread.
 
@@ -111,6 +62,7 @@ class Plan(CallSession):
         can_continue: whether calls for which the time was over are made by a later request.
 
     Attributes:
+        started: ``time.perf_counter()`` when the request came.
         is_full: whether a call was refused because there were :data:`MAX_CALLS`.
     """
 
@@ -122,7 +74,7 @@ class Plan(CallSession):
         can_continue: bool = True,
     ) -> None:
         super().__init__(request)
-        self._change_tool, self._can_continue = change_tool, can_continue
+        self._change_tool, self._can_continue, self.started = change_tool, can_continue, time.perf_counter()
         self._retained = self._count = self._answered = 0
         self._may_repeat, self.is_full = True, False
 
@@ -136,6 +88,11 @@ class Plan(CallSession):
     def is_over(self) -> bool:
         """Whether the time for further calls is over."""
         return time.monotonic() >= self.end
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Milliseconds since the request came."""
+        return round((time.perf_counter() - self.started) * 1000, 1)
 
     def progress(self, *, lacks_time: bool | None = None) -> int | None:
         """Return :attr:`Result.answered` of the request; by default it lacks time where a call has no answer."""
@@ -164,9 +121,10 @@ class Plan(CallSession):
         Raises:
             CallError: it failed.
         """
-        if item.lists is None and item.call is not None:
-            response = fetch_response(self, item.call, item.parts[0])
-            return with_notes(self._complete(item.call, item.parts[0], response), *item.notes)
+        if not item.requests.varied and item.call is not None:
+            (part,) = item.requests.parts
+            response = fetch_response(self, item.call, part.arguments)
+            return with_notes(self._complete(item.call, part.arguments, response), *item.notes)
         self.perform([item])
         if item.answer is None:
             raise item.error or _late()
@@ -179,20 +137,15 @@ class Plan(CallSession):
             CallError: it cannot be read.
         """
         call = self._call_of(item, keeps_raw=keeps_raw)
-        sent = call.sent
-        if list in map(type, sent.values()):
-            item.lists, sent = read_lists(self.catalog, call)
-            select = call.options.select
-            call = call._replace(is_part=item.lists is not None and select is not None and not select.jmespath)
+        item.requests = read_parts(self.catalog, call)
         item.call = call if self._change_tool is None else call._replace(tool=self._change_tool(call.tool))
-        item.parts = [sent] if item.lists is None else [part.arguments for part in item.lists.parts]
-        if self._count + len(item.parts) > MAX_CALLS:
+        if self._count + len(item.requests.parts) > MAX_CALLS:
             self.is_full = True
             raise InvalidArguments(
                 f"These are more than {MAX_CALLS} calls, each value of a list counted.",
                 f"Make at most {MAX_CALLS} calls in one, and the others in another; this one was not sent.",
             )
-        self._count += len(item.parts)
+        self._count += len(item.requests.parts)
         self._may_repeat = self._may_repeat and item.call.tool.only_reads and not call.fresh
         return item.call
 
@@ -266,74 +219,78 @@ class Plan(CallSession):
         end = failed[0] if failed and stops_on_error else len(group)
         for item in group[end:]:
             item.is_skipped = item.error is None
-        parts = {
-            item.id: [_Part(item, item.call, given) for given in item.parts]
-            for item in group[:end]
-            if item.call is not None and item.error is None
-        }
+        made: list[tuple[Item, Call]] = []
+        for item in group[:end]:
+            if item.call is not None and item.error is None:
+                select, is_list = item.call.options.select, bool(item.requests.varied)
+                is_part = item.is_combined or (is_list and select is not None and not select.jmespath)
+                made.append((item, item.call._replace(is_part=is_part)))
         per_second = self.executor.settings.requests_per_second
         threads = 1 if per_second is not None and per_second <= 1 else max_parallel
-        self._fetch_all([part for own in parts.values() for part in own], threads, stops_on_error)
-        for own in parts.values():
-            self._finish(own[0].item, own, stops_on_error)
+        self._fetch_all([(call, part) for item, call in made for part in item.requests.parts], threads, stops_on_error)
+        for item, call in made:
+            self._finish(item, call, stops_on_error)
 
-    def _fetch_all(self, parts: Sequence[_Part], threads: int, stops_on_error: bool) -> None:
+    def _fetch_all(self, parts: Sequence[tuple[Call, Part]], threads: int, stops_on_error: bool) -> None:
         """Set the outcome of each part, as far as the time allows.
 
         Those in memory are answered first, in this thread: to start another takes longer. A part that was fetched
         counts as running until it is read, so that few responses take memory at a time.
         """
-        waiting: list[_Part] = []
-        for part in parts:
+
+        def read(call: Call, part: Part, fetched: CallResult | BaseException) -> bool:
+            """Set the outcome of a part that was fetched; return whether no other may follow."""
             try:
-                response = self._fetch(part, only_cached=len(parts) > 1)
-                part.outcome = self._complete(part.call, part.arguments, response)
+                if isinstance(fetched, BaseException):
+                    raise fetched
+                part.outcome = self._complete(call, part.arguments, fetched)
                 part.ended = time.perf_counter()
-            except NotCached:
-                part.started = 0.0
-                waiting.append(part)
             except CallError as error:
                 part.outcome = error
-                if stops_on_error:
-                    return
-        done: queue.SimpleQueue[tuple[_Part, Any]] = queue.SimpleQueue()
+            return stops_on_error and isinstance(part.outcome, CallError)
 
-        def fetch(part: _Part) -> None:
-            outcome: Any
+        waiting: list[tuple[Call, Part]] = []
+        for call, part in parts:
             try:
-                outcome = self._fetch(part)
+                if read(call, part, self._fetch(call, part, only_cached=len(parts) > 1)):
+                    return
+            except NotCached:
+                part.started = 0.0
+                waiting.append((call, part))
+            except CallError as error:
+                if read(call, part, error):
+                    return
+        done: queue.SimpleQueue[tuple[Call, Part, CallResult | BaseException]] = queue.SimpleQueue()
+
+        def fetch(call: Call, part: Part) -> None:
+            try:
+                done.put((call, part, self._fetch(call, part)))
             except BaseException as error:  # noqa: BLE001 - raised again in the thread of the call
-                outcome = error
-            done.put((part, outcome))
+                done.put((call, part, error))
 
         running = 0
         while waiting or running:
             while waiting and running < threads and not self.is_over:
                 # In a copy of this context: cancelling the call of the client cancels its parts.
-                run, part = contextvars.copy_context().run, waiting.pop(0)
-                threading.Thread(target=run, args=(fetch, part), name="part", daemon=True).start()
+                arguments = (fetch, *waiting.pop(0))
+                threading.Thread(
+                    target=contextvars.copy_context().run, args=arguments, name="part", daemon=True
+                ).start()
                 running += 1
             try:
-                part, outcome = done.get(timeout=max(_MIN_WAIT_S, self.end - time.monotonic()))
+                fetched = done.get(timeout=max(_MIN_WAIT_S, self.end - time.monotonic()))
             except queue.Empty:
                 return  # what still arrives is dropped
             running -= 1
-            try:
-                if isinstance(outcome, BaseException):
-                    raise outcome
-                part.outcome = self._complete(part.call, part.arguments, outcome)
-                part.ended = time.perf_counter()
-            except CallError as error:
-                part.outcome = error
-                if stops_on_error:
-                    waiting = []
+            if read(*fetched):
+                waiting = []
 
-    def _fetch(self, part: _Part, *, only_cached: bool = False) -> CallResult:
+    def _fetch(self, call: Call, part: Part, *, only_cached: bool = False) -> CallResult:
         part.started = time.perf_counter()
-        if only_cached and (not part.item.is_read or part.call.fresh):
+        if only_cached and (not call.tool.only_reads or call.fresh):
             raise NotCached
         try:
-            return fetch_response(self, part.call, part.arguments, only_cached=only_cached)
+            return fetch_response(self, call, part.arguments, only_cached=only_cached)
         finally:
             part.ended = time.perf_counter()
 
@@ -354,46 +311,44 @@ class Plan(CallSession):
     def _is_ending(self) -> bool:
         return time.monotonic() >= self.end - _NEAR_END_S
 
-    def _finish(self, item: Item, parts: Sequence[_Part], stops_on_error: bool) -> None:
+    def _finish(self, item: Item, call: Call, stops_on_error: bool) -> None:
         """Set the answer of an item, its error, or that it is one of the rest."""
-        outcomes = [part.outcome for part in parts]
+        parts = item.requests.parts
         if began := [part.started for part in parts if part.started]:
             item.elapsed_s = max(0.0, max(part.ended for part in parts) - min(began))
         if self._can_continue:
-            is_late = any(one is None or isinstance(one, UpstreamTimeout) for one in outcomes)
+            is_late = any(part.outcome is None or isinstance(part.outcome, UpstreamTimeout) for part in parts)
             # Where nothing was answered in all the time, a repetition would end as this one.
             can_repeat = is_late and item.is_read and not stops_on_error and self._is_ending and self._answered
             if can_repeat or not any(part.started or part.outcome for part in parts):
                 item.is_skipped = True
                 return
+        for part in parts:
+            part.outcome = part.outcome or _late()
         try:
-            if item.lists is not None and item.call is not None:
-                call = item.call._replace(is_part=item.call.is_part and not item.is_combined)
-                item.answer = merge_answers(self, call, item.lists, [one or _late() for one in outcomes])
-            elif isinstance(outcomes[0], CallError):
-                raise outcomes[0]
-            elif outcomes[0] is None:
-                raise _late()
-            else:
-                item.answer = outcomes[0]
-            item.answer = with_notes(item.answer, *item.notes)
+            answer = parts[0].outcome
+            if item.requests.varied:
+                call = call._replace(is_part=call.is_part and not item.is_combined)
+                answer = merge_answers(call, item.requests, self.executor.today(), self.budget)
+            elif answer is None or isinstance(answer, CallError):
+                raise answer or _late()
+            item.answer = with_notes(answer, *item.notes)
         except CallError as error:
             item.error = self.with_next_call(item.given, error)
 
 
-def _groups(items: Sequence[Item], *, one_by_one: bool) -> Iterator[list[Item]]:
-    """Yield the items that are performed together: reads that follow each other, each other call alone."""
-    group: list[Item] = []
+def _groups(items: Sequence[Item], *, one_by_one: bool) -> list[list[Item]]:
+    """Return the items that are performed together: reads that follow each other, each other call alone."""
+    groups: list[list[Item]] = []
+    is_after_read = False
     for item in items:
-        if not one_by_one and (item.is_read or item.error is not None):
-            group.append(item)
-            continue
-        if group:
-            yield group
-        yield [item]
-        group = []
-    if group:
-        yield group
+        is_read = not one_by_one and (item.is_read or item.error is not None)
+        if is_read and is_after_read:
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+        is_after_read = is_read
+    return groups
 
 
 def _late() -> UpstreamTimeout:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,8 @@ from toolfold.execution.argument_reader import reader_of
 from toolfold.messages import DESCRIBE_ANSWER
 from toolfold.meta_tools.answer_reader import fetch_response
 from toolfold.meta_tools.arguments import boolean
-from toolfold.meta_tools.call import metadata
-from toolfold.meta_tools.plan import Item, Plan
+from toolfold.meta_tools.call import Item, metadata
+from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.references import view_of
 from toolfold.meta_tools.result import Result, to_text
 from toolfold.results import output, values
@@ -37,30 +36,28 @@ def tool_call(request: MetaRequest) -> Result:
     Raises:
         CallError: the call failed; see ``errors``.
     """
-    started = time.perf_counter()
     with Plan(request, can_continue=False) as plan:
         item = Item("", request.arguments)
         try:
             call = plan.read(item, keeps_raw=True)
             inspects = "inspect" in item.given and boolean(item.given["inspect"])
             if call.options.raw_by:
-                result, use = _raw(plan, call, item.parts[0])
+                result, use = _raw(plan, call, item.requests.parts[0].arguments)
             else:
                 filled = _fill_from_example(plan, item) if inspects else ()
                 answer = plan.answer(item)
                 if inspects:
-                    arguments = item.parts[0] if item.lists is None else call.sent
+                    arguments = call.sent if item.requests.varied else item.requests.parts[0].arguments
                     result = _inspection(plan, call, answer, arguments, filled)
                 else:
-                    options = replace(call.options, select=answer.select)
-                    rendered = output.render_document(answer.document, options, answer.status, plan.budget, answer.size)
+                    rendered = answer.render(call.options, plan.budget)
                     result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
-                if item.lists is not None:
+                if item.requests.varied:
                     result = result._replace(answered=plan.progress())
                 use = answer.use
         except InvalidArguments as error:
             raise plan.with_next_call(item.given, error) from error.__cause__
-    figures = metadata(call, result.structured, use, time.perf_counter() - started)
+    figures = metadata(call, result.structured, use, plan.elapsed_ms)
     return result._replace(structured={**result.structured, **figures})
 
 
@@ -99,11 +96,12 @@ def _fill_from_example(plan: Plan, item: Item) -> tuple[str, ...]:
             f"{item.tool_name} does more than read, or needs approval, so that it is not called to inspect its answer.",
             DESCRIBE_ANSWER,
         )
-    known = reader_of(plan.catalog, tool).rename(item.parts[0]).arguments
+    known = reader_of(plan.catalog, tool).rename(item.requests.parts[0].arguments).arguments
     required = [name for name in tool.parameters.get("required", ()) if name not in known]
     missing = [name for name in (required or ([] if known else tool.example)) if name in tool.example]
     item.notes = ()
-    item.parts = [{**part, **{name: tool.example[name] for name in missing}} for part in item.parts]
+    for part in item.requests.parts:
+        part.arguments = {**part.arguments, **{name: tool.example[name] for name in missing}}
     return tuple(missing)
 
 
@@ -136,7 +134,7 @@ def _inspection(plan: Plan, call: Call, answer: Answer, arguments: Mapping[str, 
     if document.metadata not in ({}, None):
         described["fields"] = document.metadata
     lines = [f"# {', '.join(filled)}: from the example"] if filled else []
-    shown = output.render_document(first, call.options, answer.status, plan.budget, answer.size)
+    shown = replace(answer, document=first, select=call.options.select).render(call.options, plan.budget)
     text = "\n".join([*lines, to_text(head), "# First rows:" if document.tables else "# Fields:", shown.text])
     notes = {"notes": list(document.notes)} if document.notes else {}
     return Result({"result": described, **answer.status.as_dict(), **notes}, text)

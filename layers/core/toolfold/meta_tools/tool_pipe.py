@@ -17,14 +17,13 @@ from toolfold.execution.call import NO_USE
 from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
-from toolfold.meta_tools.answer_reader import with_notes
-from toolfold.meta_tools.arguments import escape, invalid, is_blank, own_option, quote, read_items, read_value
-from toolfold.meta_tools.call import Answer, document_size, metadata, output_options, parse_select, read_options
-from toolfold.meta_tools.plan import Item, Plan
+from toolfold.meta_tools.arguments import escape, invalid, is_blank, quote, read_items, read_value
+from toolfold.meta_tools.call import Item, metadata, output_options, parse_select, read_options, with_notes
+from toolfold.meta_tools.combination import Combination, read_join
+from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
     LITERAL,
-    PREVIOUS,
     REFERENCE,
     check_path,
     check_templates,
@@ -36,21 +35,11 @@ from toolfold.meta_tools.references import (
     view_of,
 )
 from toolfold.meta_tools.result import Result, dumps_compact, error_text, repeated_by, to_text
-from toolfold.meta_tools.tool_batch import (
-    Combination,
-    JoinRequest,
-    complete_for,
-    read_join,
-    render_answer,
-    render_items,
-    status_of,
-)
-from toolfold.results.output import AnswerStatus
+from toolfold.meta_tools.tool_batch import render_items, take_names
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.meta_tools.dispatcher import MetaRequest
-    from toolfold.results.select.grammar import Selection
 
 TOOL = "TOOL_PIPE"
 
@@ -59,7 +48,8 @@ MAX_STEPS = 20
 
 _EXAMPLE = '[{"as": "found", "tool_name": "NAME", "arguments": {…}}, …]'
 _LATE = "The time for one call was over before this step.", "Call again with continue for the rest."
-_NAME = re.compile(r"[A-Za-z_][\w-]{0,63}", re.ASCII)
+_NAME = re.compile(r"(?!(?:prev|last|all|steps)$)[A-Za-z_][\w-]{0,63}", re.ASCII | re.IGNORECASE)
+_NAME_RULE = "A name has letters, digits and _, begins with a letter, and is not prev, last, all or steps."
 
 
 def tool_pipe(request: MetaRequest) -> Result:
@@ -74,7 +64,6 @@ def tool_pipe(request: MetaRequest) -> Result:
         CallError: a step cannot work, found before the first call.
         InsufficientScope: the access token of the caller does not allow the first step.
     """
-    started = time.perf_counter()
     arguments = continuation.resume(request, TOOL)
     max_tokens = read_value(TOOL, arguments, "max_tokens")
     with Plan(request) as plan:
@@ -85,21 +74,15 @@ def tool_pipe(request: MetaRequest) -> Result:
         else:
             result = pipe.failure(error, max_tokens)
             result = result._replace(answered=plan.progress(lacks_time=pipe.items[-1].is_skipped))
-    elapsed_ms = round((time.perf_counter() - started) * 1000, 1)
-    return result._replace(structured={**result.structured, "elapsed_ms": elapsed_ms})
+    return result._replace(structured={**result.structured, "elapsed_ms": plan.elapsed_ms})
 
 
 class _Step(NamedTuple):
-    """One step: ``given`` is its TOOL_CALL in the documented form, or a join of the steps with the indexes ``joined``.
+    """One step: ``given`` is its TOOL_CALL in the documented form, or what is made of the steps ``joined``."""
 
-    A join without ``join`` is one by SQL.
-    """
-
-    name: str
     given: Mapping[str, Any]
     joined: tuple[int, ...] = ()
-    join: JoinRequest | None = None
-    select: Selection | None = None
+    combination: Combination = Combination(None, None)
 
 
 class _Pipe:
@@ -115,19 +98,17 @@ class _Pipe:
         self._plan, self._arguments = plan, arguments
         done = arguments.get("done")  # of a token, which may be forged
         self._done = done if type(done) is int and 0 < done < MAX_STEPS else 0
-        self._names: dict[str, int] = {}
         self._steps: list[_Step] = []
         self.items: list[Item] = []
         self._views: dict[int, Any] = {}
         listed = read_items(TOOL, "steps", arguments.get("steps"), MAX_STEPS, _EXAMPLE)
         for position, item in enumerate(listed):
             if not isinstance(item, dict):
-                raise invalid(
-                    TOOL, f"step {position} must be an object, not {quote(item)}", f"Send steps as {_EXAMPLE}."
-                )
+                problem = f"step {position} must be an object, not {quote(item)}"
+                raise invalid(TOOL, problem, f"Send steps as {_EXAMPLE}.")
         given = [dict(item) for item in listed]
-        for position, item in enumerate(given):
-            self._take_name(position, item)
+        self._labels = take_names(TOOL, given, _NAME_RULE, lambda name: _NAME.fullmatch(name) is not None)
+        self._names = {name: position for position, name in enumerate(self._labels) if name}
         for position in range(len(given)):
             try:
                 self._steps.append(self._read_step(given, position))
@@ -148,7 +129,7 @@ class _Pipe:
     def perform(self) -> CallError | None:
         """Perform the steps; return the error of the one that failed, or None."""
         for position, step in enumerate(self._steps):
-            item = Item(step.name or str(self._done + position), step.given)
+            item = Item(self._labels[position] or str(self._done + position), step.given)
             try:
                 if step.joined:
                     self._join(step, item)
@@ -176,18 +157,17 @@ class _Pipe:
             blocks = [block for item in self.items if item.answer is not None for block in item.answer.blocks]
             structured = {"result": entries[-1].get("result"), "steps": _entries(self.items, entries)}
             return Result(structured, rendering.text, blocks=blocks)
-        item = self.items[self._returned]
+        item, answers = self.items[self._returned], {one.id: one.answer for one in self.items if one.answer is not None}
         if item.answer is None:
             return Result({"result": None, "steps": []}, "null")
         own = item.answer.document.notes
-        named = [(one.id, one.answer.document.notes) for one in self.items if one.answer is not None]
-        notes = (f"{name}: {note}" for name, found in named for note in found if note not in own)
-        answer = with_notes(item.answer, *notes)
-        wanted = max_tokens or read_value("TOOL_CALL", item.given, "max_tokens")
-        rendered = render_answer(answer, output_options(plan.request, wanted), plan.budget)
-        use = sum((one.answer.use for one in self.items if one.answer is not None), NO_USE)
-        figures = {} if item.call is None else metadata(item.call, rendered.structured, use, item.elapsed_s)
-        entries = _entries(self.items, [status_of(one, None, plan.request.tools.reader) for one in self.items])
+        notes = (f"{id_}: {note}" for id_, one in answers.items() for note in one.document.notes if note not in own)
+        wanted = output_options(plan.request, max_tokens or read_value("TOOL_CALL", item.given, "max_tokens"))
+        rendered = with_notes(item.answer, *notes).render(wanted, WorkBudget(plan.budget.deadline))
+        use = sum((one.answer.use for one in self.items if one.call and one.answer), NO_USE)
+        elapsed_ms = round(item.elapsed_s * 1000, 1)
+        figures = {} if item.call is None else metadata(item.call, rendered.structured, use, elapsed_ms)
+        entries = _entries(self.items, [one.entry(None, plan.request.tools.reader) for one in self.items])
         return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=item.answer.blocks)
 
     def failure(self, error: CallError, max_tokens: int | None) -> Result:
@@ -215,33 +195,16 @@ class _Pipe:
 
     def _located(self, error: CallError, position: int) -> CallError:
         """Return an error with the step that it belongs to: ``step`` is its index, ``as`` its name."""
-        name = next((name for name, index in self._names.items() if index == position), None)
-        problem = None
+        name, problem = self._labels[position], None
         if "step" not in error.details:
             shown = f" ({name})" if name else ""
             problem = STEP.filled(step=self._done + position, name=shown, problem=error.problem)
         return error.changed(problem=problem, step=self._done + position, **({"as": name} if name else {}))
 
-    def _take_name(self, position: int, item: dict[str, Any]) -> None:
-        name = own_option(item, ("as", "id", "key", "label"))
-        if not name:
-            return
-        if _NAME.fullmatch(name) is None or name.lower() in (PREVIOUS, "last", "all", "steps"):
-            raise invalid(
-                TOOL,
-                f"step {position} cannot be called {quote(name)}",
-                "A name has letters, digits and _, begins with a letter, and is not prev, last, all or steps.",
-            )
-        if name in self._names:
-            both = f"steps {self._names[name]} and {position}"
-            raise invalid(TOOL, f"{both} are both called {quote(name)}", "Name each step once.")
-        self._names[name] = position
-
     def _read_step(self, items: Sequence[Mapping[str, Any]], position: int) -> _Step:
         item, names, catalog = items[position], self._names, self._plan.catalog
-        name = next((name for name, index in names.items() if index == position), "")
         if "tool_name" not in item and ("join" in item or item.keys() == {"select"}):
-            return self._read_join(item, position, name)
+            return self._read_join(item, position)
         given = read_call(catalog, item)
         arguments = given.get("arguments") or {}
         for text in references_in(arguments):
@@ -256,16 +219,16 @@ class _Pipe:
         if (tool := catalog.get(given["tool_name"])) is not None:
             read_options(given)
             self._check_literals(tool, arguments)
-        return _Step(name, given)
+        return _Step(given)
 
-    def _read_join(self, item: Mapping[str, Any], position: int, name: str) -> _Step:
+    def _read_join(self, item: Mapping[str, Any], position: int) -> _Step:
         unknown = [key for key in item if key not in ("join", "on", "how", "select")]
         if unknown:
             raise InvalidArguments(
                 f"A join has no member {quote(unknown[0])}.", 'Send {"join": ["a", "b"], "on": "date", "select": "…"}.'
             )
         if "join" not in item:
-            earlier = [next((one for one, index in self._names.items() if index == at), at) for at in range(position)]
+            earlier = [self._labels[at] or at for at in range(position)]
             example = f"To join them, send {dumps_compact({'join': earlier, **item})}." if position > 1 else ""
             raise InvalidArguments(
                 "A step has a tool_name, or joins earlier steps.",
@@ -278,7 +241,7 @@ class _Pipe:
         join = None if is_sql else read_join({"on": item.get("on", "date"), "how": item.get("how", "inner")})
         if len(set(indexes)) < (1 if is_sql else 2):
             raise InvalidArguments("A join needs two different steps.", 'Name them, as in {"join": ["a", "b"]}.')
-        return _Step(name, item, indexes, join, selection)
+        return _Step(item, indexes, Combination(join, selection))
 
     def _check_literals(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         """Check the arguments that have no reference, the others being taken for those of the tool's example."""
@@ -314,7 +277,9 @@ class _Pipe:
         if not position and isinstance(token, str) and is_blank(given.get("approval_token")):
             given["approval_token"] = token
         item = self._plan.open(id_, given)
-        complete_for(item, next((later.select for later in self._steps if position in later.joined), None))
+        for later in (step for step in self._steps if position in step.joined):
+            later.combination.complete(item)
+            break
         self._plan.perform([item])
         if isinstance(item.error, InvalidArguments):
             item.error = self._with_keys(step, position, item.error)
@@ -333,23 +298,21 @@ class _Pipe:
 
     def _join(self, step: _Step, item: Item) -> None:
         started = time.perf_counter()
-        answers = {self.items[index].id: self.items[index].answer for index in step.joined}
-        documents = {name: answer.document for name, answer in answers.items() if answer is not None}
-        sizes = sum(answer.size for answer in answers.values() if answer is not None)
+        found = [self.items[index] for index in step.joined]
+        answers = {one.id: one.answer for one in found if one.answer is not None}
         budget = WorkBudget(self._plan.budget.deadline)
-        document = Combination(step.join, step.select).document(documents, self._plan.executor.today(), budget)
-        item.answer = Answer(document, AnswerStatus(), max(sizes, document_size(document)), select=step.select)
+        item.answer = step.combination.answer(answers, self._plan.executor.today(), budget)
         item.elapsed_s = time.perf_counter() - started
 
     def _token(self, position: int) -> str | None:
         """Return the token for the rest, in which references to finished steps are replaced by their values."""
         rest: list[dict[str, Any]] = []
         for index, step in enumerate(self._steps[position:], position):
-            name = {"as": step.name} if step.name else {}
+            name = {"as": self._labels[index]} if self._labels[index] else {}
             if step.joined:
                 if min(step.joined) < position:
                     return None  # a table of a finished step is too long for a token
-                joined = [self._steps[one].name or str(one - position) for one in step.joined]
+                joined = [self._labels[one] or str(one - position) for one in step.joined]
                 rest.append({**name, **step.given, "join": joined})
                 continue
 
@@ -357,7 +320,7 @@ class _Pipe:
                 reference = parse_reference(text, self._names, index)
                 if reference.step < position:
                     return {LITERAL: self._value(text, index)}
-                return {REFERENCE: f"{self._steps[reference.step].name or reference.step - position}{reference.path}"}
+                return {REFERENCE: f"{self._labels[reference.step] or reference.step - position}{reference.path}"}
 
             given = {key: value for key, value in step.given.items() if key != "approval_token"}
             try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,13 +13,13 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, ScriptError
 from toolfold.fuzzy import did_you_mean
 from toolfold.meta_tools.arguments import escape, invalid, is_blank, parse_object, quote, read_value
-from toolfold.meta_tools.call import answer_of, output_options
+from toolfold.meta_tools.call import Item, answer_of, output_options
 from toolfold.meta_tools.definitions import MAX_CALLS, MAX_PARALLEL
-from toolfold.meta_tools.plan import Item, Plan
+from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.references import keys_of, view_of
 from toolfold.meta_tools.result import Result, error_text, repeated_by, safe_line
 from toolfold.meta_tools.tool_names import find_name
-from toolfold.results import output, tables
+from toolfold.results import tables
 from toolfold.scripts.interpreter import LATER, MAX_SCRIPT_BYTES, Output, ScriptCall, limit_error
 from toolfold.scripts.values import CallPlaces, TooLarge, to_json
 
@@ -36,7 +35,6 @@ _ASK_LESS = "return fewer rows or only figures from the script, or use select in
 """How to ask for less, in a preview: TOOL_SCRIPT has no ``select``."""
 
 _REPEAT_SCRIPT = "run the script again with approval_token among the arguments of this call"
-"""What to do with an approval: outside a script, and in one."""
 
 _ASSIGNMENT = re.compile(r"\s*[A-Za-z_][\w.\[\]'\"]*\s*(?::[^=]+)?=(?!=)")
 """The beginning of a line that sets a variable."""
@@ -145,13 +143,10 @@ _IDENTIFIER = re.compile(r"\W")
 _MAX_MODULE = 5_000
 """Tools of a source that a script finds as functions of its module; ``call`` finds all."""
 
-_NEEDS_APPROVAL = "It was called by a script"
-"""Why a tool that writes needs approval in a script, where the user has seen no call of it."""
-
 
 def with_approval(tool: Tool) -> Tool:
-    """Return a tool as scripts call it: one that writes needs approval of each call."""
-    return tool if tool.effect == "read" or tool.needs_approval else tool._replace(confirm=_NEEDS_APPROVAL)
+    """Return a tool as scripts call it: one that writes needs approval of each call, which the user has not seen."""
+    return tool if tool.effect == "read" or tool.needs_approval else tool._replace(confirm="It was called by a script")
 
 
 class _Script:
@@ -164,7 +159,7 @@ class _Script:
     """
 
     def __init__(self, plan: Plan, script: str) -> None:
-        self._plan, self._script, self._started = plan, script, time.perf_counter()
+        self._plan, self._script = plan, script
         self._places = CallPlaces(script)
         words = set(_WORD.findall(script))
         self._functions = {
@@ -197,23 +192,20 @@ class _Script:
         if value is None and (not self.printed.text or _ASSIGNMENT.match(last) is not None):
             document = replace(document, notes=(*document.notes, _NO_RESULT))
         answer = answer_of(document, [item.answer for item in self.items if item.answer is not None])
-        size = len(json.dumps(value)) if value is not None else 4
+        answer = replace(answer, size=len(json.dumps(value)) if value is not None else 4)
         options = replace(output_options(self._plan.request, max_tokens), ask_less=_ASK_LESS)
-        rendered = output.render_document(document, options, answer.status, budget, size)
+        rendered = answer.render(options, budget)
         structured = {**rendered.structured, **self._figures(), "upstream_requests": answer.use.requests}
         return Result(structured, "\n".join([rendered.text, *self._printed_lines()]), blocks=answer.blocks)
 
     def _figures(self) -> dict[str, Any]:
-        entries, reader = [], self._plan.request.tools.reader
+        calls = []
         for item in self.items:
-            entry: dict[str, Any] = {"tool_name": item.tool_name, "ok": item.answer is not None}
-            if item.answer is not None:
-                entry |= {"elapsed_ms": round(item.elapsed_s * 1000, 1), "cached": item.answer.status.cached}
-            elif item.error is not None:
-                entry["error"] = {key: value for key, value in item.error.as_dict(reader).items() if key != "schema"}
-            entries.append(entry)
-        elapsed_ms = round((time.perf_counter() - self._started) * 1000, 1)
-        return {"printed": self.printed.text, "calls": entries, "elapsed_ms": elapsed_ms}
+            entry = item.entry(None, self._plan.request.tools.reader)
+            del entry["id"]
+            entry.get("error", {}).pop("schema", None)  # the error of the script has it
+            calls.append(entry | ({} if item.answer is None else {"cached": item.answer.status.cached}))
+        return {"printed": self.printed.text, "calls": calls, "elapsed_ms": self._plan.elapsed_ms}
 
     def _printed_lines(self) -> list[str]:
         """Return what was printed as one line of JSON: it may have texts of a source in it."""
@@ -249,13 +241,11 @@ class _Script:
     def _gather(self, given: tuple[Any, ...], *, keeps_errors: bool) -> list[Any]:
         values = list(given[0]) if len(given) == 1 and isinstance(given[0], list | tuple) else list(given)
         # A call is an object with its id alone; others are values of their own.
-        calls = [one if isinstance(one, dict) and one.keys() == {_PENDING} else {} for one in values]
-        pending = [found if type(found := one.get(_PENDING)) is int else None for one in calls]
-        items = {id_: self._later.pop(id_) for id_ in pending if id_ in self._later}
-        self._perform(list(items.values()))
+        calls = [one[_PENDING] if isinstance(one, dict) and one.keys() == {_PENDING} else None for one in values]
+        results = self.settle([id_ for id_ in calls if type(id_) is int])
         found = []
-        for id_, value in zip(pending, values, strict=True):
-            result = self._value_or_error(items[id_]) if id_ in items else value
+        for id_, value in zip(calls, values, strict=True):
+            result = results.get(id_, value) if type(id_) is int else value
             if isinstance(result, CallError):
                 if not keeps_errors:
                     raise result

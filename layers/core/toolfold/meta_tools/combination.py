@@ -1,0 +1,359 @@
+"""One answer of several requests: of the values in lists, or of the results of a batch or of steps.
+
+``{"symbol": ["AAPL", "MSFT"], "time_period": [50, 200]}``, lists for parameters that take one value, are four requests
+of one tool, answered as one table. Each passes through the same validation, cache, single flight and rate limits as a
+call of its own. Parts that fail are named in the notes of the answer, which has the others.
+
+Results are joined by a column, or selected from by steps or SQL that name them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolfold.budget import WorkBudget
+from toolfold.catalog.json_schema import allowed_types
+from toolfold.errors import CallError, InvalidArguments, InvalidSelect
+from toolfold.execution.argument_reader import next_call, reader_of
+from toolfold.fuzzy import normalize
+from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
+from toolfold.meta_tools.arguments import is_blank, parse_object, quote
+from toolfold.meta_tools.call import Answer, Call, Part, Parts, answer_of, document_size, parse_select
+from toolfold.meta_tools.definitions import MAX_CALLS
+from toolfold.results import output
+from toolfold.results.combine import (
+    HOW,
+    LabelledDocument,
+    beside_by_date,
+    combine,
+    join,
+    label_text,
+    side_by_side,
+    stack_documents,
+)
+from toolfold.results.tables import Document, Table
+from toolfold.text_safety import quoted_name
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from toolfold.catalog.model import Catalog
+    from toolfold.execution.argument_reader import ArgumentReader
+    from toolfold.meta_tools.call import Item
+    from toolfold.results.select.grammar import Selection
+
+_MAX_LABELS = 8
+"""Parts that one note names; their number is the caller's choice."""
+
+
+def read_parts(catalog: Catalog, call: Call) -> Parts:
+    """Return the requests that a call stands for: one, or one for each combination of the values in lists.
+
+    Raises:
+        InvalidArguments: a list is empty or has lists in it, there are too many calls, the tool does more than read, or
+            the form of the service is requested.
+    """
+    tool, arguments = call.tool, call.sent
+    if list not in map(type, arguments.values()):
+        return Parts.single(arguments)
+    reader = reader_of(catalog, tool)
+    found = ((name, _listed(reader, name, value)) for name, value in arguments.items() if isinstance(value, list))
+    lists = {name: one for name, one in found if one is not None}
+    if not lists:
+        return Parts.single(arguments)
+    if not tool.only_reads:  # several calls that fail in the middle cannot be repeated
+        reason = "does more than read" if tool.effect != "read" else "needs approval of each call"
+        raise InvalidArguments(
+            f"{tool.name} {reason}, and takes one value for each parameter.",
+            "Make one call for each value; nothing was sent.",
+        )
+    count = math.prod(len(items) for _, items in lists.values())
+    if count > MAX_CALLS:
+        counted = " and ".join(f"{len(items)} values of {target}" for target, items in lists.values())
+        raise InvalidArguments(
+            f"{tool.name}: {counted} are {count} calls; one call can make {MAX_CALLS}.",
+            f"Send at most {MAX_CALLS} values, the others in further calls; nothing was sent.",
+        )
+    varied = {name: target for name, (target, items) in lists.items() if len(items) > 1}
+    parts: dict[str, Part] = {}
+    notes: list[set[str]] = []
+    for values in itertools.product(*(items for _, items in lists.values())):
+        one = dict(zip(lists, values, strict=True))
+        given = {**arguments, **one}
+        resolved = reader.resolve(given)
+        sent = given if resolved.problems else resolved.arguments
+        labels = [sent.get(name if resolved.problems else target, one[name]) for name, target in varied.items()]
+        parts.setdefault(json.dumps(sent, sort_keys=True, default=str), Part(tuple(labels), sent))
+        notes.append(set(resolved.notes))
+    if len(parts) == 1:
+        return Parts.single(given)
+    targets = tuple(varied.values())
+    if parameter := call.options.raw_by:
+        known = reader.rename(arguments).arguments
+        step = next_call(tool.name, {name: value for name, value in known.items() if name != parameter})
+        raise InvalidArguments(
+            f"{tool.name}: lists for {' and '.join(targets)} are answered as one table, which has no form of the "
+            f"service's own.",
+            ONE_FORMAT.filled(step=step or f"Leave out {parameter}"),
+        )
+    # What was read in an argument that differs is in the table.
+    return Parts(targets, tuple(parts.values()), tuple(sorted(set.intersection(*notes))))
+
+
+def _listed(reader: ArgumentReader, name: str, value: list[Any]) -> tuple[str, list[Any]] | None:
+    """Return the parameter that ``name`` means and its values; None where it takes the list, or is unknown."""
+    target = name
+    if name not in reader.properties:
+        renamed = reader.rename({name: value[0] if value else ""})
+        known = [parameter for parameter in renamed.arguments if parameter in reader.properties]
+        if renamed.problems or not known:
+            return None
+        target = known[0] if len(known) == 1 else name  # a pair stands for two
+    if target in reader.properties:
+        types = allowed_types(reader.schema, reader.properties[target])
+        if types & {"array", "object"} or reader.separator(target):
+            return None
+    kinds: dict[type, str] = {list: "a list", dict: "an object", type(None): "null"}
+    nested = ((index, kinds[type(item)]) for index, item in enumerate(value, 1) if type(item) in kinds)
+    wrong = "" if value else f"{name[:60]} is an empty list"
+    if (first := next(nested, None)) is not None:
+        wrong = f"item {first[0]} of {name[:60]} is {first[1]}"
+    if wrong:
+        raise InvalidArguments(
+            f"{reader.tool_name}: {wrong}.",
+            f'Send a value or a flat list, as in "{target}": ["A", "B"]; nothing was sent.',
+        )
+    unique: dict[str, Any] = {}
+    for item in value:
+        unique.setdefault(str(item).strip().casefold(), item)
+    return target, list(unique.values())
+
+
+_NAMELESS = ("period", "last", "first")
+"""Kinds of steps that name no column."""
+
+
+def merge_answers(call: Call, parts: Parts, today: date, budget: WorkBudget) -> Answer:
+    """Return the answers of all parts of a call as one, with a note on each that failed, and what is selected of it.
+
+    Raises:
+        CallError: no part succeeded, or the selection does not fit the answers.
+        AnswerTooLarge: the budget is used up.
+    """
+    failed = [(part, part.outcome) for part in parts.parts if isinstance(part.outcome, CallError)]
+    answered = [(part, part.outcome) for part in parts.parts if isinstance(part.outcome, Answer)]
+    if not answered:
+        first = failed[0][1]
+        if all(error.code == first.code and error.problem == first.problem for _, error in failed):
+            raise first
+        raise first.changed(problem=FIRST_OF_SEVERAL.filled(problem=first.problem, count=len(failed)))
+    remarks: dict[str, list[Part]] = {}
+    for part, answer in answered:
+        for note in answer.document.notes:
+            remarks.setdefault(note, []).append(part)
+    lines = [note if len(own) == len(answered) else f"{_labels(own)}: {note}" for note, own in remarks.items()]
+    failures: dict[tuple[str, str], list[Part]] = {}
+    for part, error in failed:
+        failures.setdefault((error.code, error.message), []).append(part)
+    steps = {(error.code, error.message): error.suggestion for _, error in reversed(failed)}  # of the first of a kind
+    lines += [f"{_labels(own)} failed: {kind[0]}. {kind[1]} {steps[kind]}" for kind, own in failures.items()]
+    documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
+    select = call.options.select
+    combined = _combined(parts.varied, documents, select if call.is_part else None, today, budget)
+    document = replace(combined, notes=tuple(dict.fromkeys((*parts.notes, *lines, *combined.notes))))
+    # Columns side by side have names that the steps before them do not know.
+    has_names = select is not None and any(step.clause.kind not in _NAMELESS for step in select.steps)
+    is_stacked = any(set(parts.varied).issubset(table.columns) for table in document.tables)
+    answer = answer_of(document, [answer for _, answer in answered])
+    return replace(answer, select=select if is_stacked or not has_names else None)
+
+
+def _combined(
+    varied: Sequence[str],
+    parts: Sequence[LabelledDocument],
+    selection: Selection | None,
+    today: date,
+    budget: WorkBudget,
+) -> Document:
+    """Return one document of all answers, or what is selected of it.
+
+    The rows are under each other, and each answer is a partition of them. A name that only the table side by side has
+    (``10year``, ``AAPL_close``) means that table.
+    """
+    if selection is None:
+        return combine(varied, parts, budget)
+    partition = [name for one in varied for name in (one, f"{one} (argument)")]
+    stacked = output.ParsedAnswer(stack_documents(varied, parts, budget))
+    try:
+        return beside_by_date(varied, output.select_from(stacked, selection, today, budget, partition), budget)
+    except InvalidSelect as error:
+        beside = side_by_side(parts, budget) if "unknown" in error.facts else None
+        if beside is None or not beside.tables:
+            raise
+        try:
+            return output.select_from(output.ParsedAnswer(beside), selection, today, budget)
+        except InvalidSelect as other:
+            known = [name for table in beside.tables for name in table.columns[1:]][:_MAX_LABELS]
+            if error.facts["unknown"] != other.facts.get("unknown"):
+                raise other from None
+            raise error.changed(
+                next_step=f"{error.suggestion} By date: {', '.join(map(quoted_name, known))}."
+            ) from None
+
+
+def _labels(parts: Sequence[Part]) -> str:
+    shown = ", ".join(label_text(part.labels)[:60] for part in parts[:_MAX_LABELS])
+    return shown + (f" and {len(parts) - _MAX_LABELS} more" if len(parts) > _MAX_LABELS else "")
+
+
+_WORD = r"(?:\"[^\"]+\"|`[^`]+`|\w+)"
+_NAME = re.compile(rf"(?!\d+(?:\.\d+)?(?![\w.])){_WORD}(?:\.{_WORD})?")
+"""A name, with the table before it where it has one; ``1.5`` is a number."""
+
+
+class JoinRequest(NamedTuple):
+    """How results are joined: by which column, and which rows stay; see :func:`toolfold.results.combine.join`."""
+
+    on: str = "date"
+    how: str = "inner"
+
+
+class Combination(NamedTuple):
+    """What is made of several results.
+
+    Attributes:
+        join: how they are joined; None: they are not.
+        select: what to select of the joined table, or SQL over all; None: everything.
+    """
+
+    join: JoinRequest | None
+    select: Selection | None
+
+    @staticmethod
+    def plan(join_: Any, select: Any, items: Sequence[Item]) -> Combination | None:
+        """Return what to make of the results; None where ``select`` is one for each call, which is then set.
+
+        Raises:
+            InvalidArguments: ``join`` or ``select`` cannot be used.
+        """
+        selection = parse_select(select)
+        requested = _named_join(selection, items) if is_blank(join_) else read_join(join_)
+        is_of_all = selection is not None and _ranks_things(selection, items)
+        if selection is not None and selection.has_sql:
+            # Of tables by the ids of calls, rather than of the rows of each.
+            tables = {part for name in _names_in(selection) for part in (name, name.partition(".")[0])}
+            is_of_all = is_of_all or not tables.isdisjoint(item.id.lower() for item in items)
+        if requested is None and not is_of_all:
+            for item in items:
+                item.select_with(selection)
+            return None
+        if any(not item.is_read for item in items if item.error is None):
+            raise InvalidArguments(
+                "Results of calls that change something are not joined or selected from together.",
+                "Leave out join and select, or put these calls into a batch of their own; nothing was sent.",
+            )
+        combination = Combination(requested, selection)
+        for item in items:
+            combination.complete(item)
+        return combination
+
+    def complete(self, item: Item) -> None:
+        """Let a call that has no ``select`` bring the rows that the one of several results requests of it."""
+        if self.select is not None and not self.select.jmespath:
+            item.select_with(self.select, is_combined=True)
+
+    def answer(self, answers: Mapping[str, Answer], today: date, budget: WorkBudget) -> Answer:
+        """Return the one answer of several.
+
+        Raises:
+            InvalidArguments: they have no such column, or the ``select`` does not fit them.
+            AnswerTooLarge: the budget is used up.
+        """
+        named = {name: answer.document for name, answer in answers.items()}
+        notes = [note for document in named.values() for note in document.notes]
+        whole = Document(tuple(_all_rows(named, budget)))
+        if self.select is not None and self.select.has_sql:
+            whole = Document((*_named_tables(named), *whole.tables))
+        elif self.join:
+            columns = set(map(normalize, _names_in(self.select)))
+            whole = join(_named_tables(named), self.join.on, self.join.how, budget, columns)
+        selected = whole
+        if self.select is not None:
+            data = {"rows": whole.tables[0].objects()} if self.select.jmespath else None
+            selected = output.select_from(output.ParsedAnswer(whole, data), self.select, today, budget)
+        document = replace(selected, notes=tuple(dict.fromkeys((*notes, *whole.notes, *selected.notes))))
+        answer = answer_of(document, list(answers.values()))
+        return replace(answer, size=max(answer.size, document_size(document)), select=self.select)
+
+
+def read_join(given: Any) -> JoinRequest:
+    """Return how to join, from ``"date"``, a column, or ``{"on": column, "how": "outer"}``.
+
+    Raises:
+        InvalidArguments: it is neither.
+    """
+    fields = parse_object(given) or ({"on": given} if isinstance(given, str) else {})
+    if given is True:
+        return JoinRequest()
+    on = fields.get("on", fields.get("by", fields.get("key", "date")))
+    if isinstance(on, list) and len(on) == 1:
+        on = on[0]
+    how = str(fields.get("how", fields.get("type", "inner"))).lower().replace("full", "outer")
+    if not isinstance(on, str) or not on.strip() or how not in HOW or not fields:
+        unknown = f"there is no join {quote(how)}" if how not in HOW else ""
+        raise InvalidArguments(
+            f"{unknown or f'join must be a column, or an object with on and how, not {quote(given)}'}.",
+            'Send join as "date", or as {"on": "symbol", "how": "inner"}; how is one of ' + f"{', '.join(HOW)}.",
+        )
+    return JoinRequest(on.strip(), how)
+
+
+def _named_tables(named: Mapping[str, Document]) -> list[Table]:
+    """Return the tables of several results, each with the name of its result; an object is a table of one row."""
+    tables: list[Table] = []
+    for name, document in named.items():
+        if not document.tables:
+            fields = document.metadata if isinstance(document.metadata, dict) else {"value": document.metadata}
+            if fields:
+                tables.append(Table(name, tuple(fields), [tuple(fields.values())]))
+        for table in document.tables:
+            own = name if len(document.tables) == 1 or not table.name else f"{name}.{table.name}"
+            tables.append(replace(table, name=own))
+    return tables
+
+
+def _all_rows(named: Mapping[str, Document], budget: WorkBudget) -> list[Table]:
+    """Return the rows of all results under each other as ``data``, where they have the same columns; else nothing."""
+    tables = _named_tables(named)
+    if len({table.columns for table in tables}) != 1 or "data" in named or len(tables) != len(named):
+        return []
+    parts = [LabelledDocument((table.name,), Document((replace(table, name=""),))) for table in tables]
+    return [replace(stack_documents(("id",), parts, budget).tables[0], name="data")]
+
+
+def _ranks_things(selection: Selection, items: Sequence[Item]) -> bool:
+    """Return whether steps sort, count off or read as SQL what is a single thing in each answer: rows of all."""
+    calls = [item.call for item in items if not item.requests.varied]
+    of_things = [call for call in calls if call is not None and call.tool.answer.get("kind") == "object"]
+    is_each_whole = 1 < len(of_things) == len(items) and all(call.options.select is None for call in of_things)
+    of_rows = any(step.clause.kind not in ("items", "from") for step in selection.steps)
+    return is_each_whole and of_rows and len({call.tool.name for call in of_things}) == 1
+
+
+def _named_join(selection: Selection | None, items: Sequence[Item]) -> JoinRequest | None:
+    """Return the join by date whose columns steps name: ``AAPL_close`` and ``MSFT.close``; None: they name no join."""
+    names = set() if selection is None or selection.has_sql else _names_in(selection)
+    ends = {item.id: (f"{item.id.lower()}_", f"{item.id.lower()}.") for item in items}
+    return JoinRequest() if sum(any(name.startswith(end) for name in names) for end in ends.values()) > 1 else None
+
+
+def _names_in(selection: Selection | None) -> set[str]:
+    """Return the names in a selection, with the table before them where it has one: ``msft.close``."""
+    texts = () if selection is None else (step.clause.text for step in selection.steps)
+    return {re.sub('["`]', "", name).lower() for text in texts for name in _NAME.findall(text)}
