@@ -74,7 +74,7 @@ class CallSession:
 
     def __init__(self, request: MetaRequest) -> None:
         self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
-        self.resources = self.executor.resources
+        self.resources = self.executor.pipeline.resources
         now, timeout_s = time.monotonic(), self.executor.settings.timeout_s
         deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
         self.budget = WorkBudget(deadline)
@@ -273,11 +273,6 @@ class Parts(NamedTuple):
     varied: tuple[str, ...]
     parts: Sequence[Part]
     notes: tuple[str, ...] = ()
-
-    @classmethod
-    def single(cls, arguments: Mapping[str, Any]) -> Parts:
-        """Return a single request."""
-        return cls((), (Part((), arguments),))
 
 
 NO_PARTS = Parts((), ())

@@ -60,13 +60,14 @@ def read_parts(catalog: Catalog, call: Call) -> Parts:
             the form of the service is requested.
     """
     tool, arguments = call.tool, call.sent
+    single = Parts((), (Part((), arguments),))
     if list not in map(type, arguments.values()):
-        return Parts.single(arguments)
+        return single
     reader = reader_of(catalog, tool)
     found = ((name, _listed(reader, name, value)) for name, value in arguments.items() if isinstance(value, list))
     lists = {name: one for name, one in found if one is not None}
     if not lists:
-        return Parts.single(arguments)
+        return single
     if not tool.only_reads:  # several calls that fail in the middle cannot be repeated
         reason = "does more than read" if tool.effect != "read" else "needs approval of each call"
         raise InvalidArguments(
@@ -92,7 +93,7 @@ def read_parts(catalog: Catalog, call: Call) -> Parts:
         parts.setdefault(json.dumps(sent, sort_keys=True, default=str), Part(tuple(labels), sent))
         notes.append(set(resolved.notes))
     if len(parts) == 1:
-        return Parts.single(given)
+        return Parts((), (Part((), given),))
     targets = tuple(varied.values())
     if parameter := call.options.raw_by:
         known = reader.rename(arguments).arguments
