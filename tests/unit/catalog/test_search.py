@@ -98,7 +98,7 @@ def test_hits_of_any_query_are_sorted_and_in_the_catalog(query: str) -> None:
         ("RSI with 14 periods for NVDA", "RSI"),
         ("Bank of America stock price", "GLOBAL_QUOTE"),  # a name of several words is not read by its words
         ("ticker for deutsche bank", "SYMBOL_SEARCH"),
-        # The more is said beside the names, the less the default tool for them is preferred.
+        # The more words there are beside the names, the less the default tool for them is preferred.
         ("euro dollar every 5 minutes", "FX_INTRADAY"),
         ("bitcoin price", "CURRENCY_EXCHANGE_RATE"),
         ("price of apple", "GLOBAL_QUOTE"),

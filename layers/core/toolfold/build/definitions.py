@@ -13,14 +13,20 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from toolfold.build.telling_requests import TellingRequests
 from toolfold.catalog import json_schema
 from toolfold.results import tokens
 
 MAX_TOOL_TOKENS = 150
 """Tokens of the definition of one tool, as far as shortening can reach: clients send hundreds of them."""
 
-_MAX_TOOL_DESCRIPTION = 190
+_MAX_TOOL_DESCRIPTION = 199
 """Characters of its description: clients that search for tools index the first 200."""
+
+_FEWEST_CHARACTERS = 24
+"""Characters at which the description of a number or a boolean is a whole clause or none."""
+
+_PLAIN_TYPES = ("boolean", "integer", "number")
 
 _SELECT = {"type": "string", "description": "Columns or SQL"}
 _RULES = frozenset({"examples", "pattern", "format", "minLength", "maxLength", "title"})
@@ -36,7 +42,7 @@ _SHORTER: tuple[tuple[int, frozenset[str]], ...] = (
 against the whole schema, and its error has what was left out."""
 
 
-def definition_of(name: str, entry: Mapping[str, Any], requests: Sequence[str], left_out: str) -> dict[str, Any]:
+def definition_of(name: str, entry: Mapping[str, Any], requests: TellingRequests, left_out: str) -> dict[str, Any]:
     """Return the definition of one tool, with ``select`` where its answers are data."""
     schema, premium = entry["parameters"], entry["hints"].get("premium", {})
     properties = {
@@ -52,7 +58,7 @@ def definition_of(name: str, entry: Mapping[str, Any], requests: Sequence[str], 
         made = {
             "name": name,
             "title": entry["title"],
-            "description": _description(entry, requests),
+            "description": _description(name, entry, requests),
             "inputSchema": _brief(whole, characters, dropped | {"additionalProperties"}),
             "annotations": annotations_of([entry["effect"]]),
         }
@@ -62,28 +68,28 @@ def definition_of(name: str, entry: Mapping[str, Any], requests: Sequence[str], 
 
 
 def _brief(schema: Mapping[str, Any], characters: int, dropped: Collection[str]) -> dict[str, Any]:
-    """Return a schema with short descriptions; values say what a parameter is, where there are some."""
+    """Return a schema with short descriptions."""
     made = {key: value for key, value in schema.items() if key not in dropped}
     description = made.get("description")
-    if "enum" in schema and characters <= _MAX_TOOL_DESCRIPTION:
-        made.pop("description", None)
-    elif isinstance(description, str) and len(description) > characters:
-        made["description"] = _shorten(description, characters)
+    if isinstance(description, str):
+        # Values, or the name of a number, say what a parameter is; a string may need a form.
+        is_cut = len(_CLAUSE.split(description, maxsplit=1)[0]) > characters
+        plain = _FEWEST_CHARACTERS if schema.get("type") in _PLAIN_TYPES and is_cut else 0
+        if characters <= (_MAX_TOOL_DESCRIPTION if "enum" in schema else plain):
+            del made["description"]
+        elif len(description) > characters:
+            made["description"] = _shorten(description, characters)
     return json_schema.with_inner(made, lambda _, part: _brief(part, characters, dropped))
 
 
-def _description(entry: Mapping[str, Any], requests: Sequence[str]) -> str:
+def _description(name: str, entry: Mapping[str, Any], requests: TellingRequests) -> str:
     """Return what a tool returns, and the example requests that fit; without any, its description."""
     summary, description = entry["summary"].rstrip("."), entry["description"]
     text = f"{summary} (premium)" if entry["access"] == "premium" else summary
-    if not requests:
-        more = description if description.startswith(summary) else f"{text}. {description}".rstrip()
-        return more if len(more) <= _MAX_TOOL_DESCRIPTION else f"{more[:_MAX_TOOL_DESCRIPTION].rpartition(' ')[0]}…"
-    before = ". For: "
-    for request in requests:
-        if len(text) + len(before) + len(request) <= _MAX_TOOL_DESCRIPTION:
-            text, before = f"{text}{before}{request}", "; "
-    return text
+    if (described := requests.describe(name, text, _MAX_TOOL_DESCRIPTION)) != text:
+        return described
+    more = description if description.startswith(summary) else f"{text}. {description}".rstrip()
+    return more if len(more) <= _MAX_TOOL_DESCRIPTION else f"{more[:_MAX_TOOL_DESCRIPTION].rpartition(' ')[0]}…"
 
 
 def annotations_of(effects: Collection[str]) -> dict[str, bool]:

@@ -16,6 +16,7 @@ from toolfold.build import yaml_loader
 from toolfold.build.definitions import REQUEST, definition_of, make_groups, make_kinds
 from toolfold.build.importers.base import Tool
 from toolfold.build.schema import Model, Prose
+from toolfold.build.telling_requests import TellingRequests
 from toolfold.build.writer import runs
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.entries import EFFECTS, RESERVED_NAMES, name_key
@@ -213,7 +214,8 @@ class _Compiler:
         self._document, self._file, self._where = document, file, document.where
         self._sources, self._categories, self._tools = (compiled[key] for key in ("sources", "categories", "tools"))
         self._unexposed = {tool.name for tool in described if not tool.expose}
-        self._requests = {tool.name: [*tool.example_queries, *tool.aliases] for tool in described}
+        requests = {tool.name: [*tool.example_queries, *tool.aliases] for tool in described}
+        self._requests = TellingRequests(requests)
         self._known = known_values(self._sources, self._categories, self._tools)
         self._names = list(self._tools)
         self._positions = {name_key(name): position for position, name in enumerate(self._names)}
@@ -287,7 +289,7 @@ class _Compiler:
             if name == DEFAULT or profile.mode in (None, "kinds"):
                 exposed[f"{name}/kinds"] = make_kinds(self._sources, listed, self._kinds)
         definitions = {
-            line_key(at): definition_of(name, entry, self._requests.get(name, ()), formats.get(entry["source"], ""))
+            line_key(at): definition_of(name, entry, self._requests, formats.get(entry["source"], ""))
             for at, (name, entry) in enumerate(self._tools.items())
         }
         return {"profile_names": names, "profiles": entries, "exposed": exposed, "definitions": definitions}
