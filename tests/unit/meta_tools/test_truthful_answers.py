@@ -144,7 +144,7 @@ def notes(result: Result) -> list[str]:
             "SMA",
             {**HOURLY, "time_period": 10, "series_type": "close"},
             "2025-06-10; max(SMA)",
-            ['month "2025-06" was used: the default begins 2025-12-15T13:00.'],
+            ['month "2025-06" was used: the default begins 2025-12-15T13:00:00.'],
         ),
         (
             "TIME_SERIES_INTRADAY",

@@ -16,7 +16,7 @@ from typing import Any
 from toolfold.dates import bounds
 from toolfold.fuzzy import normalize
 from toolfold.results import values
-from toolfold.results.tables import Document, Table
+from toolfold.results.tables import Document
 
 DAILY_DAYS = 4.0
 """Longest usual distance of daily rows: over a weekend with a holiday."""
@@ -100,26 +100,11 @@ def coverage_of(document: Document, table_name: str = "") -> Coverage | None:
     """Return the dates of the tables of an answer, or of the one that is named; None where no table has dates."""
     name = normalize(table_name)
     tables = [table for table in document.tables if not name or normalize(table.name).endswith(name)]
-    columns = [dates for table in tables if (dates := _dates(table))]
+    columns = [table.dates for table in tables if table.dates]
     if not columns:
         return None
     longest = max(columns, key=len)
     return Coverage(min(map(min, columns)), max(map(max, columns)), longest)
-
-
-def _dates(table: Table) -> list[str]:
-    """Return the dates of the first column that has some in its first and in its last row, as they are shown.
-
-    Those in other forms than that of ISO 8601, and times with an offset, are returned as they are compared.
-    """
-    if not table.rows:
-        return []
-    first, last = table.rows[0], table.rows[-1]
-    for index in range(len(table.columns)) if table.date_index is None else (table.date_index,):
-        is_shown = values.is_date(first[index]) and values.is_date(last[index])
-        if is_shown and not any(sign in first[index][10:] for sign in "+-"):  # of an offset
-            return [row[index] for row in table.rows if isinstance(row[index], str)]
-    return table.dates
 
 
 def step_days(dates: Sequence[str]) -> float:
