@@ -453,7 +453,7 @@ READINGS = [
     Case("a sign of another language", OPTIONS, "type !== call; count", "count: 2"),
     Case("a sign in letters", OPTIONS, "type eq call; count", "count: 2"),
     Case("a sign in letters", DAILY, "close gte 100; count", "count: 3"),
-    Case("texts one after the other", OPTIONS, "type || '-' || type as k", says=("|| is not read",)),
+    Case("texts one after the other", OPTIONS, "type || '-' || type as k", says=("cannot be read (at character 5)",)),
     Case("an expression that finds nothing", DAILY, "close>100|date", says=("cannot be read",)),
     Case("a field named count", json.dumps({"count": 7, "results": [{"v": 1}, {"v": 2}]}), '"count"', '{"count":7}'),
     Case("a short month", MONTHLY, "month = Feb; count", "count: 2"),

@@ -28,7 +28,7 @@ _TOKEN = re.compile(
         |(?<!\[)\d\d?(?::\d\d){1,2}|\d+(?:\.\d+){2,})(?![\w/:]))
     |(?P<amount>\$?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?:%(?![\w("'])|[kKMBT]\b|bn\b)?(?!\w))
     |(?P<word>\w+)
-    |(?P<sign><=|>=|<>|!==?|===?|\|\||&&|::|[-+*/%(),<>=.\[\]\u2212≥≤≠])""",
+    |(?P<sign><=|>=|<>|!==?|===?|::|[-+*/%(),<>=.\[\]\u2212≥≤≠])""",
     re.X,
 )
 _ONLY_IN_OVER = frozenset(
@@ -51,7 +51,6 @@ _BEFORE_ONE_AMOUNT = frozenset(("=", "!=", "<>", "<", "<=", ">", ">=", "between"
 _TEXT_END = re.compile(r"(?<!\s)\s++(?:and|or)\b|[;)]|,", re.I)
 _PATTERNS = {"contains": "%{}%", "starts with": "{}%", "ends with": "%{}"}
 _SIGNS = {"\u2212": "-", "==": "=", "===": "=", "!==": "!=", "≥": ">=", "≤": "<=", "≠": "!="}
-_OTHER_LANGUAGES = {"&&": "and", "||": "or", "!": "not", "=~": "like", "^=": "starts with", "$=": "ends with"}
 
 _MAX_NODES = 1_500
 """Parts of the expressions of a step: 250 columns with a calculation each. Some rules look at a tree for each part."""
@@ -157,10 +156,6 @@ def split_items(text: str) -> list[str]:
 
 def unreadable(text: str, offset: int = 0) -> Exception:
     """Return the error for a step that is not in the grammar."""
-    for sign, word in _OTHER_LANGUAGES.items():
-        if sign in text:
-            form = text.replace(sign, f" {word} ")
-            return invalid(f"{sign} is not read", offset=offset + text.find(sign), forms=[form])
     return invalid(f"{quoted_name(text)} cannot be read", offset=offset)
 
 
@@ -205,7 +200,7 @@ class _Lexer:
     def _token(self, place: int) -> _Token:
         match = _TOKEN.match(self._text, place)
         if match is None:
-            raise unreadable(self._text, self._offset)
+            raise unreadable(self._text[place:], self._offset + place)
         kind, text = str(match.lastgroup), match[0]
         is_compared = bool(self._parts) and self._parts[-1] in _BEFORE_ONE_AMOUNT
         if kind == "amount" and "," in text and not is_compared and (self._depth or not self._parts):
@@ -236,8 +231,6 @@ class _Lexer:
         return place
 
     def _sign(self, token: _Token, place: int) -> int:
-        if token.text in _OTHER_LANGUAGES:
-            raise unreadable(self._text, self._offset)
         sign = _SIGNS.get(token.text, token.text)
         self._depth += (sign == "(") - (sign == ")")
         self._lists = [depth for depth in self._lists if depth <= self._depth]

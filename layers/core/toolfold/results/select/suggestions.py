@@ -25,7 +25,8 @@ _MAX_ROUNDS = 4
 _COMPARED_ROWS = 300
 
 _REPLACED = {
-    "&&": " and ", "||": " or ", "==": "=", "=~": " contains ", "groupby": "group by",
+    "&&": " and ", "||": " or ", "==": "=", "=~": " contains ", "^=": " starts with ", "$=": " ends with ",
+    "groupby": "group by",
     " million": "M", " billion": "B", " thousand": "K",
 }  # fmt: skip
 """Signs and words of other languages → those of the language."""
@@ -126,7 +127,9 @@ _PATH = re.compile(
     rf"(?:\$\.?)?(?P<head>[A-Za-z_][\w ]*)?(?:\[(?P<place>{_PLACE})\])?"
     rf"(?:\.(?P<tail>[\w. ]+))?(?:\[(?P<end>{_PLACE})\])?"
 )
-_SIGNS = {"since": ">=", "after": ">", "before": "<", "until": "<=", "on": "="}
+BOUNDS = {"since": ">=", "after": ">", "before": "<", "until": "<="}
+"""Words of a period → the comparison of dates that each is."""
+
 _COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_COUNTS, 1)}
 _BEFORE_NUMBERS = ("last", "first", "newest", "oldest", "top", "bottom", "limit")
@@ -228,7 +231,7 @@ class _Guess:
             self._require_names()
             name = self._columns.get(normalize(match[1]), "")
             if any(kind.is_date for kind in self._kinds(name)):
-                yield f"{written_name(name)} {_SIGNS[match[2].lower()]} {match[3]}"
+                yield f"{written_name(name)} {BOUNDS.get(match[2].lower(), '=')} {match[3]}"
                 return
         start = 0
         for match in _CLAUSE.finditer(text):
