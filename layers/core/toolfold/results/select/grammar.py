@@ -38,7 +38,7 @@ from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
 from toolfold.results.select.names import invalid
-from toolfold.results.select.suggestions import suggested
+from toolfold.results.select.suggestions import BOUNDS, suggested
 
 MAX_CHARS = 4_000
 """Characters of a ``select``: a page of SQL."""
@@ -53,25 +53,17 @@ class Clause:
     Attributes:
         kind: ``items`` (columns, calculations, aggregates or a condition), ``from``, ``period``, ``order``, ``first``,
             ``last``, ``top``, ``bottom``, ``slice``, ``distinct``, ``group``, ``sql`` or ``all``.
-        text: the expression in it, or the SQL.
+        text: the expression in it, or the SQL; of a period between dates a condition on ``date``.
         by: what groups, or what ranks.
         numbers: counts or bounds, as the kind has them.
-        low: of a period the first date as written; empty: open.
-        high: the last one.
         unit: of a relative period.
-        is_after: of a period: ``low`` itself is outside.
-        is_before: ``high`` itself is outside.
     """
 
     kind: str
     text: str = ""
     by: str = ""
     numbers: tuple[int | None, ...] = ()
-    low: str = ""
-    high: str = ""
     unit: str = ""
-    is_after: bool = False
-    is_before: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,12 +152,11 @@ _TRIALS: tuple[tuple[str, str], ...] = (
     ("period", rf"last {_N} {_UNIT}"),
     ("period", rf"next (?P<ahead>\d{{1,9}}) {_UNIT}"),
     ("period", rf"(?P<by>this|previous|next) {_UNIT}"),
-    ("period", r"(?:since|(?P<after>after)) (?P<low>.+)"),
-    ("period", r"(?:until|(?P<before>before)) (?P<high>.+)"),
+    ("period", r"since (?P<since>.+)|after (?P<after>.+)|until (?P<until>.+)|before (?P<before>.+)"),
     ("group", r"group by (?P<by>[^:]+): ?(?P<text>.+)"),
     ("from", r"from (?P<text>\"[^\"]+\"|[\w. -]+)"),
-    ("period", r"(?:period )?(?P<low>.*?) ?\.\. ?(?P<high>.*)"),
-    ("period", r"(?:period )?(?P<at>\w.*)"),
+    ("period", r"(?:period )?(?P<since>.*?) ?\.\. ?(?P<until>.*)"),
+    ("period", r"(?:period )?(?P<since>(?P<until>\w.*))"),
 )
 """Kind of a step → how it is written, in the order in which they are tried."""
 
@@ -267,7 +258,7 @@ def _clause(text: str) -> Clause | None:
 
 def _matched(kind: str, found: Mapping[str, str]) -> Clause | None:
     """Return the clause of the groups of a pattern; None: what has to be a date is not a date."""
-    count, by, low, high = (found.get(key, "") for key in ("n", "by", "low", "high"))
+    count, by, text, unit = (found.get(key, "") for key in ("n", "by", "text", "unit"))
     numbers: tuple[int | None, ...] = (int(count),) if count else ()
     if kind == "slice":
         first, stop = (int(found[key]) if found.get(key) else None for key in ("a", "b"))
@@ -278,17 +269,15 @@ def _matched(kind: str, found: Mapping[str, str]) -> Clause | None:
             first = int(at)
             stop = first + 1 or None
         numbers = (first, stop)
-    elif kind == "period":
-        low, high = (found.get("at") or end for end in (low, high))
-        is_relative = bool(found.get("unit"))
-        if not is_relative and not ((low or high) and all(parse_date(end) for end in (low, high) if end)):
+    elif ahead := found.get("ahead"):
+        numbers = (-int(ahead),)
+    elif kind == "period" and not unit:
+        ends = [(sign, found[word]) for word, sign in BOUNDS.items() if found.get(word)]
+        if not ends or not all(parse_date(end) for _, end in ends):
             return None
-        if ahead := found.get("ahead"):
-            numbers = (-int(ahead),)
-    text, unit = found.get("text", ""), found.get("unit", "").lower()
-    by = by.lower() if kind in ("order", "period") else by
-    is_after, is_before = bool(found.get("after")), bool(found.get("before"))
-    return Clause(kind, text, by, numbers, low, high, unit, is_after, is_before)
+        texts = ((sign, end.replace("'", "''")) for sign, end in ends)
+        text = " and ".join(f"date {sign} '{end}'" for sign, end in texts)
+    return Clause(kind, text, by.lower() if kind in ("order", "period") else by, numbers, unit.lower())
 
 
 def _items(text: str) -> Clause:

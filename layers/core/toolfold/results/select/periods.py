@@ -1,32 +1,18 @@
-"""Write a period as a condition on the column of dates, and say which dates it has."""
+"""Write a period that ends at the newest row, or today, as a condition on the dates, and say which dates it has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlglot import exp
-
 from toolfold.dates import bounds, first_day, moved
 from toolfold.results.select.grammar import Clause
-from toolfold.results.select.kinds import node_of
-from toolfold.results.select.names import Column
-from toolfold.results.types import Kind
 
 MAX_DATED_ROWS = 10
 """Days of ``last 5 days`` up to which daily rows are counted, as the market or the source has them."""
 
 _STEPS = {"previous": -1, "this": 0, "next": 1}
-
-
-def comparison(clause: Clause, dated: Column) -> exp.Expr:
-    """Return a period between dates as a condition on the column of dates."""
-    low, high = exp.GT if clause.is_after else exp.GTE, exp.LT if clause.is_before else exp.LTE
-    column = node_of(dated if dated.kind.is_date else replace(dated, kind=Kind.DATE))
-    ends = ((operator, text) for operator, text in ((low, clause.low), (high, clause.high)) if text)
-    return exp.and_(*(operator(this=column.copy(), expression=exp.Literal.string(text)) for operator, text in ends))
 
 
 def relative(

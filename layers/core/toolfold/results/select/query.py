@@ -392,7 +392,10 @@ class Query(View):
             raise self._invalid("groups that are not periods have no dates", "Write the period before the groups.")
         dated = self._date(self.step.text)
         if not clause.unit:
-            self._add(tail=f"WHERE {dialect.sql_of(self._adapted(periods.comparison(clause, dated)))}")
+            (tree,) = self._parsed(clause.text)
+            for column in list(tree.find_all(exp.Column)):
+                column.replace(node_of(dated if dated.kind.is_date else replace(dated, kind=Kind.DATE)))
+            self._add(tail=f"WHERE {dialect.sql_of(self._adapted(tree))}")
             return
         count = (clause.numbers[0] if clause.numbers else 0) or 0
         is_counted = clause.unit == "day" and 0 < count <= periods.MAX_DATED_ROWS

@@ -68,12 +68,12 @@ class _Reader:
         elif kind == "sql":
             self._read_sql(clause.text)
         elif kind == "period":
-            low = _day(clause.low, self.today, after=clause.is_after)
-            high = _day(clause.high, self.today, is_high=True)
-            if clause.unit and self.dates:
+            if not clause.unit:
+                self._read_condition(parse_items(clause.text)[0])
+            elif self.dates:
                 low, high = (moment[:10] for moment in span(clause, max(self.dates), self.today))
-                high = "" if any((number or 0) > 0 for number in clause.numbers) else high  # up to the newest row
-            self._narrow(low, high)
+                is_open = any((number or 0) > 0 for number in clause.numbers)  # up to the newest row
+                self._narrow(low, "" if is_open else high)
         elif kind == "order":
             name, _, direction = clause.text.partition(" ")
             self._order(clause.by or name, is_descending="desc" in direction.lower() or clause.by == "newest")
@@ -162,12 +162,13 @@ class _Reader:
         if isinstance(node, exp.NEQ) or not self._has_dates(node.this):
             return None
         others = [node.args.get(key) for key in ("low", "high", "expression")] + node.expressions
-        texts = (one.name.rstrip("%") for one in others if isinstance(one, exp.Literal))
-        days = sorted(filter(None, (_day(text, self.today) for text in texts)))
-        if not days:
+        texts = [one.name.rstrip("%") for one in others if isinstance(one, exp.Literal)]
+        lows = sorted(filter(None, (_day(text, self.today, after=isinstance(node, exp.GT)) for text in texts)))
+        highs = sorted(filter(None, (_day(text, self.today, is_high=not isinstance(node, exp.LT)) for text in texts)))
+        if not lows:
             return None
         is_low, is_high = not isinstance(node, exp.LT | exp.LTE), not isinstance(node, exp.GT | exp.GTE)
-        return days[0] if is_low else "", days[-1] if is_high else ""
+        return lows[0] if is_low else "", highs[-1] if is_high else ""
 
     def _has_dates(self, node: Any) -> bool:
         """Return whether an expression is the dates, or the years of them."""

@@ -260,9 +260,8 @@ class View:
     def _date(self, what: str) -> Column:
         if self.names.date is None:
             problem = self._misfit_of_dates() or "there is none here"
-            years, clause = self._years(), self.step.clause
-            signs = (">" if clause.is_after else ">=", clause.low), ("<" if clause.is_before else "<=", clause.high)
-            form = " and ".join(f"{years} {sign} {text}" for sign, text in signs if text)
+            years, period = self._years(), self.step.clause.text if self.step.clause.kind == "period" else ""
+            form = re.sub(r"\bdate (\W+) '([^']*)'", lambda end: f"{years} {end[1]} {end[2]}", period)
             columns = listed(column.name for column in self.names.columns)
             problem = f"{quoted_name(what)} needs a column of dates, and {problem}"
             raise self._invalid(problem, f"Columns: {columns}.", [form] if years and form else ())
