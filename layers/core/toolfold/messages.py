@@ -79,9 +79,9 @@ NOT_ALLOWED = Text(
     "Set TOOLFOLD_APPROVE to agent or human to allow them after approval.",
 )
 TELL_OPERATOR = Text("Tell the operator, whose log says why.", "The line above says why.")
-INVALID_ARGUMENT = Text("{tool}: {parameter} {problem}: {expected}.")
+INVALID_ARGUMENT = Text("{called}{parameter} {problem}: {expected}.")
 INVALID_OF_SEVERAL = Text(
-    "{tool}: {parameter} {problem}: {expected} ({others} more in problems).", INVALID_ARGUMENT.for_model
+    "{called}{parameter} {problem}: {expected} ({others} more in problems).", INVALID_ARGUMENT.for_model
 )
 FIRST_OF_SEVERAL = Text("{problem} ({count} calls in one failed; this is the first.)")
 ONE_FORMAT = Text("{step}, or send one value for each format that is needed. Nothing was sent.")

@@ -25,6 +25,7 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (LIST, {"query": {"text": "gold price"}}, LIST, GOLD),
     (LIST, {"searchQuery": "gold price", "maxResults": "3"}, LIST, {**GOLD, "limit": 3}),
     (LIST, {**GOLD, "top_k": 3}, LIST, {**GOLD, "limit": 3}),
+    (LIST, {**GOLD, "limit": "five"}, LIST, {**GOLD, "limit": 5}),
     (LIST, {**GOLD, "n": 3}, LIST, {**GOLD, "limit": 3}),
     (LIST, {**GOLD, "page_size": 3, "page": 2}, LIST, {**GOLD, "limit": 3, "offset": 3}),
     (LIST, {**GOLD, "page": 1}, LIST, {**GOLD, "offset": 0}),
@@ -109,37 +110,37 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
 REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (LIST, {"querry": "gold"}, "Did you mean query?", LIST, {"query": "gold"}),
     (LIST, {"catgory": "forex"}, "Did you mean category?", LIST, {"category": "forex"}),
-    (LIST, {**GOLD, "symbol": "IBM"}, "TOOL_CALL's arguments", LIST, GOLD),
-    (LIST, {**GOLD, "select": "close"}, "select belongs to TOOL_CALL", LIST, GOLD),
-    (LIST, {**GOLD, "cursor": "abc"}, "Send offset", LIST, GOLD),
-    (LIST, {**GOLD, "page": 0}, "Send offset", LIST, GOLD),
+    (LIST, {**GOLD, "symbol": "IBM"}, "leaves out symbol", LIST, GOLD),
+    (LIST, {**GOLD, "select": "close"}, "leaves out select", LIST, GOLD),
+    (LIST, {**GOLD, "cursor": "abc"}, "at least 0", LIST, GOLD),
+    (LIST, {**GOLD, "page": 0}, "leaves out page", LIST, GOLD),
     (LIST, {**GOLD, "q": "silver"}, "Send query once", LIST, GOLD),
-    (LIST, {**GOLD, "apikey": "SECRETSECRET"}, "TOOL_LIST takes query", LIST, GOLD),
+    (LIST, {**GOLD, "apikey": "SECRETSECRET"}, "leaves out apikey", LIST, GOLD),
     (LIST, QUOTE, "TOOL_CALL runs the tool", CALL, QUOTE),
-    (LIST, {**GOLD, "limit": 0}, "1 to 200", LIST, GOLD),
-    (LIST, {**GOLD, "limit": "1000"}, "1 to 200", LIST, {**GOLD, "limit": 200}),
-    (LIST, {**GOLD, "limit": "five"}, "1 to 200", LIST, GOLD),
-    (LIST, {**GOLD, "offset": -1}, "from 0", LIST, GOLD),
-    (LIST, {**GOLD, "token_budget": 5}, "100 to", LIST, {**GOLD, "token_budget": 100}),
+    (LIST, {**GOLD, "limit": 0}, "at least 1, at most 200", LIST, GOLD),
+    (LIST, {**GOLD, "limit": "1000"}, "at most 200", LIST, {**GOLD, "limit": 200}),
+    (LIST, {**GOLD, "limit": "some"}, "must be an integer", LIST, GOLD),
+    (LIST, {**GOLD, "offset": -1}, "at least 0", LIST, GOLD),
+    (LIST, {**GOLD, "token_budget": 5}, "at least 100", LIST, {**GOLD, "token_budget": 100}),
     (LIST, {**GOLD, "detail": "high"}, "full, medium, minimal", LIST, GOLD),
     (LIST, {**GOLD, "detail": "ful"}, "full, medium, minimal", LIST, {**GOLD, "detail": "full"}),
     (LIST, {"tag": "price", "tag_mode": "both"}, "any, all", LIST, {"tag": "price"}),
     (LIST, {"access": "gratis"}, "free, mixed, premium", LIST, {}),
     (LIST, {"category": "forx"}, "Did you mean forex?", LIST, {"category": "forex"}),
     (LIST, {"tag": "momentun"}, "Did you mean momentum", LIST, {"tag": "momentum"}),
-    (LIST, {"query": True}, "as text", LIST, {}),
+    (LIST, {"query": True}, "must be a string", LIST, {}),
     (LIST, {"query": "gold " * 20_000}, "a sentence", LIST, {"query": "gold " * 19 + "gold"}),
     (GET, {"query": "moving average"}, "TOOL_LIST searches", LIST, {"query": "moving average"}),
     (GET, {"category": "forex"}, "TOOL_LIST searches", LIST, {"category": "forex"}),
-    (GET, {"tool_name": "RSI", "limit": 3}, "limit belongs to TOOL_LIST", GET, {"tool_name": "RSI"}),
+    (GET, {"tool_name": "RSI", "limit": 3}, "leaves out limit", GET, {"tool_name": "RSI"}),
     (GET, QUOTE, "TOOL_CALL runs the tool", CALL, QUOTE),
     (GET, {"tool_name": "RSI", "arguments": IBM}, "TOOL_CALL runs the tool", GET, {"tool_name": "RSI"}),
     (GET, {"tool_name": "CPI", "arguments": {"country": "DE"}}, "TOOL_CALL runs the tool", GET, {"tool_name": "CPI"}),
     (GET, {"tool_nmae": "RSI"}, "Did you mean tool_name?", GET, {"tool_name": "RSI"}),
     (GET, {"tool_name": "RSI", "detail": "all"}, "full, medium, minimal", GET, {"tool_name": "RSI"}),
-    (GET, {"tool_name": "RSI", "known": "yes"}, "leave it out", GET, {"tool_name": "RSI"}),
-    (GET, {}, "TOOL_LIST has the names", LIST, {}),
-    (GET, {"tool_name": ["SMA", "RSI"] * 50_000}, "TOOL_LIST has the names", GET, {"tool_name": ["SMA", "RSI"]}),
+    (GET, {"tool_name": "RSI", "known": "yes"}, "leaves out known", GET, {"tool_name": "RSI"}),
+    (GET, {}, "TOOL_LIST searches", LIST, {}),
+    (GET, {"tool_name": ["SMA", "RSI"] * 50_000}, "has 100000 items", GET, {"tool_name": ["SMA", "RSI"] * 10}),
     *((CALL, given, "TOOL_LIST has the names", LIST, {})
       for given in ({}, {"tool_name": None, "arguments": {}}, {"tool_name": "", "arguments": {}})),
     (CALL, GOLD, "TOOL_LIST has the names", LIST, GOLD),
@@ -158,15 +159,15 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (CALL, {**QUOTE, "apikey": "SECRETSECRET"}, "It leaves out apikey", CALL, QUOTE),
     (CALL, {**QUOTE, "arguments": "IBM"}, "as an object", CALL, QUOTE),
     (CALL, {**QUOTE, "arguments": ["IBM"]}, "as an object", CALL, QUOTE),
-    (CALL, {**QUOTE, "max_tokens": 0}, "leave it out", CALL, QUOTE),
-    (CALL, {**QUOTE, "fresh": "perhaps"}, "leave it out", CALL, QUOTE),
+    (CALL, {**QUOTE, "max_tokens": 0}, "at least 1", CALL, QUOTE),
+    (CALL, {**QUOTE, "fresh": "perhaps"}, "true or false", CALL, QUOTE),
     (CALL, {**DAILY, "arguments": {**IBM, "outputsize": "ful"}}, "as in next_call", CALL,
      {**DAILY, "arguments": {**IBM, "outputsize": "full"}}),
     (CALL, {"tool_name": "SMA", "arguments": IBM}, "time_period, series_type are examples", CALL,
      {"tool_name": "SMA",
       "arguments": {**IBM, "interval": "daily", "time_period": 50, "series_type": "close"}}),
 ]  # fmt: skip
-"""Meta-tool, arguments → part of the suggestion, and the call that the error proposes."""
+"""Meta-tool, arguments → part of the error, and the call that the error proposes."""
 
 
 def ids(row: Any) -> str:
@@ -188,7 +189,7 @@ def test_an_error_has_the_call_that_works(
 ) -> None:
     result = tools.call(name, given)
     found = error(result)
-    assert hint in found["suggestion"]
+    assert hint in f"{found['message']} {found['suggestion']}"
     assert proposed_call(found) == (following, arguments)
     assert "SECRET" not in result.text
     assert not follow(tools, result).is_error

@@ -1,6 +1,7 @@
 """TOOL_BATCH: several calls in one, each with its own result or error."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -65,7 +66,7 @@ def test_each_result_is_that_of_a_call_of_its_own(tools: MetaTools) -> None:
 @pytest.mark.parametrize("arguments", [{}, None, "{}"])
 def test_without_arguments_the_main_one_is_missing(tools: MetaTools, tool: str, arguments: Any) -> None:
     found = error(tools.call("TOOL_CALL", {"tool_name": tool, "arguments": arguments}))
-    assert found["message"].endswith(("calls is missing.", "steps is missing.", "script is missing."))
+    assert re.search("(calls|steps|script) is missing", found["message"])
 
 
 def test_one_after_the_other_nothing_follows_a_failure(tools: MetaTools, mock_api: MockApi) -> None:
@@ -120,19 +121,18 @@ def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
     ("arguments", "said"),
     [
         ({}, "calls is missing"),
-        ({"calls": []}, "calls is empty"),
-        ({"calls": "GLOBAL_QUOTE"}, "calls is missing"),
-        ({"calls": 5}, "calls must be a list, not 5"),
-        ({"calls": [{}] * 10_000}, "calls has 10,000 items; at most 50 are allowed"),
+        ({"calls": []}, "calls has 0 items"),
+        ({"calls": 5}, "calls must be an array, not a number ('5'): array of 1 to 50 items"),
+        ({"calls": [{}] * 10_000}, "calls has 10000 items: array of 1 to 50 items"),
         ({"calls": [quote("A"), quote("A")]}, "'A' is the name of two calls, 0 and 1"),
         ({"calls": [quote("x" * 65)]}, "cannot be the name of a call"),
-        ({"calls": [quote("AAPL")], "max_parallel": 17}, "max_parallel must be a whole number, 1 to 16, not 17"),
+        ({"calls": [quote("AAPL")], "max_parallel": 17}, "max_parallel 17 is too large"),
         ({"calls": [quote("AAPL")], "stop_on_error": "perhaps"}, "stop_on_error must be true or false"),
-        ({"calls": [quote("AAPL")], "paralel": 3}, "there is no argument 'paralel'"),
+        ({"calls": [quote("AAPL")], "paralel": 3}, "paralel is not a parameter of this tool"),
         ({"calls": [quote("AAPL")], "join": {"how": "sideways"}}, "there is no join 'sideways'"),
         ({"calls": [quote("AAPL")], "join": 5}, "join must be a column"),
         ({"continue": "nonsense"}, "the token in continue is damaged"),
-        ({"continue": 7}, "the token in continue is damaged"),
+        ({"continue": 7}, "continue must be a string"),
     ],
 )
 def test_batch_that_cannot_be_read_sends_nothing(

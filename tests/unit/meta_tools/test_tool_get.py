@@ -13,6 +13,7 @@ from toolfold.build import writer
 from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
 from toolfold.errors import InvalidArguments
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.reader import read_arguments
 from toolfold.meta_tools.tool_get import tool_get
 
 CATALOG = FileStore(bundled_path())()
@@ -22,7 +23,8 @@ DETAILS = ["effect", "callable", "errors", "examples"]
 
 
 def get(tool_name: Any, **more: Any) -> list[dict[str, Any]]:
-    return list(tool_get(CATALOG, {"tool_name": tool_name, **more}).structured["tools"])
+    arguments = read_arguments(CATALOG, "TOOL_GET", {"tool_name": tool_name, **more})
+    return list(tool_get(CATALOG, arguments).structured["tools"])
 
 
 def got(tools: MetaTools, tool_name: Any) -> list[dict[str, Any]]:
@@ -175,10 +177,10 @@ def test_unknown_name_is_escaped_in_the_error(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"detail": "everything"}, "detail must be one of full, medium, minimal, not 'everything'"),
-        ({"detail": 1}, "detail must be one of"),
-        ({"known": "GLOBAL_QUOTE"}, "known must be an object of names and hashes, not 'GLOBAL_QUOTE'"),
-        ({"known": ["SMA"]}, "known must be an object of names and hashes, not a list"),
+        ({"detail": "everything"}, "detail 'everything' is not an allowed value: string, one of full, medium, minimal"),
+        ({"detail": 1}, "detail must be a string"),
+        ({"known": "GLOBAL_QUOTE"}, "known must be an object, not text ('GLOBAL_QUOTE')"),
+        ({"known": ["SMA"]}, "known must be an object, not an array"),
         ({"known": "{broken"}, "known must be an object"),
         ({"known": "[" * 100_000}, "known must be an object"),
     ],
@@ -212,6 +214,6 @@ def test_unknown_name_does_not_fail_the_other_names(tools: MetaTools) -> None:
     assert second["error"]["closest"][0] == "GLOBAL_QUOTE"
 
 
-@pytest.mark.parametrize("tool_name", [None, "", 7, [], [7], ["SMA", ""], ["SMA"] * 21, "[broken", {"a": 1}])
+@pytest.mark.parametrize("tool_name", [None, "", 7, [], [7], ["SMA", ""], ["SMA"] * 21, {"a": 1}])
 def test_invalid_tool_name_is_rejected(tools: MetaTools, tool_name: Any) -> None:
     assert error(tools.call("TOOL_GET", {"tool_name": tool_name}))["code"] == "INVALID_ARGUMENTS"

@@ -18,6 +18,7 @@ from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
 from toolfold.meta_tools import detail_levels, list_request, tool_list
 from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.reader import read_arguments
 from toolfold.meta_tools.result import Result
 from toolfold.results import tokens
 
@@ -26,7 +27,7 @@ QUESTION = "give me aapl price"
 
 
 def ask(**arguments: Any) -> Result:
-    return tool_list.tool_list(CATALOG, arguments)
+    return tool_list.tool_list(CATALOG, read_arguments(CATALOG, "TOOL_LIST", arguments))
 
 
 def shown(result: Result) -> list[dict[str, Any]]:

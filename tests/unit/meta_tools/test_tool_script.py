@@ -214,7 +214,7 @@ def test_a_value_that_looks_like_a_call_is_a_value(tools: MetaTools, marker: str
     ("arguments", "said"),
     [
         ({}, "script is missing"),
-        ({"script": 5}, "script must be text"),
+        ({"script": 5}, "script must be a string"),
         ({"script": "1", "inputs": [1]}, "inputs must"),
     ],
 )

@@ -21,6 +21,7 @@ from toolfold.cli.error_text import call_command
 from toolfold.cli.output import counted, print_json
 from toolfold.cli.tools import RemoteTools, meta_tools
 from toolfold.meta_tools import list_request
+from toolfold.meta_tools.reader import read_arguments
 from toolfold.text_safety import escape_unsafe
 
 DEFAULT_LIMIT = 10
@@ -40,7 +41,7 @@ def search_tools(options: Options) -> int:
         return _print_remote(options, arguments)
     tools = meta_tools()
     catalog = tools.catalog()
-    request = list_request.parse_list_request(catalog, arguments)
+    request = list_request.parse_list_request(catalog, read_arguments(catalog, list_request.TOOL, arguments))
     limit = request.limit or DEFAULT_LIMIT
     explained = explain(catalog, "; ".join(request.queries), limit, request.filters.positions(catalog))
     found, hits = explained.result, explained.hits
@@ -113,7 +114,7 @@ def list_tools(options: Options) -> int:
     if options.json:
         return output.print_result(tools.call("TOOL_LIST", arguments), as_json=True)
     catalog = tools.catalog()
-    request = list_request.parse_list_request(catalog, arguments)
+    request = list_request.parse_list_request(catalog, read_arguments(catalog, list_request.TOOL, arguments))
     positions = request.filters.positions(catalog)
     listed = range(len(catalog)) if positions is None else sorted(positions)
     summaries = [catalog.summary(position) for position in listed[: request.limit]]

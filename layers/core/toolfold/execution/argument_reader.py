@@ -362,7 +362,7 @@ def reader_of(catalog: Catalog, tool: Tool) -> ArgumentReader:
     """
 
     def make() -> ArgumentReader:
-        forms, own = catalog.source(tool.source).arguments, tool.call.get("arguments", {})
+        forms, own = catalog.source(tool.source).arguments if tool.source else {}, tool.call.get("arguments", {})
         merged = {key: {**forms.get(key, {}), **one} if isinstance(one, dict) else one for key, one in own.items()}
         forms = {**forms, **merged, "found_by": tool.hints.get("found_by", {})}
         try:

@@ -213,8 +213,10 @@ def invalid_arguments(tool: Tool, resolved: ResolvedArguments) -> InvalidArgumen
     """Return the error for arguments with problems."""
     problems = resolved.problems
     text = INVALID_ARGUMENT if len(problems) == 1 else INVALID_OF_SEVERAL
+    # A person, and a model whose mode lists no meta-tool, has not called it; an argument may be an option of a command.
+    called = {"called": f"{tool.name}: "} if tool.source else {}
     return InvalidArguments(
-        text.filled(tool=tool.name, others=len(problems) - 1, **problems[0]),
+        text.filled(tool=tool.name, others=len(problems) - 1, **problems[0], **called),
         resolved.next_step or CORRECT_ARGUMENTS,
         problems=problems,
         schema=tool.parameters,

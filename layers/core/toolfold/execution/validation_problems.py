@@ -219,8 +219,9 @@ class Translator:
             given = [name for branch in failed for name in branch[0].kind.types]
             yield self._problem(path, type_problem(self._phrase(path, list(dict.fromkeys(given))), self._value(path)))
         else:
-            # The alternative that goes deepest, and breaks the fewest rules there, is most likely the one meant.
-            closest = min(failed, key=lambda branch: (-max(len(one.instance_path) for one in branch), len(branch)))
+            # Of those for its type the one that goes deepest, and breaks the fewest rules there, is most likely meant.
+            typed = [branch for branch in failed if branch[0].kind.name != "type" or branch[0].instance_path != path]
+            closest = min(typed, key=lambda branch: (-max(len(one.instance_path) for one in branch), len(branch)))
             yield from self.problems(closest[0])
 
     def _value(self, path: Sequence[str | int]) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import Names
-from toolfold.meta_tools.definitions import NO_BOUND, TOOLS
+from toolfold.meta_tools.definitions import TOOLS
 
 if TYPE_CHECKING:
     from toolfold.wording import Text
@@ -28,9 +28,6 @@ MAX_NEXT_CALL = 600
 
 MAX_ARGUMENTS = 1000
 """Arguments of a call that are read: more than any tool has parameters."""
-
-MAX_ITEMS = 50
-"""Items of a list argument: more than there are categories or tags to combine."""
 
 NAMES_OF_ARGUMENTS: Mapping[str, Names] = {
     name: Names(tool.arguments, {key: rule.other_names.split() for key, rule in tool.arguments.items()})
@@ -46,96 +43,6 @@ def own_name(tool: str, name: str) -> str | None:
 
 OPTIONS = tuple(name for name in TOOLS["TOOL_CALL"].arguments if name not in ("tool_name", "arguments"))
 """Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
-
-_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
-
-
-def read_value(tool: str, arguments: Mapping[str, Any], name: str) -> Any:
-    """Return the number, option, boolean or text that is given as ``name``; None: it is not given.
-
-    Raises:
-        InvalidArguments: the argument does not take the value.
-    """
-    given, rule = arguments.get(name), TOOLS[tool].arguments[name]
-    if is_blank(given):
-        return None
-    closest: Any = None
-    end = ", or leave it out"
-    if rule.bounds is not None:
-        least, most = rule.bounds
-        number = whole_number(given.get(name) if isinstance(given, dict) else given)
-        if number is not None and least <= number <= most:
-            return number
-        closest = None if number is None or number < 1 else min(max(number, least), most)
-        allowed = f"a whole number, {least:,} to {most:,}" if most < NO_BOUND else f"a whole number from {least}"
-    elif rule.schema.get("type") == "boolean":
-        if (value := boolean(given)) is not None:
-            return value
-        allowed = "true or false"
-    elif "enum" in rule.schema:
-        options: list[str] = rule.schema["enum"]
-        if isinstance(given, str) and given.strip().lower() in options:
-            return given.strip().lower()
-        from toolfold.fuzzy import closest_matches  # needed for errors only
-
-        closest = next(iter(closest_matches(given, options)), None) if isinstance(given, str) else None
-        allowed, end = f"one of {', '.join(options)}", ""
-    elif isinstance(given, str):
-        return given
-    else:
-        allowed = "text"
-    from toolfold.wording import Text  # needed for an error only
-
-    # The name is a term of the reader: a person sends an option of a command.
-    problem = Text(f"{{{name}}} must be {{allowed}}, not {{given}}").filled(allowed=allowed, given=quote(given))
-    step = Text(f"Send {{{name}}} as {{allowed}}{{end}}.").filled(allowed=allowed, end=end)
-    raise invalid(tool, problem, step, **correction(tool, arguments, name, closest))
-
-
-def read_strings(tool: str, arguments: Mapping[str, Any], name: str) -> list[str]:
-    """Return the strings given as ``name``: a list, its JSON text, one string or several separated by commas.
-
-    Raises:
-        InvalidArguments: the value has another type, or more than :data:`MAX_ITEMS` items.
-    """
-    given = arguments.get(name)
-    if given is None:
-        return []
-    items = parse_list(given) if isinstance(given, str) else given
-    if isinstance(items, list) and len(items) <= MAX_ITEMS and all(isinstance(item, str) for item in items):
-        return [item.strip() for item in items if item.strip()]
-    received = f"a list of {len(items)}" if isinstance(items, list) else quote(given)
-    raise invalid(
-        tool,
-        f"{name} must be a string, or a list of at most {MAX_ITEMS} strings, not {received}",
-        f'Send {name} as a string or a list, e.g. ["a", "b"], or leave it out.',
-        **correction(tool, arguments, name),
-    )
-
-
-def read_items(tool: str, name: str, given: Any, maximum: int, example: str) -> list[Any]:
-    """Return the items of a list argument: a list, its JSON text, one item, or an object of named items.
-
-    Raises:
-        InvalidArguments: there is no list, it is empty, or it has more than ``maximum`` items.
-    """
-    if isinstance(given, str):
-        given = parse_json(given)
-    if isinstance(given, dict):
-        is_named = given and all(isinstance(value, dict) for value in given.values()) and "arguments" not in given
-        given = [{"id": key, **value} for key, value in given.items()] if is_named else [given]
-    if not isinstance(given, list) or not given:
-        problem = (
-            "is missing" if given is None else "is empty" if given == [] else f"must be a list, not {quote(given)}"
-        )
-        raise invalid(tool, f"{name} {problem}", f"Send {name} as a list, e.g. {example}.")
-    if len(given) > maximum:
-        raise invalid(
-            tool,
-            f"{name} has {len(given):,} items; at most {maximum} are allowed",
-            f"Send the first {maximum}, then the others in another call; nothing was sent.",
-        )
-    return given
 
 
 def own_option(item: dict[str, Any], names: Iterable[str]) -> str:
@@ -169,33 +76,6 @@ def whole_number(value: Any) -> int | None:
     except (ValueError, OverflowError):
         return None
     return int(number) if math.isfinite(number) and number.is_integer() else None
-
-
-def boolean(value: Any) -> bool | None:
-    """Return the boolean that ``value`` is or spells, False when it was not given, or None when it is neither."""
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    spelling = str(value).strip().lower()
-    return spelling in _TRUE if spelling in _TRUE + _FALSE else None
-
-
-def parse_list(text: str) -> Any:
-    """Parse a list from a client that can send only strings: JSON, or parts separated by commas.
-
-    Returns:
-        A JSON value, usually a list; None for malformed JSON.
-    """
-    if not text.lstrip().startswith("["):
-        return text.split(",")
-    return parse_json(text)
-
-
-def parse_json(text: str) -> Any:
-    """Return the JSON value that ``text`` holds, or None when it is malformed."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 def quote(value: Any) -> str:
@@ -233,13 +113,6 @@ def invalid(tool: str, problem: str | Text, next_step: str | Text, **details: An
     return InvalidArguments(META_ARGUMENT.filled(tool=tool, problem=problem), next_step, **details)
 
 
-def correction(tool: str, arguments: Mapping[str, Any], name: str, value: Any = None) -> dict[str, Any]:
-    """Return the detail :func:`next_call` with another ``value`` for an argument, or without it."""
-    known = TOOLS[tool].arguments
-    others = {key: given for key, given in arguments.items() if key != name and key in known}
-    return next_call(tool, others if value is None else {**others, name: value})
-
-
 def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -> None:
     """Set an argument in ``read``, which is changed, unless it is there already.
 
@@ -250,13 +123,9 @@ def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -
         read[name] = value
     elif not is_blank(value) and read[name] != value:
         twice = f"{name} is given twice" if given_as == name else f"{quote(given_as)} and {name} are the same argument"
-        following = next_call(tool, sendable(tool, read)) if tool != "TOOL_CALL" or read.get("tool_name") else {}
+        known = {key: one for key, one in read.items() if key in TOOLS[tool].arguments}
+        following = next_call(tool, known) if tool != "TOOL_CALL" or "tool_name" in known else {}
         raise invalid(tool, f"{twice}, with different values", f"Send {name} once.", **following)
-
-
-def sendable(tool: str, read: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of ``read`` is an argument of the meta-tool ``tool``."""
-    return {key: value for key, value in read.items() if key in TOOLS[tool].arguments}
 
 
 _MAX_CALL = 600

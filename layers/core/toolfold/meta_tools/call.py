@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.call import NO_USE, UpstreamUse
-from toolfold.meta_tools.arguments import OPTIONS, is_blank, read_value
+from toolfold.meta_tools.arguments import is_blank
 from toolfold.results import output, parsing
 from toolfold.results.output import MIN_TOKENS, AnswerStatus, OutputOptions, RenderedResult
 from toolfold.wording import joined
@@ -107,16 +107,6 @@ class CallSession:
         if self._has_turn:
             self._has_turn = False
             self.resources.large_answer_turns.release()
-
-
-def read_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a TOOL_CALL in the documented form, ``select`` as a selection; None: not given.
-
-    Raises:
-        InvalidArguments: an option does not take its value.
-    """
-    options = {name: read_value("TOOL_CALL", arguments, name) for name in OPTIONS if name != "select"}
-    return {**options, "select": parse_select(arguments.get("select"))}
 
 
 def parse_select(value: Any) -> Selection | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.errors import ApprovalUnavailable, CallError
 from toolfold.execution.credentials import principal_id
 from toolfold.meta_tools.arguments import invalid
-from toolfold.meta_tools.reader import read_call
+from toolfold.meta_tools.reader import read_call, read_values
 from toolfold.meta_tools.result import dumps_compact
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
             is_first_use = False
         if not is_first_use:
             raise _refused(tool, "has calls that change something, and was used before, has expired, or is not signed")
-    return {**payload["arguments"], **arguments}
+    given = {**payload["arguments"], **arguments}
+    done = given.pop("done", 0)
+    return {**read_values(request.catalog, tool, given), "done": done}
 
 
 _TOOLS = ("TOOL_BATCH", "TOOL_PIPE")

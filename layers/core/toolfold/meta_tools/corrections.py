@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import messages
@@ -19,7 +20,7 @@ from toolfold.execution.argument_reader import ArgumentReader, reader_of
 from toolfold.execution.argument_values import bound_of, listed_values
 from toolfold.execution.validation_problems import quote
 from toolfold.fuzzy import closest_matches, normalize
-from toolfold.meta_tools.arguments import escape, is_blank, next_call
+from toolfold.meta_tools.arguments import escape, is_blank, next_call, whole_number
 from toolfold.wording import CallText, Text, joined, names_call
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Correction(NamedTuple):
         """Return the detail of an error with this call; empty where it is not complete, or long."""
         if not self.is_complete:
             return {}
+        if not tool.source:
+            return next_call(tool.name, self.arguments)
         beside = _beside(tool, self.select, options)
         return next_call("TOOL_CALL", {"tool_name": tool.name, "arguments": self.arguments, **beside})
 
@@ -72,7 +75,9 @@ class Correction(NamedTuple):
         notes = [text.filled(names=", ".join(self.examples)) for text in texts]
         if self.left_out:
             names = ", ".join(map(escape, self.left_out[:_MAX_NAMED]))
-            notes.append(messages.LEFT_OUT.filled(names=names, tool=tool.name, has=tool.summary))
+            # The problems of a meta-tool say what it takes.
+            text = messages.LEFT_OUT if tool.source else Text("It leaves out {names}.")
+            notes.append(text.filled(names=names, tool=tool.name, has=tool.summary))
         return joined(*notes) if notes else ""
 
 
@@ -85,11 +90,22 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: Invali
     if names_call(error.next_step):  # one next call, not two that differ
         lists = _lists(reader_of(catalog, tool), arguments.get("arguments") or {})
         return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments, lists))
-    refused = [problem["parameter"] for problem in problems]
-    correction = correct(catalog, tool, arguments.get("arguments") or {}, refused)
-    following = correction.call(tool, arguments)
+    return corrected(catalog, tool, arguments.get("arguments") or {}, error, arguments)
+
+
+def corrected(
+    catalog: Catalog,
+    tool: Tool,
+    arguments: Mapping[str, Any],
+    error: InvalidArguments,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> InvalidArguments:
+    """Return ``error``, which lists what is wrong with ``arguments`` of the tool, with the call that would work."""
+    refused = [problem["parameter"] for problem in error.details["problems"]]
+    correction = correct(catalog, tool, arguments, refused)
+    following = correction.call(tool, options)
     # The same call would fail the same way: a value was refused by the source, and no other is known.
-    if not following or correction.arguments == arguments.get("arguments"):
+    if not following or correction.arguments == arguments:
         return error
     step = joined(messages.CALL_AGAIN, correction.note(tool))
     return error.changed(next_step=step, schema=None, **following)
@@ -180,13 +196,15 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     examples = [name for name in missing if name in tool.example and is_free(tool, name)]
     corrected |= {name: tool.example[name] for name in examples}
     lost = [name for name in given if name not in corrected and not is_blank(given[name])]
-    dropped = [name for name in lost if name not in required and _is_form(tool, name)]
+    # Of a meta-tool no value but the required ones says what the question is about.
+    dropped = [name for name in lost if name not in required and (_is_form(tool, name) or not tool.source)]
     left_out = (*(f"{name} {quote(given[name])}" for name in dropped), *moved.left_out)
     # Of a list that stands for several calls each must be complete.
     lists = [name for name, value in corrected.items() if isinstance(value, list) and value]
     first = {name: corrected[name][0] for name in lists if not reader.accepts(name, corrected[name])}
     unclear = contradictions or any(len(parse_date(value)) > 1 for value in unknown.values())
-    has_all = lost == dropped and (tool.only_reads or not left_out)  # a call that changes data has all of the values
+    # A call that changes data has all of the values, and one of several calls all of the arguments.
+    has_all = lost == dropped and (tool.only_reads or not (left_out if tool.source else moved.left_out))
     is_complete = has_all and not unclear and not reader.resolve({**corrected, **first}).problems
     return Correction(corrected, moved.select, (*offered, *examples), left_out, is_complete)
 
@@ -229,6 +247,8 @@ def _move(
 
 def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:
     """Return the value that a refused one means: the closest option or day, or a list; None: none is known."""
+    if (nearest := _within_bounds(tool, name, value)) is not None:
+        return nearest
     listed = value if isinstance(value, list) else listed_values(value)
     takes = reader.reads(name, listed) if reader.separator(name) else all(reader.reads(name, one) for one in listed)
     if listed and takes and (tool.only_reads or len(listed) == 1):
@@ -241,6 +261,18 @@ def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) ->
     if isinstance(value, str) and not value.isdecimal() and (wrong := impossible_date(value)) and wrong.nearest:
         return wrong.nearest
     return _closest_option(str(value), _options(tool, name)) if isinstance(value, str | int | float) else None
+
+
+def _within_bounds(tool: Tool, name: str, value: Any) -> Any:
+    """Return the number nearest to ``value`` that a meta-tool takes, or the first items of a list; None for others."""
+    rule = properties(tool.parameters).get(name, {})
+    if tool.source:
+        return None
+    if isinstance(value, list):
+        most = next((one["maxItems"] for one in (rule, *rule.get("anyOf", ())) if "maxItems" in one), len(value))
+        return value[:most] if len(value) > most else None
+    number = (whole_number(value) or 0) if rule.get("type") == "integer" else 0
+    return min(max(number, rule.get("minimum", 1)), rule.get("maximum", number)) if number > 0 else None
 
 
 def _closest_option(text: str, options: Sequence[str]) -> str | None:

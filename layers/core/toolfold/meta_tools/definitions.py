@@ -9,15 +9,17 @@ profile lists them; TOOL_GET describes them everywhere.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
+from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, Tool
 from toolfold.meta_tools.result import safe_line
 
 if TYPE_CHECKING:
+    from toolfold.catalog.entries import Effect
     from toolfold.catalog.model import Catalog
 
 SELECT = (
@@ -188,28 +190,33 @@ MAX_TOOLS = 200
 MAX_CALLS = 50
 """Calls of one request, each value of a list counted: a free key has some tens of calls a day."""
 
+MAX_STEPS = 20
+"""Steps of a pipe: more than any task had that was recorded, and a bound on the calls of one request."""
+
+MAX_NAMES = 20
+"""Names in one call of TOOL_GET: enough for any plan, and an answer of at most some 8,000 tokens."""
+
+MAX_FILTERS = 50
+"""Items of a filter: more than there are categories or tags to combine."""
+
 MAX_PARALLEL = 16
 """Calls at the same time: they wait for their source most of the time."""
-
-
-NO_BOUND = 10**9
-"""The largest whole number of an argument that has no other bound."""
 
 
 class Argument(NamedTuple):
     """An argument of a meta-tool.
 
     Attributes:
-        schema: its JSON Schema.
+        schema: its JSON Schema in ``tools/list``.
         other_names: other names that models send for it. Each stands for its plural as well.
-        bounds: the smallest and the largest whole number that it takes.
+        reads: the JSON Schema of what is accepted, where that is more, or has bounds that need no mention.
         listed: when its definition is in ``tools/list``: ``always``, ``never``, or where the catalog has several
             ``sources`` or ``approvals``. It is accepted in any case.
     """
 
     schema: Mapping[str, Any]
     other_names: str = ""
-    bounds: tuple[int, int] | None = None
+    reads: Mapping[str, Any] | None = None
     listed: str = "always"
 
     def is_listed(self, catalog: Catalog | None) -> bool:
@@ -219,6 +226,18 @@ class Argument(NamedTuple):
         if self.listed == "approvals":
             return catalog is not None and catalog.has_approvals
         return self.listed == "always"
+
+    def takes(self, value: Any) -> bool:
+        """Return whether ``value`` has the usual form, which needs no reader: a first response has none to wait for."""
+        rule = self.schema if self.reads is None else self.reads
+        if type(value) is str and ("anyOf" in rule or not value.strip()):
+            return bool(value.strip())
+        if (rule and _TYPES.get(type(value), "") != rule.get("type")) or value not in rule.get("enum", [value]):
+            return False
+        return type(value) is not int or rule.get("minimum", value) <= value <= rule.get("maximum", value)
+
+
+_TYPES = {str: "string", int: "integer", bool: "boolean", dict: "object"}
 
 
 class MetaTool(NamedTuple):
@@ -238,17 +257,28 @@ class MetaTool(NamedTuple):
 
 
 def _whole(
-    description: str, other_names: str, bounds: tuple[int, int] = (1, NO_BOUND), listed: str = "always"
+    description: str, other_names: str, least: int = 1, most: int | None = None, listed: str = "always"
 ) -> Argument:
-    return Argument({"type": "integer", "description": description}, other_names, bounds, listed)
+    bounds = {"minimum": least} if most is None else {"minimum": least, "maximum": most}
+    rule = {"type": "integer", "description": description}
+    return Argument(rule, other_names, {"type": "integer", **bounds}, listed)
 
 
 def _choice(other_names: str, *options: str) -> Argument:
     return Argument({"type": "string", "enum": list(options)}, other_names, listed="never")
 
 
+def _calls(most: int) -> dict[str, Any]:
+    """Return the schema of a list of calls: each is read alone, so that a wrong one does not stop the others."""
+    return {"type": "array", "minItems": 1, "maxItems": most}
+
+
 # An enum has a type, and no schema has a list of types: Gemini refuses both otherwise.
 _TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+_NAME = {"type": "string", "minLength": 1}
+_NAMES = {"anyOf": [_NAME, {"type": "array", "items": _NAME, "minItems": 1, "maxItems": MAX_NAMES}]}
+_FILTER = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "maxItems": MAX_FILTERS}]}
+_QUERIES = {"anyOf": [{"type": "number"}, *_TEXTS["anyOf"]]}
 _BOOLEAN = {"type": "boolean"}
 _DETAIL = _choice("detail_level level verbosity", "full", "medium", "minimal")
 _TOKENS = "tokens token_budget token_limit max_output_tokens"
@@ -258,7 +288,7 @@ _ONCE_AGREED = "Of APPROVAL_REQUIRED, once the user agrees"
 _TOOL_CALL = {
     "tool_name": Argument(text("Name")),
     "arguments": Argument({"type": "object", "description": "Its own; a list as a value makes several calls"}),
-    "select": Argument(text(SELECT), "filter where sql"),
+    "select": Argument(text(SELECT), "filter where sql", {}),
     "max_tokens": _whole("Of the answer", _TOKENS.partition(" ")[2]),
     "fresh": Argument({**_BOOLEAN, "description": "Skip the cache"}, "bypass_cache force_refresh no_cache refresh"),
     "inspect": Argument({**_BOOLEAN, "description": "Describe the answer"}),
@@ -284,19 +314,21 @@ TOOLS: Mapping[str, MetaTool] = {
                 {**_TEXTS, "description": "A few English words; one per step"},
                 "q search search_query search_term term keyword text question prompt task need request find intent "
                 "name tool tool_name input queries",
+                _QUERIES,
             ),
-            "category": Argument(text("Its name"), "categories group domain topic"),
-            "tag": Argument(_TEXTS, "label", listed="never"),
+            "category": Argument(text("Its name"), "categories group domain topic", _FILTER),
+            "tag": Argument(_TEXTS, "label", _FILTER, "never"),
             "tag_mode": _choice("tags_mode", "any", "all"),
-            "access": _choice("access_level plan", "free", "mixed", "premium"),
-            "source": Argument(text("Id of one"), "server api provider connector service", listed="sources"),
+            "access": _choice("access_level plan", "free", "mixed", "premium")._replace(reads=_FILTER),
+            "source": Argument(text("Id of one"), "server api provider connector service", _FILTER, "sources"),
             "limit": _whole(
                 "Tools",
                 "max top_k top count k n size page_size per_page max_results max_tools num_results",
-                (1, MAX_TOOLS),
+                1,
+                MAX_TOOLS,
             ),
-            "offset": _whole("Skip", "skip start cursor more next_offset", (0, NO_BOUND)),
-            "token_budget": _whole("Tokens", "max_tokens token_limit budget", (100, 100_000), "never"),
+            "offset": _whole("Skip", "skip start cursor more next_offset", 0),
+            "token_budget": _whole("Tokens", "max_tokens token_limit budget", 100, 100_000, "never"),
             "detail": _DETAIL,
         },
         {"tools": "array"},
@@ -306,7 +338,9 @@ TOOLS: Mapping[str, MetaTool] = {
         "Describes tools in full.",
         {
             "tool_name": Argument(
-                {**_TEXTS, "description": "Up to 20"}, "name tool function function_name id method command"
+                {**_TEXTS, "description": "Up to 20"},
+                "name tool function function_name id method command",
+                _NAMES,
             ),
             "detail": _DETAIL,
             "known": Argument({"type": "object"}, "known_hash known_hashes hash hashes", listed="never"),
@@ -346,6 +380,7 @@ TOOLS: Mapping[str, MetaTool] = {
                     },
                 },
                 "batch request item tool tool_call invocation operation task job command",
+                _calls(MAX_CALLS),
             ),
             "stop_on_error": Argument(
                 {**_BOOLEAN, "description": "Start no further call after a failed one"},
@@ -354,15 +389,15 @@ TOOLS: Mapping[str, MetaTool] = {
             "max_parallel": Argument(
                 {"type": "integer", "minimum": 1, "maximum": MAX_PARALLEL, "description": "Calls at once"},
                 "parallel concurrency max_concurrency parallelism workers",
-                (1, MAX_PARALLEL),
             ),
             "max_tokens": _whole("For all answers together", _TOKENS),
             "join": Argument(
-                text('Put the results side by side: "date", or a column they all have'), "join_on merge merge_on on"
+                text('Put the results side by side: "date", or a column they all have'), "join_on merge merge_on on", {}
             ),
             "select": Argument(
                 text('Of the joined table, or SQL: "SELECT a.date, a.close, b.close FROM a JOIN b USING (date)"'),
                 "sql query filter",
+                {},
             ),
             "continue": Argument(text("Token of an earlier answer: performs the rest of its calls"), _CONTINUE),
         },
@@ -376,7 +411,7 @@ TOOLS: Mapping[str, MetaTool] = {
             "steps": Argument(
                 {
                     "type": "array",
-                    "maxItems": 20,
+                    "maxItems": MAX_STEPS,
                     "description": "Each as a TOOL_CALL, or a join of earlier steps",
                     "items": {
                         "type": "object",
@@ -389,6 +424,7 @@ TOOLS: Mapping[str, MetaTool] = {
                     },
                 },
                 "pipe pipeline call chain stage task command",
+                _calls(MAX_STEPS),
             ),
             "return": Argument(text("last (default), all, or the name of a step"), "output result"),
             "max_tokens": _whole("For the answer", _TOKENS),
@@ -415,3 +451,39 @@ TOOLS: Mapping[str, MetaTool] = {
     ),
 }
 """Meta-tool → what it is."""
+
+
+@functools.cache
+def meta_tool(name: str) -> Tool:
+    """Return a meta-tool as a tool without a source: its arguments are read, checked and corrected as those of any."""
+    tool = TOOLS[name]
+    rules = {key: rule.schema if rule.reads is None else rule.reads for key, rule in tool.arguments.items()}
+    schema: dict[str, Any] = {"type": "object", "properties": rules, "additionalProperties": False}
+    if "continue" in rules:
+        schema["anyOf"] = [{"required": [next(iter(rules))]}, {"required": ["continue"]}]
+    elif tool.required:
+        schema["required"] = list(tool.required)
+    # Without an argument that it has no place for, a call of several would be another one.
+    effect: Effect = "write" if name in COMBINING_TOOLS else "read"
+    names = {key: rule.other_names.split() for key, rule in tool.arguments.items()}
+    return Tool(
+        name=name,
+        source="",
+        category="",
+        title=tool.title,
+        summary=", ".join(rules),
+        description=tool.description,
+        tags=(),
+        access="free",
+        effect=effect,
+        freshness="",
+        formats=(),
+        parameters=schema,
+        returns="fields: ",
+        example={},
+        use_instead={},
+        see_also=(),
+        hash="",
+        call={"arguments": {"names": names}, "blank_allowed": ["query"]},
+        answer={},
+    )

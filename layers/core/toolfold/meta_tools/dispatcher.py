@@ -287,7 +287,8 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
     known = TOOLS[name].arguments
     if len(arguments) > MAX_ARGUMENTS:
         raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
-    if name in ("TOOL_LIST", "TOOL_GET") and arguments.keys() <= known.keys():
+    is_usual = all(key in known and known[key].takes(value) for key, value in arguments.items())
+    if is_usual and (name == "TOOL_LIST" or (name == "TOOL_GET" and "tool_name" in arguments)):
         return MetaCall(name, arguments)
     tool_name = arguments.get("tool_name") if name == "TOOL_CALL" else None
     if isinstance(tool_name, str) and tool_name not in RESERVED_NAMES and catalog.called_tool(tool_name) is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.meta_tools.arguments import correction, invalid, quote, read_strings, read_value
+from toolfold.meta_tools.arguments import invalid, next_call, quote
 from toolfold.meta_tools.result import safe_line
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from toolfold.wording import Text
 
 TOOL = "TOOL_LIST"
-
-_ACCESS_SYNONYMS = {"paid": "premium", "any": "", "all": ""}
-"""Other words for an access; empty: no condition."""
 
 _MAX_SUGGESTED = 10
 """Names suggested for an unknown one that resembles none: the most frequent."""
@@ -52,20 +49,16 @@ def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> 
     """Parse ``category``, ``tag``, ``tag_mode``, ``access`` and ``source``.
 
     Raises:
-        InvalidArguments: one of them has the wrong type, or a name that the catalog does not have.
+        InvalidArguments: one of them is a name that the catalog does not have.
     """
-    access = [
-        read_value(tool, {**arguments, "access": _ACCESS_SYNONYMS.get(normalize(name), name)}, "access")
-        for name in read_strings(tool, arguments, "access")
-    ]
-    # A tool that is free in part works with a free key.
-    access += ["mixed"] if "free" in access else []
+    access = _named(tool, catalog, arguments, "access")
     return Filters(
         _named(tool, catalog, arguments, "category"),
         _named(tool, catalog, arguments, "tag"),
-        tuple(dict.fromkeys(filter(None, access))),
+        # A tool that is free in part works with a free key.
+        (*access, "mixed") if "free" in access else access,
         _named(tool, catalog, arguments, "source"),
-        read_value(tool, arguments, "tag_mode") == "all",
+        arguments.get("tag_mode") == "all",
     )
 
 
@@ -77,18 +70,29 @@ def _named(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str)
     spellings = _SPELLINGS[kind](catalog)
     # A title may hold a comma: text is first compared as a whole.
     is_one = isinstance(given, str) and normalize(given) in spellings
+    names = [given] if isinstance(given, str) else given
+    if isinstance(given, str) and not is_one:
+        from toolfold.execution.argument_values import listed_values  # a name needs none of it
+
+        names = listed_values(given) or names
     found: list[str] = []
-    for text in [given] if is_one else read_strings(tool, arguments, kind):
+    for text in (name for name in names if name.strip(" ,[]")):
         if normalize(text) not in spellings:
             raise _unknown(tool, catalog, arguments, kind, text)
         found += spellings[normalize(text)]
     return tuple(dict.fromkeys(found))
 
 
+def _corrected(tool: str, arguments: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
+    """Return the detail of an error with the call in which an argument has another value; None: it is left out."""
+    others = {key: given for key, given in arguments.items() if key != name}
+    return next_call(tool, others if value is None else {**others, name: value})
+
+
 def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str, text: str) -> InvalidArguments:
     from toolfold.messages import THERE_ARE  # for errors only
 
-    names = {spelling: found[0] for spelling, found in _SPELLINGS[kind](catalog).items()}
+    names = {spelling: found[0] for spelling, found in _SPELLINGS[kind](catalog).items() if found}
     closest = list(dict.fromkeys(names[match] for match in closest_matches(text, names, most=3)))
     hint: str | Text = did_you_mean(text, names, most=3, shown=names.__getitem__).strip()
     if not hint:
@@ -96,9 +100,11 @@ def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: st
         known = sorted(counts, key=lambda name: -counts[name])
         if kind == "category":
             known = [category.name for category in catalog.categories]
+        elif kind == "access":
+            known = list(_ACCESS)
         more = ", …" if len(known) > _MAX_SUGGESTED else ""
         hint = THERE_ARE.filled(names=f"{', '.join(known[:_MAX_SUGGESTED])}{more}")
-    following = correction(tool, arguments, kind, closest[0] if closest else None)
+    following = _corrected(tool, arguments, kind, closest[0] if closest else None)
     return invalid(tool, f"there is no {kind} {quote(text)}", hint, closest=closest, **following)
 
 
@@ -116,8 +122,17 @@ def _category_spellings(catalog: Catalog) -> dict[str, list[str]]:
     return {**forms, **{normalize(category.name): [category.name] for category in catalog.categories}}
 
 
+_ACCESS: Mapping[str, list[str]] = {
+    **{name: [name] for name in ("free", "mixed", "premium")},
+    "paid": ["premium"],
+    "any": [],
+    "all": [],
+}
+"""What an access may be called → its name; none: no condition."""
+
 _SPELLINGS: Mapping[str, Callable[[Catalog], dict[str, list[str]]]] = {
     "category": _category_spellings,
+    "access": lambda _: dict(_ACCESS),
     "tag": lambda catalog: {normalize(tag): [tag] for tag in catalog.counts("tags")},
     "source": lambda catalog: {
         normalize(getattr(source, form)): [source.id] for form in ("title", "id") for source in catalog.sources
@@ -157,44 +172,32 @@ def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRe
     """Parse the arguments of a TOOL_LIST on ``catalog``.
 
     Raises:
-        InvalidArguments: an argument has the wrong type, is out of range, or has a name that the catalog does not have.
+        InvalidArguments: the query is too long, or a name is not one of the catalog.
     """
     queries = _parse_queries(arguments)
     is_blank = arguments.get("query") is not None and not queries
-    given = {name: read_value(TOOL, arguments, name) for name in ("limit", "offset", "token_budget", "detail")}
+    given = {name: arguments.get(name) for name in ("limit", "offset", "token_budget", "detail")}
     notice = "The query is blank, so nothing was searched for." if is_blank else ""
     return ListRequest(queries, parse_filters(TOOL, catalog, arguments), **given, notice=notice)
 
 
 def _parse_queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the requests, each on one line without control characters. A list of single words is one request."""
-
-    def wrong(problem: str, step: str, other: Any = None) -> InvalidArguments:
-        return invalid(TOOL, problem, step, **correction(TOOL, arguments, "query", other))
-
-    given = arguments.get("query")
-    if isinstance(given, dict) and len(given) == 1 and isinstance(inner := next(iter(given.values())), str):
-        given = inner
-    if isinstance(given, list) and all(isinstance(text, str) for text in given):
-        queries = tuple(dict.fromkeys(filter(None, map(_line, given))))
-        if len(queries) > 1 and any(" " in query for query in queries):
-            if len(queries) > MAX_QUERIES:
-                problem = f"query has {len(queries)} requests, and {MAX_QUERIES} are the most"
-                raise wrong(problem, "Send the others with another call.", list(queries[:MAX_QUERIES]))
-            if (longest := max(map(len, queries))) > MAX_QUERY_LENGTH:
-                problem = f"a request of query has {longest:,} characters, and {MAX_QUERY_LENGTH:,} are the most"
-                raise wrong(problem, "Send each as a few keywords.", [query[:_PROPOSED_LENGTH] for query in queries])
-            return queries
-        given = " ".join(given)
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        given = str(given)
-    if not isinstance(given, str | None):
-        raise wrong(f"query must be text, not {quote(given)}", 'Send query as text, e.g. "price of a stock".')
-    if len(given or "") > MAX_QUERY_LENGTH:
-        problem = f"query has {len(given or ''):,} characters, and {MAX_QUERY_LENGTH:,} are the most"
-        step = "Send what is needed as a sentence or a few keywords."
-        raise wrong(problem, step, _line((given or "")[:_PROPOSED_LENGTH]))
-    return tuple(filter(None, [_line(given or "")]))
+    given = arguments.get("query", "")
+    listed = given if isinstance(given, list) else []
+    queries = tuple(dict.fromkeys(filter(None, map(_line, listed))))
+    is_several = len(queries) > 1 and any(" " in query for query in queries)
+    if not is_several:
+        queries = (" ".join(given) if isinstance(given, list) else str(given),)
+    shortened = [query[:_PROPOSED_LENGTH] for query in queries[:MAX_QUERIES]]
+    following = _corrected(TOOL, arguments, "query", shortened if is_several else _line(shortened[0]))
+    if len(queries) > MAX_QUERIES:
+        problem = f"query has {len(queries)} requests, and {MAX_QUERIES} are the most"
+        raise invalid(TOOL, problem, "Send the others with another call.", **following)
+    if (longest := max(map(len, queries))) > MAX_QUERY_LENGTH:
+        problem = f"a request of query has {longest:,} characters, and {MAX_QUERY_LENGTH:,} are the most"
+        raise invalid(TOOL, problem, "Send what is needed as a sentence or a few keywords.", **following)
+    return queries if is_several else tuple(filter(None, [_line(queries[0])]))
 
 
 def _line(text: str) -> str:

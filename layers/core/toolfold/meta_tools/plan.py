@@ -20,7 +20,6 @@ from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTime
 from toolfold.execution.argument_reader import reader_of
 from toolfold.meta_tools import corrections, next_steps
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response
-from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import (
     Call,
     CallSession,
@@ -28,7 +27,7 @@ from toolfold.meta_tools.call import (
     Part,
     document_size,
     output_options,
-    read_options,
+    parse_select,
     with_notes,
 )
 from toolfold.meta_tools.combination import merge_answers, read_parts
@@ -109,7 +108,7 @@ class Plan(CallSession):
                     f"A call must be an object, not {kind}.", 'Send {"tool_name": "NAME", "arguments": {…}}.'
                 )
             self.read(item)
-            if boolean(item.given.get("inspect")):
+            if item.given.get("inspect"):
                 raise InvalidArguments("inspect is for a TOOL_CALL of its own.", "Leave it out; nothing was sent.")
         except CallError as error:
             item.error = self.with_next_call(item.given, error)
@@ -181,7 +180,7 @@ class Plan(CallSession):
             item.given = read_call(self.catalog, item.given)
             found = self._read(item.given)
             if found.options.raw_by:
-                is_raw = keeps_raw and not boolean(item.given.get("inspect"))
+                is_raw = keeps_raw and not item.given.get("inspect")
                 return found if is_raw else self._read(self._without_raw_form(item, found))
             if text is not None and found.approval_token is None and list not in map(type, found.sent.values()):
                 memo.put("call", owners, (text, self.request.whole), found, _READ_BYTES + 4 * len(text))
@@ -192,7 +191,7 @@ class Plan(CallSession):
         tool = self.catalog.called_tool(given["tool_name"])
         if tool is None:
             raise tool_not_found(self.catalog, given["tool_name"])
-        options, sent, raw_by = read_options(given), dict(given.get("arguments") or {}), ""
+        sent, raw_by = dict(given.get("arguments") or {}), ""
         parameter, reader = self.catalog.source(tool.source).format_parameter, reader_of(self.catalog, tool)
         if parameter and sent.get(parameter) is not None:
             raw_by = parameter
@@ -201,8 +200,8 @@ class Plan(CallSession):
                 del sent[parameter]
         elif parameter and sent.keys() - reader.properties.keys():
             raw_by = parameter if reader.rename(sent).arguments.get(parameter) is not None else ""
-        wanted = output_options(self.request, options["max_tokens"], options["select"], raw_by)
-        return Call(given, tool, sent, wanted, bool(options["fresh"]), options["approval_token"])
+        wanted = output_options(self.request, given.get("max_tokens"), parse_select(given.get("select")), raw_by)
+        return Call(given, tool, sent, wanted, bool(given.get("fresh")), given.get("approval_token"))
 
     def _without_raw_form(self, item: Item, call: Call) -> Mapping[str, Any]:
         """Return the arguments of TOOL_CALL without the parameter for the form of the service; ``item`` notes it."""

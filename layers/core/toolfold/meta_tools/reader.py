@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
+from toolfold.execution.argument_reader import reader_of
+from toolfold.execution.argument_values import booleans
+from toolfold.execution.validation import invalid_arguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.messages import DESCRIBE_OR_SEARCH, NAME_TOOL, ONE_TOOL
+from toolfold.messages import DESCRIBE_OR_SEARCH, NAME_TOOL, NAME_TOOLS, ONE_TOOL
 from toolfold.meta_tools.arguments import (
     MAX_NEXT_CALL,
     OPTIONS,
-    boolean,
     invalid,
     is_blank,
     json_problem,
@@ -32,11 +34,10 @@ from toolfold.meta_tools.arguments import (
     parse_object,
     put,
     quote,
-    sendable,
     whole_number,
 )
-from toolfold.meta_tools.corrections import call_or_description, correct
-from toolfold.meta_tools.definitions import TOOLS
+from toolfold.meta_tools.corrections import call_or_description, correct, corrected
+from toolfold.meta_tools.definitions import TOOLS, meta_tool
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 from toolfold.wording import Text
@@ -58,7 +59,9 @@ _PAGED_BY = 8
 """Tools on a page of a search, where ``page`` comes without ``limit``; as in ``tool_list.SEARCH_TOOLS``."""
 
 
-def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 0) -> MetaCall:
+def read_tool_call(
+    catalog: Catalog, arguments: Mapping[str, Any], depth: int = 0, *, only_tools: bool = False
+) -> MetaCall:
     """Return a TOOL_CALL in the documented form, or the call of a meta-tool that it names.
 
     Raises:
@@ -69,16 +72,21 @@ def read_tool_call(catalog: Catalog, arguments: Mapping[str, Any], depth: int = 
         raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
     name, rest = _take_name(catalog, dict(arguments))
     tool = None if name in RESERVED_NAMES else catalog.called_tool(name)
-    if tool is None and (meta_tool := find_meta_tool(name)) is not None:
-        if meta_tool in (TOOL, "TOOL_CALL_WRITE"):
-            return read_tool_call(catalog, _merged(rest), depth + 1)
-        inner = rest if meta_tool in COMBINING_TOOLS else _merged(rest)
-        return MetaCall(meta_tool, read_arguments(catalog, meta_tool, inner))
+    if tool is None and (meta_name := find_meta_tool(name)) is not None:
+        if meta_name in (TOOL, "TOOL_CALL_WRITE"):
+            return read_tool_call(catalog, _merged(rest), depth + 1, only_tools=only_tools)
+        if only_tools:
+            problem = f"{meta_name} cannot be called here: only tools of the catalog can be combined."
+            raise InvalidArguments(problem, f"Call {meta_name} on its own; nothing was sent.")
+        inner = rest if meta_name in COMBINING_TOOLS else _merged(rest)
+        return MetaCall(meta_name, read_arguments(catalog, meta_name, inner))
     if tool is None and (found := find_name(catalog, name)) is not None:
         tool = catalog.called_tool(found)
     if tool is None:
         if (call := parse_call_text(name)) is not None:
-            return read_tool_call(catalog, {**rest, "tool_name": call[0], "arguments": call[1]}, depth + 1)
+            return read_tool_call(
+                catalog, {**rest, "tool_name": call[0], "arguments": call[1]}, depth + 1, only_tools=only_tools
+            )
         raise tool_not_found(catalog, name, _merged(rest))
     return MetaCall(TOOL, _CallReader(catalog, tool).read(rest))
 
@@ -89,50 +97,145 @@ def read_call(catalog: Catalog, item: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         CallError: it cannot be read, no tool has its name, or it is the call of a meta-tool that lists or combines.
     """
-    call = read_tool_call(catalog, item)
-    if call.name != TOOL:
-        raise InvalidArguments(
-            f"{call.name} cannot be called here: only tools of the catalog can be combined.",
-            f"Call {call.name} on its own; nothing was sent.",
-        )
-    return call.arguments
+    return read_tool_call(catalog, item, only_tools=True).arguments
 
 
 def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a meta-tool under their own names: of any but TOOL_CALL, which has those of its tool.
+    """Return the arguments of a meta-tool in the documented form: of any but TOOL_CALL, which has those of its tool.
 
     Raises:
         InvalidArguments: an argument has no place, or two contradict each other.
     """
     given = _unwrapped(tool, arguments)
     read: dict[str, Any] = {}
-    unknown: list[str] = []
-    for key, value in given.items():
-        name, kind = own_name(tool, key), normalize(key)
-        if name is not None:
+    for key, sent in given.items():
+        name, value = _converted(tool, key, sent, given)
+        if is_blank(value) and not (isinstance(value, str) and name == "query"):
+            continue
+        if name in TOOLS[tool].arguments or not (
+            normalize(key) in _IGNORED or (normalize(key) in WRAPPERS and parse_object(value) == {})
+        ):
             put(tool, read, name, value, key)
-        elif tool == "TOOL_LIST" and (meant := _as_filter(kind, value, given)) is not None:
-            put(tool, read, *meant, key)
-        elif kind not in _IGNORED and not (kind in WRAPPERS and (is_blank(value) or parse_object(value) == {})):
-            unknown.append(key)
-    if tool == "TOOL_GET" and "tool_name" not in read and any(own_name("TOOL_LIST", key) for key in unknown):
+    unknown = [key for key in read if key not in TOOLS[tool].arguments]
+    is_search = not unknown or any(own_name("TOOL_LIST", key) for key in unknown)
+    if tool == "TOOL_GET" and "tool_name" not in read and is_search:
         read["tool_name"] = _name_in_query(catalog, given)
-        unknown = [key for key in unknown if own_name("TOOL_LIST", key) != "query"]
-    if unknown:
-        raise _no_such_argument(catalog, tool, read, given, unknown[0])
-    return read if tool in META_TOOLS else {name: value for name, value in read.items() if not is_blank(value)}
+        read = {key: one for key, one in read.items() if key == "tool_name" or own_name("TOOL_LIST", key) != "query"}
+    if unknown and tool in META_TOOLS:
+        _refuse_call(catalog, tool, read, unknown[0])
+    return read_values(catalog, tool, read)
 
 
-def _as_filter(kind: str, value: Any, given: Mapping[str, Any]) -> tuple[str, Any] | None:
-    """Return the argument of TOOL_LIST that ``page`` or ``free`` means, with its value; None for another name."""
+def read_values(catalog: Catalog, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a meta-tool, which have their own names, with the values that its schema takes.
+
+    Raises:
+        InvalidArguments: it takes no such argument, or not the value.
+    """
+    known = TOOLS[name].arguments
+    if name == TOOL:
+        arguments = {key: value for key, value in arguments.items() if not is_blank(value)}
+        if all(known[key].takes(value) for key, value in arguments.items()):
+            return arguments
+    tool = meta_tool(name)
+    resolved = reader_of(catalog, tool).resolve(arguments)
+    if resolved.problems:
+        error = corrected(catalog, tool, arguments, invalid_arguments(tool, resolved))
+        if name == "TOOL_GET" and "next_call" not in error.details:  # no name is known
+            error = error.changed(next_step=NAME_TOOLS, schema=None, **next_call("TOOL_LIST", {}))
+        raise error
+    return resolved.arguments
+
+
+def _converted(tool: str, key: str, value: Any, given: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the argument of a meta-tool that ``key`` means, with its value; ``key`` itself where it means none."""
+    name = own_name(tool, key)
+    for kind in (name, normalize(key)) if name is None else (name,):
+        target, convert = _CONVERSIONS.get((tool, kind or ""), ("", None))
+        converted = value if convert is None or is_blank(value) else convert(value, given)
+        if convert is not None and (converted is not None or value is None):
+            return target, converted
+    rule = {} if name is None else TOOLS[tool].arguments[name].schema
+    inner = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
+    if rule.get("type") == "integer" or (name and tool in ("TOOL_LIST", "TOOL_GET") and isinstance(inner, str)):
+        value = value if inner is None else inner  # {"query": {"text": "gold"}}
+    return name or key, value
+
+
+def _page(value: Any, given: Mapping[str, Any]) -> int | None:
     number = whole_number(value)
-    if kind == "page" and number is not None and number >= 1:
-        limit = next((one for key, one in given.items() if own_name("TOOL_LIST", key) == "limit"), None)
-        return "offset", (number - 1) * (whole_number(limit) or _PAGED_BY)
-    if kind in ("free", "freeonly", "premium", "premiumonly") and value in (True, "true"):
-        return "access", kind.removesuffix("only")
-    return None
+    limit = next((one for key, one in given.items() if own_name("TOOL_LIST", key) == "limit"), None)
+    return (number - 1) * (whole_number(limit) or _PAGED_BY) if number is not None and number >= 1 else None
 
+
+def _calls(value: Any, _given: Mapping[str, Any]) -> list[Any] | None:
+    """Return the calls that an object is: one, or several under their names."""
+    calls = parse_object(value)
+    if calls is None:
+        return None
+    is_named = calls and all(isinstance(call, dict) for call in calls.values()) and "arguments" not in calls
+    return [{"id": key, **call} for key, call in calls.items()] if is_named else [calls]
+
+
+def _known(value: Any, given: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return the hash of the one tool that is described, where it comes without its name."""
+    name = given.get("tool_name")
+    return {name: value} if isinstance(value, str) and isinstance(name, str) and _HASH.fullmatch(value) else None
+
+
+def _columns(value: Any, _given: Mapping[str, Any]) -> Any:
+    return ",".join(value) if isinstance(value, list) and all(isinstance(one, str) for one in value) else value
+
+
+def _jmespath(value: Any, _given: Mapping[str, Any]) -> Any:
+    is_bare = isinstance(value, str) and not value.strip().lower().startswith("jmespath:")
+    return f"jmespath: {value.strip()}" if is_bare else value
+
+
+def _limit(value: Any, _given: Mapping[str, Any]) -> Any:
+    number = whole_number(value)
+    return value if number is None else f"limit {number}"
+
+
+def _offset(value: Any, _given: Mapping[str, Any]) -> str | None:
+    number = whole_number(value)
+    return None if number is None or number < 0 else f"[{number}:]"
+
+
+def _order(value: Any, _given: Mapping[str, Any]) -> str | None:
+    key = _ORDER_BY.fullmatch(value.strip()) if isinstance(value, str) else None
+    is_down = key and (key[1] or (key[3] or "").lower() == "desc")
+    return f"order by {key[2]}{' desc' if is_down else ''}" if key else None
+
+
+def _cache(value: Any, _given: Mapping[str, Any]) -> Any:
+    return next((not one.value for one in booleans(str(value))), value)
+
+
+def _true(value: str) -> Callable[[Any, Mapping[str, Any]], str | None]:
+    return lambda given, _: value if given in (True, "true") else None
+
+
+_HASH = re.compile("[0-9a-f]{8}")
+_ORDER_BY = re.compile(r"(-?)(?!(?:asc|desc)\w*$)([a-z_]\w*)(?:[ :]+(asc|desc)\w*)?", re.IGNORECASE)
+_Convert = Callable[[Any, Mapping[str, Any]], Any]
+_CONVERSIONS: Mapping[tuple[str, str], tuple[str, _Convert]] = {
+    ("TOOL_LIST", "page"): ("offset", _page),
+    **{("TOOL_LIST", name): ("access", _true("free")) for name in ("free", "freeonly")},
+    **{("TOOL_LIST", name): ("access", _true("premium")) for name in ("premium", "premiumonly")},
+    ("TOOL_GET", "known"): ("known", _known),
+    ("TOOL_BATCH", "calls"): ("calls", _calls),
+    ("TOOL_PIPE", "steps"): ("steps", _calls),
+    ("TOOL_SCRIPT", "inputs"): ("inputs", lambda value, _: parse_object(value)),
+    **{(TOOL, name): ("select", _columns) for name in ("columns", "fields")},
+    **{(TOOL, name): ("select", _limit) for name in ("limit", "maxrows")},
+    **{(TOOL, name): ("select", _offset) for name in ("offset", "skip")},
+    **{(TOOL, name): ("select", _order) for name in ("sort", "sortby", "orderby")},
+    **{(TOOL, name): ("fresh", _cache) for name in ("cache", "usecache")},
+    (TOOL, "jmespath"): ("select", _jmespath),
+}
+"""Meta-tool and argument, or another word as ``fuzzy.normalize`` spells it → the argument it is, and what makes its
+value of the one given; None: it means nothing else."""
 
 _IGNORED = ("includemutation", "includeeffects")
 """Arguments of other systems for what every answer says: which tools change data."""
@@ -251,40 +354,20 @@ def _name_in_query(catalog: Catalog, given: Mapping[str, Any]) -> str:
     query = renamed.get("query")
     if isinstance(query, str) and (found := find_name(catalog, query)) is not None:
         return found
-    following = next_call("TOOL_LIST", {key: value for key, value in renamed.items() if key})
+    known = {key: value for key, value in renamed.items() if key and key not in TOOLS["TOOL_GET"].arguments}
+    following = next_call("TOOL_LIST", known)
     raise invalid("TOOL_GET", "tool_name is missing", DESCRIBE_OR_SEARCH, **following)
 
 
-def _no_such_argument(
-    catalog: Catalog, tool: str, read: Mapping[str, Any], given: Mapping[str, Any], name: str
-) -> InvalidArguments:
-    """Return the error for an argument that the meta-tool does not have. Its value may be a key: it is not repeated."""
-    kept = sendable(tool, read)
-    names = read.get({"TOOL_GET": "tool_name", "TOOL_LIST": "query"}.get(tool, ""))
-    inner = parse_object(given[name]) if normalize(name) in WRAPPERS else None
-    found = find_name(catalog, names) if isinstance(names, str) else None
+def _refuse_call(catalog: Catalog, tool: str, read: Mapping[str, Any], name: str) -> None:
+    """Refuse the call of a tool of the catalog, which TOOL_CALL makes, and propose it."""
+    named = read.get("tool_name" if tool == "TOOL_GET" else "query")
+    inner = parse_object(read[name]) if normalize(name) in WRAPPERS else None
+    found = find_name(catalog, named) if isinstance(named, str) else None
     if found is not None and (inner is not None or name in TOOLS[TOOL].arguments):
-        options = {key: given[key] for key in OPTIONS if key in given and key not in kept}
+        options = {key: read[key] for key in OPTIONS if key in read and key not in TOOLS[tool].arguments}
         following = call_or_description(catalog, found, inner or {}, options)
-        return invalid(tool, f"{quote(name)} belongs to a call", Text("{TOOL_CALL} runs the tool."), **following)
-    elsewhere = [other for other in META_TOOLS if name in TOOLS[other].arguments]
-    hint = did_you_mean(name, TOOLS[tool].arguments)
-    if hint:
-        kept.setdefault(closest_matches(name, TOOLS[tool].arguments)[0], given[name])
-    elif tool in COMBINING_TOOLS:
-        # A call without it would be another one.
-        hint, kept = f"{name} belongs to each call in it. " if name in OPTIONS else "", {}
-    elif normalize(name) == "page":
-        hint = "Send offset, a number: an answer has the next one in more. "
-    elif elsewhere:
-        hint = f"{name} belongs to {' and '.join(elsewhere)}. "
-    elif tool == "TOOL_LIST" and "key" not in normalize(name):
-        hint = "Arguments of a tool go into TOOL_CALL's arguments. "
-    following = next_call(tool, kept) if kept or tool == "TOOL_LIST" else {}
-    takes = Text(
-        "{hint}{" + tool + "} takes {names}.", fields={"hint": hint, "names": ", ".join(TOOLS[tool].arguments)}
-    )
-    return invalid(tool, f"there is no argument {quote(name)}", takes, **following)
+        raise invalid(tool, f"{quote(name)} belongs to a call", Text("{TOOL_CALL} runs the tool."), **following)
 
 
 WRAPPERS = frozenset(
@@ -304,7 +387,6 @@ _MAX_COMPARED = 20
 _PAIR = re.compile(r"\s*([\w.-]+)\s*[=:]\s*(.*?)\s*")
 
 
-_ORDER_BY = re.compile(r"(-?)(?!(?:asc|desc)\w*$)([a-z_]\w*)(?:[ :]+(asc|desc)\w*)?", re.IGNORECASE)
 _PLACES: Mapping[str, int] = {
     **dict.fromkeys(("sort", "sortby", "orderby"), 1),
     **dict.fromkeys(("columns", "fields"), 2),
@@ -312,30 +394,6 @@ _PLACES: Mapping[str, int] = {
     **dict.fromkeys(("limit", "maxrows"), 4),
 }
 """Other names of ``select`` → their place after the conditions, which are first: as the clauses of SQL."""
-
-
-def _as_option(name: str, value: Any) -> tuple[str, Any] | None:
-    """Return the option of TOOL_CALL that another name means, with its value; None for another name."""
-    match normalize(name):
-        case "columns" | "fields":
-            is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
-            return "select", ",".join(value) if is_list else value
-        case "jmespath":
-            is_bare = isinstance(value, str) and not value.strip().lower().startswith("jmespath:")
-            return "select", f"jmespath: {value.strip()}" if is_bare else value
-        case "limit" | "maxrows":
-            number = whole_number(value)
-            return "select", value if number is None else f"limit {number}"
-        case "offset" | "skip" if (number := whole_number(value)) is not None and number >= 0:
-            return "select", f"[{number}:]"
-        case "sort" | "sortby" | "orderby" if isinstance(value, str) and (key := _ORDER_BY.fullmatch(value.strip())):
-            is_down = key[1] or (key[3] or "").lower() == "desc"
-            return "select", f"order by {key[2]}{' desc' if is_down else ''}"
-        case "cache" | "usecache":
-            given = boolean(value)
-            return "fresh", value if given is None else not given
-    option = own_name(TOOL, name)
-    return (option, value) if option in OPTIONS else None
 
 
 class _CallReader:
@@ -362,7 +420,7 @@ class _CallReader:
             closest = closest_matches(key, [*self._own, *OPTIONS, "arguments"])
             if closest and closest[0] not in self._own:
                 raise self._misspelt(key, closest[0])
-        return self._call()
+        return read_values(self._catalog, TOOL, self._call())
 
     def _call(self, **more: Any) -> dict[str, Any]:
         return {"tool_name": self._tool.name, "arguments": self._arguments, **self._options, **more}
@@ -387,8 +445,9 @@ class _CallReader:
             is_open = self._tool.parameters.get("additionalProperties") is not False
             is_own = ("limit" in self._own_kinds or is_open) and _PLACES.get(kind) in (1, 3)
             if key not in self._own and kind not in self._own_kinds and not is_own:
-                if (option := _as_option(key, value)) is not None:
-                    self._set_option(*option, key)
+                option, converted = _converted(TOOL, key, value, given)
+                if option in OPTIONS:
+                    self._set_option(option, converted, key)
                     continue
                 if kind == "toolname" and isinstance(value, str) and find_name(self._catalog, value) == self._tool.name:
                     continue

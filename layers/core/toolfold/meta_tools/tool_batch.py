@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import InsufficientScope, InvalidArguments, InvalidSelect
 from toolfold.meta_tools import continuation
-from toolfold.meta_tools.arguments import invalid, is_blank, own_option, quote, read_items, read_value
+from toolfold.meta_tools.arguments import invalid, is_blank, own_option, quote
 from toolfold.meta_tools.call import output_options
 from toolfold.meta_tools.combination import Combination
-from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.plan import USUAL_PARALLEL, Plan
 from toolfold.meta_tools.references import refers
 from toolfold.meta_tools.result import Result, dumps_compact, error_text, safe_line
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 TOOL = "TOOL_BATCH"
 
-_EXAMPLE = '[{"id": "a", "tool_name": "NAME", "arguments": {…}}, …]'
 _MAX_ID_CHARS = 64
 _REFERS = (
     "This call refers to another one, and the calls of a batch are independent.",
@@ -58,10 +56,10 @@ def tool_batch(request: MetaRequest) -> Result:
         InsufficientScope: the access token of the caller allows none of the calls.
     """
     arguments = continuation.resume(request, TOOL)
-    given = _with_ids(read_items(TOOL, "calls", arguments.get("calls"), MAX_CALLS, _EXAMPLE))
-    stop = bool(read_value(TOOL, arguments, "stop_on_error"))
-    most = read_value(TOOL, arguments, "max_parallel") or USUAL_PARALLEL
-    max_tokens = read_value(TOOL, arguments, "max_tokens")
+    given = _with_ids(arguments["calls"])
+    stop = bool(arguments.get("stop_on_error"))
+    most = arguments.get("max_parallel", USUAL_PARALLEL)
+    max_tokens = arguments.get("max_tokens")
     with Plan(request) as plan:
         items = [plan.open(id_, call) for id_, call in given.items()]
         for item in items:

@@ -11,7 +11,6 @@ from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_reader import reader_of
 from toolfold.messages import DESCRIBE_ANSWER
 from toolfold.meta_tools.answer_reader import fetch_response
-from toolfold.meta_tools.arguments import boolean
 from toolfold.meta_tools.call import Item, metadata
 from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.references import view_of
@@ -40,7 +39,7 @@ def tool_call(request: MetaRequest) -> Result:
         item = Item("", request.arguments)
         try:
             call = plan.read(item, keeps_raw=True)
-            inspects = "inspect" in item.given and boolean(item.given["inspect"])
+            inspects = item.given.get("inspect")
             if call.options.raw_by:
                 result, use = _raw(plan, call, item.requests.parts[0].arguments)
             else:

@@ -14,17 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.catalog.entries import COMBINING_TOOLS, EFFECT_WORDS
 from toolfold.errors import CallError
 from toolfold.meta_tools import detail_levels
-from toolfold.meta_tools.arguments import (
-    correction,
-    escape,
-    invalid,
-    is_blank,
-    next_call,
-    parse_json,
-    parse_list,
-    quote,
-    read_value,
-)
+from toolfold.meta_tools.arguments import escape
 from toolfold.meta_tools.definitions import definitions
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import Result, dumps_compact, to_text
@@ -92,13 +82,6 @@ def _longer_examples(tool: Tool, format_parameter: str) -> Iterator[Mapping[str,
             yield from ({**tool.example, name: value} for value in itertools.islice(values, 1))
 
 
-TOOL = "TOOL_GET"
-
-_HASH = re.compile("[0-9a-f]{8}")
-
-MAX_NAMES = 20
-"""Names in one call: enough for any plan, and an answer of at most some 8,000 tokens."""
-
 _NAME = re.compile(r"\w+")
 _PARAMETERS = re.compile(r"\([^()]*\)\s*\Z")
 
@@ -124,15 +107,10 @@ def tool_get(
         ``"errors": [codes]`` and ``"examples": [calls]`` for every tool.
         For a tool whose hash is in ``known`` it is
         ``{"name", "found", "unchanged": true, "hash"}``, for an unknown name ``{"name", "found": false, "error"}``.
-
-    Raises:
-        InvalidArguments: ``tool_name`` is missing, of the wrong type, or longer than :data:`MAX_NAMES`; ``detail`` or
-            ``known`` cannot be used.
     """
-    given = arguments.get("tool_name")
-    names = _parse_names(given)
-    detail = read_value(TOOL, arguments, "detail") or "full"
-    known_hashes = _parse_known(arguments)
+    given, detail = arguments["tool_name"], arguments.get("detail", "full")
+    names = _parse_names(catalog, given)
+    known_hashes = {name.strip().upper(): str(hash_) for name, hash_ in arguments.get("known", {}).items()}
     catalog.prefetch(tools=[name.upper() for name in names])
     if isinstance(given, str) and len(names) == 1:
         name = catalog.canonical_name(names[0])
@@ -157,43 +135,14 @@ def _result(entries: Sequence[_Entry], *, is_one: bool) -> Result:
     return Result({"tools": tools}, to_text(shown[0] if is_one else shown), errors=errors)
 
 
-def _parse_names(given: Any) -> list[str]:
-    if isinstance(given, str):
-        # Some clients can send only strings: a list comes as its JSON text, or with commas.
-        given = parse_list(_PARAMETERS.sub("", given))
-    listed = given if isinstance(given, list) else []
-    names = [name.strip() for name in listed if isinstance(name, str) and name.strip()]
-    if names and len(names) == len(listed) <= MAX_NAMES:
-        return names
-    from toolfold.messages import NAME_TOOLS  # for errors only
+def _parse_names(catalog: Catalog, given: Any) -> list[str]:
+    """Return the names of a list, or of a text with one or several: some clients can send only strings."""
+    if isinstance(given, str) and catalog.canonical_name(given) is None:
+        from toolfold.execution.argument_values import listed_values  # the usual name needs none of it
 
-    received = f"{len(listed):,} items" if listed else quote(given)
-    several = next_call(TOOL, {"tool_name": list(dict.fromkeys(names))[:MAX_NAMES]})
-    raise invalid(
-        TOOL,
-        f"tool_name must be the name of a tool, or a list of 1 to {MAX_NAMES} names, not {received}",
-        NAME_TOOLS,
-        **(several if names else next_call("TOOL_LIST", {})),
-    )
-
-
-def _parse_known(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the entries that the caller has: name in capitals → hash. They may come as JSON text, one as its hash."""
-    given = arguments.get("known")
-    if is_blank(given):
-        return {}
-    known = parse_json(given) if isinstance(given, str) else given
-    name = arguments.get("tool_name")
-    if isinstance(given, str) and isinstance(name, str) and _HASH.fullmatch(given):
-        known = {name: given}
-    if not isinstance(known, dict):
-        raise invalid(
-            TOOL,
-            f"known must be an object of names and hashes, not {quote(given)}",
-            'Send known as the hashes of entries that you have, e.g. {"NAME": "0a1b2c3d"}, or leave it out.',
-            **correction(TOOL, arguments, "known"),
-        )
-    return {name.strip().upper(): hash_ for name, hash_ in known.items() if isinstance(hash_, str)}
+        given = _PARAMETERS.sub("", given)
+        given = listed_values(given) or given
+    return [given] if isinstance(given, str) else [str(name).strip() for name in given]
 
 
 def _entry(

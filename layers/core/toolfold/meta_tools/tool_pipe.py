@@ -17,9 +17,10 @@ from toolfold.execution.call import NO_USE
 from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
-from toolfold.meta_tools.arguments import escape, invalid, is_blank, quote, read_items, read_value
-from toolfold.meta_tools.call import Item, metadata, output_options, parse_select, read_options, with_notes
+from toolfold.meta_tools.arguments import escape, invalid, is_blank, quote
+from toolfold.meta_tools.call import Item, metadata, output_options, parse_select, with_notes
 from toolfold.meta_tools.combination import Combination, read_join
+from toolfold.meta_tools.definitions import MAX_STEPS
 from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
 TOOL = "TOOL_PIPE"
 
-MAX_STEPS = 20
-"""Steps of a pipe: more than any task had that was recorded, and a bound on the calls of one request."""
-
 _EXAMPLE = '[{"as": "found", "tool_name": "NAME", "arguments": {…}}, …]'
 _LATE = "The time for one call was over before this step.", "Call again with continue for the rest."
 _NAME = re.compile(r"(?!(?:prev|last|all|steps)$)[A-Za-z_][\w-]{0,63}", re.ASCII | re.IGNORECASE)
@@ -65,7 +63,7 @@ def tool_pipe(request: MetaRequest) -> Result:
         InsufficientScope: the access token of the caller does not allow the first step.
     """
     arguments = continuation.resume(request, TOOL)
-    max_tokens = read_value(TOOL, arguments, "max_tokens")
+    max_tokens = arguments.get("max_tokens")
     with Plan(request) as plan:
         pipe = _Pipe(plan, arguments)
         error = pipe.perform()
@@ -101,7 +99,7 @@ class _Pipe:
         self._steps: list[_Step] = []
         self.items: list[Item] = []
         self._views: dict[int, Any] = {}
-        listed = read_items(TOOL, "steps", arguments.get("steps"), MAX_STEPS, _EXAMPLE)
+        listed = arguments["steps"]
         for position, item in enumerate(listed):
             if not isinstance(item, dict):
                 problem = f"step {position} must be an object, not {quote(item)}"
@@ -118,7 +116,7 @@ class _Pipe:
         last = len(given) - 1
         choices: dict[str | None, int | None] = {None: last, "last": last, "all": None}
         choices.update(self._names)
-        if not isinstance(returned, str | None) or returned not in choices:
+        if returned not in choices:
             raise invalid(
                 TOOL,
                 f"return must be last, all or the name of a step, not {quote(returned)}",
@@ -162,7 +160,7 @@ class _Pipe:
             return Result({"result": None, "steps": []}, "null")
         own = item.answer.document.notes
         notes = (f"{id_}: {note}" for id_, one in answers.items() for note in one.document.notes if note not in own)
-        wanted = output_options(plan.request, max_tokens or read_value("TOOL_CALL", item.given, "max_tokens"))
+        wanted = output_options(plan.request, max_tokens or item.given.get("max_tokens"))
         rendered = with_notes(item.answer, *notes).render(wanted, WorkBudget(plan.budget.deadline))
         use = sum((one.answer.use for one in self.items if one.call and one.answer), NO_USE)
         elapsed_ms = round(item.elapsed_s * 1000, 1)
@@ -217,7 +215,7 @@ class _Pipe:
 
         check_templates(arguments, list(names), has_rows)
         if (tool := catalog.get(given["tool_name"])) is not None:
-            read_options(given)
+            parse_select(given.get("select"))
             self._check_literals(tool, arguments)
         return _Step(given)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, ScriptError
 from toolfold.fuzzy import did_you_mean
-from toolfold.meta_tools.arguments import escape, invalid, is_blank, parse_object, quote, read_value
+from toolfold.meta_tools.arguments import escape
 from toolfold.meta_tools.call import Item, answer_of, output_options
 from toolfold.meta_tools.definitions import MAX_CALLS, MAX_PARALLEL
 from toolfold.meta_tools.plan import Plan
@@ -49,12 +49,9 @@ def tool_script(request: MetaRequest) -> Result:
     Returns:
         ``{"result": the value of its last expression, "printed": text, "calls": [{"tool_name", "ok", "elapsed_ms", …}],
         "elapsed_ms", "upstream_requests"}``. Of a script that failed ``{"error", "printed", "calls"}``.
-
-    Raises:
-        InvalidArguments: there is no script, or its inputs are no object.
     """
     script, inputs = _read(request.arguments)
-    max_tokens = read_value(TOOL, request.arguments, "max_tokens")
+    max_tokens = request.arguments.get("max_tokens")
     with Plan(request, with_approval) as plan:
         run = _Script(plan, script)
         try:
@@ -75,14 +72,7 @@ def tool_script(request: MetaRequest) -> Result:
 
 def _read(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the script, without a fence of Markdown around it, and the variables that it begins with."""
-    script = arguments.get("script")
-    if is_blank(script) or not isinstance(script, str):
-        problem = "is missing" if is_blank(script) else f"must be text, not {quote(script)}"
-        raise invalid(TOOL, f"script {problem}", "Send script as Python, e.g. \"call('NAME', argument=1)\".")
-    given = arguments.get("inputs")
-    inputs = {} if is_blank(given) else parse_object(given)
-    if inputs is None:
-        raise invalid(TOOL, f"inputs must be an object, not {quote(given)}", 'Send inputs as {"name": value}.')
+    script, inputs = arguments["script"], arguments.get("inputs", {})
     own = {name: value for name, value in inputs.items() if _WORD.fullmatch(name) and name not in ("call", "gather")}
     fence = _FENCE.fullmatch(script.strip())
     return "\n" + fence[1] if fence else script, {**own, "inputs": inputs}
