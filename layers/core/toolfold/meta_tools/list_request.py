@@ -101,7 +101,7 @@ def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: st
         if kind == "category":
             known = [category.name for category in catalog.categories]
         elif kind == "access":
-            known = list(_ACCESS)
+            known = [name for name, meant in _ACCESS.items() if meant == [name]]
         more = ", …" if len(known) > _MAX_SUGGESTED else ""
         hint = THERE_ARE.filled(names=f"{', '.join(known[:_MAX_SUGGESTED])}{more}")
     following = _corrected(tool, arguments, kind, closest[0] if closest else None)
