@@ -86,7 +86,7 @@ ROADS: Mapping[str, str] = {
     "execution/pipeline.py upstream.fetch": "executor",
     "execution/upstream.py self.adapter.call": "executor",
     "sources/http_api/request.py context.get_http_client().request": "executor",
-    "sources/mcp/adapter.py sessions.call": "executor",
+    "sources/mcp/adapter.py self._sessions.call": "executor",
     "sources/mcp/session.py session.call": "executor",
     # The call of a correction is data: the caller may make it.
     "meta_tools/reader.py correct(self._catalog, self._tool, guessed).call": "",

@@ -48,7 +48,7 @@ def test_long_answer_is_a_preview_and_saved_in_a_file(
 def test_invalid_option_is_rejected(run: Run) -> None:
     code, _, err = run("call", "GLOBAL_QUOTE", "symbol=IBM", "--max-tokens", "0")
     assert code == 1
-    assert "--max-tokens must be a whole number from 1, not 0" in err
+    assert "--max-tokens 0 is too small: integer, at least 1" in err
     assert run("mock-api", "--latency-ms", "-5")[0] == 2
 
 

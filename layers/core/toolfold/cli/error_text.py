@@ -51,6 +51,8 @@ class Person(Model):
         match name:
             case "tool":
                 return self._tool.upper() or "TOOL_NAME"
+            case "called":  # a meta-tool, which a person has not called
+                return ""
             case "retry_after":
                 self.has_wait = True
                 return duration(self._details.get("retry_after_s"))

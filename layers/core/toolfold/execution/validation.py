@@ -32,6 +32,7 @@ from toolfold.execution.validation_problems import (
     type_problem,
 )
 from toolfold.messages import CORRECT_ARGUMENTS, INVALID_ARGUMENT, INVALID_OF_SEVERAL
+from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
@@ -213,10 +214,13 @@ def invalid_arguments(tool: Tool, resolved: ResolvedArguments) -> InvalidArgumen
     """Return the error for arguments with problems."""
     problems = resolved.problems
     text = INVALID_ARGUMENT if len(problems) == 1 else INVALID_OF_SEVERAL
-    # A person, and a model whose mode lists no meta-tool, has not called it; an argument may be an option of a command.
-    called = {"called": f"{tool.name}: "} if tool.source else {}
+    fields = {**problems[0], "others": len(problems) - 1}
+    if tool.source:
+        fields["called"] = f"{tool.name}: "
+    elif (name := fields["parameter"]) in tool.parameters["properties"]:
+        fields["parameter"] = Text(f"{{{name}}}")  # of a meta-tool it may be an option of a command
     return InvalidArguments(
-        text.filled(tool=tool.name, others=len(problems) - 1, **problems[0], **called),
+        text.filled(tool=tool.name, **fields),
         resolved.next_step or CORRECT_ARGUMENTS,
         problems=problems,
         schema=tool.parameters,
