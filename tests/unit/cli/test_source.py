@@ -2,6 +2,8 @@
 
 import io
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -414,13 +416,39 @@ def test_a_source_works_after_one_command(
     assert settings.read_text().startswith("# mine\nmax_tokens = 900 # few\n")
     assert settings.read_text().endswith("[stage.prod]\nmax_tokens = 800\n")
     assert "serve handbook now" in out
+    assert "They no longer serve Alpha Vantage, from the package" in out
 
     code, out, _ = run("--settings", str(settings), "source", "add", "http", "rain", "https://a.example/rain", "--yes")
-    assert code == 0
+    assert (code, "no longer" in out) == (0, False)
     assert 'allowed_hosts = ["a.example"]' in settings.read_text()
     assert json.loads((tmp_path / "catalog/catalog.json").read_text())["sources"].keys() >= {"handbook", "rain"}
     listed = run("--settings", str(settings), "catalog", "list")
     assert "handbook__letters" in listed[1], listed
+
+
+def test_a_database_without_a_password_works_after_one_command(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TOOLFOLD_CATALOG", "TOOLFOLD_SOURCE_SHOP_KEY"):
+        monkeypatch.setenv(name, "")  # restored after the test
+        monkeypatch.delenv(name)
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as database:
+        database.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+    code, out, _ = run("source", "add", "sql", "shop", "sqlite:shop.db", "--yes")
+    assert code == 0
+    assert f"export TOOLFOLD_SOURCE_SHOP_KEY=sqlite:///{tmp_path}/shop.db" in out
+    assert "starts serve shop where TOOLFOLD_SOURCE_SHOP_KEY is set." in out
+
+
+def test_settings_name_no_catalog_that_was_not_compiled(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_CATALOG", "")  # restored after the test
+    monkeypatch.delenv("TOOLFOLD_CATALOG")
+    settings = tmp_path / "settings.toml"
+    url = "postgresql://reader@127.0.0.1:1/shop"
+    run("--settings", str(settings), "source", "add", "sql", "shop", url, "--yes")
+    assert not settings.exists() or "catalog" not in settings.read_text()
 
 
 def test_the_catalog_is_written_before_the_settings_that_name_it(

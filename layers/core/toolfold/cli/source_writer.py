@@ -108,10 +108,12 @@ def _check(fresh: Path, draft: Draft, target: Path) -> list[tuple[str, str]]:
 def _make_work(draft: Draft, options: Options, stated: Sequence[tuple[str, str]]) -> int:
     """Write the settings, read the tools of the source and compile, or print what does; return the exit code.
 
-    The settings come last, also after a failure: a server that runs reads them, and the catalog that they name.
+    The settings come last, also after a failure: a server that runs reads them, and the catalog that they name, which
+    must exist then.
     """
     catalog = str((options.folder / "catalog.json").resolve())
-    served = [] if os.environ.get("TOOLFOLD_CATALOG") == catalog else [("TOOLFOLD_CATALOG", catalog)]
+    before = os.environ.get("TOOLFOLD_CATALOG")
+    served = [] if before == catalog else [("TOOLFOLD_CATALOG", catalog)]
     variables = _missing(draft.id, [*draft.variables, *stated, *served])
     in_file = {
         name: value
@@ -134,9 +136,10 @@ def _make_work(draft: Draft, options: Options, stated: Sequence[tuple[str, str]]
             print(f"  {refresh}    reads its tools, which you then review")
         print(f"  {compile_it}\n  toolfold source test {draft.id}{option}")
         return 0
-    os.environ.update(in_file)
+    without_secret = {name: value for name, value in exports.items() if value.startswith("sqlite:")}
+    os.environ.update({**in_file, **without_secret})
     try:
-        if draft.is_refreshed and exports:
+        if draft.is_refreshed and exports.keys() - without_secret.keys():
             print(f"\nNext, when they are set:\n  {refresh} && {compile_it}")
             return 0
         code = 0
@@ -146,11 +149,16 @@ def _make_work(draft: Draft, options: Options, stated: Sequence[tuple[str, str]]
             Options(folder=options.folder, output=None, check=False, notes=False)
         )
     finally:
+        if not Path(catalog).exists():
+            in_file.pop("TOOLFOLD_CATALOG", None)
         if in_file:
             write_settings(path, in_file)
             print(f"Set in {path}: {', '.join(in_file)}")
     if not code:
-        print(f"`toolfold stdio` and what `toolfold install CLIENT` starts serve {draft.id} now.")
+        when = f"where {' and '.join(exports)} is set" if exports else "now"
+        print(f"`toolfold stdio` and what `toolfold install CLIENT` starts serve {draft.id} {when}.")
+        if "TOOLFOLD_CATALOG" in in_file:
+            print(f"They no longer serve {before or 'Alpha Vantage, from the package'}: a server has one catalog.")
     return code
 
 
