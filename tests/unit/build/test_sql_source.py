@@ -17,6 +17,7 @@ from toolfold.build.importers.sql import SqlSnapshot
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
+from toolfold.execution.argument_reader import reader_of
 
 VARIABLE = "TOOLFOLD_SOURCE_SHOP_KEY"
 SOURCE: Mapping[str, Any] = {
@@ -117,6 +118,7 @@ def test_a_database_has_three_tools_that_name_its_tables(folder: Path, database:
     assert tools["query"] is not None
     assert tools["query"].summary == "Rows of one SQL SELECT over Shop: customers, notes, orders, guarded, spending"
     assert "customers (id, name, createdAt)" in tools["query"].description
+    assert reader_of(catalog, tools["query"]).resolve({"query": "SELECT 1"}).arguments["sql"] == "SELECT 1"
     source = catalog.source("shop")
     assert source.auth is not None
     assert (source.kind, source.base_url, source.auth.environment) == ("sql", "", VARIABLE)

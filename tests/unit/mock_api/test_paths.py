@@ -61,6 +61,14 @@ DOCUMENT = {
                 "responses": answer(PET),
             }
         },
+        "/tours": {
+            "get": {
+                "operationId": "list_tours",
+                "summary": "List the tours of a site of the shelter",
+                "parameters": [parameter("Site-Id", "header", {"type": "string"}, required=True)],
+                "responses": answer(PET),
+            }
+        },
     },
     "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
     "security": [{"token": []}],
@@ -109,6 +117,8 @@ def test_values_that_were_sent_are_returned(api: Api) -> None:
         ("/pets?kind=bird", HEADERS, "GET", 400),
         ("/pets/rex", HEADERS, "GET", 400),
         ("/pets", HEADERS, "POST", 400),
+        ("/tours", HEADERS, "GET", 400),
+        ("/tours", {**HEADERS, "Site-Id": "7"}, "GET", 200),
         ("/pets", {}, "GET", 401),
         ("/cats", HEADERS, "GET", 404),
         ("/pets/7", HEADERS, "DELETE", 404),

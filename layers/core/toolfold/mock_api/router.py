@@ -87,7 +87,8 @@ class Api:
         for pattern, endpoint in self._paths:
             if match := pattern.fullmatch(f"{sent.method} {sent.path}"):
                 names = re.findall(r"\{([^}]+)\}", endpoint.path)
-                pairs = [*zip(names, map(unquote, match.groups()), strict=True), *sent.query, *sent.members]
+                named = zip(names, map(unquote, match.groups()), strict=True)
+                pairs = [*named, *sent.query, *sent.members, *sent.headers.items()]
                 query = endpoint.arguments_of(pairs)
                 return self._answer_bound(endpoint, query, sent, now), endpoint.function
         return json_response({"error": "There is nothing at this path."}, 404), ""

@@ -17,6 +17,7 @@ from toolfold.errors import InvalidArguments, InvalidSelect
 from toolfold.results import tables
 from toolfold.results.output import OutputOptions
 from toolfold.results.select.grammar import parse_select
+from toolfold.results.select.names import unknown_column
 from toolfold.results.tables import Document, Table
 
 PRICES = """timestamp,open,close,adjusted close,volume
@@ -237,6 +238,12 @@ def test_error_has_the_reason_and_the_position(select: str, position: int | None
         run(select, PRICES)
     assert words in f"{caught.value.message} {caught.value.suggestion}"
     assert position is None or caught.value.details["position"] == position
+
+
+def test_the_beginning_of_a_name_is_a_column_that_may_be_meant() -> None:
+    known = ["Symbol", "MarketCapitalization", "PERatio"]
+    assert unknown_column("MarketCap", known).suggestion.startswith("Did you mean MarketCapitalization? ")
+    assert unknown_column("Mar", known).suggestion.startswith("Columns: ")
 
 
 def test_unknown_column_is_refused_with_the_known_ones() -> None:

@@ -273,7 +273,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         description=f"Runs one SELECT of {dialect} on {title}, read-only, and returns its rows. "
         f"{_NOW[settings.dialect]} in UTC. "
         f"Tables: {_outlines(tables, schema)}",
-        call={"action": "query"},
+        call={"action": "query", "arguments": {"names": {"sql": ["query", "statement"]}}},
         returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",
         rows=["rows"],
         tags=("sql", "query"),

@@ -26,6 +26,9 @@ _MAX_COMPARED = 2_000
 _PATH = re.compile(r"""'(?:[^']|'')*'|["`](?P<quoted>[^"`]+)["`]|(?P<path>[^\W\d]\w*(?:\.\w+)+)""")
 """A path, outside of texts in quotation marks."""
 
+_MIN_BEGINNING = 4
+"""Letters of a name that is taken for the beginning of another: MarketCap of MarketCapitalization."""
+
 _LOOKED_AT, _MAX_PATHS, _MAX_DEPTH = 20, 40, 3
 """Rows whose objects say which paths there are; the most paths of one column that an error lists, and their length."""
 
@@ -172,8 +175,10 @@ def unknown_column(
 ) -> InvalidSelect:
     """Return the error for a column that there is not; ``text_for`` is how it stands where a text may be meant."""
     compared = [other for other in known[:_MAX_COMPARED] if len(other) <= MAX_NAME_CHARS]
-    having = [other for other in compared if normalize(name) in words_of(other)]
-    closest = list(dict.fromkeys([*having, *closest_matches(name, compared, 3)]))[:3]
+    wanted = normalize(name)
+    having = [other for other in compared if wanted in words_of(other)]
+    begun = [other for other in compared if len(wanted) >= _MIN_BEGINNING and normalize(other).startswith(wanted)]
+    closest = list(dict.fromkeys([*having, *begun, *closest_matches(name, compared, 3)]))[:3]
     replaces = [(rf"(?<!\w){re.escape(name)}(?!\w)", written_name(one).replace("\\", "")) for one in closest]
     replaces += [(re.escape(text_for), "'" + name.replace("'", "''") + "'")] if text_for else []
     means = f"Did you mean {' or '.join(map(quoted_name, closest))}? " if closest else ""
