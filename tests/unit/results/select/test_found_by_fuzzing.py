@@ -12,6 +12,8 @@ from toolfold.results.select.grammar import parse_select
 from toolfold.results.tables import Document, Table, parse_tables
 
 _DAYS = {"date": ["2025-02-02", "2025-02-01", "2024-02-01"], "close": [6, 3, 2]}
+_CITIES = {"t": ["New York", "Über"]}
+_YEARS = {"date": ["2025-02-01"], "year": [33.09], "x": [5]}
 _TEXTS = {"t": ["São x", "it's", '50% "q"']}
 
 
@@ -54,6 +56,14 @@ def _select(columns: dict[str, list[Any]], select: str, *keys: str) -> Document:
         # texts
         (_TEXTS, "t contains '''s'", ["t"], [("it's",)]),
         (_TEXTS, "t starts with 'SÃO'", ["t"], [("São x",)]),
+        (_CITIES, "t not like 'ü%'", ["t"], [("New York",)]),
+        (_CITIES, "t not like 'ü!%' escape '!'", ["t"], [("New York",), ("Über",)]),
+        (_CITIES, "t not like 'n%'", ["t"], [("Über",)]),
+        (_CITIES, "t not ilike 'n%'", ["t"], [("Über",)]),
+        (_CITIES, "t ilike 'Ü%'", ["t"], [("Über",)]),
+        (_CITIES, "t not contains 'ü'", ["t"], [("New York",)]),
+        (_CITIES, "SELECT t FROM data WHERE t NOT ILIKE 'n%'", ["t"], [("Über",)]),
+        (_CITIES, "SELECT t FROM data WHERE t NOT LIKE 'N!%' ESCAPE '!'", ["t"], [("New York",), ("Über",)]),
         # amounts and signs
         ({"x": [1500, 3]}, "(x > 1,000)", ["x"], [(1500,)]),
         ({"and": [0], "x": [5]}, "not (x between 6 and 7)", ["and", "x"], [(0, 5)]),
@@ -67,6 +77,7 @@ def _select(columns: dict[str, list[Any]], select: str, *keys: str) -> Document:
         (_DAYS, "max(close); year(date) = 2025", ["date", "max(close)"], [("2025-02-02", 6)]),
         (_DAYS, "order by close; [-1:]", ["date", "close"], [("2025-02-02", 6)]),
         (_DAYS, "SELECT date, close FROM data WHERE close > 1; last 1", ["date", "close"], [("2025-02-02", 6)]),
+        (_DAYS, "date as d; last 1; date", ["d"], [("2025-02-02",)]),
         (_DAYS, "distinct date; year(date) as y; last 1", ["date", "y"], [("2025-02-02", 2025)]),
     ],
 )  # fmt: skip
@@ -90,6 +101,10 @@ def test_answer_is_right(columns: dict[str, list[Any]], select: str, names: list
         ({"date": ["2025-01-01"]}, "count by weekday; 2025", "have no dates"),
         ({"date": ["2025-01-01"], "x": [1]}, "* except date; date as d", "an earlier step chose"),
         ({"Close": [1], "close": [2]}, "* except close; close", "an earlier step chose"),
+        (_YEARS, '"year" as m; top 1 by "year"', "an earlier step chose"),
+        (_YEARS, "x; year > 2024", "an earlier step chose"),
+        (_YEARS, "x; sum(x) by year", "an earlier step chose"),
+        ({"x": [1], "adjusted_x": [2]}, "x as m, adjusted_x; x", "an earlier step chose"),
         ({"x": [5]}, "x * 10; SELECT x FROM data", "no column x"),
         ({"x": [5, 6]}, "SELECT x FROM data WHERE x > 5; [-1:]", "needs an order"),
         ({"x": [5]}, "{ last 2", "cannot be read"),

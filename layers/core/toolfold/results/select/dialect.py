@@ -122,6 +122,9 @@ def replaced(tree: exp.Expr, node: exp.Expr, other: exp.Expr) -> exp.Expr:
 def _changed(node: exp.Expr) -> exp.Expr:
     if refused := _REFUSED.get(type(node)):
         raise invalid(f"{refused[0]} is not available here", refused[1])
+    if node.args.get("negate"):
+        # sqlglot 30 marks NOT LIKE on the operator: what makes a new node of it would lose the mark.
+        return exp.Not(this=_changed(type(node)(this=node.this, expression=node.expression)))
     if (handler := _FORMS.get(type(node))) is not None:
         return handler(node)
     if isinstance(node, exp.Anonymous):
@@ -228,6 +231,13 @@ def _share(node: exp.WithinGroup) -> exp.Expr:
     return call_of("percentile", ordered.this, 100 - percent if ordered.args.get("desc") else percent)
 
 
+def _escaped(node: exp.Escape) -> exp.Expr:
+    """Return a pattern with its escape character; NOT, which is inside as sqlglot reads it, goes around both."""
+    if not isinstance(node.this, exp.Not):
+        return node
+    return exp.Not(this=exp.Escape(this=node.this.this, expression=node.expression))
+
+
 _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.Div: _divided,
     exp.Add: _moved(1),
@@ -244,6 +254,7 @@ _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.Extract: lambda node: call_of("date_part", _unit(node.this), node.expression),
     exp.WithinGroup: _share,
     exp.ILike: lambda node: exp.Like(this=node.this, expression=node.expression),
+    exp.Escape: _escaped,
     exp.StrPosition: lambda node: call_of("instr", node.this, node.args["substr"]),
     exp.ToChar: lambda node: call_of("date_format", node.this, node.args.get("format") or "%Y-%m-%d"),
     exp.JSONExtract: lambda node: exp.JSONExtractScalar(this=node.this, expression=node.expression),

@@ -20,7 +20,7 @@ from toolfold.text_safety import quoted_name
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _WRAPPERS = (exp.Paren, exp.Alias, exp.Window, exp.Ordered, exp.Collate, exp.Distinct, exp.Subquery, exp.Select)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
-_CONDITIONS = (*COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Is, exp.Like, exp.Escape)
+_CONDITIONS = (*COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Is, exp.Like, exp.ILike, exp.Escape)
 MIRRORED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
 }  # fmt: skip

@@ -149,14 +149,16 @@ class Query(View):
 
     def _show(self, columns: Sequence[Column]) -> None:
         """Make these the columns of later steps."""
-        kept = {column.sql for column in columns}
-        left = [column.name for column in self.names.columns if column.sql not in kept]
+        shown, dated = {column.name for column in columns}, self.names.date
+        # A column that has another name now is left out by its former one, but for "date": the column of dates.
+        kept = {column.sql for column in columns if dated is not None and column.sql == dated.sql}
+        left = [one.name for one in self.names.columns if one.name not in shown and one.sql not in kept]
         self.names.dropped.update(dict.fromkeys(left, self.step.text))
         columns = list({(column.name, column.sql): column for column in columns}.values())
         names = unique_names(column.name for column in columns)
         self.names.columns = [replace(column, name=name) for column, name in zip(columns, names, strict=True)]
-        shown = {column.sql: column for column in self.names.columns}
-        self.partition = tuple(shown.get(column.sql, column) for column in self.partition)
+        loaded = {column.sql: column for column in self.names.columns}
+        self.partition = tuple(loaded.get(column.sql, column) for column in self.partition)
 
     # Functions of rows and groups
 
@@ -191,7 +193,7 @@ class Query(View):
     def _group_key(self, text: str) -> tuple[Column, str]:
         """Return the column of a group, and its unit of time or an empty text."""
         unit = text.lower()
-        if unit in _SHOWN_PARTS and text not in self.names:
+        if unit in _SHOWN_PARTS and text not in self.names and not self.names.step_without(text):
             if self.names.date is None:
                 raise self._invalid(f"by {unit} needs a column of dates, which there is not")
             dated = self._loaded(self.names.date)

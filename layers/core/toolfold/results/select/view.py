@@ -139,7 +139,8 @@ class View:
     def _column_node(self, node: exp.Column) -> exp.Expr:
         name = ".".join(part.name for part in node.parts)
         column, part = self.names.find(name), name.lower()
-        if column is None and part in PARTS_OF_DATES and self.names.date is not None:
+        is_part = part in PARTS_OF_DATES and not self.names.step_without(name)
+        if column is None and is_part and self.names.date is not None:
             dated = node_of(self._loaded(self.names.date))
             return call_of("dayname", dated) if part == "weekday" else call_of("date_part", part, dated)
         loaded = self._loaded(column if column is not None else self._column(name))
@@ -156,7 +157,8 @@ class View:
         at, text, clause = self.before.index(step), self.step.text, self.step.clause
         earlier, later, adds = self.before[:at], self.before[at + 1 :], kind_of_step(step) == "items"
         forms: list[list[str]] = []
-        if any(is_aggregate(one) for tree in self._parsed(clause.text or clause.by) for one in tree.walk()):
+        is_summary = any(is_aggregate(one) for tree in self._parsed(clause.text or clause.by) for one in tree.walk())
+        if is_summary and not _AS.search(step):
             forms.append([*earlier, f"{text} by {step}", *later])
         if adds and clause.kind == "items":
             forms.append([*earlier, f"{step}, {text}", *later])
