@@ -16,6 +16,10 @@ _REFUSED_BY_HTTP = (405, 406, 413, 415, 421)
 """Statuses that are compared without a body; the SDK sends a JSON-RPC error with some of them."""
 
 
+_DURATIONS = ("elapsed_ms", "upstream_ms")
+"""Members of the result of a call that no two calls have in common."""
+
+
 @dataclass(frozen=True, slots=True)
 class RpcOutcome:
     """A JSON-RPC response without its wording: ``code`` and ``data`` of an error, or a ``result``."""
@@ -94,9 +98,15 @@ def rpc_fields(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_appearance(result: Any) -> Any:
-    """Return a result whose server has a name, a title and a version: toolfold says more of itself in some of them."""
+    """Return a result without what differs between two equal calls.
+
+    A server has a name, a title and a version: toolfold says more of itself in some of them. A call has no duration.
+    """
     if not isinstance(result, dict):
         return result
+    structured = result.get("structuredContent")
+    if isinstance(structured, dict):
+        result["structuredContent"] = {key: value for key, value in structured.items() if key not in _DURATIONS}
     for holder, name in ((result, "serverInfo"), (result.get("_meta", {}), META_SERVER)):
         if isinstance(holder, dict) and isinstance(holder.get(name), dict):
             holder[name] = {key: value for key, value in holder[name].items() if key not in ABOUT or key == "title"}
