@@ -65,6 +65,8 @@ def apply(action: pipeline.Action | None, frame: Frame) -> Frame:
         columns = [frame.column(name) for name in action.names]
         if any(column.kind == "unit" for column in columns):
             frame.doubts.add("different periods")
+        if any(column.kind == "mixed" for column in columns):
+            frame.doubts.add("different values of a mixed column")
         rows = [group[0] for group in frame.groups([column.values() for column in columns])]
         return _without(frame, columns).take(rows)
     if isinstance(action, pipeline.Top | pipeline.Order | pipeline.ByDate):
