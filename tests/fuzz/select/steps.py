@@ -29,6 +29,9 @@ _OF_PLACE = (pipeline.Ends, pipeline.Slice, pipeline.Top, pipeline.Order, pipeli
 _OF_ROWS = (*_OF_PLACE, pipeline.During, pipeline.Recent, pipeline.Calendar)
 """What a single row of aggregates is not followed by."""
 
+_DISTINCT_DOUBTS = {"unit": "different periods", "mixed": "different values of a mixed column"}
+"""Kind of a column → why its distinct values are left open."""
+
 MAX_LISTED_DAYS = 10
 """Days up to which ``last N days`` of daily data are the last dates that have rows."""
 
@@ -63,10 +66,7 @@ def apply(action: pipeline.Action | None, frame: Frame) -> Frame:
         return replace(without, hidden=lost) if without.date_column() is None else without
     if isinstance(action, pipeline.Distinct):
         columns = [frame.column(name) for name in action.names]
-        if any(column.kind == "unit" for column in columns):
-            frame.doubts.add("different periods")
-        if any(column.kind == "mixed" for column in columns):
-            frame.doubts.add("different values of a mixed column")
+        frame.doubts.update(_DISTINCT_DOUBTS[column.kind] for column in columns if column.kind in _DISTINCT_DOUBTS)
         rows = [group[0] for group in frame.groups([column.values() for column in columns])]
         return _without(frame, columns).take(rows)
     if isinstance(action, pipeline.Top | pipeline.Order | pipeline.ByDate):
