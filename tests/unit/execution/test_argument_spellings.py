@@ -48,6 +48,7 @@ SENT: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     (QUOTE, {"Symbol": "IBM"}, {"symbol": "IBM"}),
     (QUOTE, {"symbol_": "IBM"}, {"symbol": "IBM"}),
     (QUOTE, {"ticker": "IBM"}, {"symbol": "IBM"}),
+    ("SYMBOL_SEARCH", {"keywords": 1700000000000}, {"keywords": "1700000000000"}),  # no time in milliseconds
     (QUOTE, {"tickers": "IBM"}, {"symbol": "IBM"}),
     (QUOTE, {"stock_symbol": "IBM"}, {"symbol": "IBM"}),
     (QUOTE, {"security": "IBM", "symbol": "ibm"}, {"symbol": "IBM"}),

@@ -99,6 +99,9 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (CALL, {"tool_name": "TOOL_LIST", "query": "gold price"}, LIST, GOLD),
     (CALL, {"tool_name": "TOOL_LIST"}, LIST, {}),
     (CALL, {"tool_name": "TOOL_GET", "arguments": {"tool_name": "RSI"}}, GET, {"tool_name": "RSI"}),
+    (GET, {"name": "RSI", "known": {"RSI": "0a1b2c3d"}}, GET, {"tool_name": "RSI", "known": {"RSI": "0a1b2c3d"}}),
+    (LIST, {**GOLD, "offset": 2.0**53}, LIST, {**GOLD, "offset": 2**53}),
+    (LIST, {"query": 1700000000000}, LIST, {"query": "1700000000000"}),
     # Other spellings of a tool's name
     *((CALL, {"tool_name": name, "arguments": IBM}, CALL, QUOTE)
       for name in ("Global Quote", "global-quote", "globalQuote", "GLOBALQUOTE", "alpha_vantage.GLOBAL_QUOTE",

@@ -192,6 +192,8 @@ class ArgumentReader(ArgumentValidator):
             self._refuse_numbers(name, value)
             yield from argument_values.numbers(value, words)
         if "string" in types:
+            if type(value) is int and keyword(self.schema, rule, "format") is None:
+                yield Proposal(str(value), False)  # an id or a telephone number, before a date
             yield from self._words(value, words)
             yield from self._texts(value, argument_values.bound_of(name))
 

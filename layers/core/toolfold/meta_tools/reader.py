@@ -144,7 +144,11 @@ def read_values(catalog: Catalog, name: str, arguments: dict[str, Any]) -> dict[
         if name == "TOOL_GET" and "next_call" not in error.details:  # no name is known
             error = error.changed(next_step=NAME_TOOLS, schema=None, **next_call("TOOL_LIST", {}))
         raise error
-    return resolved.arguments
+    # JSON Schema takes 1e300 for an integer.
+    return {
+        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        for key, value in resolved.arguments.items()
+    }
 
 
 def _converted(tool: str, key: str, value: Any, given: Mapping[str, Any]) -> tuple[str, Any]:
@@ -157,7 +161,8 @@ def _converted(tool: str, key: str, value: Any, given: Mapping[str, Any]) -> tup
             return target, converted
     rule = {} if name is None else TOOLS[tool].arguments[name].schema
     inner = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
-    if rule.get("type") == "integer" or (name and tool in ("TOOL_LIST", "TOOL_GET") and isinstance(inner, str)):
+    is_text = name and tool in ("TOOL_LIST", "TOOL_GET") and rule.get("type") != "object" and isinstance(inner, str)
+    if rule.get("type") == "integer" or is_text:
         value = value if inner is None else inner  # {"query": {"text": "gold"}}
     return name or key, value
 
