@@ -168,6 +168,7 @@ def notes(result: Result) -> list[str]:
             ['The rows are monthly, too far apart for this period. interval "daily" has more.'],
         ),
         ("COPPER", {}, "2025-01-15", ["The rows are monthly, too far apart for this period."]),
+        ("COPPER", {}, "date > 2025; count", []),  # the period has not begun
         # A period that ends after the data, of the past or of days to come.
         ("HISTORICAL_OPTIONS", {**IBM, "date": "2024-06-03", "expiration": "2024-06-21"}, "strike=185", []),
         ("DIGITAL_CURRENCY_DAILY", {"symbol": "BTC", "market": "EUR"}, "2026; max(close)", []),
