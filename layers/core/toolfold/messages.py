@@ -79,7 +79,7 @@ NOT_ALLOWED = Text(
     "Set TOOLFOLD_APPROVE to agent or human to allow them after approval.",
 )
 TELL_OPERATOR = Text("Tell the operator, whose log says why.", "The line above says why.")
-INVALID_ARGUMENT = Text("{called}{parameter} {problem}: {expected}.")
+INVALID_ARGUMENT = Text("{called}{parameter} {problem}: {expected}{stop}")
 INVALID_OF_SEVERAL = Text(
     "{called}{parameter} {problem}: {expected} ({others} more in problems).", INVALID_ARGUMENT.for_model
 )

@@ -42,13 +42,22 @@ def recorded(make_tools: Callable[..., MetaTools], mock_api: MockApi) -> MetaToo
     return make_tools(TOOLFOLD_CACHE="off")
 
 
+def test_a_number_for_any_text_is_no_date() -> None:
+    [problem] = validator("SYMBOL_SEARCH").resolve({"keywords": 1700000000000}).problems
+    assert (problem["parameter"], problem["problem"].startswith("must be a string")) == ("keywords", True)
+    ids = {"type": "array", "items": {"type": "string"}}
+    listed = ArgumentReader({"type": "object", "properties": {"ids": ids}}, {}, {}, "remove")
+    assert listed.resolve({"ids": [1700000000000]}).problems
+    read = validator(NEWS).resolve({"tickers": "IBM", "time_from": 20260101})
+    assert (read.problems, read.arguments["time_from"]) == ([], "20260101T0000")
+
+
 SENT: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     # Names of parameters
     (QUOTE, {"SYMBOLS": "IBM"}, {"symbol": "IBM"}),
     (QUOTE, {"Symbol": "IBM"}, {"symbol": "IBM"}),
     (QUOTE, {"symbol_": "IBM"}, {"symbol": "IBM"}),
     (QUOTE, {"ticker": "IBM"}, {"symbol": "IBM"}),
-    ("SYMBOL_SEARCH", {"keywords": 1700000000000}, {"keywords": "1700000000000"}),  # no time in milliseconds
     (QUOTE, {"tickers": "IBM"}, {"symbol": "IBM"}),
     (QUOTE, {"stock_symbol": "IBM"}, {"symbol": "IBM"}),
     (QUOTE, {"security": "IBM", "symbol": "ibm"}, {"symbol": "IBM"}),

@@ -214,6 +214,6 @@ def test_unknown_name_does_not_fail_the_other_names(tools: MetaTools) -> None:
     assert second["error"]["closest"][0] == "GLOBAL_QUOTE"
 
 
-@pytest.mark.parametrize("tool_name", [None, "", [], [7], ["SMA", ""], ["SMA"] * 21, {"a": 1}])
+@pytest.mark.parametrize("tool_name", [None, "", 7, [], [7], ["SMA", ""], ["SMA"] * 21, {"a": 1}])
 def test_invalid_tool_name_is_rejected(tools: MetaTools, tool_name: Any) -> None:
     assert error(tools.call("TOOL_GET", {"tool_name": tool_name}))["code"] == "INVALID_ARGUMENTS"

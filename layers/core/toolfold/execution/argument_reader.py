@@ -174,12 +174,19 @@ class ArgumentReader(ArgumentValidator):
         types = allowed_types(self.schema, rule)
         if "array" in types and "string" not in types:
             return self._items(name, value)
+        if "string" in types and self._may_be_text(name, rule, value, str(value)):
+            return value, False
         for proposal in self._proposals(name, rule, types, value):
             if self.accepts(name, proposal.value):
                 return proposal.value, proposal.is_noted
         if "string" in types and keyword(self.schema, rule, "enum") is None:
             self._refuse_date(name, value, argument_values.bound_of(name))
         return value, False
+
+    def _may_be_text(self, name: str, rule: Any, value: Any, text: Any) -> bool:
+        """Return whether a number may be meant as any text, such as an id, which ``text`` has, and is thus no date."""
+        is_free = not any(keyword(self.schema, rule, key) for key in ("format", "enum"))
+        return type(value) is int and is_free and self.accepts(name, text)
 
     def _proposals(self, name: str, rule: Any, types: frozenset[str], value: Any) -> Iterator[Proposal]:
         options, words = keyword(self.schema, rule, "enum"), self._other_words(name)
@@ -192,8 +199,6 @@ class ArgumentReader(ArgumentValidator):
             self._refuse_numbers(name, value)
             yield from argument_values.numbers(value, words)
         if "string" in types:
-            if type(value) is int and keyword(self.schema, rule, "format") is None:
-                yield Proposal(str(value), False)  # an id or a telephone number, before a date
             yield from self._words(value, words)
             yield from self._texts(value, argument_values.bound_of(name))
 
@@ -247,6 +252,7 @@ class ArgumentReader(ArgumentValidator):
 
     def _items(self, name: str, value: Any) -> tuple[Any, bool]:
         """Read each item of a list, which may be written as one text: ``2024-01-01 to 2024-03-31``."""
+        rule = keyword(self.schema, self.properties[name], "items")
         items = value if isinstance(value, list) else None
         if isinstance(value, str):
             separators = ("..", " to ", " - ", ",", ";", "|", "/")
@@ -261,7 +267,8 @@ class ArgumentReader(ArgumentValidator):
         is_noted = False
         for index, item in enumerate(items):
             bound: Bound = "" if len(items) == 1 else "start" if index == 0 else "end"
-            proposals = self._texts(item, bound)
+            is_text = self._may_be_text(name, rule, item, [str(item)])
+            proposals = () if is_text else self._texts(item, bound)
             found = next((one for one in proposals if self.accepts(name, [one.value])), None)
             if self.accepts(name, [item]):
                 found = Proposal(item, False)

@@ -214,7 +214,9 @@ def invalid_arguments(tool: Tool, resolved: ResolvedArguments) -> InvalidArgumen
     """Return the error for arguments with problems."""
     problems = resolved.problems
     text = INVALID_ARGUMENT if len(problems) == 1 else INVALID_OF_SEVERAL
-    fields = {**problems[0], "others": len(problems) - 1}
+    first = problems[0]
+    stop = "" if first["expected"].endswith("?") else "."
+    fields = {**first, "others": len(problems) - 1, "stop": stop}
     if tool.source:
         fields["called"] = f"{tool.name}: "
     elif (name := fields["parameter"]) in tool.parameters["properties"]:

@@ -108,8 +108,11 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
     """
     given = _unwrapped(tool, arguments)
     read: dict[str, Any] = {}
+    continues = tool in COMBINING_TOOLS and not is_blank(given.get("continue"))
     for key, sent in given.items():
         name, value = _converted(tool, key, sent, given)
+        if continues and value == []:  # the token has the calls
+            continue
         if is_blank(value) and not (isinstance(value, str) and name == "query"):
             continue
         if name in TOOLS[tool].arguments or not (

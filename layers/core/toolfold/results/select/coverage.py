@@ -166,7 +166,7 @@ def is_too_coarse(requested: Requested, covered: Coverage) -> bool:
     low, high = requested.low or covered.first, requested.high or covered.last
     # A row is for the time until the next one, or since the one before.
     begins, ends = bounds(low)[0], bounds(high)[0]
-    # An open period that begins behind the data lacks what is not there yet.
+    # An open period that begins behind the data lacks rows that are still to come.
     beyond = (begins - bounds(covered.last)[0]).days >= (covered.step_days if requested.high else 1)
     if beyond or high < covered.first or low in covered.dates:
         return False
