@@ -48,7 +48,6 @@ class Instrument:
     dividend: float = 0.0
     splits: str = ""
     exchange: str = "NYSE"
-    sector: str = "INDUSTRIALS"
     region: str = "United States"
     currency: str = "USD"
     unit: str = ""
