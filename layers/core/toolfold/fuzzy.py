@@ -25,6 +25,8 @@ def spell_comparisons(name: str) -> str:
 
 def normalize(name: str) -> str:
     """Return ``name`` in lower case with letters and digits alone: two spellings of one name become the same."""
+    if name.isalnum():  # as are most of the thousand names that a call may have
+        return name.casefold()
     return "".join(filter(str.isalnum, spell_comparisons(name))).casefold()
 
 
