@@ -94,6 +94,7 @@ LEFT_OUT = Text(
     "It leaves out {names}, which {tool} has no place for; it has: {has}.",
     "{tool} has no place for {names}; it has: {has}.",
 )
+LEFT_OUT_OF_META = Text("It leaves out {names}.")  # whose problems say what it takes
 WITHOUT_PERIOD = Text("or there is nothing in that period: call again without {names}: {call}.")
 LEAVE_OUT = Text("call again without {names}: {call}")
 SEND_FEWER = Text("call again with at most {most} {name}: {call}")

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 MAX_NAME_CHARS = 60
 """Characters of a name from data in a notice: enough to recognise any column."""
+
+MAX_QUOTED = 64
+"""Characters of a value that an error repeats: enough to recognise it."""
 
 _NOT_CONTROLS = (
     "\u061c\u180e\u200b-\u200f"  # zero width, direction marks
@@ -98,3 +102,24 @@ def quoted_name(name: str) -> str:
         return name
     shown = name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…"
     return escape_unsafe(json.dumps(shown, ensure_ascii=False))
+
+
+def shortened(text: str) -> str:
+    """Return at most :data:`MAX_QUOTED` characters of ``text``, with unprintable ones escaped."""
+    printable = "".join(
+        character if character.isprintable() else ascii(character)[1:-1] for character in text[:MAX_QUOTED]
+    )
+    is_cut = len(text) > MAX_QUOTED or len(printable) > MAX_QUOTED
+    return printable[: MAX_QUOTED - 1] + "…" if is_cut else printable
+
+
+def quoted(value: Any) -> str:
+    """Return a value as an error may show it: text quoted, an object or a list by its kind, others as JSON.
+
+    Example:
+        >>> quoted("abc"), quoted(True), quoted([1])
+        ("'abc'", 'true', 'a list')
+    """
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    return f"'{shortened(value)}'" if isinstance(value, str) else shortened(json.dumps(value, default=str))

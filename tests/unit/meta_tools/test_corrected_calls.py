@@ -146,7 +146,7 @@ def test_value_without_a_place_is_named(tools: MetaTools) -> None:
 
 def test_value_that_a_parameter_does_not_take_is_named(tools: MetaTools) -> None:
     refused = error(call(tools, "TIME_SERIES_DAILY", {**MSFT, "outputsize": 30}))
-    assert "leaves out outputsize '30', which" in refused["suggestion"]
+    assert "leaves out outputsize 30, which" in refused["suggestion"]
 
 
 def test_example_of_a_form_is_named(tools: MetaTools) -> None:

@@ -9,7 +9,8 @@ import pytest
 from tests.support.meta_tools import tokens
 from toolfold.build import writer
 from toolfold.catalog.store import bundled_path, parse_catalog
-from toolfold.meta_tools.definitions import TOOLS, definitions, meta_tool
+from toolfold.meta_tools.arguments import meta_tool
+from toolfold.meta_tools.definitions import TOOLS, definitions
 from toolfold.meta_tools.dispatcher import NAMES, MetaTools
 
 

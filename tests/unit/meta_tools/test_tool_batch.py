@@ -123,7 +123,7 @@ def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
         ({}, "calls is missing"),
         ({"calls": []}, "calls has 0 items"),
         ({"calls": [], "continue": "x"}, "the token in continue is damaged"),
-        ({"calls": 5}, "calls must be an array, not a number ('5'): array of 1 to 50 items"),
+        ({"calls": 5}, "calls must be an array, not a number (5): array of 1 to 50 items"),
         ({"calls": [{}] * 10_000}, "calls has 10000 items: array of 1 to 50 items"),
         ({"calls": [quote("A"), quote("A")]}, "'A' is the name of two calls, 0 and 1"),
         ({"calls": [quote("x" * 65)]}, "cannot be the name of a call"),

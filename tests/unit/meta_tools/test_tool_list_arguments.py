@@ -114,7 +114,7 @@ def test_filters_without_a_match_are_not_an_error() -> None:
         ({"limit": 201}, "limit 201 is too large", "next_call"),
         ({"limit": "many"}, "limit must be an integer, not text ('many')", "leaves out limit"),
         ({"limit": True}, "limit must be an integer", "leaves out limit"),
-        ({"limit": 2.5}, "a number ('2.5')", "leaves out limit"),
+        ({"limit": 2.5}, "a number (2.5)", "leaves out limit"),
         ({"limit": float("nan")}, "limit must be", "leaves out limit"),
         ({"offset": -1}, "offset -1 is too small: integer, at least 0", "offset"),
         ({"token_budget": 99}, "token_budget 99 is too small: integer, at least 100, at most 100000", "next_call"),

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 from toolfold.cache.response_cache import simple_text
 from toolfold.catalog.json_schema import allowed_types, keyword
 from toolfold.catalog.reader import damaged
-from toolfold.dates import UNITS, Bound, Period, Reading, impossible_date, parse_date, parse_period, spellings
+from toolfold.dates import Bound, Reading, impossible_date, parse_date, spellings
 from toolfold.execution import argument_values
 from toolfold.execution.argument_values import Proposal
+from toolfold.execution.period_select import ASKED_FOR, period_select
 from toolfold.execution.validation import ArgumentValidator, SchemaError
-from toolfold.execution.validation_problems import UNKNOWN, Problem, ResolvedArguments, describe_expected, quote
+from toolfold.execution.validation_problems import UNKNOWN, Problem, ResolvedArguments, describe_expected
 from toolfold.fuzzy import normalize
 from toolfold.messages import CALL, CALL_FIRST, NOTHING_SENT
+from toolfold.text_safety import quoted
 from toolfold.wording import CallText, Text
 
 if TYPE_CHECKING:
@@ -232,7 +234,7 @@ class ArgumentReader(ArgumentValidator):
         listed = re.split("[, ]+", value.strip()) if isinstance(value, str) else []
         one = next(argument_values.numbers(value, {}), None)
         if one is not None and len(listed) > 1 and all(re.fullmatch(r"[1-9]\d*", str(item)) for item in listed):
-            raise _Refused(name, f"{quote(value)} can be read in two ways", f"{one.value} or [{', '.join(listed)}]")
+            raise _Refused(name, f"{quoted(value)} can be read in two ways", f"{one.value} or [{', '.join(listed)}]")
 
     def _refuse_date(self, name: str, value: Any, bound: Bound) -> None:
         """Refuse a date with two readings, one without the day that is needed, or one after the end of its month."""
@@ -240,11 +242,11 @@ class ArgumentReader(ArgumentValidator):
         wrong = impossible_date(value)
         nearest = parse_date(wrong.nearest) if wrong else []
         if wrong and nearest and (spelled := self._spelled(name, nearest[0], "")):
-            raise _Refused(name, f"{quote(value)} {wrong.problem}", spelled)
+            raise _Refused(name, f"{quoted(value)} {wrong.problem}", spelled)
         bounds: tuple[Bound, ...] = (bound,) if len(readings) > 1 else ("start", "end")
         found = [self._spelled(name, reading, one) for reading in readings for one in bounds]
         if len(found) == 2 and all(found):
-            raise _Refused(name, f"{quote(value)} can be read in two ways", " or ".join(found))
+            raise _Refused(name, f"{quoted(value)} can be read in two ways", " or ".join(found))
 
     def _spelled(self, name: str, reading: Reading, bound: Bound) -> str:
         texts = (text for text, _ in spellings(reading, bound))
@@ -275,7 +277,7 @@ class ArgumentReader(ArgumentValidator):
             if found is None:
                 texts = [next((text for text, _ in spellings(one, bound)), "") for one in parse_date(item, _today())]
                 if len(texts) > 1:
-                    raise _Refused(name, f"{quote(item)} can be read in two ways", " or ".join(texts))
+                    raise _Refused(name, f"{quoted(item)} can be read in two ways", " or ".join(texts))
                 return value, False
             read.append(found.value)
             is_noted = is_noted or found.is_noted
@@ -287,7 +289,7 @@ class ArgumentReader(ArgumentValidator):
         rules = self._forms["tickers"]
         separator = self.separator(name)
         if not separator and (listed := argument_values.listed_values(value)):
-            text = f"{quote(value)} is a text of several values"
+            text = f"{quoted(value)} is a text of several values"
             raise _Refused(name, text, f"a list, as in {json.dumps(listed)}")
         read: list[Proposal] = []
         words = self._other_words(name)
@@ -295,7 +297,7 @@ class ArgumentReader(ArgumentValidator):
         for part in map(str, parts):
             if part.strip() in _NOTHING:
                 expected = describe_expected(self.properties[name], self.schema)
-                raise _Refused(name, f"{quote(part)} stands for no value", expected)
+                raise _Refused(name, f"{quoted(part)} stands for no value", expected)
             meant = next(self._words(part, words), None) or argument_values.parse_ticker(part, rules)
             if meant is None:
                 raise self._company(name, part.strip())
@@ -308,7 +310,7 @@ class ArgumentReader(ArgumentValidator):
             call = next_call(finder["tool"], {finder["parameter"]: value[:60]} if finder.get("parameter") else {})
         expected = describe_expected(self.properties[name], self.schema)
         step = None if call is None else CALL_FIRST.filled(step=call, name=name)
-        return _Refused(name, f"{quote(value)} is a name, not a code", expected, step)
+        return _Refused(name, f"{quoted(value)} is a name, not a code", expected, step)
 
     def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> tuple[list[Problem], Text | None]:
         """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""
@@ -330,7 +332,7 @@ class ArgumentReader(ArgumentValidator):
     def period_hint(self, wanted: Mapping[str, Any]) -> str:
         """Return the ``select`` that serves arguments; nothing where the answer is of a day that a parameter names."""
         hint = period_select(wanted, _today()) if self._has_rows else ""
-        is_period = hint and any(_KINDS[normalize(name)] not in ("first", "last", "columns") for name in wanted)
+        is_period = hint and any(ASKED_FOR[normalize(name)] not in ("first", "last", "columns") for name in wanted)
         names = [name for name in self.properties if is_period and not argument_values.bound_of(name)]
         takes_day = any(self.accepts(name, "2024-01-02") and not self.accepts(name, "x") for name in names)
         return "" if takes_day else hint
@@ -342,7 +344,7 @@ class ArgumentReader(ArgumentValidator):
         hints = [period_select({name: one.low.date().isoformat()}, _today()) for one in readings]
         if len(hints) < 2 or not all(hints):
             return problem
-        expected = f"{quote(wanted[name])} can be read in two ways; beside arguments write "
+        expected = f"{quoted(wanted[name])} can be read in two ways; beside arguments write "
         return {**problem, "expected": expected + " or ".join(f'"select": "{hint}"' for hint in hints)}
 
     def ends_of(self, hint: str, known: Mapping[str, Any]) -> dict[str, str]:
@@ -389,72 +391,3 @@ def _today() -> date:
 
 def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:80]
-
-
-_WORDS = {
-    "start": "start startdate starttime startdatetime startday from fromdate fromtime since datefrom timefrom begin "
-    "begindate after mindate period1 rangestart",
-    "end": "end enddate endtime enddatetime endday to todate totime until till dateto timeto before maxdate period2 "
-    "rangeend",
-    "day": "date day on asof ondate tradingday month yearmonth quarter time datetime",
-    "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize",
-    "last": "last tail",
-    "columns": "columns column fields field cols metrics",
-    "days": "days ndays numdays lastdays daysback",
-    "weeks": "weeks nweeks numweeks lastweeks",
-    "months": "months nmonths nummonths lastmonths",
-    "years": "years nyears numyears lastyears",
-    "year": "year",
-    "span": "period range lookback timespan timerange daterange duration history span window",
-}
-_KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
-_MAX_COLUMNS = 200
-
-
-def period_select(arguments: Mapping[str, Any], today: date) -> str:
-    """Return the ``select`` that serves ``arguments``, or an empty text where one of them is something else.
-
-    >>> period_select({"start_date": "2025-01-01", "limit": 5}, date(2026, 1, 1))
-    'since 2025-01-01; limit 5'
-    """
-    kinds = {_KINDS.get(normalize(name), ""): value for name, value in arguments.items()}
-    if not kinds or "" in kinds or len(kinds) != len(arguments):
-        return ""
-    dates = {kind: parse_date(kinds[kind], today) for kind in ("start", "end", "day", "year") if kind in kinds}
-    if any(len(readings) != 1 for readings in dates.values()):
-        return ""
-    parts = [_columns(kinds["columns"])] if "columns" in kinds else []
-    low, high = (dates[end][0] if end in dates else None for end in ("start", "end"))
-    if low and high and low.low > high.high:
-        return ""
-    parts += [_written(Period(low, high))] if low or high else []
-    parts += [_written(Period(dates[kind][0], dates[kind][0])) for kind in ("day", "year") if kind in dates]
-    span = kinds.get("span", "")
-    spans = ["..".join(map(str, span)) if isinstance(span, list) else span] if "span" in kinds else []
-    if any(str(span).strip().lower() in UNITS for span in spans):
-        return ""  # how often, not how long
-    spans += [f"{kinds[unit]} {unit}" for unit in ("days", "weeks", "months", "years") if unit in kinds]
-    parts += [_written(parse_period(span, today)) if isinstance(span, str) else "" for span in spans]
-    for kind, step in (("first", "limit"), ("last", "last")):  # the first rows of a series are the newest
-        if kind in kinds:
-            count = str(kinds[kind]).strip()
-            parts.append(f"{step} {count}" if count.isdecimal() and len(count) < 7 else "")
-    return "; ".join(parts) if all(parts) else ""
-
-
-def _written(period: Period | None) -> str:
-    """Return a period as ``select`` takes it; nothing of one that it has no words for."""
-    if period is None or period.unit in ("second", "minute", "hour", "quarter", "halfyear"):
-        return ""
-    low, high = period.low and period.low.low.date(), period.high and period.high.high.date()
-    if period.unit:
-        counted = f"last {period.count} {period.unit}s" if period.count != 1 else f"past {period.unit}"
-        return counted if period.count else "ytd"
-    return f"{low}..{high}" if low and high else f"since {low}" if low else f"until {high}"
-
-
-def _columns(value: Any) -> str:
-    columns = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
-    names = [str(column).strip() for column in columns]
-    text = ", ".join(names)
-    return text if names and len(text) <= _MAX_COLUMNS and text.replace("_", "").replace(", ", "").isalnum() else ""

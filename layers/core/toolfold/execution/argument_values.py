@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.dates import UNITS, Bound
-from toolfold.execution.validation_problems import Problem, quote
+from toolfold.execution.validation_problems import Problem
 from toolfold.fuzzy import Names, normalize
+from toolfold.text_safety import quoted
 
 _MAX_CHARS = 64
 """Characters of a value that is read: no enum value or number is longer."""
@@ -335,8 +336,8 @@ def _assign(found: Renamed, sources: dict[str, str], target: str, name: str, val
         sources[target] = name
     elif _spelled(found.arguments[target]) != _spelled(value):
         first = sources[target]
-        text = f"is given twice, as {quote(found.arguments[target])}" + ("" if first == target else f" ({first})")
-        found.problems.append(_problem(target, f"{text} and as {quote(value)} ({name[:60]})", "one of them"))
+        text = f"is given twice, as {quoted(found.arguments[target])}" + ("" if first == target else f" ({first})")
+        found.problems.append(_problem(target, f"{text} and as {quoted(value)} ({name[:60]})", "one of them"))
 
 
 def _spelled(value: Any) -> str:
@@ -371,7 +372,7 @@ def _split_pair(found: Renamed, unknown: dict[str, Any], names: list[str], forms
                 continue
             known = found.arguments.get(quote_name)
             if known is not None and _spelled(known) != pair[1].casefold():
-                text = f"is {quote(known)}, and {carrier} {quote(value)} has {pair[1]}"
+                text = f"is {quoted(known)}, and {carrier} {quoted(value)} has {pair[1]}"
                 found.problems.append(_problem(quote_name, text, "one of them"))
                 continue
             unknown.pop(carrier, None)
@@ -394,11 +395,11 @@ def _join_quarter(found: Renamed, unknown: dict[str, Any], names: list[str], tak
     unknown.pop(given_as, None)
     if number is None:
         found.arguments.pop(target, None)
-        text = f"is {quote(quarter)}" if quarter else "is missing"
+        text = f"is {quoted(quarter)}" if quarter else "is missing"
         found.problems.append(_problem(target, f"{text} beside {year_name} {year}", f"{year}Q1 to {year}Q4"))
         return
     found.arguments[target] = f"{year}Q{number[1]}"
-    found.notes.append(f"{year_name} {year} and {given_as} {quote(quarter)} were read as {year}Q{number[1]}.")
+    found.notes.append(f"{year_name} {year} and {given_as} {quoted(quarter)} were read as {year}Q{number[1]}.")
 
 
 def _problem(parameter: str, problem: str, expected: str) -> Problem:

@@ -28,10 +28,10 @@ from toolfold.execution.validation_problems import (
     ResolvedArguments,
     Translator,
     describe_expected,
-    quote,
     type_problem,
 )
 from toolfold.messages import CORRECT_ARGUMENTS, INVALID_ARGUMENT, INVALID_OF_SEVERAL
+from toolfold.text_safety import quoted
 from toolfold.wording import Text
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class ArgumentValidator:
         wrong = ((text, found) for text in texts if (found := impossible_date(text)))
         text, found = next(wrong, ("", None))
         other = ["not-a-date"] if isinstance(value, list) else "not-a-date"
-        return "" if found is None or self.accepts(name, other) else f"{quote(text)} {found.problem}"
+        return "" if found is None or self.accepts(name, other) else f"{quoted(text)} {found.problem}"
 
     def _errors(self, arguments: dict[str, Any]) -> list[ValidationError]:
         if sum(map(len, _levels(arguments))) < _MANY_VALUES:
@@ -199,7 +199,7 @@ class ArgumentValidator:
                 problem = "holds text that is not valid Unicode"
             if problem:
                 expected = describe_expected(self.properties.get(name, {}), self.schema)
-                return {"parameter": quote(name)[1:-1], "problem": problem, "expected": expected}
+                return {"parameter": quoted(name)[1:-1], "problem": problem, "expected": expected}
         return None
 
 
@@ -266,7 +266,7 @@ def _tidied_list(listed: Mapping[str, Any], value: str) -> tuple[str, str]:
     for index, item in enumerate(items):
         name, bracket, options = item.partition("(")
         if allowed and name.strip().lower() not in allowed:
-            return value, f"{quote(item)} is not one of {', '.join(allowed.values())}"
+            return value, f"{quoted(item)} is not one of {', '.join(allowed.values())}"
         items[index] = allowed.get(name.strip().lower(), name) + bracket + options
     return listed["separator"].join(items), ""
 

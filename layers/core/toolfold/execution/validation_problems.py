@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from toolfold.catalog import json_schema
 from toolfold.fuzzy import did_you_mean
+from toolfold.text_safety import quoted, shortened
 from toolfold.wording import Text
 
 
@@ -59,15 +60,15 @@ _PHRASES |= {"array": "an array", "object": "an object", "null": "null"}
 _NAMES = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "an array", dict: "an object"}
 
 _TEXTS: dict[str, Callable[[Any, Any], str]] = {
-    "enum": lambda _, value: f"{quote(value)} is not an allowed value",
-    "const": lambda _, value: f"{quote(value)} is not an allowed value",
-    "pattern": lambda _, value: f"{quote(value)} does not match the format",
-    "format": lambda _, value: f"{quote(value)} does not match the format",
-    "minimum": lambda _, value: f"{_shortened(value)} is too small",
-    "exclusiveMinimum": lambda _, value: f"{_shortened(value)} is too small",
-    "maximum": lambda _, value: f"{_shortened(value)} is too large",
-    "exclusiveMaximum": lambda _, value: f"{_shortened(value)} is too large",
-    "multipleOf": lambda kind, value: f"{_shortened(value)} is not a multiple of {kind.multiple_of}",
+    "enum": lambda _, value: f"{quoted(value)} is not an allowed value",
+    "const": lambda _, value: f"{quoted(value)} is not an allowed value",
+    "pattern": lambda _, value: f"{quoted(value)} does not match the format",
+    "format": lambda _, value: f"{quoted(value)} does not match the format",
+    "minimum": lambda _, value: f"{shortened(str(value))} is too small",
+    "exclusiveMinimum": lambda _, value: f"{shortened(str(value))} is too small",
+    "maximum": lambda _, value: f"{shortened(str(value))} is too large",
+    "exclusiveMaximum": lambda _, value: f"{shortened(str(value))} is too large",
+    "multipleOf": lambda kind, value: f"{shortened(str(value))} is not a multiple of {kind.multiple_of}",
     "minItems": lambda _, value: f"has {len(value)} items",
     "maxItems": lambda _, value: f"has {len(value)} items",
     "uniqueItems": lambda *_: "has an item twice",
@@ -100,7 +101,7 @@ def describe_expected(schema: Any, root: Any = None) -> str:
         words.append("with " + ", ".join(keys[:_MAX_OPTIONS]))
     options = [described["const"]] if "const" in described else described.get("enum")
     if isinstance(options, list):
-        shown = [_shortened(option) for option in options[:_MAX_OPTIONS]]
+        shown = [shortened(str(option)) for option in options[:_MAX_OPTIONS]]
         words.append("one of " + ", ".join(shown) + (", …" if len(options) > _MAX_OPTIONS else ""))
     for keyword, text in (
         ("minimum", "at least"),
@@ -176,7 +177,7 @@ class Translator:
         path, kind = list(error.instance_path), error.kind
         value = self._value(path)
         if kind.name in ("additionalProperties", "unevaluatedProperties"):
-            named = ", ".join(quote(name) for name in kind.unexpected[:MAX_UNKNOWN])
+            named = ", ".join(quoted(name) for name in kind.unexpected[:MAX_UNKNOWN])
             return f"has keys that are not allowed: {named}"
         if kind.name == "type":
             text = type_problem(self._phrase(path, kind.types), value)
@@ -258,16 +259,4 @@ def _named(value: Any) -> str:
     if value is None:
         return "null"
     name = _NAMES.get(type(value), "something else")
-    return f"{name} ({quote(value)})" if isinstance(value, str | int | float) else name
-
-
-def quote(value: Any) -> str:
-    """Return ``value`` in quotes, cut to what is enough to recognise it."""
-    if isinstance(value, dict | list):
-        return _NAMES[type(value)]
-    return repr(_shortened(value))
-
-
-def _shortened(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…"
+    return f"{name} ({quoted(value)})" if isinstance(value, str | int | float) else name

@@ -17,11 +17,12 @@ from toolfold.catalog.query import MAX_WORDS, UNKNOWN_NAME, is_kind, parse_query
 from toolfold.errors import CallError
 from toolfold.execution.argument_reader import reader_of
 from toolfold.fuzzy import normalize
-from toolfold.meta_tools.arguments import invalid, quote
+from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.definitions import answer_schema, text
 from toolfold.meta_tools.result import Result, dumps_compact, error_result
 from toolfold.meta_tools.tool_get import refusal_of
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
+from toolfold.text_safety import quoted
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -86,7 +87,7 @@ def answer(
         perform, parameter = (_search, "query") if name == "search" else (_fetch, "id")
         given = arguments.get(parameter)
         if not isinstance(given, str) or not given.strip():
-            raise invalid(name, f"{parameter} must be a text, not {quote(given)}", f"Send {parameter}.")
+            raise invalid(name, f"{parameter} must be a text, not {quoted(given)}", f"Send {parameter}.")
         return perform(catalog, settings, given.strip(), call)
     except CallError as error:
         return error_result(error, reader)

@@ -1,27 +1,28 @@
 """Read the values of the arguments of meta-tools, which ``definitions`` describes.
 
-Numbers may come as strings, lists as their JSON text or with commas, a single string for a list, null or blank text for
-"not given". No error repeats more than :data:`MAX_QUOTED` characters or a control character.
+Each meta-tool is also a tool without a source, which the reader of all tools reads. Here are other names of arguments,
+and the text of calls.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.entries import COMBINING_TOOLS, Tool
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import Names
 from toolfold.meta_tools.definitions import TOOLS
+from toolfold.text_safety import quoted
 
 if TYPE_CHECKING:
+    from toolfold.catalog.entries import Effect
     from toolfold.wording import Text
 
-
-MAX_QUOTED = 64
-"""Characters of a value that an error repeats: enough to recognise it."""
 
 MAX_NEXT_CALL = 600
 """Characters of the arguments of a call that an error proposes: more than any call has that a model would repeat."""
@@ -57,7 +58,7 @@ def own_option(item: dict[str, Any], names: Iterable[str]) -> str:
             continue
         number = None if isinstance(value, str) else whole_number(value)
         if not isinstance(value, str) and number is None:
-            raise InvalidArguments(f"{name} must be text, not {quote(value)}.", f"Send {name} as a short name.")
+            raise InvalidArguments(f"{name} must be text, not {quoted(value)}.", f"Send {name} as a short name.")
         return value.strip() if isinstance(value, str) else str(number)
     return ""
 
@@ -76,22 +77,6 @@ def whole_number(value: Any) -> int | None:
     except (ValueError, OverflowError):
         return None
     return int(number) if math.isfinite(number) and number.is_integer() else None
-
-
-def quote(value: Any) -> str:
-    """Return ``value`` as an error may show it: text quoted, shortened and escaped; an object or list by its kind."""
-    if isinstance(value, dict | list):
-        return "an object" if isinstance(value, dict) else "a list"
-    return f"'{escape(value)}'" if isinstance(value, str) else escape(json.dumps(value))
-
-
-def escape(text: str) -> str:
-    """Return at most :data:`MAX_QUOTED` characters of ``text``, with unprintable ones escaped."""
-    printable = "".join(
-        character if character.isprintable() else ascii(character)[1:-1] for character in text[:MAX_QUOTED]
-    )
-    is_cut = len(text) > MAX_QUOTED or len(printable) > MAX_QUOTED
-    return printable[: MAX_QUOTED - 1] + "…" if is_cut else printable
 
 
 def next_call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +107,7 @@ def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -
     if name not in read or is_blank(read[name]):
         read[name] = value
     elif not is_blank(value) and read[name] != value:
-        twice = f"{name} is given twice" if given_as == name else f"{quote(given_as)} and {name} are the same argument"
+        twice = f"{name} is given twice" if given_as == name else f"{quoted(given_as)} and {name} are the same argument"
         known = {key: one for key, one in read.items() if key in TOOLS[tool].arguments}
         following = next_call(tool, known) if tool != "TOOL_CALL" or "tool_name" in known else {}
         raise invalid(tool, f"{twice}, with different values", f"Send {name} once.", **following)
@@ -212,3 +197,39 @@ def json_problem(text: str) -> str:
     except ValueError:
         return "arguments is not valid JSON"
     return "arguments must be an object, or the JSON text of one"
+
+
+@functools.cache
+def meta_tool(name: str) -> Tool:
+    """Return a meta-tool as a tool without a source: its arguments are read, checked and corrected as those of any."""
+    tool = TOOLS[name]
+    rules = {key: rule.schema if rule.reads is None else rule.reads for key, rule in tool.arguments.items()}
+    schema: dict[str, Any] = {"type": "object", "properties": rules, "additionalProperties": False}
+    if "continue" in rules:
+        schema["anyOf"] = [{"required": [next(iter(rules))]}, {"required": ["continue"]}]
+    elif tool.required:
+        schema["required"] = list(tool.required)
+    # Without an argument that it has no place for, a call of several would be another one.
+    effect: Effect = "write" if name in COMBINING_TOOLS else "read"
+    names = {key: rule.other_names.split() for key, rule in tool.arguments.items()}
+    return Tool(
+        name=name,
+        source="",
+        category="",
+        title=tool.title,
+        summary=", ".join(rules),
+        description=tool.description,
+        tags=(),
+        access="free",
+        effect=effect,
+        freshness="",
+        formats=(),
+        parameters=schema,
+        returns="fields: ",
+        example={},
+        use_instead={},
+        see_also=(),
+        hash="",
+        call={"arguments": {"names": names}, "blank_allowed": ["query"]},
+        answer={},
+    )

@@ -264,6 +264,11 @@ class Parts(NamedTuple):
     parts: Sequence[Part]
     notes: tuple[str, ...] = ()
 
+    @staticmethod
+    def single(arguments: Mapping[str, Any]) -> Parts:
+        """Return the one request of a call without lists."""
+        return Parts((), (Part((), arguments),))
+
 
 NO_PARTS = Parts((), ())
 

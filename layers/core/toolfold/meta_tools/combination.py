@@ -23,7 +23,7 @@ from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_reader import next_call, reader_of
 from toolfold.fuzzy import normalize
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
-from toolfold.meta_tools.arguments import is_blank, parse_object, quote
+from toolfold.meta_tools.arguments import is_blank, parse_object
 from toolfold.meta_tools.call import Answer, Call, Part, Parts, answer_of, document_size, parse_select
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.results import output
@@ -38,7 +38,7 @@ from toolfold.results.combine import (
     stack_documents,
 )
 from toolfold.results.tables import Document, Table
-from toolfold.text_safety import quoted_name
+from toolfold.text_safety import quoted, quoted_name
 
 if TYPE_CHECKING:
     from datetime import date
@@ -60,14 +60,11 @@ def read_parts(catalog: Catalog, call: Call) -> Parts:
             the form of the service is requested.
     """
     tool, arguments = call.tool, call.sent
-    single = Parts((), (Part((), arguments),))
-    if list not in map(type, arguments.values()):
-        return single
     reader = reader_of(catalog, tool)
     found = ((name, _listed(reader, name, value)) for name, value in arguments.items() if isinstance(value, list))
     lists = {name: one for name, one in found if one is not None}
     if not lists:
-        return single
+        return Parts.single(arguments)
     if not tool.only_reads:  # several calls that fail in the middle cannot be repeated
         reason = "does more than read" if tool.effect != "read" else "needs approval of each call"
         raise InvalidArguments(
@@ -93,7 +90,7 @@ def read_parts(catalog: Catalog, call: Call) -> Parts:
         parts.setdefault(json.dumps(sent, sort_keys=True, default=str), Part(tuple(labels), sent))
         notes.append(set(resolved.notes))
     if len(parts) == 1:
-        return Parts((), (Part((), given),))
+        return Parts.single(given)
     targets = tuple(varied.values())
     if parameter := call.options.raw_by:
         known = reader.rename(arguments).arguments
@@ -307,9 +304,9 @@ def read_join(given: Any) -> JoinRequest:
         on = on[0]
     how = str(fields.get("how", fields.get("type", "inner"))).lower().replace("full", "outer")
     if not isinstance(on, str) or not on.strip() or how not in HOW or not fields:
-        unknown = f"there is no join {quote(how)}" if how not in HOW else ""
+        unknown = f"there is no join {quoted(how)}" if how not in HOW else ""
         raise InvalidArguments(
-            f"{unknown or f'join must be a column, or an object with on and how, not {quote(given)}'}.",
+            f"{unknown or f'join must be a column, or an object with on and how, not {quoted(given)}'}.",
             'Send join as "date", or as {"on": "symbol", "how": "inner"}; how is one of ' + f"{', '.join(HOW)}.",
         )
     return JoinRequest(on.strip(), how)

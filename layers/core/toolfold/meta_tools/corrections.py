@@ -18,9 +18,9 @@ from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_reader import ArgumentReader, reader_of
 from toolfold.execution.argument_values import bound_of, listed_values
-from toolfold.execution.validation_problems import quote
 from toolfold.fuzzy import closest_matches, normalize
-from toolfold.meta_tools.arguments import escape, is_blank, next_call, whole_number
+from toolfold.meta_tools.arguments import is_blank, next_call, whole_number
+from toolfold.text_safety import quoted, shortened
 from toolfold.wording import CallText, Text, joined, names_call
 
 if TYPE_CHECKING:
@@ -74,9 +74,8 @@ class Correction(NamedTuple):
         texts = [messages.EXAMPLE if len(self.examples) == 1 else messages.EXAMPLES] if self.examples else []
         notes = [text.filled(names=", ".join(self.examples)) for text in texts]
         if self.left_out:
-            names = ", ".join(map(escape, self.left_out[:_MAX_NAMED]))
-            # The problems of a meta-tool say what it takes.
-            text = messages.LEFT_OUT if tool.source else Text("It leaves out {names}.")
+            names = ", ".join(map(shortened, self.left_out[:_MAX_NAMED]))
+            text = messages.LEFT_OUT if tool.source else messages.LEFT_OUT_OF_META
             notes.append(text.filled(names=names, tool=tool.name, has=tool.summary))
         return joined(*notes) if notes else ""
 
@@ -198,13 +197,13 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     lost = [name for name in given if name not in corrected and not is_blank(given[name])]
     # Of a meta-tool no value but the required ones says what the question is about.
     dropped = [name for name in lost if name not in required and (_is_form(tool, name) or not tool.source)]
-    left_out = (*(f"{name} {quote(given[name])}" for name in dropped), *moved.left_out)
+    left_out = (*(f"{name} {quoted(given[name])}" for name in dropped), *moved.left_out)
     # Of a list that stands for several calls each must be complete.
     lists = [name for name, value in corrected.items() if isinstance(value, list) and value]
     first = {name: corrected[name][0] for name in lists if not reader.accepts(name, corrected[name])}
     unclear = contradictions or any(len(parse_date(value)) > 1 for value in unknown.values())
     # A call that changes data has all of the values, and one of several calls all of the arguments.
-    has_all = lost == dropped and (tool.only_reads or not (left_out if tool.source else moved.left_out))
+    has_all = lost == dropped and (tool.only_reads or not left_out)
     is_complete = has_all and not unclear and not reader.resolve({**corrected, **first}).problems
     return Correction(corrected, moved.select, (*offered, *examples), left_out, is_complete)
 

@@ -9,17 +9,15 @@ profile lists them; TOOL_GET describes them everywhere.
 
 from __future__ import annotations
 
-import functools
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, Tool
+from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS
 from toolfold.meta_tools.result import safe_line
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Effect
     from toolfold.catalog.model import Catalog
 
 SELECT = (
@@ -41,7 +39,6 @@ _MOST_SOURCES = 15
 
 _MOST_NAMED = 15
 """Categories that are named when a client connects."""
-
 
 _STEPS = "TOOL_LIST(query) finds a tool, TOOL_CALL runs it. {common}"
 """How to call by the meta-tools."""
@@ -451,39 +448,3 @@ TOOLS: Mapping[str, MetaTool] = {
     ),
 }
 """Meta-tool → what it is."""
-
-
-@functools.cache
-def meta_tool(name: str) -> Tool:
-    """Return a meta-tool as a tool without a source: its arguments are read, checked and corrected as those of any."""
-    tool = TOOLS[name]
-    rules = {key: rule.schema if rule.reads is None else rule.reads for key, rule in tool.arguments.items()}
-    schema: dict[str, Any] = {"type": "object", "properties": rules, "additionalProperties": False}
-    if "continue" in rules:
-        schema["anyOf"] = [{"required": [next(iter(rules))]}, {"required": ["continue"]}]
-    elif tool.required:
-        schema["required"] = list(tool.required)
-    # Without an argument that it has no place for, a call of several would be another one.
-    effect: Effect = "write" if name in COMBINING_TOOLS else "read"
-    names = {key: rule.other_names.split() for key, rule in tool.arguments.items()}
-    return Tool(
-        name=name,
-        source="",
-        category="",
-        title=tool.title,
-        summary=", ".join(rules),
-        description=tool.description,
-        tags=(),
-        access="free",
-        effect=effect,
-        freshness="",
-        formats=(),
-        parameters=schema,
-        returns="fields: ",
-        example={},
-        use_instead={},
-        see_also=(),
-        hash="",
-        call={"arguments": {"names": names}, "blank_allowed": ["query"]},
-        answer={},
-    )

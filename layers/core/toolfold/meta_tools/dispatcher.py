@@ -19,6 +19,7 @@ from toolfold.errors import CallError, InsufficientScope, InternalError, Invalid
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import TOOLS, definitions, instructions
 from toolfold.meta_tools.result import MetaCall, Result, dumps_compact, error_result, to_text
+from toolfold.text_safety import quoted
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -139,13 +140,12 @@ class MetaTools:
 
     def unknown_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return the message for a ``tools/call`` of a name that no tool has: what to call instead."""
-        from toolfold.meta_tools.arguments import quote
         from toolfold.meta_tools.next_steps import with_executor
         from toolfold.meta_tools.tool_names import tool_not_found
 
         names = self.own_names()
         known = f" The tools are {', '.join(names)}." if names else ""
-        problem = f"Unknown tool {quote(name)}.{known}"
+        problem = f"Unknown tool {quoted(name)}.{known}"
         try:
             catalog = self.catalog()
             error = with_executor(catalog, tool_not_found(catalog, name, arguments)).as_dict(self.reader)

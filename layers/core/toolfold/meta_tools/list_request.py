@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.meta_tools.arguments import invalid, next_call, quote
+from toolfold.meta_tools.arguments import invalid, next_call
 from toolfold.meta_tools.result import safe_line
+from toolfold.text_safety import quoted
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -105,7 +106,7 @@ def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: st
         more = ", …" if len(known) > _MAX_SUGGESTED else ""
         hint = THERE_ARE.filled(names=f"{', '.join(known[:_MAX_SUGGESTED])}{more}")
     following = _corrected(tool, arguments, kind, closest[0] if closest else None)
-    return invalid(tool, f"there is no {kind} {quote(text)}", hint, closest=closest, **following)
+    return invalid(tool, f"there is no {kind} {quoted(text)}", hint, closest=closest, **following)
 
 
 def _category_spellings(catalog: Catalog) -> dict[str, list[str]]:

@@ -25,6 +25,7 @@ from toolfold.meta_tools.call import (
     CallSession,
     Item,
     Part,
+    Parts,
     document_size,
     output_options,
     parse_select,
@@ -136,7 +137,8 @@ class Plan(CallSession):
             CallError: it cannot be read.
         """
         call = self._call_of(item, keeps_raw=keeps_raw)
-        item.requests = read_parts(self.catalog, call)
+        has_lists = list in map(type, call.sent.values())
+        item.requests = read_parts(self.catalog, call) if has_lists else Parts.single(call.sent)
         item.call = call if self._change_tool is None else call._replace(tool=self._change_tool(call.tool))
         if self._count + len(item.requests.parts) > MAX_CALLS:
             self.is_full = True

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_reader import reader_of
-from toolfold.execution.argument_values import booleans
 from toolfold.execution.validation import invalid_arguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.messages import DESCRIBE_OR_SEARCH, NAME_TOOL, NAME_TOOLS, ONE_TOOL
@@ -28,18 +27,19 @@ from toolfold.meta_tools.arguments import (
     invalid,
     is_blank,
     json_problem,
+    meta_tool,
     next_call,
     own_name,
     parse_call_text,
     parse_object,
     put,
-    quote,
-    whole_number,
 )
+from toolfold.meta_tools.conversions import converted_argument
 from toolfold.meta_tools.corrections import call_or_description, correct, corrected
-from toolfold.meta_tools.definitions import TOOLS, meta_tool
+from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
+from toolfold.text_safety import quoted
 from toolfold.wording import Text
 
 if TYPE_CHECKING:
@@ -54,9 +54,6 @@ _NAME_KEYS = ("toolname", "tool", "name", "functionname", "function", "command",
 
 _KINDS_OF_CALLS = frozenset({"function", "function_call", "tool_call", "tool_use"})
 """Values of ``type`` in the calls of other interfaces, which wrap a call of a function."""
-
-_PAGED_BY = 8
-"""Tools on a page of a search, where ``page`` comes without ``limit``; as in ``tool_list.SEARCH_TOOLS``."""
 
 
 def read_tool_call(
@@ -110,7 +107,7 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
     read: dict[str, Any] = {}
     continues = tool in COMBINING_TOOLS and not is_blank(given.get("continue"))
     for key, sent in given.items():
-        name, value = _converted(tool, key, sent, given)
+        name, value = converted_argument(tool, key, sent, given)
         if continues and value == []:  # the token has the calls
             continue
         if is_blank(value) and not (isinstance(value, str) and name == "query"):
@@ -153,97 +150,6 @@ def read_values(catalog: Catalog, name: str, arguments: dict[str, Any]) -> dict[
         for key, value in resolved.arguments.items()
     }
 
-
-def _converted(tool: str, key: str, value: Any, given: Mapping[str, Any]) -> tuple[str, Any]:
-    """Return the argument of a meta-tool that ``key`` means, with its value; ``key`` itself where it means none."""
-    name = own_name(tool, key)
-    for kind in (name, normalize(key)) if name is None else (name,):
-        target, convert = _CONVERSIONS.get((tool, kind or ""), ("", None))
-        converted = value if convert is None or is_blank(value) else convert(value, given)
-        if convert is not None and (converted is not None or value is None):
-            return target, converted
-    rule = {} if name is None else TOOLS[tool].arguments[name].schema
-    inner = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
-    is_text = name and tool in ("TOOL_LIST", "TOOL_GET") and rule.get("type") != "object" and isinstance(inner, str)
-    if rule.get("type") == "integer" or is_text:
-        value = value if inner is None else inner  # {"query": {"text": "gold"}}
-    return name or key, value
-
-
-def _page(value: Any, given: Mapping[str, Any]) -> int | None:
-    number = whole_number(value)
-    limit = next((one for key, one in given.items() if own_name("TOOL_LIST", key) == "limit"), None)
-    return (number - 1) * (whole_number(limit) or _PAGED_BY) if number is not None and number >= 1 else None
-
-
-def _calls(value: Any, _given: Mapping[str, Any]) -> list[Any] | None:
-    """Return the calls that an object is: one, or several under their names."""
-    calls = parse_object(value)
-    if calls is None:
-        return None
-    is_named = calls and all(isinstance(call, dict) for call in calls.values()) and "arguments" not in calls
-    return [{"id": key, **call} for key, call in calls.items()] if is_named else [calls]
-
-
-def _known(value: Any, given: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return the hash of the one tool that is described, where it comes without its name."""
-    name = given.get("tool_name")
-    return {name: value} if isinstance(value, str) and isinstance(name, str) and _HASH.fullmatch(value) else None
-
-
-def _columns(value: Any, _given: Mapping[str, Any]) -> Any:
-    return ",".join(value) if isinstance(value, list) and all(isinstance(one, str) for one in value) else value
-
-
-def _jmespath(value: Any, _given: Mapping[str, Any]) -> Any:
-    is_bare = isinstance(value, str) and not value.strip().lower().startswith("jmespath:")
-    return f"jmespath: {value.strip()}" if is_bare else value
-
-
-def _limit(value: Any, _given: Mapping[str, Any]) -> Any:
-    number = whole_number(value)
-    return value if number is None else f"limit {number}"
-
-
-def _offset(value: Any, _given: Mapping[str, Any]) -> str | None:
-    number = whole_number(value)
-    return None if number is None or number < 0 else f"[{number}:]"
-
-
-def _order(value: Any, _given: Mapping[str, Any]) -> str | None:
-    key = _ORDER_BY.fullmatch(value.strip()) if isinstance(value, str) else None
-    is_down = key and (key[1] or (key[3] or "").lower() == "desc")
-    return f"order by {key[2]}{' desc' if is_down else ''}" if key else None
-
-
-def _cache(value: Any, _given: Mapping[str, Any]) -> Any:
-    return next((not one.value for one in booleans(str(value))), value)
-
-
-def _true(value: str) -> Callable[[Any, Mapping[str, Any]], str | None]:
-    return lambda given, _: value if given in (True, "true") else None
-
-
-_HASH = re.compile("[0-9a-f]{8}")
-_ORDER_BY = re.compile(r"(-?)(?!(?:asc|desc)\w*$)([a-z_]\w*)(?:[ :]+(asc|desc)\w*)?", re.IGNORECASE)
-_Convert = Callable[[Any, Mapping[str, Any]], Any]
-_CONVERSIONS: Mapping[tuple[str, str], tuple[str, _Convert]] = {
-    ("TOOL_LIST", "page"): ("offset", _page),
-    **{("TOOL_LIST", name): ("access", _true("free")) for name in ("free", "freeonly")},
-    **{("TOOL_LIST", name): ("access", _true("premium")) for name in ("premium", "premiumonly")},
-    ("TOOL_GET", "known"): ("known", _known),
-    ("TOOL_BATCH", "calls"): ("calls", _calls),
-    ("TOOL_PIPE", "steps"): ("steps", _calls),
-    ("TOOL_SCRIPT", "inputs"): ("inputs", lambda value, _: parse_object(value)),
-    **{(TOOL, name): ("select", _columns) for name in ("columns", "fields")},
-    **{(TOOL, name): ("select", _limit) for name in ("limit", "maxrows")},
-    **{(TOOL, name): ("select", _offset) for name in ("offset", "skip")},
-    **{(TOOL, name): ("select", _order) for name in ("sort", "sortby", "orderby")},
-    **{(TOOL, name): ("fresh", _cache) for name in ("cache", "usecache")},
-    (TOOL, "jmespath"): ("select", _jmespath),
-}
-"""Meta-tool and argument, or another word as ``fuzzy.normalize`` spells it → the argument it is, and what makes its
-value of the one given; None: it means nothing else."""
 
 _IGNORED = ("includemutation", "includeeffects")
 """Arguments of other systems for what every answer says: which tools change data."""
@@ -314,7 +220,7 @@ def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, 
                 following = next_call("TOOL_LIST", {})
                 if found is not None:
                     following = call_or_description(catalog, found, _merged(rest))
-                problem = f"tool_name must be the name of a tool, not {quote(value)}"
+                problem = f"tool_name must be the name of a tool, not {quoted(value)}"
                 raise invalid(TOOL, problem, ONE_TOOL, **following)
             given = {**rest, key: value}
         given = _lifted(TOOL, _without_kind(given), [key])
@@ -375,7 +281,7 @@ def _refuse_call(catalog: Catalog, tool: str, read: Mapping[str, Any], name: str
     if found is not None and (inner is not None or name in TOOLS[TOOL].arguments):
         options = {key: read[key] for key in OPTIONS if key in read and key not in TOOLS[tool].arguments}
         following = call_or_description(catalog, found, inner or {}, options)
-        raise invalid(tool, f"{quote(name)} belongs to a call", Text("{TOOL_CALL} runs the tool."), **following)
+        raise invalid(tool, f"{quoted(name)} belongs to a call", Text("{TOOL_CALL} runs the tool."), **following)
 
 
 WRAPPERS = frozenset(
@@ -453,7 +359,7 @@ class _CallReader:
             is_open = self._tool.parameters.get("additionalProperties") is not False
             is_own = ("limit" in self._own_kinds or is_open) and _PLACES.get(kind) in (1, 3)
             if key not in self._own and kind not in self._own_kinds and not is_own:
-                option, converted = _converted(TOOL, key, value, given)
+                option, converted = converted_argument(TOOL, key, value, given)
                 if option in OPTIONS:
                     self._set_option(option, converted, key)
                     continue
@@ -461,7 +367,7 @@ class _CallReader:
                     continue
             known = self._arguments.get(key)
             if not is_blank(known) and not is_blank(value) and known != value:
-                problem = f"{quote(key)} is given twice, with different values"
+                problem = f"{quoted(key)} is given twice, with different values"
                 raise invalid(TOOL, problem, "Send it once, in arguments.", **next_call(TOOL, self._call()))
             if key not in self._arguments or not is_blank(value):
                 self._arguments[key] = value
@@ -483,7 +389,7 @@ class _CallReader:
             self._arguments.update(parse_object(value) or {})
         call = self._call() if meant == "arguments" else self._call(**{meant: value})
         hint = did_you_mean(name, [meant]).strip()
-        return invalid(TOOL, f"there is no argument {quote(name)}", hint, **next_call(TOOL, call))
+        return invalid(TOOL, f"there is no argument {quoted(name)}", hint, **next_call(TOOL, call))
 
     def _not_an_object(self, value: Any) -> InvalidArguments:
         text = value.strip() if isinstance(value, str) else ""

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect, ReferenceNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean
-from toolfold.meta_tools.arguments import escape
 from toolfold.results import parsing
 from toolfold.results.select import jmespath
 from toolfold.results.tables import Document
+from toolfold.text_safety import shortened
 
 REFERENCE, LITERAL = "$ref", "$literal"
 PREVIOUS = "prev"
@@ -68,7 +68,7 @@ def parse_reference(text: Any, names: Mapping[str, int], position: int) -> Refer
     found = _EXPRESSION.fullmatch(text) if isinstance(text, str) and len(text) <= _MAX_CHARS else None
     if found is None:
         raise InvalidArguments(
-            f"{REFERENCE} must be a step and a path, not {escape(str(text))}.",
+            f"{REFERENCE} must be a step and a path, not {shortened(str(text))}.",
             f'Write {{"{REFERENCE}": "name.rows[0].column"}}; nothing was sent.',
         )
     head, path = found[1], found[2].strip()
@@ -81,14 +81,14 @@ def parse_reference(text: Any, names: Mapping[str, int], position: int) -> Refer
     if not 0 <= index < max([position, *(step + 1 for step in names.values())]):
         earlier = [name for name, step in names.items() if step < position] + [str(step) for step in range(position)]
         raise ReferenceNotFound(
-            f"{escape(text)}: no step is called {escape(head)}.",
+            f"{shortened(text)}: no step is called {shortened(head)}.",
             f"{did_you_mean(head, names)}Earlier steps: {', '.join(earlier) or 'it is the first'}; nothing was sent.",
             keys=earlier,
         )
     if index >= position:
         own = "itself" if index == position else f"step {index}, which comes later"
         raise InvalidArguments(
-            f"{escape(text)}: step {position} refers to {own}.",
+            f"{shortened(text)}: step {position} refers to {own}.",
             "Put a step after those that it refers to; steps that need each other cannot be run. Nothing was sent.",
         )
     return Reference(index, path, text)
@@ -108,7 +108,7 @@ def check_path(reference: Reference) -> None:
         jmespath.parse(path)
     except InvalidSelect as error:
         raise InvalidArguments(
-            f"{escape(reference.text)}: {error.reason}.",
+            f"{shortened(reference.text)}: {error.reason}.",
             f'Write a path such as {{"{REFERENCE}": "name.rows[0].column"}}; nothing was sent.',
         ) from None
 
@@ -134,7 +134,7 @@ def references_in(value: Any) -> Iterator[Any]:
         if isinstance(leaf, dict):
             key = REFERENCE if REFERENCE in leaf else LITERAL
             if len(leaf) > 1:
-                others = ", ".join(escape(str(name)) for name in leaf if name != key)
+                others = ", ".join(shortened(str(name)) for name in leaf if name != key)
                 raise InvalidArguments(
                     f"An object with {key} has other members: {others}.",
                     f'Send {{"{key}": …}} alone; to send such an object itself, put it into {{"{LITERAL}": …}}.',
@@ -198,7 +198,7 @@ def _check_text(text: str, names: Sequence[str], has_rows: Callable[[str], bool]
         step = f"Write {json.dumps({REFERENCE: path})}, or {step}"
     else:
         step = f"A {REFERENCE} is a whole value, and no part of a text: make the text in a TOOL_SCRIPT, or send {step}"
-    raise InvalidArguments(f"{escape(text)} is text and would be sent as it is.", step)
+    raise InvalidArguments(f"{shortened(text)} is text and would be sent as it is.", step)
 
 
 def _working_path(path: str, names: Sequence[str], has_rows: Callable[[str], bool]) -> str:
@@ -231,7 +231,7 @@ def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:
             raise _not_found(reference, path, data) from None
     if not _is_short(found):
         raise InvalidArguments(
-            f"{escape(reference.text)} is longer than {_MAX_VALUE_CHARS:,} characters, too long for an argument.",
+            f"{shortened(reference.text)} is longer than {_MAX_VALUE_CHARS:,} characters, too long for an argument.",
             "Refer to a part of it, as in rows[0].column or rows[*].column, or select less in its step.",
         )
     return found
@@ -251,12 +251,12 @@ def _not_found(reference: Reference, path: str, data: Any) -> ReferenceNotFound:
         known, position = following, part.end()
     # An object has no places: its keys would not help.
     keys = [] if isinstance(known, dict) and path[position:].startswith("[") else keys_of(known)
-    where = f"in {escape(path[:position])} " if position else ""
-    there = f"there are: {', '.join(map(escape, keys))}" if keys else "it is a value"
+    where = f"in {shortened(path[:position])} " if position else ""
+    there = f"there are: {', '.join(map(shortened, keys))}" if keys else "it is a value"
     if isinstance(known, list) and not known:
         there = "the list is empty"
     return ReferenceNotFound(
-        f"{escape(reference.text)}: nothing is there; {where}{there}.",
+        f"{shortened(reference.text)}: nothing is there; {where}{there}.",
         "Correct the path by these keys, or call with return: all to see the answers.",
         keys=keys,
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import InsufficientScope, InvalidArguments, InvalidSelect
 from toolfold.meta_tools import continuation
-from toolfold.meta_tools.arguments import invalid, is_blank, own_option, quote
+from toolfold.meta_tools.arguments import invalid, is_blank, own_option
 from toolfold.meta_tools.call import output_options
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.plan import USUAL_PARALLEL, Plan
@@ -23,7 +23,7 @@ from toolfold.meta_tools.result import Result, dumps_compact, error_text, safe_l
 from toolfold.results import output, render, tokens
 from toolfold.results.combine import LabelledDocument, combine
 from toolfold.results.output import RenderedResult
-from toolfold.text_safety import quoted_name
+from toolfold.text_safety import quoted, quoted_name
 from toolfold.wording import joined
 
 if TYPE_CHECKING:
@@ -113,9 +113,9 @@ def take_names(tool: str, items: Sequence[Any], rule: str, is_name: Callable[[st
     names = [own_option(item, ("as", "id", "key", "label")) if isinstance(item, dict) else "" for item in items]
     for position, name in enumerate(names):
         if name and not is_name(name):
-            raise invalid(tool, f"{quote(name)} cannot be the name of a call", rule)
+            raise invalid(tool, f"{quoted(name)} cannot be the name of a call", rule)
         if name and name in names[:position]:
-            problem = f"{quote(name)} is the name of two calls, {names.index(name)} and {position} counted from 0"
+            problem = f"{quoted(name)} is the name of two calls, {names.index(name)} and {position} counted from 0"
             raise invalid(tool, problem, "Give each a name of its own, or none.")
     return names
 

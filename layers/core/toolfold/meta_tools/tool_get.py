@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.catalog.entries import COMBINING_TOOLS, EFFECT_WORDS
 from toolfold.errors import CallError
 from toolfold.meta_tools import detail_levels
-from toolfold.meta_tools.arguments import escape
 from toolfold.meta_tools.definitions import definitions
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import Result, dumps_compact, to_text
+from toolfold.text_safety import shortened
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -162,7 +162,7 @@ def _entry(
         tool = catalog.get(find_name(catalog, name) or name)
         if tool is None:
             error = tool_not_found(catalog, name)
-            return _Entry({"name": escape(name), "found": False, "error": error.as_dict(reader)}, error=error)
+            return _Entry({"name": shortened(name), "found": False, "error": error.as_dict(reader)}, error=error)
     if known_hashes.get(tool.name.upper()) == tool.hash:
         return _Entry({"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash})
     refusal = refusal_of(catalog, tool)

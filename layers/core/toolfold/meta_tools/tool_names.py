@@ -19,9 +19,10 @@ from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, name_key
 from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object, quote
+from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object
 from toolfold.meta_tools.detail_levels import properties, signature
 from toolfold.meta_tools.result import MetaCall
+from toolfold.text_safety import quoted
 from toolfold.wording import SignatureText, Text, joined
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         first = normalize(name.partition("__")[0])
         source = next((one.id for one in catalog.sources if first in (normalize(one.id), normalize(one.title))), "")
         return ToolNotFound(
-            f"There is no tool named {quote(name)}.",
+            f"There is no tool named {quoted(name)}.",
             messages.SEARCH_SOURCE.filled(source=source) if source else messages.SEARCH,
             closest=closest,
             **next_call(
@@ -140,7 +141,7 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     required = tool.parameters.get("required", ())
     meant = SignatureText(tool.name, signature(tool), {name: name in required for name in properties(tool.parameters)})
     return ToolNotFound(
-        f"There is no tool named {quote(name)}.",
+        f"There is no tool named {quoted(name)}.",
         joined(messages.DID_YOU_MEAN.filled(signature=meant), similar, note),
         closest=closest,
         **following,
@@ -202,7 +203,7 @@ def _source(catalog: Catalog, kind: str, given: Any) -> str | None:
         ids = [source.id for source in catalog.sources]
         closest = closest_matches(given, ids) if isinstance(given, str) else []
         hint = did_you_mean(str(given), closest).strip() or f"There are {', '.join(ids[:20])}."
-        raise invalid(kind, f"there is no source {quote(given)}", hint, closest=closest)
+        raise invalid(kind, f"there is no source {quoted(given)}", hint, closest=closest)
     return found
 
 
@@ -344,7 +345,7 @@ def call_of(catalog: Catalog, mode: str, stand_in: Mapping[str, Any], arguments:
         # A client may have allowed this kind alone.
         raise invalid(
             kind,
-            f"{tool.name} is a tool of {quote(tool.source)}, which is not behind {kind}",
+            f"{tool.name} is a tool of {quoted(tool.source)}, which is not behind {kind}",
             "Call it by its own name, or with TOOL_CALL.",
         )
     return call
@@ -380,5 +381,5 @@ def _group_call(catalog: Catalog, group: str, properties: Mapping[str, Any], arg
     shown = ", ".join(actions[:20]) + (", …" if len(actions) > 20 else "")
     hint = did_you_mean(str(given), closest).strip() or f"There are {shown}."
     following = next_call(group, {"action": closest[0], **others}) if closest else {}
-    problem = f"action has no tool {quote(given)}" if key else "action is missing"
+    problem = f"action has no tool {quoted(given)}" if key else "action is missing"
     raise invalid(group, problem, hint, closest=closest, **following)

@@ -17,7 +17,7 @@ from toolfold.execution.call import NO_USE
 from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
-from toolfold.meta_tools.arguments import escape, invalid, is_blank, quote
+from toolfold.meta_tools.arguments import invalid, is_blank
 from toolfold.meta_tools.call import Item, metadata, output_options, parse_select, with_notes
 from toolfold.meta_tools.combination import Combination, read_join
 from toolfold.meta_tools.definitions import MAX_STEPS
@@ -37,6 +37,7 @@ from toolfold.meta_tools.references import (
 )
 from toolfold.meta_tools.result import Result, dumps_compact, error_text, repeated_by, to_text
 from toolfold.meta_tools.tool_batch import render_items, take_names
+from toolfold.text_safety import quoted, shortened
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -102,7 +103,7 @@ class _Pipe:
         listed = arguments["steps"]
         for position, item in enumerate(listed):
             if not isinstance(item, dict):
-                problem = f"step {position} must be an object, not {quote(item)}"
+                problem = f"step {position} must be an object, not {quoted(item)}"
                 raise invalid(TOOL, problem, f"Send steps as {_EXAMPLE}.")
         given = [dict(item) for item in listed]
         self._labels = take_names(TOOL, given, _NAME_RULE, lambda name: _NAME.fullmatch(name) is not None)
@@ -119,7 +120,7 @@ class _Pipe:
         if returned not in choices:
             raise invalid(
                 TOOL,
-                f"return must be last, all or the name of a step, not {quote(returned)}",
+                f"return must be last, all or the name of a step, not {quoted(returned)}",
                 f"The steps with names are: {', '.join(self._names) or 'no step has one'}.",
             )
         self._returned = choices[returned]
@@ -223,7 +224,7 @@ class _Pipe:
         unknown = [key for key in item if key not in ("join", "on", "how", "select")]
         if unknown:
             raise InvalidArguments(
-                f"A join has no member {quote(unknown[0])}.", 'Send {"join": ["a", "b"], "on": "date", "select": "…"}.'
+                f"A join has no member {quoted(unknown[0])}.", 'Send {"join": ["a", "b"], "on": "date", "select": "…"}.'
             )
         if "join" not in item:
             earlier = [self._labels[at] or at for at in range(position)]
@@ -290,7 +291,9 @@ class _Pipe:
         for text in references_in({name: value for name, value in given.items() if name in wrong}):
             value = self._value(text, position)
             if isinstance(value, dict) and (keys := keys_of(value)):
-                hint = f"{escape(str(text))} is an object; refer to one of its keys: {', '.join(map(escape, keys))}."
+                hint = (
+                    f"{shortened(str(text))} is an object; refer to one of its keys: {', '.join(map(shortened, keys))}."
+                )
                 return error.changed(next_step=hint, keys=keys)
         return error
 

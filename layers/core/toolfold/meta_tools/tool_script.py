@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, ScriptError
 from toolfold.fuzzy import did_you_mean
-from toolfold.meta_tools.arguments import escape
 from toolfold.meta_tools.call import Item, answer_of, output_options
 from toolfold.meta_tools.definitions import MAX_CALLS, MAX_PARALLEL
 from toolfold.meta_tools.plan import Plan
@@ -22,6 +21,7 @@ from toolfold.meta_tools.tool_names import find_name
 from toolfold.results import tables
 from toolfold.scripts.interpreter import LATER, MAX_SCRIPT_BYTES, Output, ScriptCall, limit_error
 from toolfold.scripts.values import CallPlaces, TooLarge, to_json
+from toolfold.text_safety import shortened
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -118,7 +118,7 @@ def _shape(value: Any) -> str:
 
 def _listed(names: Sequence[Any]) -> str:
     more = ", …" if len(names) > _MAX_NAMES else ""
-    return ", ".join(escape(str(name)) for name in names[:_MAX_NAMES]) + more
+    return ", ".join(shortened(str(name)) for name in names[:_MAX_NAMES]) + more
 
 
 _PENDING = "$pending"
