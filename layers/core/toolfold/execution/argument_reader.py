@@ -19,7 +19,7 @@ from toolfold.catalog.reader import damaged
 from toolfold.dates import Bound, Reading, impossible_date, parse_date, spellings
 from toolfold.execution import argument_values
 from toolfold.execution.argument_values import Proposal
-from toolfold.execution.period_select import ASKED_FOR, period_select
+from toolfold.execution.period_select import REQUESTED, period_select
 from toolfold.execution.validation import ArgumentValidator, SchemaError
 from toolfold.execution.validation_problems import UNKNOWN, Problem, ResolvedArguments, describe_expected
 from toolfold.fuzzy import normalize
@@ -332,7 +332,7 @@ class ArgumentReader(ArgumentValidator):
     def period_hint(self, wanted: Mapping[str, Any]) -> str:
         """Return the ``select`` that serves arguments; nothing where the answer is of a day that a parameter names."""
         hint = period_select(wanted, _today()) if self._has_rows else ""
-        is_period = hint and any(ASKED_FOR[normalize(name)] not in ("first", "last", "columns") for name in wanted)
+        is_period = hint and any(REQUESTED[normalize(name)] not in ("first", "last", "columns") for name in wanted)
         names = [name for name in self.properties if is_period and not argument_values.bound_of(name)]
         takes_day = any(self.accepts(name, "2024-01-02") and not self.accepts(name, "x") for name in names)
         return "" if takes_day else hint

@@ -25,8 +25,8 @@ _WORDS = {
     "year": "year",
     "span": "period range lookback timespan timerange daterange duration history span window",
 }
-ASKED_FOR = {word: kind for kind, words in _WORDS.items() for word in words.split()}
-"""Name of an argument, as ``fuzzy.normalize`` spells it → what it asks for."""
+REQUESTED = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+"""Name of an argument, as ``fuzzy.normalize`` spells it → what is requested by it."""
 
 _MAX_COLUMNS = 200
 
@@ -37,7 +37,7 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     >>> period_select({"start_date": "2025-01-01", "limit": 5}, date(2026, 1, 1))
     'since 2025-01-01; limit 5'
     """
-    kinds = {ASKED_FOR.get(normalize(name), ""): value for name, value in arguments.items()}
+    kinds = {REQUESTED.get(normalize(name), ""): value for name, value in arguments.items()}
     if not kinds or "" in kinds or len(kinds) != len(arguments):
         return ""
     dates = {kind: parse_date(kinds[kind], today) for kind in ("start", "end", "day", "year") if kind in kinds}
