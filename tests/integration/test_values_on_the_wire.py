@@ -14,6 +14,7 @@ from tests.support.mcp_sources import Sources, child
 from tests.support.openapi_documents import body, document
 from toolfold.cli import main
 from toolfold.meta_tools.result import Result
+from toolfold.text_safety import quoted
 
 pytestmark = pytest.mark.slow
 
@@ -187,9 +188,8 @@ def test_text_arrives_as_it_was_given_at_a_database(world: World, monkeypatch: p
 def test_name_of_a_file_of_a_skill_is_looked_up_as_it_was_given(world: World) -> None:
     for text in TEXTS:
         if text not in ("null", "None"):  # no file has such a name, and programs write it for no value
-            assert (
-                f"file {text!r} is not" in world.sources.call("books__x", {"file": text}).structured["error"]["message"]
-            )
+            error = world.sources.call("books__x", {"file": text}).structured["error"]
+            assert f"file {quoted(text)} is not" in error["message"]
 
 
 @pytest.mark.parametrize("source", ["web", "doc"])
