@@ -22,6 +22,7 @@ from toolfold.cli import terminal
 from toolfold.cli.environment import prepare
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.fuzzy import closest_matches, did_you_mean
+from toolfold.settings import Settings
 from toolfold.version import __version__
 
 _ENDPOINT_COMMANDS = "call, catalog list, catalog search, catalog get and install"
@@ -54,7 +55,6 @@ class ToolName(click.ParamType[str]):
         from click.shell_completion import CompletionItem
 
         from toolfold.catalog.store import open_store
-        from toolfold.settings import Settings
 
         try:
             catalog = open_store(Settings.from_environment())()

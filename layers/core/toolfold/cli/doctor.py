@@ -41,6 +41,7 @@ from toolfold.fuzzy import closest_matches
 from toolfold.local_defaults import with_local_defaults
 from toolfold.network.errors import TransportError
 from toolfold.network.proxies import describe_proxy
+from toolfold.network.session import HttpClient
 from toolfold.network.sockets import ca_bundle
 from toolfold.network.ssrf import address_check
 from toolfold.settings import Settings
@@ -185,8 +186,6 @@ def _owner(variable: str) -> str:
 
 def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> Finding:
     """Request the root of the source's host, without a key."""
-    from toolfold.network.session import HttpClient  # not for --offline: it takes as long as all other checks
-
     url = settings.source_urls.get(source.id, source.base_url)
     parts = urlsplit(url)
     client = HttpClient()
@@ -219,7 +218,6 @@ def diagnose_issuer(settings: Settings) -> Iterator[Finding]:
     if importlib.util.find_spec("joserfc") is None:
         yield _problem("Access tokens are checked with joserfc.", install_command("oauth"))
         return
-    from toolfold.network.session import HttpClient  # as for the sources
 
     client = HttpClient()
     documents = IssuerDocuments(settings.oauth_issuer, lambda: client)

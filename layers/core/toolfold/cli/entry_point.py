@@ -20,6 +20,7 @@ from typing import Any, TextIO, cast
 
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.local_defaults import use_settings_file
+from toolfold.text_safety import escape_terminal, to_encoding
 
 
 class OutputError(ToolfoldError):
@@ -63,7 +64,6 @@ class SafeStream:
     def write(self, text: str) -> int:
         """Write ``text``."""
         from toolfold.cli.terminal import is_unicode  # by the first text: stdio prints none
-        from toolfold.text_safety import escape_terminal, to_encoding
 
         shown = escape_terminal(text) if self._escapes else text
         with output_errors():

@@ -22,6 +22,7 @@ from toolfold.cli.config_files import Document, JsonDocument, TomlDocument, is_s
 from toolfold.cli.environment import PLACEHOLDER, secret_of
 from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm
+from toolfold.client.channels import find_access, region_of_address
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.exposure.profiles import find_profile
 from toolfold.files import replace_file
@@ -196,11 +197,6 @@ def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
 
 def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]:
     """Return the entry of a deployment, and the name of the variable with the key that the client sends."""
-    from toolfold.client.channels import (  # and the HTTP client, which an entry of this machine needs not
-        find_access,
-        region_of_address,
-    )
-
     if options.token_env:
         raise fail("--token-env is not for install: a client gets access tokens of its own.")
     parts = urlsplit(options.endpoint)

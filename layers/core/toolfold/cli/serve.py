@@ -18,6 +18,7 @@ from toolfold.cli.application import Options, os_errors
 from toolfold.cli.output import show_requests_to_a_person
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.execution.audit import check_audit_setting
+from toolfold.explorer.router import LocalPage
 from toolfold.local_defaults import user_settings_file
 from toolfold.network.ssrf import is_loopback_name
 from toolfold.settings import Settings
@@ -26,7 +27,6 @@ from toolfold.transports import stdio
 from toolfold.transports.reloading import SettingsSource
 
 if TYPE_CHECKING:
-    from toolfold.explorer.router import LocalPage
     from toolfold.transports.local_http.server import LocalServer  # needs the extra serve
 
 _OTHER_PORT = "Choose another with --port."
@@ -89,8 +89,6 @@ def start_server(
 
 def run_ui(options: Options) -> int:
     """Serve the web explorer until interrupted; return 0 after the requests in flight are answered."""
-    from toolfold.explorer.router import LocalPage
-
     settings = check_settings(options.host)
     _check_log(options.log)
     page = LocalPage(options.log)

@@ -26,6 +26,7 @@ from toolfold.cli.sign_in import register
 from toolfold.cli.source_writer import Draft, check_folder, host_variables, write
 from toolfold.cli.terminal import Questions
 from toolfold.errors import ToolfoldError
+from toolfold.sources.mcp.connection import NO_HTTP_SSE
 
 _VALUE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-fA-F-]{36}")
 """A part of a path that is a value: a number, or an id in hexadecimal digits."""
@@ -212,8 +213,6 @@ def _mcp(options: Options, questions: Questions) -> Draft:
 
 
 def _server_url_problem(url: str) -> str:
-    from toolfold.sources.mcp.connection import NO_HTTP_SSE
-
     if problem := url_problem(url):
         return problem
     is_stream = urlsplit(url).path.rstrip("/").endswith("/sse")  # as servers of 2024-11-05 call it

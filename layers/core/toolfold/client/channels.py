@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients, error_code
 from toolfold.errors import InvalidArguments, ToolfoldError
+from toolfold.network import errors
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, NAME_PARAMETER, STATELESS
 from toolfold.text_safety import escape_unsafe
 from toolfold.version import __version__
@@ -165,8 +166,6 @@ class HttpChannel:
         self._client.close()
 
     def _post(self, method: str, params: Mapping[str, Any]) -> Response:
-        from toolfold.network import errors
-
         headers = {
             **self._headers,
             "Content-Type": "application/json",

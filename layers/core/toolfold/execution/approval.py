@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolfold import messages
 from toolfold.aws.clients import error_code
+from toolfold.cache.sqlite import SQLiteStore
 from toolfold.errors import ApprovalDenied, ApprovalPending, ApprovalRequired, InvalidArguments, ToolfoldError
 from toolfold.execution.approval_store import (
     ID_BYTES,
@@ -353,8 +354,6 @@ class ApprovalDesk:
         Raises:
             CannotDecide: the approvals are in DynamoDB, where they are found by their tokens alone.
         """
-        from toolfold.cache.sqlite import SQLiteStore
-
         if not isinstance(self._store, SQLiteStore):
             raise CannotDecide("Waiting calls in DynamoDB are found by their tokens alone: toolfold approve TOKEN.")
         found = []

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from toolfold import messages, private_folder
 from toolfold.cache.response_cache import MemoryStore
+from toolfold.cache.sqlite import SQLiteStore
 from toolfold.errors import ApprovalUnavailable
 from toolfold.files import replace_file
 from toolfold.local_defaults import with_local_defaults
@@ -197,7 +198,6 @@ def open_approvals(settings: Settings, aws: AwsClients) -> RecordStore:
     path = approval_file(settings)
     if not path:
         raise FileNotFoundError("this user has no home folder")
-    from toolfold.cache.sqlite import SQLiteStore
 
     return SQLiteStore(path, _MAX_BYTES, settings.secret_timeout_s, is_durable=True)
 

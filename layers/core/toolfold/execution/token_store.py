@@ -29,6 +29,7 @@ from joserfc.jwk import OctKey
 
 from toolfold.aws.clients import AwsClients, error_code
 from toolfold.cache.dynamodb import DynamoDBStore
+from toolfold.cache.sqlite import SQLiteStore
 from toolfold.files import replace_file
 from toolfold.private_folder import NO_FOLLOW, PathRefused, check_owned_file, own_folder
 from toolfold.sources.http_api.authentication import is_token
@@ -157,8 +158,6 @@ def local_tokens(path: str, timeout_s: float, now: Callable[[], float]) -> Token
     """Return the store of the user of this machine: a folder, which is made when it is needed first."""
 
     def open_file() -> RecordStore:
-        from toolfold.cache.sqlite import SQLiteStore
-
         return SQLiteStore(os.path.join(path, "sign-ins.sqlite"), _MAX_FILE_BYTES, timeout_s, is_durable=True)
 
     return TokenStore(open_file, lambda: _local_key(path), now, 3650 * _DAY_S)

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from toolfold.errors import AuthorizationRequired, ToolfoldError, UpstreamTimeout
+from toolfold.errors import AuthorizationRequired, ToolfoldError, UpstreamError, UpstreamTimeout
+from toolfold.execution.sign_in_page import SignInPage
 from toolfold.extras import on_lambda
 from toolfold.local_defaults import user_folder
 from toolfold.messages import ENTER_KEY, SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TELL_OPERATOR, TRY_AGAIN
@@ -39,7 +40,7 @@ from toolfold.sources.http_api.request import HttpRequest, exchange_for, join_ur
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.execution.call import CallContext
-    from toolfold.execution.sign_in_page import Attempt, SignInPage
+    from toolfold.execution.sign_in_page import Attempt
     from toolfold.execution.token_store import HostedSignIns, Tokens, TokenStore
     from toolfold.network.session import HttpClient, Response
     from toolfold.settings import Settings
@@ -203,8 +204,6 @@ class UserTokens:
 
     def begin(self, source: Source, client: str) -> SignIn:
         """Begin a sign-in, or return the one whose link was not opened yet."""
-        from toolfold.execution.sign_in_page import SignInPage  # most calls have a token
-
         oauth2 = _oauth2(source)
         with self._lock:
             while True:
@@ -245,8 +244,6 @@ class UserTokens:
         form = {"token": getattr(tokens, kind), "token_type_hint": kind}
         response = self._send(source, token_request(_oauth2(source), client, form, url))
         if response.status != 200:
-            from toolfold.errors import UpstreamError  # for errors only
-
             raise UpstreamError(
                 f"The tokens are deleted here, but {source.title} has not confirmed that they are revoked "
                 f"(HTTP status {response.status}).",

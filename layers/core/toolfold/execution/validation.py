@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import properties
 from toolfold.catalog.schema_checks import max_nesting
+from toolfold.dates import impossible_date
 from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_coercion import Coercion
 from toolfold.execution.validation_problems import (
@@ -150,7 +151,6 @@ class ArgumentValidator:
         texts = [text for text in values if isinstance(text, str) and text[:4].isdecimal() and len(text.strip()) > 8]
         if not texts or name not in self.properties:
             return ""
-        from toolfold.dates import impossible_date
 
         wrong = ((text, found) for text in texts if (found := impossible_date(text)))
         text, found = next(wrong, ("", None))

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from toolfold.catalog.explanation import explain
 from toolfold.errors import CallError
 from toolfold.execution.api_keys import SecretProvider
+from toolfold.execution.approval import ApprovalDesk
 from toolfold.local_defaults import with_local_defaults
 from toolfold.protocol.http import Headers, LogFields, Request, Response
 
@@ -202,8 +203,6 @@ class Explorer:
     @functools.cached_property
     def approval_desk(self) -> ApprovalDesk:
         """What finds waiting calls and records decisions, made by the first request for it."""
-        from toolfold.execution.approval import ApprovalDesk
-
         app = self.app
         secrets = SecretProvider(app.settings, app.aws)
         return ApprovalDesk(with_local_defaults(app.settings), app.aws, secrets.get_secret)

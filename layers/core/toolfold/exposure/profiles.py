@@ -10,6 +10,7 @@ from toolfold.catalog.view import CatalogView
 from toolfold.errors import ContextMismatch, ProfileNotFound, ToolNotExposed
 from toolfold.exposure.exposed_tools import ExposedTools, Resolution, resolve
 from toolfold.fuzzy import closest_matches, did_you_mean
+from toolfold.messages import CONNECT, OTHER_CONTEXT, OTHER_TOOL
 from toolfold.settings.parsers import MODE_SYNONYMS
 
 if TYPE_CHECKING:
@@ -108,8 +109,6 @@ def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
 
 def not_exposed(tool: Tool) -> CallError:
     """Return the error for a call of a tool that is described, and not called."""
-    from toolfold.messages import OTHER_TOOL  # for errors only
-
     return ToolNotExposed(
         f"{tool.name} is described here, but its calls are switched off; nothing was sent.",
         OTHER_TOOL,
@@ -120,8 +119,6 @@ def _elsewhere(context: str, profiles: tuple[str, ...]) -> Callable[[Tool], Call
     """Return a function that makes the error for a call of a tool of another context."""
 
     def mismatch(tool: Tool) -> CallError:
-        from toolfold.messages import CONNECT, OTHER_CONTEXT  # for errors only
-
         paths = " or ".join(f"/mcp/{name}" for name in profiles)
         return ContextMismatch(
             f"{tool.name} belongs to the context {context}, which is not the one of this connection; nothing was sent.",

@@ -26,6 +26,7 @@ from toolfold.meta_tools.call import Answer, with_notes
 from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.next_steps import with_next_step
 from toolfold.results import output
+from toolfold.results.preview import MAX_BLOCK_CHARS, fit_blocks, split_notes
 from toolfold.results.select.coverage import Requested, coverage_of, first_date_field, has_dates, is_late
 from toolfold.results.tables import DATE_NAMES, Document
 from toolfold.text_safety import quoted_name
@@ -343,8 +344,6 @@ def _blocks(
     session: CallSession, call: Call, response: CallResult
 ) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
     """Return the further content blocks of a response, without the keys of the call, and notes on what they lack."""
-    from toolfold.results.preview import MAX_BLOCK_CHARS, fit_blocks, split_notes
-
     if len(response.blocks) > MAX_BLOCK_CHARS:
         raise session.budget.too_large(
             f"The images and other content of the answer have {len(response.blocks) / 1e6:.1f} MB; "

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import CallError
+from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.wording import Reader
@@ -25,7 +26,6 @@ def safe_line(text: str) -> str:
     """Return text of a catalog or an error in one line; see :mod:`toolfold.text_safety`."""
     if text.isascii() and text.isprintable():
         return text
-    from toolfold.text_safety import escape_unsafe  # few texts need it
 
     return escape_unsafe(" ".join(text.split("\n")))
 

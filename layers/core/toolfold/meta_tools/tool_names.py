@@ -20,6 +20,7 @@ from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object
+from toolfold.meta_tools.corrections import correct, divide
 from toolfold.meta_tools.detail_levels import properties, signature
 from toolfold.meta_tools.result import MetaCall
 from toolfold.text_safety import quoted
@@ -124,8 +125,6 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
                 "TOOL_LIST", {"source": source} if source else {"query": words} if words.isprintable() and words else {}
             ),
         )
-
-    from toolfold.meta_tools.corrections import correct, divide
 
     similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
     note: str | Text = ""

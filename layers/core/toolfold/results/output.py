@@ -21,6 +21,8 @@ from toolfold.messages import UNREADABLE
 from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import parsing, preview, render, tables, tokens, values
 from toolfold.results.preview import Limits, Shortener, TooLong
+from toolfold.results.select import jmespath
+from toolfold.results.select.names import invalid
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_unsafe
 
@@ -184,8 +186,6 @@ def select_from(
         return parsed.document
     with _nesting_checked():
         if selection.jmespath:
-            from toolfold.results.select import jmespath
-
             return tables.from_value(jmespath.search(selection.jmespath, parsed.data, budget), budget)
         from toolfold.results.select import engine
 
@@ -246,8 +246,6 @@ def render_raw(
     size, selection = sys.getsizeof(body), options.select
     budget.reserve(size)
     if selection is not None and not (selection.jmespath and kind == "json"):
-        from toolfold.results.select.names import invalid
-
         problem = "works on toolfold's own form" if kind == "json" else "does not work on the upstream's CSV"
         hint = f"Leave out {options.raw_by}; with {options.raw_by}=json only jmespath: and an expression can be used."
         raise invalid(problem, hint)
@@ -265,8 +263,6 @@ def render_raw(
         else:
             data = parsing.parse_json(body, redactor, budget, values.parse_float)
             if selection is not None:
-                from toolfold.results.select import jmespath
-
                 data = jmespath.search(selection.jmespath, data, budget)
             budget.reserve(2 * size)
             budget.check_time(3 * size)

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeV
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
+from toolfold.aws.clients import AwsClients
 from toolfold.build import schema, yaml_loader
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog import entries
 from toolfold.catalog.entries import Effect
+from toolfold.execution.api_keys import SecretProvider, resolve_api_key
+from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.fuzzy import did_you_mean
 
 if TYPE_CHECKING:
@@ -354,10 +357,6 @@ def key_of_deployment(source: entries.Source, process_settings: Settings, need: 
     Raises:
         CallError: It is required and missing, or cannot be read.
     """
-    from toolfold.aws.clients import AwsClients  # only a refresh needs a key
-    from toolfold.execution.api_keys import SecretProvider, resolve_api_key
-    from toolfold.execution.credentials import NO_CREDENTIALS
-
     return resolve_api_key(source, NO_CREDENTIALS, SecretProvider(process_settings, AwsClients()), need=need)
 
 

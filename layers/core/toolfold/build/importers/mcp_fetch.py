@@ -14,6 +14,7 @@ from toolfold.build.importers.base import key_of_deployment
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
+from toolfold.execution.user_tokens import UserTokens
 from toolfold.models import SourceCredentials
 from toolfold.network.session import HttpClient
 from toolfold.sources.base import AdapterContext
@@ -100,8 +101,6 @@ def _token_of_user(source: Source, client: str, process: Settings) -> str:
 
     The id and the secret of the application are for the token endpoint alone.
     """
-    from toolfold.execution.user_tokens import UserTokens  # few sources have users
-
     tokens = UserTokens(process, HttpClient)
     found = tokens.find_credentials(source, client, time.monotonic() + TIMEOUT_S)
     if found is None and sys.stderr.isatty():

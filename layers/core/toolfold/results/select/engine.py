@@ -15,7 +15,7 @@ from typing import Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.select import statements
+from toolfold.results.select import jmespath, statements
 from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Clause, Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import (
@@ -146,8 +146,6 @@ class _Evaluation:
                 if (selection := parse_select(form)) is None:
                     continue
                 if selection.jmespath:
-                    from toolfold.results.select import jmespath
-
                     jmespath.search(selection.jmespath, _value_of(part), self._budget)
                 else:
                     _Evaluation(part, self._budget, self._today, self._partition).run(selection)

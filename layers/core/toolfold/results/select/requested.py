@@ -16,6 +16,7 @@ from sqlglot import exp
 from toolfold.dates import bounds, parse_date
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
+from toolfold.results.select import jmespath
 from toolfold.results.select.coverage import Requested
 from toolfold.results.select.dialect import function_of, is_aggregate, to_sqlite
 from toolfold.results.select.expressions import parse_items, parse_sql
@@ -201,8 +202,6 @@ class _Reader:
         Raises:
             InvalidSelect: it is not JMESPath.
         """
-        from toolfold.results.select import jmespath
-
         nodes = list(jmespath.nodes_of(jmespath.parse(expression)))
         fields = [node["value"] for node in nodes if node["type"] == "field"]
         names = {normalize(table.name.rpartition(".")[2]) for table in self.tables}

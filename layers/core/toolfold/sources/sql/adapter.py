@@ -27,12 +27,12 @@ from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import CachePolicy, SourceAdapter
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table
+from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
     from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
-    from toolfold.sources.sql.sqlite_database import SqliteDatabase
 
     Database = SqliteDatabase | PostgresqlDatabase
     """One connection to a database, used by one thread at a time. Every method raises ``DatabaseFailure``."""
@@ -125,8 +125,6 @@ _MIN_SCHEMA_AGE_S = 1.0
 def open_database(settings: SqlSettings, connection_string: str, max_bytes: int, deadline: float) -> Database:
     """Open a connection, and check that its role can only read."""
     if settings.dialect == "sqlite":
-        from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
-
         return SqliteDatabase(sqlite_path(connection_string), settings.tables, max_bytes)
     from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
 
@@ -248,10 +246,8 @@ class DatabaseReader:
         Raises:
             DatabaseFailure: the statement is refused, or fails. ``offset`` is the character of ``statement``.
         """
-        try:
-            from toolfold.sources.sql.guard import check_statement
-        except ImportError:
-            raise DatabaseFailure(FailureKind.DRIVER_MISSING) from None
+        from toolfold.sources.sql.guard import check_statement
+
         dialect = self._settings.dialect
         bound = bind_parameters(statement, params, dialect)
         schema = self._recent_schema(connection_string, deadline, _SCHEMA_TTL_S)
@@ -381,14 +377,11 @@ class SqlAdapter(SourceAdapter):
 
     def warm_up(self) -> None:
         """Import what a query needs. Nothing is opened."""
-        with suppress(ImportError):
-            from toolfold.sources.sql.guard import check_statement
+        from toolfold.sources.sql.guard import check_statement
 
-            # sqlglot imports a dialect when it reads the first statement in it.
-            check_statement("SELECT 1", self._settings.dialect, DatabaseSchema())
-        if self._settings.dialect == "sqlite":
-            import toolfold.sources.sql.sqlite_database
-        else:
+        # sqlglot imports a dialect when it reads the first statement in it.
+        check_statement("SELECT 1", self._settings.dialect, DatabaseSchema())
+        if self._settings.dialect != "sqlite":
             with suppress(ImportError):
                 importlib.import_module("psycopg")
                 import toolfold.sources.sql.postgresql_database  # noqa: F401

@@ -27,6 +27,7 @@ from toolfold.catalog import json_schema
 from toolfold.catalog.text_checks import host_of
 from toolfold.errors import SourceError
 from toolfold.network.errors import TransportError
+from toolfold.network.session import HttpClient
 from toolfold.network.ssrf import address_check
 from toolfold.sources.http_api.body import FORM, MULTIPART
 
@@ -228,8 +229,6 @@ def fetch_document(url: str, source_id: str, process_settings: Settings, where: 
     Raises:
         SourceError: The document cannot be fetched.
     """
-    from toolfold.network.session import HttpClient
-
     client = HttpClient()
     deadline = time.monotonic() + TIMEOUT_S
     try:
