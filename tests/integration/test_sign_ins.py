@@ -139,7 +139,7 @@ def test_a_user_signs_in_once_and_calls_are_made_with_the_token_of_that_user(wor
     assert (authorized["code_challenge_method"], authorized["scope"]) == ("S256", "notes")
     files = world.key_file().parent.iterdir()
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in files} == dict.fromkeys(
-        ("key", "sign-ins.sqlite", "CACHEDIR.TAG"), 0o600
+        ("key", "sign-ins.sqlite"), 0o600
     )
     assert len(world.records()) == 1
 

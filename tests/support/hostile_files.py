@@ -83,12 +83,6 @@ def _link_to(kind: Callable[[Path], None]) -> Callable[[Path], None]:
     return make
 
 
-def _hard_link(path: Path) -> None:
-    other = path.with_name("other-name.txt")
-    _text(other)
-    path.hardlink_to(other)
-
-
 def _of_another_user(path: Path) -> None:
     _text(path)
     os.chown(path, 65534, 65534)
@@ -111,7 +105,6 @@ FILES: Mapping[str, Callable[[Path], None]] = {
     "a link to a folder": _link_to(_folder),
     "a link to nothing": lambda path: path.symlink_to(path.with_name("nothing")),
     "a link to itself": lambda path: path.symlink_to(path),
-    "a hard link": _hard_link,
 }
 """What it is → makes it."""
 

@@ -2,7 +2,7 @@
 
 A path is used when only this user and root can redirect it: each folder on the way, and each symbolic link,
 belongs to one of the two, and others cannot write there. A folder with the sticky bit, such as ``/tmp``, may be on the
-way: others cannot rename what is in it. A folder in which toolfold deletes files has its mark.
+way: others cannot rename what is in it.
 """
 
 from __future__ import annotations
@@ -15,21 +15,11 @@ import time
 from collections.abc import Iterator
 
 from toolfold.errors import ToolfoldError
-from toolfold.files import replace_file
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]  # not on Windows
-
-MARK = "CACHEDIR.TAG"
-"""The file that marks a folder. Backup programs leave out a folder with this file (https://bford.info/cachedir/)."""
-
-MARK_CONTENT = (
-    b"Signature: 8a477f597d28d172789f06886806bc55\n"
-    b"# This folder was made by toolfold, which deletes old files in it.\n"
-    b"# See https://bford.info/cachedir/\n"
-)
 
 _LOCK_POLL_S = 0.01
 
@@ -104,7 +94,7 @@ def is_writable_by_others(status: os.stat_result) -> bool:
 
 
 def check_owned_file(path: str, status: os.stat_result) -> None:
-    """Check that ``status`` is that of a regular file of this user with one link.
+    """Check that ``status`` is that of a regular file of this user.
 
     Raises:
         PathRefused: it is something else.
@@ -113,78 +103,6 @@ def check_owned_file(path: str, status: os.stat_result) -> None:
         raise PathRefused(f"{path} is a link, a folder or a device, and not a file")
     if os.name != "nt" and status.st_uid != os.geteuid():
         raise PathRefused(f"{path} belongs to another user")
-    if status.st_nlink > 1:  # 0: it has just been deleted
-        raise PathRefused(f"{path} has other names (hard links)")
-
-
-def own_folder(path: str) -> str:
-    """Return the folder ``path`` as :func:`resolve` does; a missing one is made, with the mark.
-
-    Raises:
-        PathRefused: another user could redirect the path.
-        OSError: the folder cannot be made.
-    """
-    is_new = not os.path.lexists(path)
-    folder = resolve(path, create=True)
-    if is_new:
-        with contextlib.suppress(FileExistsError):  # by another process
-            replace_file(os.path.join(folder, MARK), MARK_CONTENT, overwrite=False, mode=0o600)
-    return folder
-
-
-def is_marked(path: str, folder: int | None = None) -> bool:
-    """Return whether a folder has the mark of toolfold.
-
-    Args:
-        path: the folder.
-        folder: a descriptor of it; None to open the mark by its path.
-
-    Raises:
-        OSError: the mark cannot be read.
-    """
-    name = MARK if folder is not None else os.path.join(path, MARK)
-    try:
-        check_owned_file(name, os.lstat(name, dir_fd=folder))
-        with open(os.open(name, os.O_RDONLY | NO_FOLLOW, dir_fd=folder), "rb") as file:
-            return file.read(len(MARK_CONTENT) + 1) == MARK_CONTENT
-    except (FileNotFoundError, NotADirectoryError, PathRefused):
-        return False
-
-
-@contextlib.contextmanager
-def open_marked_folder(path: str, timeout_s: float, *, create: bool = False) -> Iterator[int | None]:
-    """Open and lock a folder with the mark, as :func:`lock_folder` does.
-
-    Args:
-        path: the folder; the one above it was returned by :func:`resolve`.
-        timeout_s: seconds to wait for the lock.
-        create: whether to make the folder, or to mark an empty one.
-
-    Raises:
-        PathRefused: the folder has no mark, belongs to another user, or others can write in it.
-        TimeoutError: another process has the lock.
-        OSError: the folder cannot be opened, or the file system has no locks.
-    """
-    if create:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(path, 0o700)
-    with lock_folder(path, timeout_s) as folder:
-        if folder is not None:
-            status = os.fstat(folder)
-            if status.st_uid != os.geteuid() or is_writable_by_others(status):
-                raise PathRefused(f"{path} is not a folder of this user alone")
-        if create and not os.listdir(path if folder is None else folder):
-            # In the folder that was opened: its path may lead to another one by now.
-            name = os.path.join(path, MARK) if folder is None else MARK
-            try:
-                with open(os.open(name, os.O_WRONLY | os.O_CREAT | NO_FOLLOW, 0o600, dir_fd=folder), "wb") as file:
-                    file.write(MARK_CONTENT)
-            except OSError:  # a part of the mark would be that of another program
-                os.unlink(name, dir_fd=folder)
-                raise
-        if not is_marked(path, folder):
-            raise PathRefused(f"{path} was not made by toolfold: it has no {MARK} of it")
-        yield folder
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from tests.support.hostile_files import FILES, NOTES, _database
 from tests.support.trees import snapshot
 from toolfold.cache.base import increment
 from toolfold.cache.sqlite import APPLICATION_ID, SQLiteStore, check_location
-from toolfold.private_folder import MARK, PathRefused
+from toolfold.private_folder import PathRefused
 
 LIMIT = 4_000_000
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and FIFOs are of POSIX")
@@ -49,19 +49,6 @@ def test_a_file_that_toolfold_did_not_make_is_refused_and_stays_as_it_is(tmp_pat
         use(path)
     with pytest.raises(PathRefused):
         check_location(str(path))
-    assert snapshot(tmp_path) == before
-
-
-# R10
-@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
-@pytest.mark.parametrize("kind", ["a text file", "an empty file", "a folder", "a link to a text file", "a FIFO"])
-def test_a_users_file_where_sqlite_would_write_is_refused_and_stays_as_it_is(
-    tmp_path: Path, ending: str, kind: str
-) -> None:
-    FILES[kind](tmp_path / f"cache.sqlite{ending}")
-    before = snapshot(tmp_path)
-    with pytest.raises(PathRefused, match=ending):
-        use(tmp_path / "cache.sqlite")
     assert snapshot(tmp_path) == before
 
 
@@ -106,7 +93,7 @@ def test_a_new_file_is_readable_by_its_owner_only_and_known_by_its_header(tmp_pa
     finally:
         os.umask(before)
     found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "new").iterdir()}
-    assert found == dict.fromkeys(("cache.sqlite", MARK), 0o600)
+    assert found == {"cache.sqlite": 0o600}
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
     store.close()
     header = (tmp_path / "new" / "cache.sqlite").read_bytes()[:100]
@@ -223,7 +210,7 @@ def test_processes_that_make_and_use_a_file_at_once_lose_nothing(tmp_path: Path,
         for number in range(100):
             assert store.get(f"p{process} {number}") is not None
     store.close()
-    assert names(path.parent) == {"cache.sqlite", MARK}
+    assert names(path.parent) == {"cache.sqlite"}
 
 
 UNREADABLE = {
@@ -232,8 +219,6 @@ UNREADABLE = {
     "cut within the first page": lambda path: os.truncate(path, 1000),
     "cut after a page": lambda path: os.truncate(path, 4096),
     "a text": lambda path: path.write_bytes(NOTES),
-    "a database": lambda path: (path.unlink(), _database(path)),
-    "a database in WAL mode": lambda path: (path.unlink(), _database(path, "WAL")),
     "a later layout": lambda path: path.write_bytes(DAMAGES["a later layout"](path.read_bytes())),
     "a log without its file": lambda path: path.rename(path.with_name(f"{path.name}-wal")),
     "a journal of another file": lambda path: path.with_name(f"{path.name}-journal").write_bytes(NOTES),
@@ -254,10 +239,10 @@ def test_a_file_at_toolfolds_own_place_that_does_not_open_is_replaced_by_two_pro
     assert increment(store, "all", 1e12) == 41
     assert store.get("p0 19") == b"p0" * 500
     store.close()
-    assert names(path.parent) == {path.name, MARK}
+    assert names(path.parent) == {path.name}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FILES if re.match("a (folder|FIFO|socket|link|hard|file of)", kind)])
+@pytest.mark.parametrize("kind", [kind for kind in FILES if re.match("a (folder|FIFO|socket|link|file of)", kind)])
 def test_what_is_not_a_file_of_the_user_alone_stays_also_at_toolfolds_own_place(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "new" / "responses.sqlite"
     use(path)
@@ -366,7 +351,7 @@ def test_a_process_killed_at_any_step_leaves_a_cache_that_works(tmp_path: Path) 
     assert int(run(KILLED, path, "damaged", "first")) > 10
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    assert names(path.parent) >= {"cache.sqlite", MARK}
+    assert names(path.parent) >= {"cache.sqlite"}
 
 
 @pytest.mark.slow

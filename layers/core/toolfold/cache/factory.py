@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.base import CacheStore, FailSafeStore
-from toolfold.cache.sqlite import SQLiteStore, check_location
 from toolfold.errors import SettingsError
 from toolfold.private_folder import PathRefused
 
@@ -42,6 +41,7 @@ def create_shared_store(
 
             table = location.removeprefix("dynamodb://")
             return DynamoDBStore(aws, table, settings.cache_bucket, timeout_s, cooldown_s, clock, on_failure)
+        from toolfold.cache.sqlite import SQLiteStore
 
         return SQLiteStore(location, settings.cache_file_bytes, timeout_s)
 
@@ -59,6 +59,7 @@ def check_cache_file(settings: Settings) -> None:
     location = settings.cache
     if location in ("", "memory", "off") or location.startswith("dynamodb://"):
         return
+    from toolfold.cache.sqlite import check_location
 
     try:
         check_location(location)

@@ -1,8 +1,8 @@
 """A store in one SQLite file, shared by all processes of a user and readable by that user only.
 
 A file is toolfold's when its header has ``APPLICATION_ID``, which SQLite stores for this purpose
-(https://sqlite.org/fileformat.html, 1.3.10), or when it has a name of ``_OWN_NAMES`` in a folder with the mark of
-toolfold. Any other file is refused and stays as it is.
+(https://sqlite.org/fileformat.html, 1.3.10), or when it has a name of ``_OWN_NAMES`` and is not a database. Any other
+file is refused and stays as it is.
 
 A process that uses the file locks its folder together with others, one that replaces it locks the folder alone. So no
 process writes a journal for a file that was replaced (https://sqlite.org/howtocorrupt.html, 4.4).
@@ -37,7 +37,7 @@ _ENDINGS = ("-journal", "-wal", "-shm")
 """Of files that SQLite keeps beside its own."""
 
 _OWN_NAMES = ("responses.sqlite", "approvals.sqlite", "sign-ins.sqlite")
-"""Names that toolfold gives in a folder that it has made."""
+"""Names that toolfold gives."""
 
 _TABLES = """
 CREATE TABLE entries (key TEXT PRIMARY KEY, value BLOB, created_at REAL, expires_at REAL) WITHOUT ROWID;
@@ -292,7 +292,6 @@ class SQLiteStore:
 
     def _recreate(self) -> None:
         """Make an empty file, which gets its name when it is complete. The folder is locked alone."""
-        _check_beside(self._path)
         if os.path.lexists(self._path):
             _layout(self._path)
             logger.warning("Cache file damaged; replaced by an empty one")
@@ -334,7 +333,7 @@ def _resolve_file(path: str, *, create: bool) -> str:
         OSError: the folder does not exist, or cannot be made.
     """
     parent, name = os.path.split(private_folder.absolute_path(path))
-    folder = private_folder.own_folder(parent) if create else private_folder.resolve(parent)
+    folder = private_folder.resolve(parent, create=create)
     # SQLite opens its files by their names, so the sticky bit is not enough here.
     if os.name != "nt" and private_folder.is_writable_by_others(os.stat(folder)):
         raise PathRefused(f"{folder} can be changed by other users, who could replace files of the cache")
@@ -348,29 +347,7 @@ def check_location(path: str) -> None:
         PathRefused: it cannot, regardless of permissions and of space on the disk.
     """
     with contextlib.suppress(OSError):
-        resolved = _resolve_file(path, create=False)
-        _check_beside(resolved)
-        _layout(resolved)
-
-
-def _is_own(path: str) -> bool:
-    """Return whether a path is one at which toolfold itself puts files."""
-    folder, name = os.path.split(path)
-    return name in _OWN_NAMES and private_folder.is_marked(folder)
-
-
-def _check_beside(path: str) -> None:
-    """Check, for a file that does not exist, that SQLite and another database do not write over each other's files.
-
-    Raises:
-        PathRefused: one has the name that the other uses.
-    """
-    if os.path.lexists(path) or _is_own(path):
-        return
-    others = [f"{path}{ending}" for ending in _ENDINGS]
-    others += [path.removesuffix(ending) for ending in _ENDINGS if path.endswith(ending)]
-    if found := next(filter(os.path.lexists, others), None):
-        raise PathRefused(f"{found} was not made by toolfold; delete or move it, or choose another name")
+        _layout(_resolve_file(path, create=False))
 
 
 def _layout(path: str) -> int:
@@ -383,8 +360,9 @@ def _layout(path: str) -> int:
     private_folder.check_owned_file(path, os.lstat(path))
     with open(os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW), "rb") as file:
         header = file.read(100)
-    if header.startswith(b"SQLite format 3\0") and int.from_bytes(header[68:72], "big") == APPLICATION_ID:
+    is_database = len(header) == 100 and header.startswith(b"SQLite format 3\0")
+    if is_database and int.from_bytes(header[68:72], "big") == APPLICATION_ID:
         return int.from_bytes(header[60:64], "big")
-    if not _is_own(path):
+    if is_database or os.path.basename(path) not in _OWN_NAMES:
         raise PathRefused(f"{path} was not made by toolfold; delete or move it")
     return 0

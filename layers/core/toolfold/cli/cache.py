@@ -107,12 +107,11 @@ def _answers_place(settings: Settings) -> Place:
         return Place("answers", folder, note="not made yet")
     try:
         with os_errors(f"{folder} cannot be read"):
-            own, others = list_answers(location, _TIMEOUT_S)
+            own = list_answers(location, _TIMEOUT_S)
     except PathRefused as error:
         return Place("answers", folder, note=f"not used: {error}")
-    note = f"{others} other files, which toolfold did not make and does not delete" if others else ""
     oldest = min((file.modified_at for file in own), default=None)
-    return Place("answers", folder, True, len(own), sum(file.size for file in own), oldest, note)
+    return Place("answers", folder, True, len(own), sum(file.size for file in own), oldest)
 
 
 def _open_cache(settings: Settings) -> SQLiteStore:

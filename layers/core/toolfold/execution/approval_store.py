@@ -242,7 +242,7 @@ def local_secret(settings: Settings) -> bytes:
     path = approval_file(settings)
     if not path:
         raise SecretUnavailable("this user has no home folder")
-    path = os.path.join(private_folder.own_folder(os.path.dirname(path)), KEY_FILE_NAME)
+    path = os.path.join(private_folder.resolve(os.path.dirname(path), create=True), KEY_FILE_NAME)
     if not os.path.lexists(path):
         with contextlib.suppress(FileExistsError):  # of several processes, the first one writes it
             replace_file(path, os.urandom(32).hex().encode() + b"\n", overwrite=False, mode=0o600)

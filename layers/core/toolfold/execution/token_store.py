@@ -31,7 +31,7 @@ from toolfold.aws.clients import AwsClients, error_code
 from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.files import replace_file
-from toolfold.private_folder import NO_FOLLOW, PathRefused, check_owned_file, own_folder
+from toolfold.private_folder import NO_FOLLOW, PathRefused, check_owned_file, resolve
 from toolfold.sources.http_api.authentication import is_token
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def local_tokens(path: str, timeout_s: float, now: Callable[[], float]) -> Token
 
 def _local_key(path: str) -> bytes:
     """Return the key of a folder. One is made for the first record, and in place of a damaged one."""
-    file = os.path.join(own_folder(path), _KEY_FILE)
+    file = os.path.join(resolve(path, create=True), _KEY_FILE)
     for _ in range(2):
         with contextlib.suppress(FileNotFoundError), open(os.open(file, os.O_RDONLY | NO_FOLLOW), "rb") as opened:
             check_owned_file(file, os.fstat(opened.fileno()))

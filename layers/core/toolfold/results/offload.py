@@ -64,16 +64,15 @@ class AnswerFile(NamedTuple):
     name: str
 
 
-def list_answers(location: str, timeout_s: float) -> tuple[list[AnswerFile], int]:
-    """Return the files of toolfold below ``location``, and the number of others.
+def list_answers(location: str, timeout_s: float) -> list[AnswerFile]:
+    """Return the files of toolfold below ``location``.
 
     Raises:
-        PathRefused: the folder was not made by toolfold, or others can change it.
+        PathRefused: others can change the folder.
         OSError: it cannot be read.
     """
     with _locked_files(location, timeout_s) as files:
-        own = files.own()
-        return own, len({*files.names()} - {private_folder.MARK} - {file.name for file in own})
+        return files.own()
 
 
 def delete_answers(location: str, timeout_s: float) -> None:
@@ -86,12 +85,19 @@ def delete_answers(location: str, timeout_s: float) -> None:
 @contextlib.contextmanager
 def _locked_files(location: str, timeout_s: float, *, create: bool = False) -> Iterator[_Files]:
     folder = os.path.join(private_folder.resolve(location, create=create), FOLDER)
-    with private_folder.open_marked_folder(folder, timeout_s, create=create) as descriptor:
+    if create:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+    with private_folder.lock_folder(folder, timeout_s) as descriptor:
+        if descriptor is not None:
+            status = os.fstat(descriptor)
+            if status.st_uid != os.geteuid() or private_folder.is_writable_by_others(status):
+                raise PathRefused(f"{folder} is not a folder of this user alone")
         yield _Files(folder, descriptor)
 
 
 class _Files:
-    """The files of a marked folder, while it is locked. The descriptor of the folder is None on Windows."""
+    """The files of a folder, while it is locked. The descriptor of the folder is None on Windows."""
 
     def __init__(self, path: str, descriptor: int | None) -> None:
         self._path, self._descriptor = path, descriptor
@@ -131,14 +137,10 @@ class _Files:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._at(name), dir_fd=self._descriptor)
 
-    def names(self) -> list[str]:
-        """Return the names of all files, also of others."""
-        return os.listdir(self._path if self._descriptor is None else self._descriptor)
-
     def own(self) -> list[AnswerFile]:
         """Return the files of toolfold."""
         files = []
-        for name in self.names():
+        for name in os.listdir(self._path if self._descriptor is None else self._descriptor):
             if not (_NAME.match(name) or _TEMPORARY.match(name)):
                 continue
             with contextlib.suppress(FileNotFoundError, PathRefused):

@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolfold.app import build_app
-from toolfold.cache.factory import check_cache_file
-from toolfold.catalog.start_check import check_catalog
 from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import Settings
 from toolfold.transports.reloading import LOOK_S, Reloading, SettingsSource
@@ -62,6 +60,8 @@ def run(profile: str = "", path: str = "", from_file: Iterable[str] = ()) -> int
 def _read_settings() -> Settings:
     settings = Settings.from_environment()
     if settings.cache:
+        from toolfold.cache.factory import check_cache_file
+
         check_cache_file(settings)
     if settings.audit_file:
         from toolfold.execution.audit import check_audit_setting
@@ -73,6 +73,8 @@ def _read_settings() -> Settings:
 def _make_app(profile: str, settings: Settings) -> App:
     app = build_app(settings, profile=profile)
     if settings.catalog or settings.source_urls or settings.keyed_sources:
+        from toolfold.catalog.start_check import check_catalog
+
         check_catalog(settings, app.catalog_store)
     if profile and not settings.catalog.startswith("s3://"):
         app.server.tools_of(profile)
