@@ -17,7 +17,6 @@ from tests.conftest import KEY
 from tests.support.mcp_requests import message
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from tests.support.threads import run_concurrently
-from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import RequestHandler
 from toolfold.transports.local_http import asgi, protocol, server
@@ -131,24 +130,6 @@ def test_request_beyond_the_connections_is_refused(start: Start, monkeypatch: py
         clients[-1].sendall(post(url))
         assert read_all(clients[-1]).startswith(b"HTTP/1.1 503 ")
     assert answers_honestly(url)
-
-
-def test_requests_beyond_the_queue_are_told_to_come_back(
-    start: Start, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(asgi, "MAX_CALLS", 2)
-    monkeypatch.setattr(asgi, "MAX_QUEUED", 3)
-    url = start(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url)
-    with ExitStack() as open_connections:
-        clients = [open_connections.enter_context(connect(url)) for _ in range(9)]
-        for number, client in enumerate(clients):
-            client.sendall(calling(url, "FAULT.SLOW.1", number))
-        assert answers_honestly(url)  # does not wait for the calls
-        received = [read_all(client) for client in clients]
-    refused = [one for one in received if one.startswith(b"HTTP/1.1 503 ")]
-    assert len(refused) == 4
-    assert all(b"\r\nretry-after: 1\r\n" in one for one in refused)
-    assert sum(one.startswith(b"HTTP/1.1 200 ") for one in received) == 5
 
 
 def test_handler_that_takes_too_long_is_not_waited_for(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,21 +16,17 @@ class WorkerPool:
     Args:
         name: The beginning of the threads' names.
         max_workers: Jobs that run at the same time.
-        max_queued: Jobs that wait for a thread; None: any number.
     """
 
-    def __init__(self, name: str, max_workers: int, max_queued: int | None = None) -> None:
+    def __init__(self, name: str, max_workers: int) -> None:
         self._name, self._max_workers = name, max_workers
-        self._max_unfinished = None if max_queued is None else max_workers + max_queued
         self._jobs: SimpleQueue[Callable[[], object]] = SimpleQueue()
         self._lock = threading.Lock()
         self._unfinished, self._workers = 0, 0
 
-    def submit(self, job: Callable[[], object]) -> bool:
-        """Queue ``job``, or return False when the queue is full."""
+    def submit(self, job: Callable[[], object]) -> None:
+        """Queue ``job``."""
         with self._lock:
-            if self._max_unfinished is not None and self._unfinished >= self._max_unfinished:
-                return False
             self._unfinished += 1
             starts_worker = self._unfinished > self._workers and self._workers < self._max_workers
             self._workers += starts_worker
@@ -38,7 +34,6 @@ class WorkerPool:
         self._jobs.put(job)
         if starts_worker:
             threading.Thread(target=self._work, name=name, daemon=True).start()
-        return True
 
     def _work(self) -> None:
         while True:

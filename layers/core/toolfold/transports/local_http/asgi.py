@@ -23,11 +23,6 @@ MAX_CALLS = 40
 MAX_OTHERS = 4
 """Requests that call no tool, and run at the same time: they never wait behind slow calls."""
 
-MAX_QUEUED = 500
-"""Requests of each kind that wait for a thread; further ones get 503."""
-
-RETRY_AFTER_S = 1
-
 BODY_TIMEOUT_S = 20.0
 """Seconds for the body of a request."""
 
@@ -59,8 +54,8 @@ class AsgiApp:
     ) -> None:
         self._current, self._timeout_s = current, timeout_s
         self._check_head, self._refusal_headers = check_head, refusal_headers
-        self._calls = WorkerPool("call", MAX_CALLS, MAX_QUEUED)
-        self._others = WorkerPool("request", MAX_OTHERS, MAX_QUEUED)
+        self._calls = WorkerPool("call", MAX_CALLS)
+        self._others = WorkerPool("request", MAX_OTHERS)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request whose head ``protocol`` has accepted."""
@@ -106,10 +101,7 @@ class AsgiApp:
 
         # It may call a tool: without escapes, JSON spells the method in one way only.
         may_call = b"tools/call" in request.body or b"\\" in request.body
-        if not (self._calls if may_call else self._others).submit(run):
-            busy = error_response(503, "Too many requests are waiting; try again.", ("retry-after", str(RETRY_AFTER_S)))
-            handler.log_request(busy, 0.0)
-            return busy
+        (self._calls if may_call else self._others).submit(run)
         # Before 2026-07-28 a closed connection does not cancel a request.
         watcher = asyncio.ensure_future(_watch(receive, context)) if is_stateless(scope["headers"]) else None
         try:

@@ -26,11 +26,6 @@ from toolfold.protocol.versions import STATELESS
 MAX_HEAD_BYTES = 16 * 1024
 """Largest request line with headers. API Gateway allows 10 KB."""
 
-MAX_HEADERS = 100
-
-MAX_CHUNKS = 10_000
-"""Chunks of a body: those of one byte each would keep the loop of all connections busy for minutes."""
-
 HEAD_TIMEOUT_S = 10.0
 """Seconds for the headers of a request. On the same machine they arrive at once."""
 
@@ -48,8 +43,7 @@ _FRAMED = re.compile(rb"[ \t]*(?:[0-9]{1,18}|chunked)[ \t]*", re.IGNORECASE)
 
 _REFUSALS = {
     400: "The request is not valid HTTP/1.1, or is ambiguous.",
-    413: f"The body has more than {MAX_CHUNKS} chunks.",
-    431: f"The headers have more than {MAX_HEAD_BYTES} bytes or {MAX_HEADERS} lines.",
+    431: f"The headers have more than {MAX_HEAD_BYTES} bytes.",
 }
 """Status → why a request is refused."""
 
@@ -66,7 +60,6 @@ class StrictConnection(h11.Connection):
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, MAX_HEAD_BYTES)
-        self._chunks = 0
 
     def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         """Return the next event.
@@ -76,17 +69,12 @@ class StrictConnection(h11.Connection):
         """
         if self.their_state is h11.IDLE:
             head, end, _ = self.trailing_data[0].partition(b"\r\n\r\n")
-            self._chunks = 0
-            if len(head) > MAX_HEAD_BYTES or head.count(b"\n") > MAX_HEADERS:
+            if len(head) > MAX_HEAD_BYTES:
                 raise h11.RemoteProtocolError("too long", error_status_hint=431)
             framing = _FRAMING.findall(head) if end else []
             if _REFUSED_BYTES.search(head) or len(framing) > 1 or not all(map(_FRAMED.fullmatch, framing)):
                 raise h11.RemoteProtocolError("ambiguous")
-        event = super().next_event()
-        self._chunks += isinstance(event, h11.Data) and event.chunk_start
-        if self._chunks > MAX_CHUNKS:
-            raise h11.RemoteProtocolError("too many chunks", error_status_hint=413)
-        return event
+        return super().next_event()
 
 
 class _Flow(FlowControl):

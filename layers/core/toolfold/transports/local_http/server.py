@@ -84,9 +84,6 @@ BACKLOG = 1_024
 MAX_CONNECTIONS = 1_000
 """Connections at the same time: some fifty agents with all that their clients open. Requests beyond it get 503."""
 
-ACCEPTED_AT_ONCE = 16
-"""asyncio accepts as many connections before it handles the first of them: each takes a file of the process."""
-
 
 class LocalServer:
     """Serve a handler on a local port, from a thread of its own inside a ``with`` statement.
@@ -189,7 +186,7 @@ def _configuration(app: AsgiApp, timeout_s: float) -> Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        backlog=ACCEPTED_AT_ONCE,
+        backlog=BACKLOG,
         limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=math.ceil(timeout_s),
@@ -208,8 +205,6 @@ class _Server(Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections."""
         await super().startup(sockets)
-        for listening in sockets or []:
-            listening.listen(BACKLOG)  # asyncio has set it to what it accepts at once
         asyncio.get_running_loop().set_exception_handler(_log_defect)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
