@@ -1,24 +1,21 @@
-"""Which proxy a URL goes through, by the environment.
+"""Which proxy a URL goes through, as requests reads the environment and the settings of macOS and Windows.
 
-``HTTPS_PROXY``, ``HTTP_PROXY`` and ``ALL_PROXY`` name it, in upper or lower case, of which the lower is preferred; else
-the settings of macOS or Windows do. With ``REQUEST_METHOD`` set, ``HTTP_PROXY`` is a header of a request to a CGI
-program (https://httpoxy.org) and is ignored. ``NO_PROXY`` lists hosts that are reached directly.
+``HTTPS_PROXY``, ``HTTP_PROXY`` and ``ALL_PROXY`` name it, in upper or lower case, of which the lower is preferred.
+``NO_PROXY`` lists hosts that are reached directly.
 """
 
 from __future__ import annotations
 
 import os
 import urllib.request
-from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
+from requests.utils import select_proxy, should_bypass_proxies
 from urllib3.exceptions import HTTPError
 from urllib3.util import parse_url
 
 from toolfold.network.errors import ProxyError, UnsupportedProxy
-from toolfold.network.ssrf import is_loopback_name, literal_address
-
-_PORTS = {"http": 80, "https": 443}
+from toolfold.network.ssrf import is_loopback_name
 
 
 def proxy_for(url: str) -> str:
@@ -28,19 +25,9 @@ def proxy_for(url: str) -> str:
         ProxyError: The proxy's URL is not valid.
         UnsupportedProxy: The proxy is not reached by plain HTTP.
     """
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if is_loopback_name(host):
+    if is_loopback_name(urlsplit(url).hostname or "") or should_bypass_proxies(url, no_proxy=None):
         return ""
-    proxies = urllib.request.getproxies_environment()
-    if proxies:
-        if is_direct(host, parts.port or _PORTS.get(parts.scheme, 0), proxies.get("no", "")):
-            return ""
-    else:
-        proxies = urllib.request.getproxies()
-        if not proxies or urllib.request.proxy_bypass(host):
-            return ""
-    proxy = proxies.get(parts.scheme) or proxies.get("all") or ""
+    proxy = select_proxy(url, urllib.request.getproxies())
     return _checked(proxy if "://" in proxy else f"http://{proxy}") if proxy else ""
 
 
@@ -60,32 +47,6 @@ def describe_proxy(url: str) -> str:
     given = os.environ.get(name, proxy)
     place = given.rpartition("://")[2].rpartition("@")[2].partition("/")[0]
     return f"{place} ({name})" if name else place
-
-
-def is_direct(host: str, port: int, no_proxy: str) -> bool:
-    """Return whether ``host`` is reached without a proxy.
-
-    Args:
-        host: the host name of a URL, or an IP address.
-        port: the port of the URL.
-        no_proxy: entries with commas between them: ``*``; a host, which stands for those below it as well, with or
-            without a leading ``.`` or ``*.``, and may end in ``:port``; an IP address or a network (``10.0.0.0/8``).
-    """
-    host = host.strip("[]").removesuffix(".")
-    address = literal_address(host)
-    entries = no_proxy.replace(",", " ").split()
-    if address is not None:
-        return "*" in entries or any(_contains(entry, address) for entry in entries)
-    names = ",".join(entry.removeprefix("*").removesuffix(".") for entry in entries)
-    listed = urllib.request.proxy_bypass_environment(f"{host}:{port}", {"no": names})  # type: ignore[attr-defined]  # not in the stubs
-    return "*" in entries or bool(listed)
-
-
-def _contains(network: str, address: str) -> bool:
-    try:
-        return ip_address(address) in ip_network(network.replace("[", "").replace("]", ""), strict=False)
-    except ValueError:
-        return False
 
 
 def _checked(proxy: str) -> str:
