@@ -93,7 +93,7 @@ SOME = ["a database in WAL mode", "a FIFO", "a link to a text file"]
 
 
 # R10, R11
-@pytest.mark.parametrize("kind", [*SOME, "a folder"])
+@pytest.mark.parametrize("kind", SOME)
 def test_what_is_at_the_default_places_stays_and_costs_a_warning_for_each(
     run: Callable[..., Any], tmp_path: Path, kind: str
 ) -> None:
