@@ -3,9 +3,9 @@
 ====================================  ========================================================================
 the server sent                       the answer
 ====================================  ========================================================================
-``structuredContent``                 JSON; text blocks that repeat it are left out. A text that a framework wrapped
-                                      is text again, or the JSON that it spells
-one text block that is JSON           JSON
+``structuredContent``                 JSON; text blocks that repeat it are left out. What a framework wrapped is what
+                                      the text blocks are: a text, the JSON that it spells, any value
+text blocks, one of them JSON         JSON: the first such block
 text blocks that each are JSON        JSON: a list of them
 text                                  the text of the first block
 images, audio, resources, links,      content blocks behind the text, unaltered
@@ -36,29 +36,31 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     """
     content = _content(result)
     structured = result.get("structuredContent")
+    texts = [block for block in content if block["type"] == "text"]
     if structured is not None and not _is_content(structured, content):
         others = [block for block in content if not _repeats(block, structured)]
-        text = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
-        if isinstance(text, str) and any(block["type"] == "text" and block["text"] == text for block in content):
-            return ParsedResponse("text" if _json_value(text) is None else "json", text, blocks=_encode(others))
+        value = _wrapped(structured)
+        if not _is_said(value, [block["text"] for block in texts]):
+            value = structured
+        if isinstance(value, str):
+            return ParsedResponse("text" if _json_value(value) is None else "json", value, blocks=_encode(others))
         shown = {block["data"] for block in others if isinstance(block.get("data"), str) and block["data"]}
-        return ParsedResponse("json", _dumps(_without(structured, shown)), blocks=_encode(others))
+        return ParsedResponse("json", _dumps(_without(value, shown)), blocks=_encode(others))
     if not any(block["type"] != "text" or block["text"].strip() for block in content):
         return ParsedResponse("text", _NO_CONTENT)
-    texts = [block["text"] for block in content if block["type"] == "text"]
-    values = [_json_value(text) for text in texts]
-    if texts and len(texts) == len(content) and all(value is not None for value in values):
-        return ParsedResponse("json", texts[0].strip() if len(texts) == 1 else _dumps(values))
     if not texts:
         # A sentence about them, for those who see text alone.
         counts = Counter(_NAMES.get(block["type"], "content block") for block in content)
         parts = ", ".join(name if count == 1 else f"{count} × {name}" for name, count in counts.items())
         return ParsedResponse("text", f"The call returned: {parts}.", blocks=_encode(content))
-    first = next(index for index, block in enumerate(content) if block["type"] == "text")
-    others = [*content[:first], *content[first + 1 :]]
-    if values[0] is not None:
-        return ParsedResponse("json", texts[0].strip(), blocks=_encode(others))
-    return ParsedResponse("text", texts[0], blocks=_encode(others))
+    values = [_json_value(block["text"]) for block in texts]
+    if len(texts) > 1 and len(texts) == len(content) and None not in values:
+        return ParsedResponse("json", _dumps(values))
+    main, value = next((found for found in zip(texts, values, strict=True) if found[1] is not None), (texts[0], None))
+    others = [block for block in content if block is not main]
+    if value is None:
+        return ParsedResponse("text", main["text"], blocks=_encode(others))
+    return ParsedResponse("json", main["text"].strip(), blocks=_encode(others))
 
 
 def result_text(result: Mapping[str, Any]) -> str:
@@ -87,10 +89,18 @@ def _content(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [block for block in content if not block["type"].startswith("toolfold/")]
 
 
+def _wrapped(structured: Any) -> Any:
+    """Return what a framework may have wrapped: the only member of an object; anything else as it is."""
+    return next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else structured
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def _is_content(structured: Any, content: Sequence[Any]) -> bool:
     """Return whether structured content is all of the content again, which frameworks make of tools that return it."""
-    wrapped = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else structured
-    return bool(content) and _given(wrapped if isinstance(wrapped, list) else [wrapped]) == _given(content)
+    return bool(content) and _given(_items(_wrapped(structured))) == _given(content)
 
 
 def _given(value: Any) -> Any:
@@ -100,22 +110,34 @@ def _given(value: Any) -> Any:
     return [_given(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _repeats(block: Mapping[str, Any], structured: Any) -> bool:
-    """Return whether a text block is the structured content again, or the value that a framework wrapped in it."""
-    if block["type"] != "text":
-        return False
-    text, structured = block["text"], _given(structured)
-    # FastMCP wraps it as "result", the server of files in "content".
-    wrapped = next(iter(structured.values())) if isinstance(structured, dict) and len(structured) == 1 else None
-    is_member = isinstance(structured, dict) and text in structured.values()  # a message, as a sentence besides
-    if is_member or (isinstance(wrapped, list) and text in wrapped):
+def _is_said(value: Any, texts: Sequence[str]) -> bool:
+    """Return whether texts are a value: one of them all of it, or each of them an item of it."""
+    items = _items(value)
+    is_each = len(texts) == len(items) > 0 and all(map(_spells, texts, items))
+    return is_each or any(_spells(text, value) for text in texts)
+
+
+def _spells(text: str, value: Any) -> bool:
+    """Return whether a text is a value: in its own characters, or as JSON."""
+    if text == value:
         return True
     try:
-        value = _given(json.loads(text))
+        found = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    # A framework sends a list as one block for each item.
-    return value in (structured, wrapped) or (isinstance(wrapped, list) and value in wrapped)
+    return type(found) is type(value) and bool(_given(found) == _given(value))
+
+
+def _repeats(block: Mapping[str, Any], structured: Any) -> bool:
+    """Return whether a text block is the structured content again, what a framework wrapped in it, or an item of that.
+
+    FastMCP wraps as "result", the server of files as "content". A message beside data may be a sentence besides.
+    """
+    if block["type"] != "text":
+        return False
+    wrapped = _wrapped(structured)
+    is_message = isinstance(structured, dict) and block["text"] in structured.values()
+    return is_message or any(_spells(block["text"], value) for value in (structured, wrapped, *_items(wrapped)))
 
 
 def _without(value: Any, shown: Container[str]) -> Any:
