@@ -1,4 +1,4 @@
-"""Schemas of earlier drafts of JSON Schema become schemas of 2020-12."""
+"""Schemas of earlier drafts of JSON Schema become schemas of 2020-12, in which defaults are not required."""
 
 from typing import Any
 
@@ -26,6 +26,10 @@ STRING = {"type": "string"}
         ({"anyOf": [{"items": [STRING]}]}, {"anyOf": [{"prefixItems": [STRING]}]}),
         ({"default": {"items": [1]}, "enum": [{"items": [1]}]}, {"default": {"items": [1]}, "enum": [{"items": [1]}]}),
         ({"prefixItems": [STRING], "items": False}, {"prefixItems": [STRING], "items": False}),
+        ({"properties": {"a": {"default": 1}, "b": STRING}, "required": ["a", "b", "c"]},
+         {"properties": {"a": {"default": 1}, "b": STRING}, "required": ["b", "c"]}),
+        ({"items": {"properties": {"a": {"default": None}, "b": True}, "required": ["a", "b"]}},
+         {"items": {"properties": {"a": {"default": None}, "b": True}, "required": ["b"]}}),
     ],
 )  # fmt: skip
 def test_a_schema_of_an_earlier_draft_is_converted(given: dict[str, Any], expected: dict[str, Any]) -> None:

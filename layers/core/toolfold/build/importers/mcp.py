@@ -109,8 +109,10 @@ class McpSettings(base.ImporterSettings):
         return {name: value for name, value in fields.items() if value}
 
     def includes(self, name: str) -> bool:
-        """Return whether the tool that the server calls ``name`` belongs to the source."""
-        return (not self.include or matches(name, self.include)) and not matches(name, self.exclude)
+        """Return whether the tool that the server calls ``name`` belongs to the source. One without a name does not."""
+        return (
+            bool(name.strip()) and (not self.include or matches(name, self.include)) and not matches(name, self.exclude)
+        )
 
 
 def matches(name: str, patterns: list[str]) -> bool:
@@ -122,7 +124,9 @@ _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 
 
 def to_2020_12(schema: Any) -> Any:
-    """Return a schema of draft 4, 6 or 7 as one of 2020-12; one of 2020-12 is returned as it is.
+    """Return a schema of draft 4, 6 or 7 as one of 2020-12, in which what has a default is not required.
+
+    Libraries that describe what a function receives require members that they fill themselves.
 
     Example:
         >>> to_2020_12({"type": "array", "items": [{"type": "string"}], "additionalItems": False})
@@ -143,6 +147,10 @@ def to_2020_12(schema: Any) -> Any:
             is_exclusive = made.pop(exclusive)
             if is_exclusive and inclusive in made:
                 made[exclusive] = made.pop(inclusive)
+    properties, required = made.get("properties"), made.get("required")
+    if isinstance(properties, Mapping) and isinstance(required, list):
+        filled = {name for name, part in properties.items() if isinstance(part, Mapping) and "default" in part}
+        made["required"] = [name for name in required if name not in filled]
     return made
 
 
