@@ -155,6 +155,7 @@ FAULTS = {
     "not_mcp": "UPSTREAM_ERROR",
     "refuses": "UPSTREAM_ERROR",
     "sampling": "UPSTREAM_ERROR",
+    "samples": "UPSTREAM_ERROR",
     "status_503": "UPSTREAM_ERROR",
     "large": "ANSWER_TOO_LARGE",
     "many_blocks": "ANSWER_TOO_LARGE",
@@ -177,8 +178,9 @@ def test_a_faulty_process_fails_its_own_calls_with_a_clear_error(
     found = sources.call("harbour__echo", {"text": "hi"})
     assert found.structured["error"]["code"] == FAULTS[fault], found.text
     assert sources.code("well__echo", {"text": "hi"}) == ""
-    if fault == "sampling":
-        assert found.structured["error"]["refused"] == "sampling/createMessage"
+    if fault in ("sampling", "samples"):
+        error = found.structured["error"]
+        assert (error["refused"], error["upstream_says"]) == ("sampling/createMessage", "No model to ask.")
     if fault == "changed":  # its other tools are as they were
         assert sources.code("harbour__cities") == ""
     out, err = capfd.readouterr()

@@ -19,6 +19,7 @@ malformed           sends broken JSON in answer to a call
 not_mcp             answers a call with JSON that is not a result
 refuses             answers calls with an error of the protocol
 sampling            requests a model of its client, and fails without one
+samples             the same, and fails with an error of the protocol
 elicits             requires input in its result (2026-07-28)
 stateless           speaks 2026-07-28 alone
 leaks               writes its key to stderr, and a banner and a log in JSON to stdout
@@ -158,9 +159,11 @@ class Server:
         name, arguments = params["name"], params.get("arguments") or {}
         meta = params.get("_meta") or {}
         token, traced = meta.get("progressToken"), " ".join(meta[key] for key in TRACE if key in meta)
-        if self.fault == "sampling":
+        if self.fault in ("sampling", "samples"):
             send({"jsonrpc": "2.0", "id": "ask-1", "method": "sampling/createMessage",
                   "params": {"messages": [], "maxTokens": 5}})  # fmt: skip
+            if self.fault == "samples":
+                raise LookupError(-32603, "No model to ask.")
             return {"content": [text("No model to ask.")], "isError": True}
         if self.fault == "elicits":
             return {

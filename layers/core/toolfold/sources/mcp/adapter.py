@@ -24,7 +24,7 @@ from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.errors import AuthRejected, CallCancelled, CatalogUnavailable, InvalidArguments, UpstreamError
 from toolfold.extras import how_to_add, on_lambda
-from toolfold.messages import CHECK_SERVER, READ_NOTICE, SECURE_URL, TELL_OPERATOR_TO, TRY_AGAIN
+from toolfold.messages import CHECK_SERVER, SECURE_URL, TELL_OPERATOR_TO, TRY_AGAIN
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.ssrf import address_check, is_secure_url
 from toolfold.redaction import Redactor
@@ -188,11 +188,8 @@ class McpAdapter(SourceAdapter):
         title = self.source.title
         try:
             if response.result.get("isError"):
-                said = self.texts.said(result_text(response.result), response.credentials)
-                if not said.strip():
-                    step = "Check the arguments; the server says nothing more."
-                    raise UpstreamError(f"{title} reports that the call failed, without a reason.", step)
-                raise UpstreamError(f"{title} reports that the call failed.", READ_NOTICE, upstream_says=said)
+                said = result_text(response.result)
+                raise self.texts.reported("reports that the call failed", said, response.credentials)
             found = parse_result(response.result)
         except ValueError:
             raise UpstreamError(f"{title} sent something that is not the result of a call.", CHECK_SERVER) from None

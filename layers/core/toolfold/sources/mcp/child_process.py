@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 from asyncio.subprocess import PIPE, Process
@@ -101,7 +102,6 @@ async def child_process(
 async def _read_lines(process: Process, received: Any, state: StreamState) -> None:
     import anyio
     from mcp.shared.message import SessionMessage
-    from mcp_types import jsonrpc_message_adapter
 
     assert process.stdout is not None  # noqa: S101 - it was made with a pipe
     stray_lines = 0
@@ -112,16 +112,15 @@ async def _read_lines(process: Process, received: Any, state: StreamState) -> No
                     state.fault = TooManyParts()
                     return
                 try:
-                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    message = parse_message(line)
                 except ValueError:
-                    stray_lines += 1
-                    # Logs in JSON are no messages either. One of a message that is cut off has the name of its version.
-                    if b'"jsonrpc"' not in line and stray_lines < _MAX_STRAY_LINES:
-                        continue
-                    # A message that cannot be parsed has no id, so whose answer it is cannot be known.
                     state.fault = InvalidResponse()
                     return
-                await received.send(SessionMessage(message))
+                if message is not None:
+                    await received.send(SessionMessage(message))
+                elif (stray_lines := stray_lines + 1) >= _MAX_STRAY_LINES:
+                    state.fault = InvalidResponse()
+                    return
             state.fault = ConnectionBroken()
     except (anyio.ClosedResourceError, anyio.BrokenResourceError):
         pass  # the session has ended
@@ -129,6 +128,39 @@ async def _read_lines(process: Process, received: Any, state: StreamState) -> No
         state.fault = ResponseTooLarge()
     finally:
         state.is_ended = True
+
+
+def parse_message(line: bytes) -> Any:
+    """Return the message in a line; an error for the call whose answer cannot be used; None for a log or a banner.
+
+    Raises:
+        ValueError: a message is cut off, so that whose answer it is cannot be known.
+    """
+    from mcp_types import INTERNAL_ERROR, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+    with contextlib.suppress(ValueError):
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    found: Any = None
+    with contextlib.suppress(ValueError, RecursionError):
+        # Servers cut texts within a surrogate pair or within a character, and begin with a byte order mark.
+        found = json.loads(line.decode("utf-8-sig", "replace"))
+    if not isinstance(found, dict):
+        if b'"jsonrpc"' in line:
+            raise ValueError("a message that is cut off")
+        return None
+    id_ = found.get("id")
+    if type(id_) not in (int, str) or "method" in found or found.keys().isdisjoint(("jsonrpc", "result")):
+        return None
+    try:
+        text = json.dumps(found, ensure_ascii=False)
+        return jsonrpc_message_adapter.validate_json(text.encode("utf-8", "replace"), by_name=False)
+    except ValueError:
+        said = found.get("error")
+        if said is None:
+            error = ErrorData(code=PARSE_ERROR, message="Failed to parse the response")
+        else:
+            error = ErrorData(code=INTERNAL_ERROR, message=said if isinstance(said, str) else json.dumps(said))
+        return JSONRPCError(jsonrpc="2.0", id=id_, error=error)
 
 
 async def _read_log(process: Process, state: StreamState) -> None:

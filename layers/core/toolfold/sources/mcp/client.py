@@ -44,7 +44,7 @@ _FIELD = re.compile(r"[A-Za-z_]{1,40}|[0-9]{1,6}")
 _HANDSHAKE_ERAS = ("2024-", "2025-")
 _CONNECTION_CLOSED = -32000
 _UNREADABLE = {-32700: "Failed to parse ", -32600: "Unexpected content type: "}
-"""Code → how the message begins of an error that the SDK makes of a response which is not one of MCP."""
+"""Code → how the message begins of an error that the SDK or :mod:`child_process` makes of such a response."""
 
 _OK, _BAD_REQUEST = 200, 400
 _REFUSED_SESSION = (-32000, -32600, -32603)
@@ -70,18 +70,18 @@ async def ask(send: Callable[[], Awaitable[T]], stream: StreamState, *, is_call:
         if exchange.fault is not None or is_of_http or is_closed(error):
             cause = exchange.fault or stream.fault
             raise ServerFault("closed", was_sent=is_call, exchange=exchange, cause=cause) from None
-        if error.code in _UNREADABLE and error.message.startswith(_UNREADABLE[error.code]):
+        if is_unreadable(error):
             raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
-        raise CallRefused(error.code, error.message) from None
+        raise CallRefused(error.code, error.message, error.data) from None
     except ValidationError as error:
-        raise ServerFault("malformed", was_sent=is_call, exchange=exchange, reason=_place(error)) from None
+        raise ServerFault("malformed", was_sent=is_call, exchange=exchange, reason=place_of(error)) from None
     except (RuntimeError, ValueError):
         raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
     finally:
         current_exchange.reset(token)
 
 
-def _place(error: ValidationError) -> str:
+def place_of(error: ValidationError) -> str:
     """Return which field of an answer is not as MCP wants it: ``tools.3.inputSchema.type (missing)``."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     names = [str(part) for part in first["loc"]]
@@ -90,7 +90,13 @@ def _place(error: ValidationError) -> str:
 
 def is_closed(error: MCPError) -> bool:
     """Return whether the SDK made this error because the connection has ended. Servers use its code for their own."""
-    return error.code == _CONNECTION_CLOSED and error.message.startswith(("Connection closed", "SSE stream "))
+    is_of_stdio = error.message == "Connection closed"
+    return error.code == _CONNECTION_CLOSED and (is_of_stdio or error.message.startswith("SSE stream "))
+
+
+def is_unreadable(error: MCPError) -> bool:
+    """Return whether an error stands for a response that is not one of MCP."""
+    return error.message.startswith(_UNREADABLE.get(error.code, "\0"))
 
 
 def first_error(error: BaseException, kind: type[Any]) -> Any:
@@ -151,6 +157,20 @@ REFUSED = frozenset({"sampling/createMessage", "elicitation/create", "roots/list
 
 _METHOD_NOT_FOUND = -32601
 
+_OF_CALLS, _OF_ANY = {"content", "structuredContent", "isError"}, {"resultType", "_meta"}
+"""Members of the results of calls, and of any results."""
+
+
+def complete(result: dict[str, Any]) -> None:
+    """Add to ``result`` what the SDK requires and other clients do without: content, and the type of a schema."""
+    if result.get("content") is None and (result.keys() <= _OF_ANY or not _OF_CALLS.isdisjoint(result)):
+        result["content"] = []
+    tools = result.get("tools")
+    for tool in tools if isinstance(tools, list) else ():
+        if isinstance(tool, dict):
+            schema = tool.get("inputSchema")
+            tool["inputSchema"] = {"type": "object", **(schema if isinstance(schema, dict) else {})}
+
 
 @asynccontextmanager
 async def refusing(transport: Transport, state: StreamState) -> AsyncIterator[Any]:
@@ -160,7 +180,7 @@ async def refusing(transport: Transport, state: StreamState) -> AsyncIterator[An
     """
     import anyio
     from mcp.shared.message import SessionMessage
-    from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest
+    from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
     async with transport as (incoming, outgoing):
         send, receive = anyio.create_memory_object_stream[Any](0)
@@ -178,6 +198,8 @@ async def refusing(transport: Transport, state: StreamState) -> AsyncIterator[An
                             if count > MAX_NOTIFICATIONS:
                                 state.fault, state.is_ended = TooManyNotifications(), True
                                 return
+                        if isinstance(message, JSONRPCResponse):
+                            complete(message.result)
                         if isinstance(message, JSONRPCRequest) and message.method in REFUSED:
                             state.refused.append(message.method)
                             error = ErrorData(

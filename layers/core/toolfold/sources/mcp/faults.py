@@ -15,9 +15,11 @@ see.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolfold import errors, messages
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge, TransportError
@@ -159,13 +161,21 @@ class CallRefused(McpFault):
 
     code: int
     message: str
+    data: Any = None
+
+    @property
+    def text(self) -> str:
+        """What the server says: its message, and the details beside it."""
+        details = "" if self.data is None else json.dumps(self.data, ensure_ascii=False)
+        return "\n".join(filter(str.strip, (self.message, details)))
 
 
 @dataclass(eq=False)
 class InputRequested(McpFault):
-    """The server requested ``methods``, separated by commas, which this client does not offer."""
+    """The server requested ``methods``, which this client does not offer, and failed with ``text``."""
 
-    methods: str
+    methods: Sequence[str]
+    text: str = ""
 
 
 class FaultTexts:
@@ -186,17 +196,18 @@ class FaultTexts:
                 messages.REFRESH.filled(source=self._source.id),
             )
         if isinstance(fault, InputRequested):
+            said, methods = self.said(fault.text, credentials), ", ".join(dict.fromkeys(fault.methods))
             return errors.UpstreamError(
-                f"{title} asked for {fault.methods}, which is refused: toolfold offers servers nothing but calls.",
+                f"{title} asked for {methods}, which is refused: toolfold offers servers nothing but calls.",
                 "Do not repeat this call; use another tool, or give in the arguments what it asks for.",
-                refused=fault.methods,
+                refused=methods,
+                **({"upstream_says": said} if said.strip() else {}),
             )
         if isinstance(fault, CallRefused):
-            said = self.said(fault.message, credentials)
-            if fault.code == _INVALID_PARAMS:
-                problem = f"{title} does not accept these arguments."
-                return errors.InvalidArguments(problem, messages.READ_NOTICE, upstream_says=said)
-            return errors.UpstreamError(f"{title} refused the call.", messages.READ_NOTICE, upstream_says=said)
+            is_of_arguments = fault.code == _INVALID_PARAMS
+            what = "does not accept these arguments" if is_of_arguments else "refused the call"
+            failure = errors.InvalidArguments if is_of_arguments else errors.UpstreamError
+            return self.reported(what, fault.text, credentials, failure)
         assert isinstance(fault, ServerFault)  # noqa: S101 - there are no others
         error = self._server_error(fault, credentials)
         if fault.was_sent and tool.effect != "read" and not isinstance(error, errors.AuthRejected | errors.RateLimited):
@@ -207,8 +218,21 @@ class FaultTexts:
         """Return the error of a request for the list of tools."""
         if isinstance(fault, ServerFault):
             return self._server_error(fault, credentials)
-        said = self.said(str(getattr(fault, "message", fault)), credentials)
-        return errors.UpstreamError(f"{self._source.title} refused to list its tools.", "", upstream_says=said)
+        assert isinstance(fault, CallRefused)  # noqa: S101 - there are no others
+        return self.reported("refused to list its tools", fault.text, credentials)
+
+    def reported(
+        self,
+        what: str,
+        text: str,
+        credentials: SourceCredentials,
+        failure: type[errors.CallError] = errors.UpstreamError,
+    ) -> errors.CallError:
+        """Return the error of what the server itself reports: ``what`` it did, and its own text about it."""
+        said, title = self.said(text, credentials), self._source.title
+        if not said.strip():
+            return failure(f"{title} {what}, without a reason.", "Check the arguments; the server says nothing more.")
+        return failure(f"{title} {what}.", messages.READ_NOTICE, upstream_says=said)
 
     def said(self, text: str, credentials: SourceCredentials) -> str:
         """Return text of the server as it may be shown: without the secrets, and shortened after that."""

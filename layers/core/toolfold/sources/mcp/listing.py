@@ -110,8 +110,8 @@ class Listing:
                 continue  # it has expired, or another call has read this page
             for tool in page.tools:
                 self._fingerprints.setdefault(tool.name, tool_fingerprint(entry_of(tool)))
-            self._is_complete = page.next_cursor is None or page.next_cursor == cursor
-            self._cursor = page.next_cursor
+            self._cursor = _next_cursor(page, cursor)
+            self._is_complete = self._cursor is None
         return self._fingerprints.get(name)
 
 
@@ -130,12 +130,15 @@ async def list_all(read_page: ReadPage, is_wanted: Callable[[str], bool], max_to
                 found.setdefault(tool.name, entry_of(tool))
         if len(found) > max_tools:
             raise TooManyTools(f"it lists more than {max_tools:,} tools")
-        if page.next_cursor is None:
+        cursor = _next_cursor(page, cursor)
+        if cursor is None:
             return list(found.values())
-        if page.next_cursor == cursor:
-            raise TooManyTools("its list of tools has a page that follows itself")
-        cursor = page.next_cursor
     raise TooManyTools(f"its list of tools has more than {MAX_PAGES} pages")
+
+
+def _next_cursor(page: ListToolsResult, cursor: str | None) -> str | None:
+    """Return where the next page begins; None at the end, where servers write no cursor, an empty or the same one."""
+    return None if page.next_cursor in (None, "", cursor) else page.next_cursor
 
 
 def entry_of(tool: Any) -> dict[str, Any]:

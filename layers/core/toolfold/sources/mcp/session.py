@@ -11,12 +11,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolfold.network.errors import TransportError
-from toolfold.sources.mcp.client import REFUSED, ask, first_error, is_closed, open_client
+from toolfold.sources.mcp.answers import result_text
+from toolfold.sources.mcp.client import (
+    REFUSED,
+    ask,
+    first_error,
+    is_closed,
+    is_unreadable,
+    open_client,
+    place_of,
+)
 from toolfold.sources.mcp.faults import (
     CallRefused,
     Exchange,
@@ -123,11 +132,20 @@ class Session:
         self.calls += 1
         try:
             client = await asyncio.shield(self._client)
-            refused = len(self._stream.refused)
+            before = len(self._stream.refused)
             await self._check_tool(client, request)
-            result = await self._send(client, request)
+            try:
+                result = await self._send(client, request)
+            except CallRefused as refusal:
+                if methods := self._stream.refused[before:]:
+                    raise InputRequested(methods, refusal.text) from None
+                raise
             self.has_answered = True
-            return _checked_result(result, self._stream.refused[refused:])
+            if methods := _requested_methods(result):
+                raise InputRequested(methods)
+            if result.get("isError") and (methods := self._stream.refused[before:]):
+                raise InputRequested(methods, result_text(result))
+            return result
         finally:
             self.calls -= 1
             self.used_at = time.monotonic()
@@ -170,6 +188,7 @@ class Session:
 
     def _start_fault(self, error: BaseException) -> ServerFault:
         from mcp.shared.exceptions import MCPError
+        from pydantic import ValidationError
 
         if isinstance(error, asyncio.CancelledError):
             return ServerFault("timeout", was_sent=False, log=self._stream.log)
@@ -177,7 +196,11 @@ class Session:
         cause = fault or self._stream.fault
         if cause is None and (found := first_error(error, OSError)) is not None:
             return ServerFault("start", was_sent=False, reason=found.strerror or type(found).__name__)
-        refusal = first_error(error, MCPError)
+        invalid, refusal = first_error(error, ValidationError), first_error(error, MCPError)
+        other_version = str(first_error(error, RuntimeError) or "").startswith("Unsupported protocol version")
+        if invalid is not None or other_version or (refusal is not None and is_unreadable(refusal)):
+            place = "protocolVersion (unsupported)" if other_version else "" if invalid is None else place_of(invalid)
+            return ServerFault("malformed", was_sent=False, reason=place, log=self._stream.log)
         reason = "" if refusal is None or is_closed(refusal) else refusal.message
         return ServerFault(
             "start", was_sent=False, exchange=self._start, cause=cause, server_text=reason, log=self._stream.log
@@ -230,19 +253,14 @@ class Session:
         return result
 
 
-def _checked_result(result: dict[str, Any], refused: Sequence[str]) -> dict[str, Any]:
-    """Return a result, unless the server requested something that was refused."""
-    is_asking = result.get("resultType", "complete") == "input_required"
-    if is_asking:
-        requests = result.get("inputRequests")
-        refused = [
-            request["method"]
-            for request in (requests.values() if isinstance(requests, dict) else ())
-            if isinstance(request, dict) and request.get("method") in REFUSED
-        ] or ["more input"]
-    if refused and (is_asking or result.get("isError")):
-        raise InputRequested(", ".join(dict.fromkeys(refused)))
-    return result
+def _requested_methods(result: Mapping[str, Any]) -> list[str]:
+    """Return what a result requires of the client instead of being the result of the call (2026-07-28)."""
+    if result.get("resultType", "complete") != "input_required":
+        return []
+    requests = result.get("inputRequests")
+    found = requests.values() if isinstance(requests, dict) else ()
+    methods = [request.get("method") for request in found if isinstance(request, dict)]
+    return [method for method in methods if method in REFUSED] or ["more input"]
 
 
 OpenSession = Callable[[str], Session]

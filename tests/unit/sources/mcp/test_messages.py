@@ -1,0 +1,131 @@
+"""What is read of servers that keep to the protocol less strictly than the SDK: lines, results, cursors, errors."""
+
+import asyncio
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from toolfold.catalog.entries import Source
+from toolfold.models import SourceCredentials
+from toolfold.sources.mcp.child_process import parse_message
+from toolfold.sources.mcp.client import complete, is_closed, is_unreadable
+from toolfold.sources.mcp.faults import CallRefused, FaultTexts
+from toolfold.sources.mcp.listing import list_all
+
+OK = {"jsonrpc": "2.0", "id": 7, "result": {"content": []}}
+ANSWER = json.dumps(OK).encode()
+TRUNCATED = b'{"jsonrpc":"2.0","id":7,"result":{"said":"%s"}}'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Listening on stdio",
+        b'{"level":"info","id":7,"msg":"ready"}',
+        b"[1, 2]",
+        b"null",
+        b"\xff\xfe\x00",
+        b'{"jsonrpc":"2.0","log":"ready"}',
+        b'{"jsonrpc":"2.0","id":null,"result":{}}',
+        b'{"jsonrpc":"2.0","id":7,"method":5}',
+    ],
+)
+def test_what_answers_no_call_is_skipped(line: bytes) -> None:
+    assert parse_message(line) is None
+
+
+@pytest.mark.parametrize("line", [ANSWER[:30], b"log: " + ANSWER, b"[" + ANSWER + b"]"])
+def test_a_message_whose_call_cannot_be_known_ends_the_connection(line: bytes) -> None:
+    with pytest.raises(ValueError, match="cut off"):
+        parse_message(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "result"),
+    [
+        (ANSWER, {"content": []}),
+        (b"\xef\xbb\xbf" + ANSWER, {"content": []}),
+        (TRUNCATED % b"a\\ud83d", {"said": "a?"}),
+        (TRUNCATED % b"caf\xc3", {"said": "caf\ufffd"}),
+        (TRUNCATED % b"\\ud83d\\uddfc", {"said": "🗼"}),
+    ],
+)
+def test_a_text_that_was_cut_anywhere_is_read(line: bytes, result: dict[str, Any]) -> None:
+    assert parse_message(line).result == result
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"result": None}, ""),
+        ({"result": [1]}, ""),
+        ({}, ""),
+        ({"jsonrpc": "1.0", "result": {}}, ""),
+        ({"error": "boom"}, "boom"),
+        ({"error": {"code": "E1", "message": "boom"}}, '{"code": "E1", "message": "boom"}'),
+    ],
+)
+def test_an_answer_that_cannot_be_used_fails_its_call_alone(answer: dict[str, Any], said: str) -> None:
+    found = parse_message(json.dumps({"jsonrpc": "2.0", "id": 7, **answer}).encode())
+    assert found.id == 7
+    assert is_unreadable(MCPError(found.error.code, found.error.message)) != bool(said)
+    assert not said or found.error.message == said
+
+
+@pytest.mark.parametrize(
+    ("result", "completed"),
+    [
+        ({}, {"content": []}),
+        ({"structuredContent": {"a": 1}}, {"structuredContent": {"a": 1}, "content": []}),
+        ({"content": None, "isError": True}, {"content": [], "isError": True}),
+        ({"content": [1]}, {"content": [1]}),
+        ({"protocolVersion": "2025-11-25"}, {"protocolVersion": "2025-11-25"}),
+        ({"tools": [{"name": "a"}, {"name": "b", "inputSchema": {"properties": {}}}]},
+         {"tools": [{"name": "a", "inputSchema": {"type": "object"}},
+                    {"name": "b", "inputSchema": {"type": "object", "properties": {}}}]}),
+        ({"tools": 5}, {"tools": 5}),
+    ],
+)  # fmt: skip
+def test_a_result_gets_what_other_clients_do_without(result: dict[str, Any], completed: dict[str, Any]) -> None:
+    complete(result)
+    assert result == completed
+
+
+@pytest.mark.parametrize("end", [None, "", "same"])
+def test_a_list_ends_where_no_further_page_begins(end: str | None) -> None:
+    cursors: list[str | None] = []
+
+    async def read_page(cursor: str | None) -> Any:
+        cursors.append(cursor)
+        return SimpleNamespace(tools=[], next_cursor="same" if cursor is None else end)
+
+    assert asyncio.run(list_all(read_page, lambda _: True, 10)) == []
+    assert cursors == [None, "same"]
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "is_end"),
+    [(-32000, "Connection closed", True), (-32000, "Connection closed by the database", False), (1, "x", False)],
+)
+def test_an_error_of_the_server_is_no_end_of_the_connection(code: int, message: str, is_end: bool) -> None:
+    assert is_closed(MCPError(code, message)) == is_end
+
+
+@pytest.mark.parametrize(
+    ("refusal", "code", "said"),
+    [
+        (CallRefused(-32602, "bad"), "INVALID_ARGUMENTS", "bad"),
+        (CallRefused(-32602, "bad", {"field": "a"}), "INVALID_ARGUMENTS", 'bad\n{"field": "a"}'),
+        (CallRefused(1, "", ["full"]), "UPSTREAM_ERROR", '["full"]'),
+        (CallRefused(1, " "), "UPSTREAM_ERROR", None),
+    ],
+)
+def test_a_refusal_says_what_the_server_says(refusal: CallRefused, code: str, said: str | None) -> None:
+    source = Source("quay", "Quay", "mcp", "", "", None, {}, "", (), ())
+    texts = FaultTexts(source, program="quay", max_bytes=1, smaller_response_hint="")
+    error = texts.to_call_error(refusal, SimpleNamespace(name="quay__berths", effect="read"), SourceCredentials())  # type: ignore[arg-type]
+    assert (error.code, error.details.get("upstream_says")) == (code, said)
+    assert ("without a reason" in error.message) == (said is None)
