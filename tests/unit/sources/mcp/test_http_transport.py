@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 
 pytest.importorskip("mcp")
 
@@ -15,6 +16,7 @@ import httpx2
 from toolfold.catalog.entries import Source
 from toolfold.models import SourceCredentials
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge
+from toolfold.sources.mcp.client import own_text
 from toolfold.sources.mcp.connection import SessionLimits
 from toolfold.sources.mcp.faults import (
     MAX_BLOCKS,
@@ -118,11 +120,35 @@ def test_a_program_that_cannot_be_started_is_named_without_its_path(program: str
     assert error.message == f"{name}, the program of Board, cannot be started: No such file."
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("the database is down", "the database is down"),
+        ("no key like abc12345", "no key like [key]"),
+        ("Server returned an error response", None),
+        ("Session terminated", None),
+        ("Unexpected content type: text/html", None),
+    ],
+)
+def test_the_error_of_a_status_has_what_the_server_says_and_not_what_the_sdk_says(said: str, shown: str | None) -> None:
+    source = Source("board", "Board", "mcp", "https://board.test/mcp", "", None, {}, (), "", ())
+    texts = FaultTexts(source, program="", max_bytes=1_000, smaller_response_hint="")
+    text = own_text(MCPError(-32600, said))
+    fault = ServerFault("closed", was_sent=True, exchange=Exchange(status=500), server_text=text)
+    error = texts.to_description_error(fault, SourceCredentials("abc12345"))
+    assert error.details.get("upstream_says") == shown
+
+
 def test_the_error_of_a_redirect_names_the_address_and_what_to_change() -> None:
     source = Source("board", "Board", "mcp", "https://board.test/mcp", "", None, {}, (), "", ())
     texts = FaultTexts(source, program="", max_bytes=1_000, smaller_response_hint="")
     exchange = Exchange(status=307, location="https://board.test/abc12345/mcp/")
-    fault = ServerFault("start", was_sent=False, exchange=exchange, server_text="Redirect response")
+    fault = ServerFault(
+        "start",
+        was_sent=False,
+        exchange=exchange,
+        server_text=own_text(MCPError(-32600, "Redirect to /mcp/ not followed")),
+    )
 
     error = texts.to_description_error(fault, SourceCredentials("abc12345"))
 

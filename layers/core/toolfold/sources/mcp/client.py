@@ -69,7 +69,8 @@ async def ask(send: Callable[[], Awaitable[T]], stream: StreamState, *, is_call:
         is_of_http |= exchange.status == _BAD_REQUEST and error.code in _REFUSED_SESSION
         if exchange.fault is not None or is_of_http or is_closed(error):
             cause = exchange.fault or stream.fault
-            raise ServerFault("closed", was_sent=is_call, exchange=exchange, cause=cause) from None
+            said = own_text(error)
+            raise ServerFault("closed", was_sent=is_call, exchange=exchange, cause=cause, server_text=said) from None
         if is_unreadable(error):
             raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
         raise CallRefused(error.code, error.message, error.data) from None
@@ -97,6 +98,16 @@ def is_closed(error: MCPError) -> bool:
 def is_unreadable(error: MCPError) -> bool:
     """Return whether an error stands for a response that is not one of MCP."""
     return error.message.startswith(_UNREADABLE.get(error.code, "\0"))
+
+
+_OF_SDK = ("Server returned an error response", "Session terminated", "Not Found", "Redirect to ", "server answered ")
+"""How the messages begin of errors that the SDK makes of a status whose body is no message of MCP."""
+
+
+def own_text(error: MCPError) -> str:
+    """Return what the server itself says in an error; empty for an error that the SDK made."""
+    is_of_sdk = is_closed(error) or is_unreadable(error) or error.message.startswith(_OF_SDK)
+    return "" if is_of_sdk else error.message
 
 
 def first_error(error: BaseException, kind: type[Any]) -> Any:

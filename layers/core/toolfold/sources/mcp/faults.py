@@ -242,7 +242,8 @@ class FaultTexts:
     def _server_error(self, fault: ServerFault, credentials: SourceCredentials) -> errors.CallError:
         title = self._source.title
         if fault.exchange is not None and fault.cause is None and fault.exchange.status > _OK:
-            return self._status_error(fault.exchange, credentials)
+            said = self.said(fault.server_text, credentials)
+            return self._status_error(fault.exchange, credentials).changed(upstream_says=said.strip() or None)
         if isinstance(fault.cause, TransportError) and fault.cause.host:
             return to_call_error(fault.cause, self._source, self._max_bytes, self._hint)
         if isinstance(fault.cause, ResponseTooLarge):

@@ -21,9 +21,9 @@ from toolfold.sources.mcp.client import (
     REFUSED,
     ask,
     first_error,
-    is_closed,
     is_unreadable,
     open_client,
+    own_text,
     place_of,
 )
 from toolfold.sources.mcp.faults import (
@@ -201,7 +201,7 @@ class Session:
         if invalid is not None or other_version or (refusal is not None and is_unreadable(refusal)):
             place = "protocolVersion (unsupported)" if other_version else "" if invalid is None else place_of(invalid)
             return ServerFault("malformed", was_sent=False, reason=place, log=self._stream.log)
-        reason = "" if refusal is None or is_closed(refusal) else refusal.message
+        reason = "" if refusal is None else own_text(refusal)
         return ServerFault(
             "start", was_sent=False, exchange=self._start, cause=cause, server_text=reason, log=self._stream.log
         )
