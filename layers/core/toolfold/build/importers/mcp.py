@@ -289,7 +289,7 @@ def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> base
         call={"fingerprint": tool_fingerprint(tool)},
         rows=[_ROWS],
         is_typed=True,
-        returns=_returns(tool.get("outputSchema")),
+        returns=returns_of(tool.get("outputSchema")),
     )
 
 
@@ -306,8 +306,12 @@ def closed(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "additionalProperties": False} if is_silent else schema
 
 
-def _returns(schema: Any) -> str:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict) or not 0 < len(properties) <= 30:
-        return "text or data"
-    return ", ".join(str(name) for name in properties)
+def returns_of(schema: Any) -> str:
+    """Return the names of what an answer has by its schema, or of its rows, where one member is all of it."""
+    names = json_schema.properties(schema) if isinstance(schema, Mapping) else {}
+    if len(names) == 1:
+        (member,) = names.values()
+        items = json_schema.keyword(schema, member, "items") or {}
+        inner = json_schema.properties(schema, member) or json_schema.properties(schema, items)
+        names = inner or ({} if _ROWS in names else names)
+    return ", ".join(names) if 0 < len(names) <= 30 else "text or data"

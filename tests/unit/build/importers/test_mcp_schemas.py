@@ -1,10 +1,10 @@
-"""Schemas of earlier drafts of JSON Schema become schemas of 2020-12, in which defaults are not required."""
+"""What schemas of MCP servers become: of 2020-12, without required defaults, closed; names of what is returned."""
 
 from typing import Any
 
 import pytest
 
-from toolfold.build.importers.mcp import closed, to_2020_12
+from toolfold.build.importers.mcp import closed, returns_of, to_2020_12
 
 STRING = {"type": "string"}
 
@@ -50,3 +50,28 @@ def test_a_schema_of_an_earlier_draft_is_converted(given: dict[str, Any], expect
 def test_schema_that_does_not_speak_of_unknown_arguments_refuses_them(more: dict[str, Any], is_closed: bool) -> None:
     schema = {"type": "object", "properties": {"title": {"type": "string"}}, **more}
     assert closed(schema) == ({**schema, "additionalProperties": False} if is_closed else schema)
+
+
+CITY = {"type": "object", "properties": {"city": STRING, "people": {"type": "integer"}}}
+
+
+def wrapped(part: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {"result": part}, "$defs": {"City": CITY}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "names"),
+    [
+        (None, "text or data"),
+        ({"type": "object"}, "text or data"),
+        (CITY, "city, people"),
+        (wrapped(STRING), "text or data"),
+        (wrapped({"type": "array", "items": STRING}), "text or data"),
+        (wrapped({"type": "array", "items": {"$ref": "#/$defs/City"}}), "city, people"),
+        (wrapped({"anyOf": [{"$ref": "#/$defs/City"}, {"type": "null"}]}), "city, people"),
+        ({"properties": {"count": {"type": "integer"}}}, "count"),
+        ({"properties": {"cities": {"items": CITY}}}, "city, people"),
+    ],
+)
+def test_what_is_returned_is_named_without_what_a_framework_wraps_it_in(schema: Any, names: str) -> None:
+    assert returns_of(schema) == names
