@@ -78,7 +78,9 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:are|will) now\b",
         rf"\balways {_USE} this(?: tool| one| function)?(?=\W*$|[.;,!]| (?:for|when|if|before)\b)",
         rf"\b(?:never|not|n't) {_USE} (?:any |the )?other\b",
-        rf"\b(?:{_USE}|using) this (?:tool |function |one )?[^.;]{{0,30}}\b(?:first|always|{_WHENEVER}|even if"
+        # What is first behind a comma is done before the tool is used.
+        rf"\b(?:{_USE}|using) this [^.;,]{{0,40}}\bfirst\b",
+        rf"\b(?:{_USE}|using) this (?:tool |function |one )?[^.;]{{0,30}}\b(?:always|{_WHENEVER}|even if"
         r"|for (?:all|every|any)|(?:over|before) (?:any|every|all|each|others?|them|it|calling|using|answering))\b",
         r"\b(?:before|after|instead of|than) (?:\w+ing )?(?:any|all|every|each) (?:of the )?other tools?\b",
         rf"\b(?:attention|note to|dear|hey|hello|instructions? (?:for|to))\W{{1,3}}(?:the |all |any )?{_MODEL}"

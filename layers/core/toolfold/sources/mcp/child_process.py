@@ -154,7 +154,7 @@ def parse_message(line: bytes) -> Any:
     try:
         text = json.dumps(found, ensure_ascii=False)
         return jsonrpc_message_adapter.validate_json(text.encode("utf-8", "replace"), by_name=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         said = found.get("error")
         if said is None:
             error = ErrorData(code=PARSE_ERROR, message="Failed to parse the response")
