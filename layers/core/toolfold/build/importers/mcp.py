@@ -124,9 +124,10 @@ _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 
 
 def to_2020_12(schema: Any) -> Any:
-    """Return a schema of draft 4, 6 or 7 as one of 2020-12, in which what has a default is not required.
+    """Return a schema of draft 4, 6 or 7 as one of 2020-12, without what libraries write that cannot be meant.
 
-    Libraries that describe what a function receives require members that they fill themselves.
+    Those that describe what a function receives require members that they fill themselves by a default; those that
+    close all objects close maps as well, of which no member can be given then.
 
     Example:
         >>> to_2020_12({"type": "array", "items": [{"type": "string"}], "additionalItems": False})
@@ -147,6 +148,8 @@ def to_2020_12(schema: Any) -> Any:
             is_exclusive = made.pop(exclusive)
             if is_exclusive and inclusive in made:
                 made[exclusive] = made.pop(inclusive)
+    if "propertyNames" in made and made.get("additionalProperties") is False and not made.get("properties"):
+        del made["additionalProperties"]
     properties, required = made.get("properties"), made.get("required")
     if isinstance(properties, Mapping) and isinstance(required, list):
         filled = {name for name, part in properties.items() if isinstance(part, Mapping) and "default" in part}
