@@ -1,6 +1,7 @@
 """What an answer of an MCP server becomes: data for ``select``, text, and content that is passed on as it is."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -101,3 +102,13 @@ def test_the_words_of_a_failure_are_all_of_its_text_or_its_data() -> None:
     assert result_text({"content": [text("no"), IMAGE, text("berth")]}) == "no\nberth"
     assert result_text({"content": [], "structuredContent": {"error": "full"}}) == '{"error":"full"}'
     assert result_text({"content": []}) == ""
+
+
+def test_a_list_that_is_sent_as_one_block_for_each_item_is_read_in_linear_time() -> None:
+    rows = [{"i": number, "name": f"row {number}"} for number in range(20_000)]
+    started = time.process_time()
+    found = parse_result({"content": [text(row) for row in rows], "structuredContent": {"result": rows}})
+    assert (json.loads(found.body), found.blocks) == (rows, "")
+    found = parse_result({"content": [text(row) for row in [*rows, {}]], "structuredContent": {"result": rows}})
+    assert json.loads(found.blocks) == [text({})]
+    assert time.process_time() - started < 10

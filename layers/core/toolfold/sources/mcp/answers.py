@@ -36,18 +36,15 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     """
     content = _content(result)
     structured = result.get("structuredContent")
-    texts = [block for block in content if block["type"] == "text"]
     if structured is not None and not _is_content(structured, content):
-        others = [block for block in content if not _repeats(block, structured)]
-        value = _wrapped(structured)
-        if not _is_said(value, [block["text"] for block in texts]):
-            value = structured
+        value, others = _unwrapped(structured, content)
         if isinstance(value, str):
             return ParsedResponse("text" if _json_value(value) is None else "json", value, blocks=_encode(others))
         shown = {block["data"] for block in others if isinstance(block.get("data"), str) and block["data"]}
         return ParsedResponse("json", _dumps(_without(value, shown)), blocks=_encode(others))
     if not any(block["type"] != "text" or block["text"].strip() for block in content):
         return ParsedResponse("text", _NO_CONTENT)
+    texts = [block for block in content if block["type"] == "text"]
     if not texts:
         # A sentence about them, for those who see text alone.
         counts = Counter(_NAMES.get(block["type"], "content block") for block in content)
@@ -110,34 +107,35 @@ def _given(value: Any) -> Any:
     return [_given(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _is_said(value: Any, texts: Sequence[str]) -> bool:
-    """Return whether texts are a value: one of them all of it, or each of them an item of it."""
-    items = _items(value)
-    is_each = len(texts) == len(items) > 0 and all(map(_spells, texts, items))
-    return is_each or any(_spells(text, value) for text in texts)
+def _unwrapped(structured: Any, content: Sequence[Mapping[str, Any]]) -> tuple[Any, list[Mapping[str, Any]]]:
+    """Return structured content without what a framework wrapped it in, and the blocks that do not repeat it.
 
-
-def _spells(text: str, value: Any) -> bool:
-    """Return whether a text is a value: in its own characters, or as JSON."""
-    if text == value:
-        return True
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return type(found) is type(value) and bool(_given(found) == _given(value))
-
-
-def _repeats(block: Mapping[str, Any], structured: Any) -> bool:
-    """Return whether a text block is the structured content again, what a framework wrapped in it, or an item of that.
-
-    FastMCP wraps as "result", the server of files as "content". A message beside data may be a sentence besides.
+    Texts are the wrapped value, where one is all of it or each is an item: FastMCP wraps as "result", the server of
+    files as "content". A text beside data may be a message of it, as a sentence besides.
     """
-    if block["type"] != "text":
-        return False
-    wrapped = _wrapped(structured)
-    is_message = isinstance(structured, dict) and block["text"] in structured.values()
-    return is_message or any(_spells(block["text"], value) for value in (structured, wrapped, *_items(wrapped)))
+    value = _wrapped(structured)
+    whole, items = _signature(value), [_signature(item) for item in _items(value)]
+    readings = [_readings(block["text"]) if block["type"] == "text" else frozenset() for block in content]
+    texts = list(filter(None, readings))
+    is_each = len(texts) == len(items) > 0 and all(item in reading for item, reading in zip(items, texts, strict=True))
+    is_said = is_each or any(whole in reading for reading in texts)
+    said = structured.values() if isinstance(structured, dict) else ()
+    known = {whole, _signature(structured), *items, *(_signature(text) for text in said if isinstance(text, str))}
+    others = [block for block, reading in zip(content, readings, strict=True) if known.isdisjoint(reading)]
+    return value if is_said else structured, others
+
+
+def _readings(text: str) -> frozenset[str]:
+    """Return the signatures of what a text may be: itself, and the value that it spells."""
+    try:
+        return frozenset((_signature(text), _signature(json.loads(text))))
+    except (ValueError, RecursionError):
+        return frozenset((_signature(text),))
+
+
+def _signature(value: Any) -> str:
+    """Return what equal values have in common: JSON without an order of members, and without those that are null."""
+    return json.dumps(_given(value), sort_keys=True)
 
 
 def _without(value: Any, shown: Container[str]) -> Any:

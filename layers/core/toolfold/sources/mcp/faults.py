@@ -201,8 +201,7 @@ class FaultTexts:
                 f"{title} asked for {methods}, which is refused: toolfold offers servers nothing but calls.",
                 "Do not repeat this call; use another tool, or give in the arguments what it asks for.",
                 refused=methods,
-                **({"upstream_says": said} if said.strip() else {}),
-            )
+            ).changed(upstream_says=said.strip() or None)
         if isinstance(fault, CallRefused):
             is_of_arguments = fault.code == _INVALID_PARAMS
             what = "does not accept these arguments" if is_of_arguments else "refused the call"
