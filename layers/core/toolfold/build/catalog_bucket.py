@@ -105,7 +105,7 @@ _PRECONDITION_FAILED, _CONFLICT, _NOT_FOUND = 412, 409, 404
 class StoredPointer(NamedTuple):
     """The pointer in the bucket.
 
-    ``pointer`` is None where no pointer exists, or one that no gateway could read. ``etag`` is None where none exists.
+    ``pointer`` is None where no pointer exists, or one that is damaged. ``etag`` is None where none exists.
     """
 
     pointer: Pointer | None
@@ -161,7 +161,7 @@ class CatalogBucket:
         found = self._get(POINTER)
         if found is None:
             return StoredPointer(None, None)
-        return StoredPointer(parse_pointer(found["Body"].read(), found["LastModified"]), found["ETag"])
+        return StoredPointer(parse_pointer(found["Body"].read()), found["ETag"])
 
     def read_catalog(self, sha256: str) -> bytes:
         """Return the catalog of that hash.

@@ -12,8 +12,6 @@
     checked_at             when the scheduled publisher last found that the catalog is up to date; absent without one
     previous               hash of the catalog before
     history                earlier versions, newest first: the members above, and "withdrawn" after a rollback
-
-A pointer without the later members, of an earlier release, is read as one whose writer is unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ import enum
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -42,7 +39,6 @@ class Writer(enum.StrEnum):
     DEPLOYMENT = "deployment"
     SCHEDULE = "schedule"
     TERMINAL = "terminal"
-    UNKNOWN = "unknown"
 
 
 class Author(NamedTuple):
@@ -56,15 +52,15 @@ class Author(NamedTuple):
 class Version:
     """A catalog that is or was current.
 
-    ``published_at`` is UTC in ISO 8601, empty where it is unknown. ``withdrawn``: a rollback has left it.
+    ``published_at`` is UTC in ISO 8601. ``withdrawn``: a rollback has left it.
     """
 
     sha256: str
     bytes: int
     tools: int
-    published_at: str = ""
-    published_by: str = ""
-    writer: Writer = Writer.UNKNOWN
+    published_at: str
+    published_by: str
+    writer: Writer
     withdrawn: bool = False
 
     def as_dict(self) -> dict[str, Any]:
@@ -154,59 +150,31 @@ def format_time(now: datetime) -> str:
     return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def parse_pointer(content: bytes, modified_at: datetime | None = None) -> Pointer | None:
-    """Return the pointer in ``content``, which was written at ``modified_at``; None where no gateway could read it."""
+def parse_pointer(content: bytes) -> Pointer | None:
+    """Return the pointer in ``content``; None where it is not one."""
     try:
         values = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    match values:
-        case {"sha256": str(), "bytes": int(), "head": {"bytes": int(length), "sha256": str(of_head)}}:
-            current = _parse_version(values)
-        case _:
+        head, history = values["head"], values.get("history", ())
+        if not _SHA256.fullmatch(head["sha256"]) or head["bytes"] <= 0:
             return None
-    if current is None or not _SHA256.fullmatch(of_head) or length <= 0:
+        return Pointer(
+            _version(values),
+            int(head["bytes"]),
+            head["sha256"],
+            tuple(map(_version, history[:MAX_HISTORY])),
+            values.get("automatic") is True,
+            _one_line(str(values.get("checked_at", ""))),
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return None
-    if not current.published_at and modified_at is not None:
-        current = dataclasses.replace(current, published_at=format_time(modified_at))
-    listed = values.get("history")
-    history = [_parse_version(entry) for entry in listed[:MAX_HISTORY]] if isinstance(listed, list) else []
-    return Pointer(
-        current,
-        length,
-        of_head,
-        tuple(version for version in history if version is not None),
-        values.get("automatic") is True,
-        _text(values, "checked_at"),
-    )
 
 
-def _parse_version(values: Any) -> Version | None:
-    match values:
-        case {"sha256": str(sha256)} if _SHA256.fullmatch(sha256):
-            pass
-        case _:
-            return None
-    writer = _text(values, "writer")
-    return Version(
-        sha256,
-        _number(values, "bytes"),
-        _number(values, "tools"),
-        _text(values, "published_at"),
-        _text(values, "published_by"),
-        Writer(writer) if writer in set(Writer) else Writer.UNKNOWN,
-        values.get("withdrawn") is True,
-    )
-
-
-def _text(values: Mapping[str, Any], name: str) -> str:
-    value = values.get(name)
-    return _one_line(value) if isinstance(value, str) else ""
-
-
-def _number(values: Mapping[str, Any], name: str) -> int:
-    value = values.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+def _version(values: dict[str, Any]) -> Version:
+    if not _SHA256.fullmatch(values["sha256"]):
+        raise ValueError("not a hash")
+    published_at, published_by = (_one_line(str(values[name])) for name in ("published_at", "published_by"))
+    sizes, is_withdrawn = (int(values["bytes"]), int(values["tools"])), values.get("withdrawn") is True
+    return Version(values["sha256"], *sizes, published_at, published_by, Writer(values["writer"]), is_withdrawn)
 
 
 def _one_line(text: str) -> str:
