@@ -49,51 +49,39 @@ def find_skills(folder: Path, root: Path) -> Iterator[Path]:
     Raises:
         SourceError: a symbolic link leaves ``root``, or leads back to a folder that it is in.
     """
-    for directory, names in _walk(folder, root):
-        if SKILL_FILE in names:
-            yield directory
+    return (file.parent for file in list_files(folder, root) if file.name == SKILL_FILE)
 
 
-def list_files(skill: Path, root: Path) -> list[Path]:
-    """Return all files below ``skill`` in order, those of nested skills included.
+def list_files(folder: Path, root: Path) -> list[Path]:
+    """Return all files below ``folder``, by folders in order, those of nested skills included.
 
     Raises:
         SourceError: as for :func:`find_skills`.
     """
-    return [directory / name for directory, names in _walk(skill, root) for name in names]
-
-
-def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield each folder with the names of its files, both in order."""
-    top = root.resolve()
-    entries = 0
-    pending = [(folder, 0)]
-    while pending:
-        directory, depth = pending.pop()
-        names: list[str] = []
-        folders: list[Path] = []
-        try:
-            found = sorted(os.scandir(directory), key=lambda entry: entry.name)
-        except OSError as error:
-            raise refused(directory, f"cannot be read: {error.strerror}") from None
-        for entry in found:
-            entries += 1
-            if entry.name.startswith(".") or entry.name in _LEFT_OUT or entry.name.endswith(".pyc"):
-                continue
-            path = directory / entry.name
-            # Not UTF-8: Python has surrogates for such bytes, which are not printable either.
-            if not entry.name.isprintable() or "\\" in entry.name:
-                raise refused(directory, f"has a file whose name is not plain text, {entry.name!a}; rename it")
-            if entry.is_symlink():
-                _check_link(path, top)
-            if entry.is_dir():
-                folders.append(path)
-            else:
-                names.append(entry.name)
-        if entries > _MAX_ENTRIES or depth > _MAX_DEPTH:
+    top, entries, found = root.resolve(), 0, list[Path]()
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=_unreadable):
+        directory = Path(place)
+        entries += len(folders) + len(names)
+        if entries > _MAX_ENTRIES or len(directory.relative_to(folder).parts) > _MAX_DEPTH:
             raise refused(directory, "has too many files, or folders inside each other, for a folder of skills")
-        yield directory, names
-        pending += [(path, depth + 1) for path in reversed(folders)]
+        for listed in (folders, names):
+            listed[:] = sorted(name for name in listed if not _is_left_out(name))
+        for name in (*folders, *names):
+            # Not UTF-8: Python has surrogates for such bytes, which are not printable either.
+            if not name.isprintable() or "\\" in name:
+                raise refused(directory, f"has a file whose name is not plain text, {name!a}; rename it")
+            if (directory / name).is_symlink():
+                _check_link(directory / name, top)
+        found += (directory / name for name in names)
+    return found
+
+
+def _unreadable(error: OSError) -> None:
+    raise refused(Path(error.filename), f"cannot be read: {error.strerror}")
+
+
+def _is_left_out(name: str) -> bool:
+    return name.startswith(".") or name in _LEFT_OUT or name.endswith(".pyc")
 
 
 def _check_link(path: Path, top: Path) -> None:
