@@ -6,7 +6,7 @@ Decide which tools the conditions of a profile or of a context match.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -138,33 +138,28 @@ def without_empty(data: Any) -> Any:
 
 
 _ACCESS = ("free", "mixed", "premium")
-_EFFECT_SYNONYMS = {"writes": "write", "readonly": "read", "reads": "read"}
+_EFFECT_SYNONYMS = {"read": ("readonly", "reads"), "write": ("writes",)}
 
-Known = Mapping[str, Mapping[str, Sequence[str]]]
-"""Field of a condition → what a file may write there, normalized: ids, titles and names → the values of the field.
+Index = Mapping[str, Mapping[str, set[int]]]
+"""Field of a condition → what a file may write there, normalized: ids, titles and names → the positions of the tools.
 
 Two sources may have a category of the same name."""
 
 
-def known_values(
-    sources: Mapping[str, Any], categories: Sequence[Mapping[str, Any]], tools: Mapping[str, Any]
-) -> Known:
-    """Return what conditions may name in a catalog."""
-    by_category: dict[str, list[str]] = {}
-    for category in categories:
-        name = str(category["name"])
-        for form in dict.fromkeys((name, name.rpartition("/")[2], str(category["title"]))):
-            by_category.setdefault(normalize(form), []).append(name)
-    tags = {tag for entry in tools.values() for tag in entry["tags"]}
-    effects: dict[str, str] = {**{effect: effect for effect in EFFECTS}, **_EFFECT_SYNONYMS}
-    return {
-        "source": {normalize(form): [id_] for id_, entry in sources.items() for form in (entry["title"], id_)},
-        "category": by_category,
-        "tag": {normalize(tag): [tag] for tag in sorted(tags)},
-        "effect": {normalize(word): [effect] for word, effect in effects.items()},
-        "access": {access: [access] for access in _ACCESS},
-        "tool": {normalize(name): [name] for name in tools},
-    }
+def index_tools(names: Mapping[str, Mapping[str, Iterable[str]]], tools: Mapping[str, Any]) -> Index:
+    """Return what conditions may name; ``names`` are field → value of a tool → what a file may write for it."""
+    index: dict[str, dict[str, set[int]]] = {}
+    for field, forms in names.items():
+        positions: dict[str, set[int]] = {value: set() for value in forms}
+        for at, (name, entry) in enumerate(tools.items()):
+            values = [name] if field == "tool" else entry["tags"] if field == "tag" else [entry[field]]
+            for value in values:
+                positions[value].add(at)
+        found = index[field] = {}
+        for value, words in forms.items():
+            for word in {*map(normalize, words)}:
+                found[word] = found.get(word, set()) | positions[value]
+    return index
 
 
 def closest(value: str, names: Collection[str]) -> str:
@@ -216,21 +211,19 @@ class _Compiler:
         self._unexposed = {tool.name for tool in described if not tool.expose}
         requests = {tool.name: [*tool.example_queries, *tool.aliases] for tool in described}
         self._requests = TellingRequests(requests)
-        self._known = known_values(self._sources, self._categories, self._tools)
+        categories = [(str(one["name"]), str(one["title"])) for one in self._categories]
+        self._known: dict[str, dict[str, tuple[str, ...]]] = {
+            "source": {id_: (entry["title"], id_) for id_, entry in self._sources.items()},
+            "category": {name: (name, name.rpartition("/")[2], title) for name, title in categories},
+            "tag": {tag: (tag,) for tag in sorted({tag for entry in self._tools.values() for tag in entry["tags"]})},
+            "effect": {effect: (effect, *_EFFECT_SYNONYMS.get(effect, ())) for effect in EFFECTS},
+            "access": {access: (access,) for access in _ACCESS},
+            "tool": {name: (name,) for name in self._tools},
+        }
+        self._index = index_tools(self._known, self._tools)
         self._names = list(self._tools)
         self._positions = {name_key(name): position for position, name in enumerate(self._names)}
         self._kinds = {id_: kind_of(entry["kind"]) for id_, entry in self._sources.items()}
-        self._values = [
-            {
-                "source": {entry["source"]},
-                "category": {entry["category"]},
-                "tag": set(entry["tags"]),
-                "effect": {entry["effect"]},
-                "access": {entry["access"]},
-                "tool": {name},
-            }
-            for name, entry in self._tools.items()
-        ]
         self._contexts = {name: self._passing(context) for name, context in file.contexts.items()}
 
     def problems(self) -> Iterator[str]:
@@ -265,12 +258,10 @@ class _Compiler:
     def _unknown_values(self, name: str, entry: ProfileSettings | ContextSettings) -> Iterator[str]:
         group = "profiles" if isinstance(entry, ProfileSettings) else "contexts"
         for key in ("include", "exclude"):
-            selection = getattr(entry, key)
-            for field, values in (selection.model_dump(exclude_none=True) if selection else {}).items():
+            for field, values in _conditions(getattr(entry, key)):
                 for value in values:
-                    if normalize(value) not in self._known[field]:
-                        names = dict.fromkeys(name for found in self._known[field].values() for name in found)
-                        hint = closest(value, list(names))
+                    if normalize(value) not in self._index[field]:
+                        hint = closest(value, list(self._known[field]))
                         yield f"{self._where(group, name, key, field)}: there is no {field} {value!r}.{hint}"
 
     def compile(self) -> dict[str, Any]:
@@ -336,21 +327,20 @@ class _Compiler:
         return {at for at in included if at in own or at not in others}
 
     def _passing(self, conditions: ProfileSettings | ContextSettings) -> set[int]:
-        kept, dropped = self._resolved(conditions.include), self._resolved(conditions.exclude)
-        return {
-            at
-            for at, values in enumerate(self._values)
-            if all(values[field] & allowed for field, allowed in kept.items())
-            and not any(values[field] & refused for field, refused in dropped.items())
-        }
+        found = set(range(len(self._names)))
+        for field, values in _conditions(conditions.include):
+            found &= self._having(field, values)
+        for field, values in _conditions(conditions.exclude):
+            found -= self._having(field, values)
+        return found
 
-    def _resolved(self, selection: Selection | None) -> dict[str, set[str]]:
-        given = selection.model_dump(exclude_none=True) if selection else {}
-        return {
-            field: {name for value in values for name in self._known[field].get(normalize(value), ())}
-            for field, values in given.items()
-        }
+    def _having(self, field: str, values: Iterable[str]) -> set[int]:
+        return set().union(*(self._index[field].get(normalize(value), ()) for value in values))
 
     def _unknown_tool(self, name: str, where: str) -> Iterator[str]:
         if name_key(name) not in self._positions:
             yield f"{where}: there is no tool {name!r}.{closest(name, self._names)}"
+
+
+def _conditions(selection: Selection | None) -> Iterable[tuple[str, list[str]]]:
+    return selection.model_dump(exclude_none=True).items() if selection else ()

@@ -139,26 +139,6 @@ def find_source(folder: Path, source_id: str) -> SourceFolder:
     raise ToolfoldError(f"{folder} has no source {source_id!r}. {hint}")
 
 
-class Inspection(NamedTuple):
-    """What is in the folder of a source: the number of tools, 0 where they cannot be read, and what is wrong."""
-
-    tools: int
-    fetched_at: str
-    title: str
-    problems: list[str]
-
-
-def inspect_source(source: SourceFolder) -> Inspection:
-    """Read one source as the compiler does, and return what is found."""
-    if source.problem:
-        return Inspection(0, "", "", [source.problem])
-    problems: list[str] = []
-    if (loaded := load_source(source.folder, problems)) is None:
-        return Inspection(0, "", str(source.data.get("title", "")), problems)
-    problems += loaded.left_out
-    return Inspection(len(loaded.tools), str(loaded.entry.get("fetched_at", "")), str(loaded.entry["title"]), problems)
-
-
 _MAX_TITLE, _MAX_DESCRIPTION = 150, 2000
 _MIN_SUMMARY = 10
 _MAX_TAGS, _MAX_NAME = 6, 64

@@ -22,7 +22,6 @@ from toolfold.build.source_folders import (
     SourceFolder,
     UnreadText,
     find_source,
-    inspect_source,
     list_sources,
     load_source,
 )
@@ -61,16 +60,19 @@ def list_folders(options: Options) -> int:
 
 
 def _entry(source: SourceFolder) -> dict[str, Any]:
-    tools, fetched_at, title, problems = inspect_source(source)
+    problems = [source.problem] if source.problem else []
+    loaded = None if problems else load_source(source.folder, problems)
+    problems += [] if loaded is None else loaded.left_out
+    found = source.data if loaded is None else loaded.entry
     state = "works" if not problems else output.counted(len(problems), "problem")
-    if problems and not why_not(source) and tools == 0:
+    if loaded is None and not why_not(source):
         state = "to be refreshed"
     return {
         "id": source.id,
         "kind": source.kind,
-        "title": title,
-        "tools": tools,
-        "fetched": fetched_at[:16].replace("T", " "),
+        "title": str(found.get("title", "")),
+        "tools": 0 if loaded is None else len(loaded.tools),
+        "fetched": str(found.get("fetched_at", ""))[:16].replace("T", " "),
         "state": state,
         "problems": problems,
     }
