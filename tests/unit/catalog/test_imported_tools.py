@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,7 +15,7 @@ from toolfold.catalog.search import score, search
 from toolfold.catalog.tokenizer import STOP_WORDS, in_words, stem
 
 if TYPE_CHECKING:
-    from toolfold.catalog.model import Catalog
+    pass
 
 TOOLS = (
     PublicTool("sendInvoice", "Send an invoice to a customer.", (("due_date", "Day on which it must be paid"),)),
@@ -90,7 +90,7 @@ def test_what_a_request_wants_done_decides_between_tools_for_the_same(query: str
     names = ("getPlaylist", "addPlaylist", "playlists_delete", "put_playlist", "listPlaylists")
     actions = {name: search_index.action_of(name, "") for name in names}
     texts = [{"name": [in_words(name)], "summary": ["A playlist"], "actions": actions[name]} for name in names]
-    scores = score(cast("Catalog", search_index.MemoryIndex(texts)), query, range(len(names))).scores
+    scores = score(search_index.catalog_of(texts), query, range(len(names))).scores
     assert max(scores, key=scores.__getitem__, default=None) == (names.index(name) if name else None)
 
 

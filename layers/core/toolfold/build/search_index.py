@@ -16,12 +16,14 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from toolfold.build import writer
 from toolfold.catalog.fit import measure
 from toolfold.catalog.query import ACTION, UNKNOWN_NAME
 from toolfold.catalog.search import MEASURED_TOOLS, score
+from toolfold.catalog.store import parse_catalog
 from toolfold.catalog.tokenizer import STOP_WORDS, in_words, stem, stems, words
 
 if TYPE_CHECKING:
@@ -224,39 +226,6 @@ def _weights(found: Mapping[int, float], tools: int) -> dict[int, int]:
     }
 
 
-class MemoryIndex:
-    """What a search reads of a catalog, for tools that are not compiled yet."""
-
-    has_semantic_postings = False
-
-    def __init__(self, tools: Sequence[Fields], vocabularies: Sequence[Vocabulary] = ()) -> None:
-        self._size = len(tools)
-        self._postings = build(tools)
-        self._spellings = spellings(tools, vocabularies)
-        self._synonyms = synonyms(vocabularies)
-
-    def __len__(self) -> int:
-        return self._size
-
-    def prefetch(self, **keys: Iterable[str]) -> None:
-        """Do nothing: everything is in memory."""
-
-    def position(self, name: str) -> int | None:
-        """Return None: a name says nothing about the words of a query."""
-
-    def postings(self, term: str) -> Sequence[int]:
-        """Return position, weight, position, weight, … of a term."""
-        return self._postings.get(term, ())
-
-    def spelled(self, letter: str, length: int) -> Sequence[str]:
-        """Return the words with that first letter and length."""
-        return self._spellings.get(f"{letter}{length}", "").split()
-
-    def synonyms(self, word: str) -> Sequence[str] | None:
-        """Return the terms that a word also matches; None: it has no entry."""
-        return self._synonyms.get(word)
-
-
 _FOLDS = 5
 
 _MIN_QUERIES = 100
@@ -287,8 +256,19 @@ def _measures(tools: Sequence[Fields], vocabulary: Vocabulary, fold: int) -> Ite
         {**fields, "example_queries": [query for query in fields["example_queries"] if query not in queries]}
         for fields, queries in zip(tools, left_out, strict=True)
     ]
-    index = cast("Catalog", MemoryIndex(kept, [vocabulary]))
+    catalog = catalog_of(kept, [vocabulary])
     for query in (query for queries in left_out for query in queries):
-        scored = score(index, query, range(len(tools)))
+        scored = score(catalog, query, range(len(tools)))
         best = sorted(scored.scores, key=lambda position: (-scored.scores[position], position))[:MEASURED_TOOLS]
-        yield measure(index, scored.parsed, scored.weights, best, range(len(tools))).value
+        yield measure(catalog, scored.parsed, scored.weights, best, range(len(tools))).value
+
+
+_TOOL = {"summary": "", "category": "", "access": "free", "effect": "read", "source": "", "tags": ()}
+
+
+def catalog_of(tools: Sequence[Fields], vocabularies: Sequence[Vocabulary] = ()) -> Catalog:
+    """Return a catalog that has what a search reads, and whose tools have no names that a query could have."""
+    sections = {"index": build(tools), "spellings": spellings(tools, vocabularies), "synonyms": synonyms(vocabularies)}
+    named = {f"tool {position}": _TOOL for position in range(len(tools))}
+    head = {"sources": {}, "categories": [], "listing": "", "tools": named}
+    return parse_catalog(writer.dumps({**head, **sections}).encode())
