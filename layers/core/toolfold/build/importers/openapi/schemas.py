@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
+from toolfold.build.checks import is_pattern
 from toolfold.build.importers.openapi import schema_parts as parts
 from toolfold.build.importers.openapi.document import DanglingReference, DocumentError, References
-from toolfold.build.schema_keywords import is_pattern
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog.json_schema import TYPES
 
