@@ -87,10 +87,9 @@ def test_rollback_goes_back_and_says_instead_of_what(run: Run, place: str) -> No
     code, out, _ = run("rollback", place, "--dry-run")
     assert (code, run("versions", place)) == (0, before)
     assert "~ source tides.title" in out
-    code, out, err = run("rollback", place)
+    code, out, _ = run("rollback", place)
     assert code == 0
     assert out == f"{place} has catalog {sha256_of(A)} (1 tool) again, instead of {sha256_of(B)[:12]}.\n"
-    assert f"{sha256_of(B)[:12]} was published 20" in err
     assert "withdrawn" in run("versions", place)[1]
     assert "already" in run("rollback", place, "current")[1]
     answer = json.loads(run("rollback", place, sha256_of(B)[:6], "--json")[1])

@@ -22,9 +22,6 @@ from toolfold.catalog.tokenizer import STOP_WORDS, english_words, stem, words
 Array = Any
 """``numpy.ndarray`` of 32-bit floats. numpy is imported where it is used, and the checks run without it."""
 
-INSTALL = "pip install 'toolfold[semantic]'"
-"""The command that installs what :func:`build` needs."""
-
 WORDS_OF_TOOL = 100
 """Words that are stored for each tool: 50 rank nearly as well, 200 no better
 (docs/explanation/decisions/search-index.md)."""

@@ -10,9 +10,8 @@ import shlex
 import sys
 from pathlib import Path
 
-from toolfold.build import lint, semantic_index
+from toolfold.build import lint
 from toolfold.build.compiler import compile_folder, compile_sources
-from toolfold.build.importers import IMPORTERS
 from toolfold.build.preparation import prepare_catalog, refresh_sources
 from toolfold.build.publisher import Outcome, check_catalog, publish_catalog
 from toolfold.build.writer import read_output_file, replace_catalog_file
@@ -22,9 +21,6 @@ from toolfold.cli import output, versions
 from toolfold.cli.application import Options, os_errors
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
-
-_MANY_TOOLS = 50
-"""Number of tools from which a catalog is searched more often than it is listed as a whole."""
 
 _MAX_SHOWN = 10
 """Problems of single tools that are printed: a large document may have hundreds."""
@@ -61,13 +57,6 @@ def compile_catalog(options: Options) -> int:
     served = os.environ.get("TOOLFOLD_CATALOG") or str(bundled_path())
     if "://" not in served and Path(served).expanduser().resolve() != path.resolve():
         print(f"To use it: export TOOLFOLD_CATALOG={shlex.quote(str(path.resolve()))}", file=sys.stderr)
-    is_imported = any(source["kind"] in IMPORTERS for source in catalog["sources"].values())
-    if tools >= _MANY_TOOLS and is_imported and not semantic_index.is_available():
-        print(
-            "Imported tools are found by the words of their texts. To find them by words near in meaning as well: "
-            f"{semantic_index.INSTALL}",
-            file=sys.stderr,
-        )
     return 0
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.app import App, build_app
-from toolfold.build import lint
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport, accept_texts
 from toolfold.build.preparation import refresh_source, why_not
@@ -134,13 +133,6 @@ def _refresh(source: SourceFolder, settings: Settings, steps: output.Steps, *, c
         return None
     with steps.paused():
         _print_report(source.id, report)
-    if report and not check:
-        with _copied_alone(source) as folder:
-            warnings = [finding for finding in lint.check(folder) if finding.is_warning]
-        if warnings:  # of texts that do not help a model
-            rules = ", ".join(sorted({finding.rule for finding in warnings}))
-            counted = output.counted(len(warnings), "warning")
-            print(f"{source.id}: {counted} about texts ({rules}): toolfold catalog lint lists them", file=sys.stderr)
     return report
 
 

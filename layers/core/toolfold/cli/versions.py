@@ -212,7 +212,4 @@ def roll_back_catalog(options: Options) -> int:
         left = done.pointer.history[0]
         tools = output.counted(current.tools, "tool")
         print(f"{location} has catalog {current.sha256} ({tools}) again, instead of {short(left.sha256)}.")
-        parts = (left.published_at and f"published {left.published_at}", left.published_by)
-        if about := " by ".join(filter(None, parts)):
-            tell(f"{short(left.sha256)} was {about}.")
     return 0
