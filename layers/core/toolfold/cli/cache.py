@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 import time
 from typing import NamedTuple
 
 from toolfold.cache.factory import check_cache_file
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.cli.application import Options, os_errors
-from toolfold.cli.output import counted, print_json
+from toolfold.cli.output import counted, print_json, print_message
 from toolfold.cli.terminal import confirm
 from toolfold.local_defaults import with_local_defaults
 from toolfold.private_folder import PathRefused, absolute_path
@@ -55,10 +54,10 @@ def clear(options: Options) -> int:
     print(*map(_line, places), sep="\n")
     local = [place for place in places if place.is_local]
     if not local:
-        print("There is nothing on this machine to delete.", file=sys.stderr)
+        print_message("There is nothing on this machine to delete.")
         return 0
     if not options.yes and not confirm("Delete them?", "Add --yes to delete the answers."):
-        print("Nothing was deleted.", file=sys.stderr)
+        print_message("Nothing was deleted.")
         return 1
     for place in local:
         with os_errors(f"{place.location} cannot be cleared", "Try again.", sqlite3.Error):
@@ -66,7 +65,7 @@ def clear(options: Options) -> int:
                 _open_cache(settings).clear()
             else:
                 delete_answers(settings.offload, _TIMEOUT_S)
-    print("Deleted. A server that is running keeps what is in its memory.", file=sys.stderr)
+    print_message("Deleted. A server that is running keeps what is in its memory.")
     return 0
 
 

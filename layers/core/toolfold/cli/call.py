@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -155,7 +154,7 @@ def _approve_here(app: App, error: Mapping[str, Any]) -> str:
     if app.settings.approve == "human":
         is_approved = _decide(app.settings, token, None)
     else:
-        print(error["prompt"], file=sys.stderr)
+        output.print_message(error["prompt"])
         is_approved = terminal.confirm("Approve this call?", "")
     if not is_approved:
         raise ToolfoldError("Not approved; this call was not sent.")  # of a pipe, earlier steps were
@@ -197,4 +196,4 @@ def _show(call: WaitingCall) -> None:
         ("approval", call.token.id),
     ]
     for name, value in rows:
-        print(f"{escape_unsafe(name):12}  {escape_unsafe(value)}", file=sys.stderr)
+        output.print_message(f"{escape_unsafe(name):12}  {escape_unsafe(value)}")

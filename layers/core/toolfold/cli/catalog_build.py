@@ -7,7 +7,6 @@ import functools
 import json
 import os
 import shlex
-import sys
 from pathlib import Path
 
 from toolfold.build import lint
@@ -33,19 +32,19 @@ def compile_catalog(options: Options) -> int:
         compiled, left_out, notes, _ = compile_sources(options.folder, progress=steps.start)
     current = read_output_file(path)
     if left_out:
-        print(*left_out[:_MAX_SHOWN], sep="\n", file=sys.stderr)
+        output.print_message(*left_out[:_MAX_SHOWN])
         more = f", of which {_MAX_SHOWN} are shown" if len(left_out) > _MAX_SHOWN else ""
         rest = f"{more}: the others compile. `toolfold catalog lint` lists all."
-        print(f"{len(left_out)} left out{rest}", file=sys.stderr)
+        output.print_message(f"{len(left_out)} left out{rest}")
     if notes and options.notes:
-        print(*notes, sep="\n", file=sys.stderr)
+        output.print_message(*notes)
     elif notes:
-        print(f"{len(notes)} notes about parts that are left out of tools; --notes prints them.", file=sys.stderr)
+        output.print_message(f"{len(notes)} notes about parts that are left out of tools; --notes prints them.")
     for finding in lint.find_secrets(options.folder):
-        print(finding, file=sys.stderr)
+        output.print_message(finding)
     if options.check:
         if current != compiled:
-            print(f"{path} is out of date. Run: toolfold catalog compile --folder {options.folder}", file=sys.stderr)
+            output.print_message(f"{path} is out of date. Run: toolfold catalog compile --folder {options.folder}")
             return 1
         print(f"{path} is up to date with {options.folder}.")
         return 0
@@ -56,7 +55,7 @@ def compile_catalog(options: Options) -> int:
     print(f"{path}: {output.counted(tools, 'tool')}, {len(compiled.encode()):,} bytes{unchanged}")
     served = os.environ.get("TOOLFOLD_CATALOG") or str(bundled_path())
     if "://" not in served and Path(served).expanduser().resolve() != path.resolve():
-        print(f"To use it: export TOOLFOLD_CATALOG={shlex.quote(str(path.resolve()))}", file=sys.stderr)
+        output.print_message(f"To use it: export TOOLFOLD_CATALOG={shlex.quote(str(path.resolve()))}")
     return 0
 
 
@@ -69,7 +68,7 @@ def lint_catalog(options: Options) -> int:
     elif findings:
         print(*findings, sep="\n")
         counted = f"{errors} found" + (f", {len(findings) - errors} warnings" if errors < len(findings) else "")
-        print(f"{counted}; `toolfold catalog lint --help` explains the rules.", file=sys.stderr)
+        output.print_message(f"{counted}; `toolfold catalog lint --help` explains the rules.")
     else:
         print(f"Nothing found in {options.folder} by {len(lint.RULES)} rules.")
     return 1 if errors else 0
@@ -82,11 +81,11 @@ def publish(options: Options) -> int:
     catalog = check_catalog(content)
     versions.check_allowed_here(catalog)
     tools = output.counted(len(catalog), "tool")
-    versions.tell(f"Checked {tools} of {name}.")
+    output.print_message(f"Checked {tools} of {name}.")
     with versions.open_bucket(options, "Nothing was published to {location}") as (bucket, author):
         if options.dry_run:
             return versions.print_comparison(bucket, content, as_json=options.json)
-        done = publish_catalog(content, bucket, author, automatic=options.automatic, on_step=versions.tell)
+        done = publish_catalog(content, bucket, author, automatic=options.automatic, on_step=output.print_message)
     assert done.pointer is not None  # noqa: S101 - what a person publishes is never kept out
     current = done.pointer.current
     if options.json:
@@ -102,9 +101,9 @@ def _read_content(options: Options) -> tuple[bytes, str]:
     """Return the catalog in a file, or that of the sources in a folder if it has no findings, and its name."""
     if options.folder is not None:
         settings = Settings.from_environment()
-        refresh = functools.partial(refresh_sources, process_settings=settings, progress=versions.tell)
+        refresh = functools.partial(refresh_sources, process_settings=settings, progress=output.print_message)
         content = prepare_catalog(options.folder, AllowList(settings), refresh if options.refresh else None)
-        versions.tell(f"Compiled {options.folder}: no findings.")
+        output.print_message(f"Compiled {options.folder}: no findings.")
         return content, str(options.folder)
     if options.refresh:
         raise ToolfoldError("--refresh reads the sources of a folder: name it with --folder.")

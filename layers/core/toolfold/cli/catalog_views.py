@@ -55,7 +55,7 @@ def search_tools(options: Options) -> int:
         print_json(structured)
     elif not hits:
         step = "Try other English words, or look through `toolfold catalog list`."
-        print(f"No tool matches. {step}", file=sys.stderr)
+        output.print_message(f"No tool matches. {step}")
     else:
         is_terminal = terminal.is_terminal(sys.stdout)
         columns = ("tool", "score", "what it returns", *(["why"] if options.explain else []))
@@ -119,7 +119,7 @@ def list_tools(options: Options) -> int:
     listed = range(len(catalog)) if positions is None else sorted(positions)
     summaries = [catalog.summary(position) for position in listed[: request.limit]]
     if not summaries:
-        print("No tool meets all of these conditions. `toolfold catalog stats` counts them.", file=sys.stderr)
+        output.print_message("No tool meets all of these conditions. `toolfold catalog stats` counts them.")
         return 1
     if terminal.is_terminal(sys.stdout):
         _print_by_category(summaries)

@@ -9,7 +9,6 @@ import json
 import os
 import shlex
 import shutil
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from toolfold.catalog.store import open_store
 from toolfold.cli.application import Options, fail, os_errors
 from toolfold.cli.config_files import Document, JsonDocument, TomlDocument, is_secret_name, to_toml, without_secrets
 from toolfold.cli.environment import PLACEHOLDER, secret_of
+from toolfold.cli.output import print_message
 from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm
 from toolfold.client.channels import find_access, region_of_address
@@ -62,16 +62,14 @@ def run(options: Options) -> int:
     names = entry.get("env", {})
     has_key = _KEY_VARIABLE in names or any(name.startswith("TOOLFOLD_SOURCE_") for name in names)
     if not options.endpoint and not has_key:
-        print(
+        print_message(
             f"No API key was written, because {_KEY_VARIABLE} is not set here. Set it and run this command again, or "
-            f'add it to "env" in the file. A free key: https://www.alphavantage.co/support/#api-key',
-            file=sys.stderr,
+            f'add it to "env" in the file. A free key: https://www.alphavantage.co/support/#api-key'
         )
     elif wrong := [name for name, value in names.items() if is_secret_name(name) and PLACEHOLDER.fullmatch(value)]:
-        print(
+        print_message(
             f"{wrong[0]} has {names[wrong[0]]} in the place of a key, as the entry now has. Set it and run this "
-            "command again, or correct it in the file.",
-            file=sys.stderr,
+            "command again, or correct it in the file."
         )
     elif key and client.variable:
         how = "asks for it" if inputs else f"reads it from the variable {key}, which must be set where it starts"
@@ -106,7 +104,7 @@ def _change(path: Path, before: Document, after: Document, options: Options) -> 
     old, new = (text.splitlines() for text in without_secrets(before, after))
     print(*difflib.unified_diff(old, new, str(path), str(path), lineterm=""), sep="\n")
     if not options.yes and not confirm("Change the file?", "Add --yes to change it."):
-        print("Nothing was changed.", file=sys.stderr)
+        print_message("Nothing was changed.")
         return None
     target = path.resolve()
     with os_errors(f"{path} cannot be written", "It is as it was."):
@@ -175,7 +173,7 @@ def _print_entry(client: Client, name: str, entry: Mapping[str, Any], inputs: Se
     whole = {client.section: {name: public}, **({"inputs": inputs} if inputs else {})}
     print(to_toml([client.section, name], public) if client.is_toml else to_text(whole), end="")
     if hidden := [key for key in shown if shown[key] != environment[key]]:
-        print(f"Write the value of {', '.join(hidden)} in the place of YOUR_KEY: it is not printed.", file=sys.stderr)
+        print_message(f"Write the value of {', '.join(hidden)} in the place of YOUR_KEY: it is not printed.")
     return 0
 
 
@@ -190,8 +188,7 @@ def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
     known = {*environment, *(name for name, file in options.from_file.items() if file == str(settings_path(None)))}
     missing = sorted(name for name in os.environ if name.startswith("TOOLFOLD_") and name not in known)
     if missing:
-        print(f"Set here, but not for the server: {', '.join(missing)}. To pass one on, add --env NAME.",
-              file=sys.stderr)  # fmt: skip
+        print_message(f"Set here, but not for the server: {', '.join(missing)}. To pass one on, add --env NAME.")
     return client.entry([*own_command(), *(["--profile", options.profile] if options.profile else [])], environment)
 
 
@@ -217,14 +214,14 @@ def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]
     if key and not client.variable:
         environment[key] = secret_of(key)
     if access == "open" and not key:
-        print(f"No API key is sent: {_KEY_VARIABLE} is not set here, and --key-env names no other.", file=sys.stderr)
+        print_message(f"No API key is sent: {_KEY_VARIABLE} is not set here, and --key-env names no other.")
     url = f"{options.endpoint.rstrip('/')}/{options.profile}" if options.profile else options.endpoint
     entry = deployment_entry(client, url, access, {**environment, **_pairs(options.env)}, region, key)
     if "command" in entry:
         program = entry["command"]
         entry["command"] = shutil.which(program) or program  # clients start without the user's PATH
         if entry["command"] == program:
-            print(f"The client starts {program}, which is not installed here: {_ORIGINS[program]}.", file=sys.stderr)
+            print_message(f"The client starts {program}, which is not installed here: {_ORIGINS[program]}.")
     elif options.env:
         raise fail(f"--env is for a program, and {client.title} connects to the endpoint itself.")
     return entry, key

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from toolfold.network.sockets import RequestTrace
 
 
+def print_message(*texts: object) -> None:
+    """Print texts to stderr, each in a line."""
+    print(*texts, sep="\n", file=sys.stderr, flush=True)
+
+
 def print_json(value: Any, indent: int | None = None) -> None:
     """Print a value as JSON; characters that stdout lacks as escapes, which keeps the value."""
     print(json.dumps(value, ensure_ascii=not terminal.is_unicode(sys.stdout), indent=indent))
@@ -81,7 +86,7 @@ def print_wrapped(text: str, indent: str = "") -> None:
     if terminal.is_terminal(sys.stderr):
         columns = terminal.width()
         text = "\n".join(part for line in text.split("\n") for part in terminal.wrap(line, columns, indent))
-    print(text, file=sys.stderr)
+    print_message(text)
 
 
 class RequestFormatter(logging.Formatter):

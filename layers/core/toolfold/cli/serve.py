@@ -15,7 +15,7 @@ from toolfold.cache.factory import check_cache_file
 from toolfold.catalog.start_check import check_catalog
 from toolfold.cli import terminal
 from toolfold.cli.application import Options, os_errors
-from toolfold.cli.output import show_requests_to_a_person
+from toolfold.cli.output import print_message, show_requests_to_a_person
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.execution.audit import check_audit_setting
 from toolfold.explorer.router import LocalPage
@@ -43,7 +43,7 @@ def run(options: Options) -> int:
     if options.any_host and is_loopback_name(options.host):
         raise ToolfoldError("--any-host is for a server that other machines reach. Add --host with its address.")
     server = start_server(check_settings(options.host), options, any_host=options.any_host)
-    print(f"toolfold serves MCP at {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+    print_message(f"toolfold serves MCP at {server.url} (stop with Ctrl-C)")
     server.serve_forever()
     return 0
 
@@ -93,10 +93,10 @@ def run_ui(options: Options) -> int:
     _check_log(options.log)
     page = LocalPage(options.log)
     server = start_server(settings, options, page, _IN_USE)
-    print(f"toolfold explorer: {server.page_url}", file=sys.stderr)
+    print_message(f"toolfold explorer: {server.page_url}")
     if not is_loopback_name(options.host):
-        print("Other machines can read its traffic, and with it the token: prefer a tunnel (SSH).", file=sys.stderr)
-    print(f"MCP clients connect to {server.url} (stop with Ctrl-C)", file=sys.stderr, flush=True)
+        print_message("Other machines can read its traffic, and with it the token: prefer a tunnel (SSH).")
+    print_message(f"MCP clients connect to {server.url} (stop with Ctrl-C)")
     if not options.no_open and has_browser():
         url = page.url(server.url, page.access.make_code())
         threading.Thread(target=open_browser, args=(url,), name="browser", daemon=True).start()
@@ -113,7 +113,7 @@ def _check_log(path: str) -> None:
     if os.path.exists(path) and not (os.path.isfile(path) and os.access(path, os.R_OK)):
         raise ToolfoldError(f"--log {path} cannot be read: it is not a file, or not readable for this user.")
     if not os.path.exists(path):
-        print(f"{path} does not exist yet; its calls are shown when it does.", file=sys.stderr)
+        print_message(f"{path} does not exist yet; its calls are shown when it does.")
 
 
 def has_browser() -> bool:
@@ -144,11 +144,9 @@ def run_mock_api(options: Options) -> int:
         mock_api = MockApi(options.port, catalog=options.catalog, plan=options.plan, latency_s=latency_s, log=log)
     variables = " ".join(f"{name}={value}" for name, value in mock_api.variables.items())
     with contextlib.suppress(KeyboardInterrupt):
-        print(
+        print_message(
             f"The mock API answers at {mock_api.url} with made-up data (stop with Ctrl-C). Point toolfold at it:\n"
-            f"  export {variables}",
-            file=sys.stderr,
-            flush=True,
+            f"  export {variables}"
         )
         mock_api.serve_forever()
     return 0

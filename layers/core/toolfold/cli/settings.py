@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.resources
 import os
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from urllib.parse import urlsplit
 
 from toolfold.cli.application import Options
 from toolfold.cli.config_files import TomlDocument
-from toolfold.cli.output import print_json
+from toolfold.cli.output import print_json, print_message
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.files import replace_file
 from toolfold.local_defaults import user_settings_file, with_local_defaults
@@ -47,13 +46,13 @@ def run(options: Options) -> int:
         print_json([row._asdict() for row in rows], indent=2)
     else:
         if not rows:
-            print("Nothing is set; all settings have their defaults.", file=sys.stderr)
+            print_message("Nothing is set; all settings have their defaults.")
         for row in rows:
             print(f"{row.name:{_NAME_WIDTH}}  {row.value or '(empty)'}  [{row.origin}]")
     problems = [row.problem for row in rows if row.problem]
     problems += [options.mistake] if options.mistake else list(unknown_names(os.environ).values())
     for problem in problems:
-        print(problem, file=sys.stderr)
+        print_message(problem)
     return 1 if problems else 0
 
 

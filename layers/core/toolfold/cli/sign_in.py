@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import socket
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Source
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli.application import Options
+from toolfold.cli.output import print_message
 from toolfold.cli.serve import has_browser, open_browser
 from toolfold.errors import ToolfoldError
 from toolfold.execution.api_keys import resolve_api_key
@@ -152,7 +152,7 @@ def sign_in(options: Options) -> int:
     """Print the link, open it where there is a browser, and wait until the sign-in has ended."""
     tokens, source, client = _open(options.id)
     begun = tokens.begin(source, client)
-    print(f"Open this link to sign in to {source.title}:\n  {begun.url}", file=sys.stderr, flush=True)
+    print_message(f"Open this link to sign in to {source.title}:\n  {begun.url}")
     if has_browser():
         open_browser(begun.url)
     with suppress(KeyboardInterrupt):

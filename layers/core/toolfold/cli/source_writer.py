@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from toolfold.build.text_safety import PROBLEM, find_typed_secrets
 from toolfold.catalog.text_checks import host_of
 from toolfold.cli import catalog_build, sources
 from toolfold.cli.application import Options, os_errors
+from toolfold.cli.output import print_message
 from toolfold.cli.settings import LISTS, settings_path, write_settings
 from toolfold.cli.terminal import Questions, confirm, is_interactive
 from toolfold.errors import SourceError, ToolfoldError
@@ -66,9 +66,9 @@ def write(draft: Draft, options: Options, questions: Questions) -> int:
     print(f"{target / 'source.yaml'}:\n")
     print("".join(f"    {line}\n" for line in text.splitlines()))
     for _, name, advice in find_typed_secrets(draft.settings):
-        print(f"warning: {name}: {PROBLEM}; {advice}\n", file=sys.stderr)
+        print_message(f"warning: {name}: {PROBLEM}; {advice}\n")
     if not options.yes and not questions.is_confirmed("Write it?"):
-        print("Nothing was written.", file=sys.stderr)
+        print_message("Nothing was written.")
         return 1
     is_new = not folder.exists()
     try:

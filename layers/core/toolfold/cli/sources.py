@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -49,7 +48,7 @@ def list_folders(options: Options) -> int:
         output.print_json(found)
         return 0
     if not found:
-        print(f"{options.folder} has no source. Add one: toolfold source add --help", file=sys.stderr)
+        output.print_message(f"{options.folder} has no source. Add one: toolfold source add --help")
         return 0
     terminal.print_rows(_LISTED, [[entry[name] for name in _LISTED] for entry in found])
     for entry in found:
@@ -83,7 +82,7 @@ def remove(options: Options) -> int:
     files = sorted(path for path in found.folder.rglob("*") if path.is_file())
     print(f"{found.id} ({found.kind}): {output.counted(len(files), 'file')} in {found.folder}")
     if not options.yes and not confirm(f"Remove {found.id} from the catalog?", "Add --yes to remove the source."):
-        print("Nothing was changed.", file=sys.stderr)
+        output.print_message("Nothing was changed.")
         return 1
     # No catalog is compiled from a hidden folder.
     kept = options.folder / REMOVED / f"{found.folder.name}-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -116,7 +115,7 @@ def refresh(options: Options) -> int:
     changed = [source_id for source_id, report in reports.items() if report]
     failed = [source_id for source_id, report in reports.items() if report is None]
     if changed and options.check:
-        print(f"Changed since the last refresh: {', '.join(changed)}. Run: toolfold source refresh", file=sys.stderr)
+        output.print_message(f"Changed since the last refresh: {', '.join(changed)}. Run: toolfold source refresh")
     elif changed:
         print(f"Next: review the change, then toolfold catalog compile --folder {options.folder}")
     return 1 if failed or (changed and options.check) else 0
@@ -159,7 +158,7 @@ def _print_report(source_id: str, report: RefreshReport) -> None:
         if len(names) > _MAX_NAMES:
             print(f"  {sign} and {len(names) - _MAX_NAMES} more")
     for note in report.notes:
-        print(f"{source_id}: {note}.", file=sys.stderr)
+        output.print_message(f"{source_id}: {note}.")
 
 
 _MAX_TOKENS = 500
@@ -195,14 +194,13 @@ def test(options: Options) -> int:
     print(f"called    {ms['call']:8.1f} ms  {tool.name} {given}".rstrip())
     if error is None:
         print(result.text)
-        print(f"{source.id} works.", file=sys.stderr)
+        output.print_message(f"{source.id} works.")
         return 0
     output.print_error(error, tool.name)
     if not options.arguments and "upstream_says" in error.details:
-        print(
+        output.print_message(
             f"{source.id} answers, but refuses these arguments, which are the example of the tool. Try others:"
-            f" toolfold source test {source.id} {tool.name} NAME=VALUE; or correct example in overlay.yaml.",
-            file=sys.stderr,
+            f" toolfold source test {source.id} {tool.name} NAME=VALUE; or correct example in overlay.yaml."
         )
     return 1
 
@@ -291,7 +289,7 @@ def review(options: Options) -> int:
         print(f"Accepted {len(accepted)} of {output.counted(len(unread), 'text')}: {source.folder / 'overlay.yaml'}")
         print(f"Next: toolfold catalog compile --folder {options.folder}")
     elif not is_asked:
-        print(f"Accept some with their HASH, or all with --yes: toolfold source review {source.id}", file=sys.stderr)
+        output.print_message(f"Accept some with their HASH, or all with --yes: toolfold source review {source.id}")
     return 0 if len(accepted) == len(unread) else 1
 
 

@@ -11,7 +11,6 @@ import getpass
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,7 +69,7 @@ def _identity() -> tuple[str, str]:
     except (NotReached, HTTPClientError) as error:
         if os.environ.get("AWS_ENDPOINT_URL"):
             raise
-        print(f"STS was not reached ({type(error).__name__}): the owner of the bucket is not checked.", file=sys.stderr)
+        output.print_message(f"STS was not reached ({type(error).__name__}): the owner of the bucket is not checked.")
         return "", ""
     return str(found["Account"]), str(found["Arn"])
 
@@ -85,11 +84,6 @@ def check_allowed_here(catalog: Catalog) -> None:
 def short(sha256: str) -> str:
     """Return the beginning of a hash, as a person reads it."""
     return sha256[:12]
-
-
-def tell(step: str) -> None:
-    """Print a step to stderr."""
-    print(step, file=sys.stderr, flush=True)
 
 
 def parse_location(text: str) -> str:
@@ -137,7 +131,7 @@ def list_versions(options: Options) -> int:
         rows.append([short(version.sha256), version.published_at, version.tools, note, *who])
     terminal.print_table(("version", "published_at", "tools", "note", "writer", "published_by"), rows)
     if pointer.checked_at:
-        tell(f"The schedule found it up to date at {pointer.checked_at}.")
+        output.print_message(f"The schedule found it up to date at {pointer.checked_at}.")
     return 0
 
 
@@ -189,7 +183,7 @@ def _print_comparison(before: bytes, after: bytes, *, as_json: bool) -> int:
         *(["~ the search: synonyms, spellings or the index"] if diff.is_search_changed else ()),
     ):
         print(line)
-    tell(f"{len(diff.added)} added, {len(diff.removed)} removed, {len(diff.changed)} changed.")
+    output.print_message(f"{len(diff.added)} added, {len(diff.removed)} removed, {len(diff.changed)} changed.")
     return 0
 
 
@@ -201,7 +195,7 @@ def roll_back_catalog(options: Options) -> int:
             pointer, _ = read_current(bucket)
             earlier = bucket.read_catalog(choose_earlier(pointer, options.version, location))
             return print_comparison(bucket, earlier, as_json=options.json)
-        done = roll_back(bucket, author, options.version, check=check_allowed_here, on_step=tell)
+        done = roll_back(bucket, author, options.version, check=check_allowed_here, on_step=output.print_message)
     assert done.pointer is not None  # noqa: S101 - a rollback starts from a pointer
     current = done.pointer.current
     if options.json:
