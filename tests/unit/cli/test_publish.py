@@ -97,7 +97,7 @@ def test_a_dead_endpoint_is_one_sentence(run: Run, monkeypatch: pytest.MonkeyPat
         ("InvalidAccessKeyId", 403, "AWS refused the access key (InvalidAccessKeyId). Set AWS_PROFILE"),
         ("PermanentRedirect", 301, "the bucket is in another region (PermanentRedirect). Set AWS_REGION to the region "
          "of the bucket, eu-west-1."),
-        ("SlowDown", 503, "S3 is busy (SlowDown). Try again."),
+        ("SlowDown", 503, "AWS is busy (SlowDown). Try again in a minute."),
         ("SomethingNew", 400, "AWS answered SomethingNew (SomethingNew)."),
     ],
 )  # fmt: skip

@@ -279,8 +279,14 @@ class TestDeployment:
     @pytest.mark.parametrize(
         ("code", "reason"),
         [
-            ("ResourceNotFoundException", "there is no log group /aws/lambda/team-gateway in this region"),
-            ("AccessDeniedException", "the credentials need logs:FilterLogEvents"),
+            (
+                "ResourceNotFoundException",
+                "The log group /aws/lambda/team-gateway cannot be read: it does not exist in this region",
+            ),
+            (
+                "AccessDeniedException",
+                "access was denied (AccessDeniedException). The credentials need logs:FilterLogEvents.",
+            ),
             ("Unheard", "AWS answered Unheard"),
         ],
     )

@@ -30,9 +30,7 @@ from toolfold.errors import BucketUnavailable, CatalogDamaged, PublishConflict, 
 _CREDENTIALS = (
     "Set AWS_PROFILE, or run `aws configure` or `aws sso login`; `aws sts get-caller-identity` shows who you are."
 )
-_PERMISSIONS = (
-    "The credentials need s3:GetObject and s3:PutObject on the prefix, and s3:ListBucket on the bucket{owner}."
-)
+_PERMISSIONS = "s3:GetObject and s3:PutObject on the prefix, and s3:ListBucket on the bucket{owner}"
 _SIGN_IN = "Sign in again, for example with `aws sso login`, or renew the credentials."
 _NETWORK = "Check the network, and AWS_ENDPOINT_URL, HTTPS_PROXY and AWS_CA_BUNDLE where they are set."
 
@@ -41,21 +39,25 @@ _EXPIRED = (
     " TokenRetrievalError SSOTokenLoadError"
 )
 _MISSING = "NoCredentialsError PartialCredentialsError CredentialRetrievalError ProfileNotFound ConfigParseError"
+_DENIED = "AccessDenied 403 AllAccessDisabled AccessDeniedException"
+_REFUSED = "InvalidClientTokenId InvalidAccessKeyId SignatureDoesNotMatch UnrecognizedClientException"
+_BUSY = "SlowDown ServiceUnavailable 503 InternalError 500 ThrottlingException"
 _ELSEWHERE = "PermanentRedirect 301 AuthorizationHeaderMalformed IllegalLocationConstraintException"
 
 _CAUSES = {
     code: (cause, step)
     for codes, cause, step in (
         ("NoSuchBucket", "there is no bucket of that name", "The stack prints it as CatalogBucketName."),
-        ("AccessDenied 403 AllAccessDisabled", "access was denied", _PERMISSIONS),
+        (_DENIED, "access was denied", "The credentials need {permissions}."),
         (_EXPIRED, "the AWS credentials are expired", _SIGN_IN),
-        ("InvalidClientTokenId InvalidAccessKeyId SignatureDoesNotMatch", "AWS refused the access key", _CREDENTIALS),
+        (_REFUSED, "AWS refused the access key", _CREDENTIALS),
         (_MISSING, "there are no AWS credentials", _CREDENTIALS),
         (_ELSEWHERE, "the bucket is in another region", "Set AWS_REGION to the region of the bucket{region}."),
-        ("NoRegionError", "no AWS region is set", "Set AWS_REGION to the region of the bucket."),
+        ("NoRegionError", "no AWS region is set", "Set AWS_REGION to that of the stack."),
         ("RequestTimeTooSkewed", "the clock of this machine is wrong", "Set the clock."),
         ("ConnectionError HTTPClientError", "AWS cannot be reached", _NETWORK),
-        ("SlowDown ServiceUnavailable 503 InternalError 500", "S3 is busy", "Try again."),
+        (_BUSY, "AWS is busy", "Try again in a minute."),
+        ("ResourceNotFoundException", "it does not exist in this region", "Is the name of the stack right?"),
     )
     for code in codes.split()
 }
@@ -63,7 +65,7 @@ _CAUSES = {
 
 
 @contextmanager
-def explained(what: str, owner: str = "") -> Iterator[None]:
+def explained(what: str, owner: str = "", permissions: str = _PERMISSIONS) -> Iterator[None]:
     """Replace the errors of AWS that are raised inside by one sentence.
 
     Their own text may contain a URL or an ARN.
@@ -71,6 +73,7 @@ def explained(what: str, owner: str = "") -> Iterator[None]:
     Args:
         what: What did not happen, such as "Nothing was published to s3://bucket/prefix".
         owner: The account that requests say the bucket belongs to.
+        permissions: What the credentials must allow.
 
     Raises:
         BucketUnavailable: AWS refused, or was not reached.
@@ -80,12 +83,12 @@ def explained(what: str, owner: str = "") -> Iterator[None]:
     except (BotoCoreError, ClientError) as error:
         code = error_code(error)
         names = (code, *(base.__name__ for base in type(error).__mro__))
-        unknown = (f"AWS answered {code}", "Check the bucket, the region and the credentials.")
+        unknown = (f"AWS answered {code}", "Check the name, the region and the credentials.")
         cause, step = next((_CAUSES[name] for name in names if name in _CAUSES), unknown)
         response: Any = getattr(error, "response", None) or {}
         region = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("x-amz-bucket-region", "")
         known = region if re.fullmatch(r"[a-z0-9-]{4,30}", str(region)) else ""
-        step = step.replace("{region}", f", {known}" if known else "")
+        step = step.replace("{permissions}", permissions).replace("{region}", f", {known}" if known else "")
         step = step.replace("{owner}", f", which must belong to account {owner} (else --bucket-owner)" if owner else "")
         raise BucketUnavailable(f"{what}: {cause} ({code}).", step, code) from None
 

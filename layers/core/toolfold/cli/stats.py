@@ -18,26 +18,14 @@ from toolfold.log_analysis.figures import MOST_CALLED, Figures, as_json, read_lo
 from toolfold.log_analysis.follower import parse_line
 from toolfold.settings import Settings
 
-_CAUSES = {
-    "ResourceNotFoundException": "there is no log group {group} in this region; is the name of the stack right?",
-    "AccessDeniedException": "the credentials need logs:FilterLogEvents on {group}",
-    "NoCredentialsError": "there are no AWS credentials; set AWS_PROFILE, or run `aws configure` or `aws sso login`",
-    "NoRegionError": "no AWS region is set; set AWS_REGION to that of the stack",
-    "ExpiredTokenException": "the AWS credentials are expired; sign in again",
-    "UnrecognizedClientException": "AWS does not know the credentials",
-    "ThrottlingException": "too many requests of this account; try again in a minute",
-    "EndpointConnectionError": "AWS cannot be reached",
-    "ProfileNotFound": "the profile in AWS_PROFILE does not exist",
-}
-"""Error code of AWS, or class of an exception of botocore → what is wrong."""
-
 
 def read_deployment(group: str, since: datetime) -> Iterator[Mapping[str, Any]]:
     """Yield the lines of requests and calls of a log group of CloudWatch."""
     import boto3
-    from botocore.exceptions import BotoCoreError, ClientError
 
-    try:
+    from toolfold.build.catalog_bucket import explained  # of the extra aws
+
+    with explained(f"The log group {group} cannot be read", permissions="logs:FilterLogEvents"):
         # botocore itself does not read AWS_REGION, which other SDKs do.
         client = boto3.session.Session().client("logs", region_name=os.environ.get("AWS_REGION") or None)
         pages = client.get_paginator("filter_log_events").paginate(
@@ -47,10 +35,6 @@ def read_deployment(group: str, since: datetime) -> Iterator[Mapping[str, Any]]:
         )
         for page in pages:
             yield from filter(None, (parse_line(event["message"].encode()) for event in page["events"]))
-    except (BotoCoreError, ClientError) as error:
-        code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
-        reason = _CAUSES.get(code, f"AWS answered {code}").format(group=group)
-        raise ToolfoldError(f"The log cannot be read: {reason}.") from None
 
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
