@@ -340,8 +340,6 @@ def _contradictions(
         yield from (f"{where(key)}: {key}: Field required" for key in lacking)
         if "json" in tool.formats and tool.returns.json_ is None and tool.returns.outline is None:
             yield f"{where('returns')}: returns.json is missing, and formats has json"
-    if "csv" not in tool.formats and tool.returns.csv is not None:
-        yield f"{where('returns')}: returns.csv is given, and formats has no csv"
 
 
 def _closest(name: str, known: Iterable[str]) -> str:

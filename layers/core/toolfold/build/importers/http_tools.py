@@ -143,8 +143,6 @@ class HttpParameter(SchemaKeywords):
         beside = sorted(SCHEMA_KEYS & self.model_fields_set - {"description"})
         if self.schema_ is not None and beside:
             raise ValueError(f"move these keys into the schema: {', '.join(beside)}")
-        if self.fixed is not None and self.required:
-            raise ValueError("a fixed parameter is not required of anyone: leave required out")
         if None in (self.examples or ()):
             raise ValueError("examples: null is not an example; an argument that is null is left out")
         given = {key for key in self.model_fields_set if getattr(self, key) is not None}
@@ -152,14 +150,8 @@ class HttpParameter(SchemaKeywords):
             raise ValueError(f"{', '.join(sorted(_OF_OPTIONAL))} are only for an optional parameter")
         if not self.separator and (self.max_joined or self.item_enum):
             raise ValueError("max_joined and item_enum need a separator")
-        if self.type not in ("string", None) and (self.pattern or self.separator):
-            raise ValueError("pattern and separator are only for strings")
         if self.type in ("string", "boolean") and _OF_NUMBERS & given:
             raise ValueError("minimum, maximum and the exclusive ones are only for numbers")
-        if self.sends is not None and self.default not in (None, self.sends):
-            raise ValueError("sends is only for a parameter without another default")
-        if self.sends is not None and self.enum is not None and self.sends not in self.enum:
-            raise ValueError(f"sends {self.sends!r} is not in the enum {self.enum}")
         return self
 
 
