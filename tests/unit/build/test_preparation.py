@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.catalogs import ALLOWED_HOST, small_catalog, write_sources
-from toolfold.build.preparation import prepare_catalog, refreshed
+from toolfold.build.preparation import prepare_catalog
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import CatalogRejected
 from toolfold.settings import Settings
@@ -55,16 +55,17 @@ def test_a_host_that_the_gateway_refuses_is_rejected(tmp_path: Path) -> None:
 
 
 def test_sources_are_refreshed_in_a_copy(tmp_path: Path) -> None:
-    folder = write_sources(tmp_path)
+    folder, copies = write_sources(tmp_path), list[Path]()
     before = (folder / "tides/source.yaml").read_text()
 
     def refresh(copy: Path) -> None:
+        copies.append(copy)
+        assert (copy / "tides/harbours.yaml").exists()
         (copy / "tides/source.yaml").write_text("refreshed")
 
-    with refreshed(folder, refresh) as sources:
-        assert (sources / "tides/source.yaml").read_text() == "refreshed"
-        assert (sources / "tides/harbours.yaml").exists()
-    assert not sources.exists()
+    with pytest.raises(CatalogRejected, match=r"tides/source.yaml"):
+        prepare_catalog(folder, ALLOW_LIST, refresh)
+    assert not copies[0].exists()
     assert (folder / "tides/source.yaml").read_text() == before
 
 

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from botocore.exceptions import BotoCoreError, ClientError
 
 from toolfold.aws.clients import error_code
-from toolfold.build.pointer import Pointer, Writer, parse_pointer
+from toolfold.build.pointer import Pointer, parse_pointer
 from toolfold.catalog.store import POINTER, object_name
 from toolfold.errors import BucketUnavailable, CatalogDamaged, PublishConflict, SettingsError, VersionNotFound
 
@@ -113,17 +113,6 @@ class StoredPointer(NamedTuple):
 
     pointer: Pointer | None
     etag: str | None
-
-    @property
-    def is_malformed(self) -> bool:
-        """Whether there is a pointer that cannot be read."""
-        return self.pointer is None and self.etag is not None
-
-    def may_be_replaced_by(self, writer: Writer) -> bool:
-        """Return whether ``writer`` may replace the pointer. The writer of a malformed one is unknown."""
-        if self.pointer is None:
-            return writer is Writer.TERMINAL or not self.is_malformed
-        return self.pointer.may_be_replaced_by(writer)
 
 
 class CatalogBucket:

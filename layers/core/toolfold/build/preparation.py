@@ -10,8 +10,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,7 +139,11 @@ def prepare_catalog(folder: Path, allow_list: AllowList, refresh: Refresh | None
     Raises:
         CatalogRejected: The YAML has errors or findings, or names what is not allowed.
     """
-    with refreshed(folder, refresh) as sources:
+    with tempfile.TemporaryDirectory(prefix="toolfold-sources-") as scratch:
+        sources = folder
+        if refresh is not None:
+            sources = Path(shutil.copytree(folder, Path(scratch) / "catalog"))
+            refresh(sources)
         findings = [finding for finding in lint.check(sources) if not finding.is_warning]
         if findings:
             shown = "; ".join(str(finding).replace(f"{sources}/", "") for finding in findings[:_MAX_SHOWN])
@@ -149,19 +152,6 @@ def prepare_catalog(folder: Path, allow_list: AllowList, refresh: Refresh | None
         content = compile_folder(sources).encode()
     check_allowed(check_catalog(content), allow_list)
     return content
-
-
-@contextmanager
-def refreshed(folder: Path, refresh: Refresh | None) -> Iterator[Path]:
-    """Yield a folder with the sources of ``folder``, after ``refresh`` has updated them."""
-    if refresh is None:
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="toolfold-sources-") as scratch:
-        copy = Path(scratch) / "catalog"
-        shutil.copytree(folder, copy)
-        refresh(copy)
-        yield copy
 
 
 def check_allowed(catalog: Catalog, allow_list: AllowList) -> None:

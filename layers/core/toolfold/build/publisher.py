@@ -74,13 +74,20 @@ def publish_catalog(
     """
     tools, moment = len(check_catalog(content)), now or datetime.now(UTC)
     stored = bucket.read_pointer()
-    if not stored.may_be_replaced_by(author.writer):
-        return Publication(Outcome.KEPT, stored.pointer)
-    pointer = point_to(content, tools, author, now=moment, former=stored.pointer, automatic=automatic)
+    current = stored.pointer
+    # Who wrote a damaged pointer is not known.
+    is_kept = stored.etag is not None if current is None else not current.may_be_replaced_by(author.writer)
+    if is_kept and author.writer is not Writer.TERMINAL:
+        return Publication(Outcome.KEPT, current)
+    pointer = point_to(content, tools, author, now=moment, former=current, automatic=automatic)
     on_step(f"Uploading {len(content):,} bytes to {bucket.url(object_name(pointer.current.sha256))} …")
     bucket.store_catalog(content)
-    if stored.pointer is not None and stored.pointer.current.sha256 == pointer.current.sha256:
-        return _confirm(bucket, stored, stored.pointer, author, automatic, moment)
+    if current is not None and current.current.sha256 == pointer.current.sha256:
+        checked_at = format_time(moment) if author.writer is Writer.SCHEDULE else current.checked_at
+        confirmed = dataclasses.replace(current, automatic=current.automatic or automatic, checked_at=checked_at)
+        if confirmed != current:
+            current = _replace(bucket, confirmed, stored).pointer
+        return Publication(Outcome.UNCHANGED, current)
     on_step(f"Making it the current one: {bucket.url(POINTER)} …")
     return _replace(bucket, pointer, stored)
 
@@ -95,18 +102,6 @@ def _replace(bucket: CatalogBucket, pointer: Pointer, stored: StoredPointer) -> 
     return Publication(Outcome.PUBLISHED, pointer)
 
 
-def _confirm(
-    bucket: CatalogBucket, stored: StoredPointer, pointer: Pointer, author: Author, automatic: bool, now: datetime
-) -> Publication:
-    """Record that the current catalog is up to date, or that it may be replaced from now on."""
-    confirmed = dataclasses.replace(pointer, automatic=pointer.automatic or automatic)
-    if author.writer is Writer.SCHEDULE:
-        confirmed = dataclasses.replace(confirmed, checked_at=format_time(now))
-    if confirmed == pointer:
-        return Publication(Outcome.UNCHANGED, pointer)
-    return _replace(bucket, confirmed, stored)._replace(outcome=Outcome.UNCHANGED)
-
-
 def read_current(bucket: CatalogBucket) -> tuple[Pointer, StoredPointer]:
     """Return the pointer, and how it is stored.
 
@@ -115,7 +110,7 @@ def read_current(bucket: CatalogBucket) -> tuple[Pointer, StoredPointer]:
     """
     stored = bucket.read_pointer()
     if stored.pointer is None:
-        problem = "has a pointer that is damaged" if stored.is_malformed else "has no catalog yet"
+        problem = "has a pointer that is damaged" if stored.etag is not None else "has no catalog yet"
         raise VersionNotFound(
             f"{bucket.location} {problem}.", f"Publish one with: toolfold catalog publish {bucket.location}"
         )
