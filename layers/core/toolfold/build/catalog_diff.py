@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +44,12 @@ def compare(before: Catalog, after: Catalog, *, same_content: bool = False) -> C
     if same_content:
         return CatalogDiff((), (), {}, ())
     old, new = _tools(before), _tools(after)
-    changed = {
-        name: differences
-        for name in sorted(old.keys() & new.keys())
-        if (differences := tuple(_compare_tools(old[name], new[name])))
-    }
+    changed: dict[str, tuple[str, ...]] = {}
+    for name in sorted(old.keys() & new.keys()):
+        one, other = old[name], new[name]
+        differences = *_fields(one, other, _UNCOMPARED), *_compare_parameters(one.parameters, other.parameters)
+        if differences:
+            changed[name] = differences
     added, removed = tuple(sorted(new.keys() - old.keys())), tuple(sorted(old.keys() - new.keys()))
     sources = tuple(_compare_sources(before, after))
     return CatalogDiff(added, removed, changed, sources, not (added or removed or changed or sources))
@@ -60,11 +61,9 @@ def _tools(catalog: Catalog) -> dict[str, Tool]:
     return {name: tool for name in names if (tool := catalog.get(name)) is not None}
 
 
-def _compare_tools(old: Tool, new: Tool) -> Iterator[str]:
-    for field in Tool._fields:
-        if field not in _UNCOMPARED and getattr(old, field) != getattr(new, field):
-            yield field
-    yield from _compare_parameters(old.parameters, new.parameters)
+def _fields(old: Tool | Source, new: Tool | Source, left_out: Collection[str]) -> Iterator[str]:
+    fields = (field for field in type(old)._fields if field not in left_out)
+    return (field for field in fields if getattr(old, field) != getattr(new, field))
 
 
 def _compare_parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -93,18 +92,16 @@ def _compare_sources(before: Catalog, after: Catalog) -> Iterator[str]:
         elif id_ not in old:
             yield f"{id_} added: {new[id_].base_url}, key {_key_variable(new[id_])}"
         else:
-            yield from _compare_source(old[id_], new[id_])
+            yield from (f"{id_}.{text}" for text in _compare_source(old[id_], new[id_]))
 
 
 def _compare_source(old: Source, new: Source) -> Iterator[str]:
+    before, after = _key_variable(old), _key_variable(new)
     if old.base_url != new.base_url:
-        yield f"{old.id}.base_url: {old.base_url} → {new.base_url}"
-    is_other_key = _key_variable(old) != _key_variable(new)
-    if is_other_key:
-        yield f"{old.id}.auth: key {_key_variable(old)} → {_key_variable(new)}"
-    named = {"base_url", "auth"} if is_other_key else {"base_url"}
-    fields = (field for field in Source._fields if field not in named)
-    yield from (f"{old.id}.{field}" for field in fields if getattr(old, field) != getattr(new, field))
+        yield f"base_url: {old.base_url} → {new.base_url}"
+    if before != after:
+        yield f"auth: key {before} → {after}"
+    yield from _fields(old, new, {"base_url", *(["auth"] if before != after else [])})
 
 
 def _key_variable(source: Source) -> str:

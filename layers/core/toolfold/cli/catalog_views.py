@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -122,21 +122,15 @@ def list_tools(options: Options) -> int:
         output.print_message("No tool meets all of these conditions. `toolfold catalog stats` counts them.")
         return 1
     if terminal.is_terminal(sys.stdout):
-        _print_by_category(summaries)
+        for number, (category, group) in enumerate(groupby(summaries, key=lambda summary: summary.category)):
+            print("\n" if number else "", terminal.cell_text(category), sep="")
+            terminal.print_fields({f"  {found.name}": _text(found) for found in group})
         part = f"{len(summaries)} of " if len(summaries) < len(listed) else ""
         output.print_notice(f"{part}{counted(len(listed), 'tool')}.")
     else:
         for summary in summaries:
             print(summary.name, summary.category, summary.access, escape_unsafe(summary.summary), sep="\t")
     return 0
-
-
-def _print_by_category(summaries: Sequence[ToolSummary]) -> None:
-    for number, (category, group) in enumerate(groupby(summaries, key=lambda summary: summary.category)):
-        if number:
-            print()
-        print(terminal.cell_text(category))
-        terminal.print_fields({f"  {found.name}": _text(found) for found in group})
 
 
 def describe_tools(options: Options) -> int:

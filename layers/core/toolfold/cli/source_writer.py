@@ -67,7 +67,7 @@ def write(draft: Draft, options: Options, questions: Questions) -> int:
     print("".join(f"    {line}\n" for line in text.splitlines()))
     for _, name, advice in find_typed_secrets(draft.settings):
         print_message(f"warning: {name}: {PROBLEM}; {advice}\n")
-    if not options.yes and not questions.is_confirmed("Write it?"):
+    if questions.has_asked and not options.yes and not confirm("Write it?", "", default=True):
         print_message("Nothing was written.")
         return 1
     is_new = not folder.exists()

@@ -270,10 +270,6 @@ class Questions:
         except EOFError:
             raise ToolfoldError("Nothing was written.") from None
 
-    def is_confirmed(self, question: str) -> bool:
-        """Return whether the person agrees; True where there was no question before."""
-        return not self.has_asked or confirm(question, "", default=True)
-
 
 def _prompt(check: Callable[[str], str]) -> type[Prompt]:
     """Return a prompt of rich that repeats its question until ``check`` finds nothing wrong."""

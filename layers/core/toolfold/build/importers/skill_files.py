@@ -65,7 +65,8 @@ def list_files(folder: Path, root: Path) -> list[Path]:
         if entries > _MAX_ENTRIES or len(directory.relative_to(folder).parts) > _MAX_DEPTH:
             raise refused(directory, "has too many files, or folders inside each other, for a folder of skills")
         for listed in (folders, names):
-            listed[:] = sorted(name for name in listed if not _is_left_out(name))
+            kept = (name for name in listed if name[0] != "." and name not in _LEFT_OUT)
+            listed[:] = sorted(name for name in kept if not name.endswith(".pyc"))
         for name in (*folders, *names):
             # Not UTF-8: Python has surrogates for such bytes, which are not printable either.
             if not name.isprintable() or "\\" in name:
@@ -78,10 +79,6 @@ def list_files(folder: Path, root: Path) -> list[Path]:
 
 def _unreadable(error: OSError) -> None:
     raise refused(Path(error.filename), f"cannot be read: {error.strerror}")
-
-
-def _is_left_out(name: str) -> bool:
-    return name.startswith(".") or name in _LEFT_OUT or name.endswith(".pyc")
 
 
 def _check_link(path: Path, top: Path) -> None:

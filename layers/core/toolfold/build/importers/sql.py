@@ -52,10 +52,6 @@ class SqlSnapshot(base.Snapshot):
         text = json.dumps(data, ensure_ascii=False, indent=1)
         return _COLUMN.sub(lambda column: " ".join(column[0].split("\n     ")).replace("\n    }", " }"), text) + "\n"
 
-    def tables_and_path(self) -> DatabaseSchema:
-        """Return the tables as a statement finds them."""
-        return DatabaseSchema(self.tables, frozenset(), self.schemas)
-
 
 Pattern = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$", max_length=130)]
 """Name of a schema or table, or ``schema.table``, in which ``*`` and ``?`` stand for other characters."""
@@ -142,7 +138,7 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
         if snapshot.dialect != settings.dialect:
             problems.append(f"{self.where('dialect')}: the snapshot is of {snapshot.dialect}; refresh the source again")
             return None
-        schema = snapshot.tables_and_path()
+        schema = DatabaseSchema(snapshot.tables, frozenset(), snapshot.schemas)
         if not schema.tables:
             problems.append(f"{self.where('tables')}: no table of the database is included")
             return None
