@@ -112,10 +112,10 @@ def test_raw_answer_on_a_terminal_is_escaped_and_shortened(
 def test_notices_are_on_stderr(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # N2
     quote = ("call", "GLOBAL_QUOTE", "symbol=IBM")
     run(*quote)
-    monkeypatch.setattr(answers, "_MIN_AGE_S", 0)
+    monkeypatch.setattr("toolfold.results.output.MIN_REPORTED_AGE_S", 0)
     code, out, err = run(*quote)
     assert (code, json.loads(out)["symbol"]) == (0, "IBM")
-    assert re.fullmatch(r"# Cached \d+ s ago; --fresh requests it again\.\n", err)
+    assert re.fullmatch(r"# cached \d+ s ago; --fresh requests it again\.\n", err)
 
 
 def test_max_tokens_beyond_the_ceiling_is_not_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:  # N2

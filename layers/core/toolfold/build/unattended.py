@@ -36,8 +36,6 @@ _ATTEMPTS, _SEND_TIMEOUT_S, _PAUSE_S = 3, 4.0, 0.5
 _MAX_REASON = 1000
 """Characters of a reason. CloudFormation accepts 4,096 bytes for the whole answer."""
 
-Report = Callable[[str], None]
-
 
 def is_custom_resource(event: Any) -> bool:
     """Return whether ``event`` comes from CloudFormation."""
@@ -46,7 +44,7 @@ def is_custom_resource(event: Any) -> bool:
 
 def answer(
     event: Mapping[str, Any],
-    publish: Callable[[Report], Mapping[str, str]],
+    publish: Callable[[OnStep], Mapping[str, str]],
     remaining_s: float,
     send: Callable[[str, bytes], None] | None = None,
 ) -> dict[str, Any]:
@@ -80,7 +78,7 @@ def answer(
     return body
 
 
-def _run(publish: Callable[[Report], Mapping[str, str]], timeout_s: float) -> tuple[str, str, dict[str, str]]:
+def _run(publish: Callable[[OnStep], Mapping[str, str]], timeout_s: float) -> tuple[str, str, dict[str, str]]:
     is_late = threading.Event()
     done: list[tuple[str, str, dict[str, str]]] = []
 

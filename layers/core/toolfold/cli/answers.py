@@ -22,6 +22,7 @@ from toolfold.cli.output import print_json, print_notice
 from toolfold.errors import ToolfoldError
 from toolfold.files import replace_file
 from toolfold.meta_tools.result import Result
+from toolfold.results.output import AnswerStatus
 
 _MAX_SHOWN = 100
 """Rows that a terminal shows in full: two or three screens."""
@@ -38,8 +39,6 @@ _OTHER_FORMATS = frozenset({".xlsx", ".xls", ".ods", ".parquet", ".tsv", ".xml",
 _BYTES_PER_TOKEN = 3
 """Of tables of numbers, about. For a notice only."""
 
-_MIN_AGE_S = 300
-
 
 class Table(NamedTuple):
     """A table of an answer; ``name`` is empty where it is the only one."""
@@ -55,12 +54,7 @@ class OutputFile:
     Args:
         path: of the file; ``~`` stands for the user's home.
         overwrite: whether a file of that name is replaced.
-
-    Attributes:
-        size: bytes that were written.
     """
-
-    size = 0
 
     def __init__(self, path: str, *, overwrite: bool) -> None:
         self.path, self._overwrite = Path(path).expanduser(), overwrite
@@ -79,7 +73,6 @@ class OutputFile:
 
     def write(self, content: bytes) -> None:
         """Write ``content``; another process sees the whole file or none."""
-        self.size = len(content)
         with self._errors():
             if self.path.exists() and not self.path.is_file():  # /dev/stdout, a named pipe
                 self.path.write_bytes(content)
@@ -135,8 +128,9 @@ def print_answer(
         return
     content = _content(result, form, raw, is_file=file is not None)
     if file is not None:
-        file.write(content.encode("utf-8", "surrogatepass"))
-        print_notice(f"Wrote {_size(data, file.size)} to {file.path}")
+        encoded = content.encode("utf-8", "surrogatepass")
+        file.write(encoded)
+        print_notice(f"Wrote {_size(data, len(encoded))} to {file.path}")
     elif raw and is_terminal:
         lines = [line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")]
         print(*(shown := _ends(lines, "…", show_all)), sep="\n")
@@ -177,11 +171,9 @@ def _content(result: Result, form: str, raw: str, *, is_file: bool) -> str:
 
 
 def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
-    age_s = structured.get("age_s", 0)
-    if "late" in structured:
-        print_notice(f"{_age(age_s)} old and expired: {structured['late']} now, so there is nothing newer.")
-    elif structured.get("cached") and age_s >= _MIN_AGE_S:
-        print_notice(f"Cached {_age(age_s)} ago; --fresh requests it again.")
+    status = AnswerStatus(structured.get("cached", False), structured.get("age_s", 0), structured.get("late", ""))
+    if line := status.line().strip("# \n"):
+        print_notice(f"{line}." if status.stale_reason else f"{line}; --fresh requests it again.")
     for note in structured.get("notes", ()):
         print_notice(note)
     if preview := structured.get("preview"):
@@ -201,13 +193,6 @@ def _name(block: Mapping[str, Any]) -> str:
     kind = (resource if isinstance(resource, Mapping) else block).get("mimeType")
     name = str(block.get("type", "")).replace("resource_link", "link to a resource")
     return f"{name} ({kind})" if kind else name
-
-
-def _age(seconds: float) -> str:
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit}"
-    return f"{int(seconds)} s"
 
 
 def tables_of(data: Any) -> list[Table]:
