@@ -32,6 +32,7 @@ from toolfold.errors import ApprovalRequired, InsufficientScope
 from toolfold.execution.approval_store import Terms, mint
 from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import RequestCredentials
+from toolfold.execution.pipeline import run_call
 
 REFUSED = {"APPROVAL_REQUIRED", "APPROVAL_PENDING", "APPROVAL_DENIED", "APPROVAL_UNAVAILABLE", "INVALID_ARGUMENTS"}
 SHARED = [name for name in ENTRY_POINTS if name != "command"]
@@ -50,6 +51,7 @@ PASSED_ON = {
     "_performed",
     "_around",
     "answer_prepared",
+    "run_call",
 }
 """Names of the functions that bring a call nearer to its source."""
 
@@ -77,12 +79,12 @@ ROADS: Mapping[str, str] = {
     "meta_tools/tool_call.py fetch_response": "TOOL_CALL",
     "meta_tools/answer_reader.py fetch_response": "TOOL_CALL",
     "meta_tools/plan.py fetch_response": "TOOL_BATCH",
-    "meta_tools/answer_reader.py session.executor.call": "TOOL_CALL",
+    "meta_tools/answer_reader.py run_call": "TOOL_CALL",
     "scripts/interpreter.py self._host.call": "TOOL_SCRIPT",
     # Behind the approval: only the executor may enter here.
-    "execution/pipeline.py self._around": "executor",
-    "execution/pipeline.py self._performed": "executor",
-    "execution/pipeline.py self.answer_prepared": "executor",
+    "execution/pipeline.py _around": "executor",
+    "execution/pipeline.py _performed": "executor",
+    "execution/pipeline.py answer_prepared": "executor",
     "execution/pipeline.py upstream.fetch": "executor",
     "execution/upstream.py self.adapter.call": "executor",
     "sources/http_api/request.py context.get_http_client().request": "executor",
@@ -167,12 +169,12 @@ def _flipped(token: str) -> str:
 
 def _of_expired(world: World) -> str:
     """Return a token that was made for this call with the right secret, and is over."""
-    return mint(world.app.executor.resources.approvals._secret(), _terms(world), b"12345678", 1_000_000_000).text
+    return mint(world.app.executor.approvals._secret(), _terms(world), b"12345678", 1_000_000_000).text
 
 
 def _unrecorded(world: World) -> str:
     """Return a token with the right secret and time whose record was lost."""
-    return mint(world.app.executor.resources.approvals._secret(), _terms(world), b"87654321", 4_000_000_000).text
+    return mint(world.app.executor.approvals._secret(), _terms(world), b"87654321", 4_000_000_000).text
 
 
 def _terms(world: World) -> Terms:
@@ -401,7 +403,7 @@ def test_tool_that_was_changed_since_needs_another_approval(world: World) -> Non
     assert tool is not None
     for changed in (tool._replace(hash="00000000"), tool._replace(name="CLOSE_HARBOURS")):
         with pytest.raises(ApprovalRequired):
-            world.app.executor.call(CallContext(catalog, changed, ARGUMENTS, RequestCredentials(**beside)))
+            run_call(world.app.executor, CallContext(catalog, changed, ARGUMENTS, RequestCredentials(**beside)))
     assert world.sent == 0
 
 
@@ -412,5 +414,5 @@ def test_approval_does_not_outlive_a_missing_scope(world: World) -> None:
     assert tool is not None
     credentials = RequestCredentials(approval_token=token, scopes=frozenset({"tools:read", "tools:call"}))
     with pytest.raises(InsufficientScope):
-        world.app.executor.call(CallContext(catalog, tool, ARGUMENTS, credentials))
+        run_call(world.app.executor, CallContext(catalog, tool, ARGUMENTS, credentials))
     assert world.sent == 0

@@ -18,6 +18,8 @@ from tests.support.mcp_requests import message
 from tests.support.oauth_gateway import RESOURCE, STRANGER, Gateway
 from toolfold.execution.call import CallContext, CallResult
 from toolfold.execution.executor import ToolExecutor
+from toolfold.execution.pipeline import run_call
+from toolfold.meta_tools import answer_reader
 from toolfold.mock_api.server import MockApi
 
 QUOTE = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
@@ -244,13 +246,12 @@ def test_a_callers_own_key_is_used_beside_the_token(gateway: Gateway) -> None:
 
 def test_a_call_knows_its_caller_by_issuer_and_subject(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     callers: list[str] = []
-    call = ToolExecutor.call
 
-    def recorded(self: ToolExecutor, context: CallContext) -> CallResult:
+    def recorded(executor: ToolExecutor, context: CallContext) -> CallResult:
         callers.append(context.credentials.caller)
-        return call(self, context)
+        return run_call(executor, context)
 
-    monkeypatch.setattr(ToolExecutor, "call", recorded)
+    monkeypatch.setattr(answer_reader, "run_call", recorded)
     for subject in ("user-1", "user-1", "user-2"):
         gateway.send(gateway.issuer.token(RESOURCE, sub=subject), "TOOL_CALL", QUOTE)
     same, again, other = callers

@@ -12,6 +12,7 @@ from toolfold.errors import CallError
 from toolfold.execution.call import CallContext, CallLog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
+from toolfold.execution.pipeline import run_call
 from toolfold.settings import Settings
 
 
@@ -31,7 +32,7 @@ class Calls:
         tool = self.catalog.get(name)
         assert tool is not None
         with suppress(CallError):
-            self.executor.call(CallContext(self.catalog, tool, arguments, RequestCredentials(KEY)))
+            run_call(self.executor, CallContext(self.catalog, tool, arguments, RequestCredentials(KEY)))
 
     @property
     def lines(self) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from toolfold.errors import CallError
 from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
+from toolfold.execution.pipeline import run_call
 from toolfold.mock_api.faults import FAULTS
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
@@ -91,7 +92,7 @@ class Calls:
         tool = self.catalog.get(name)
         assert tool is not None
         try:
-            outcome = self.executor.call(CallContext(self.catalog, tool, arguments, RequestCredentials(KEY)))
+            outcome = run_call(self.executor, CallContext(self.catalog, tool, arguments, RequestCredentials(KEY)))
         except CallError as error:
             return json.dumps([error.as_dict(), repr(error), str(error), repr(error.__cause__)])
         return outcome.redactor.redact_text(outcome.body)
@@ -137,7 +138,7 @@ def test_no_store_and_no_response_contains_the_key(
         assert len(upstream.requests) == 2  # an answer that repeats the key is kept in memory, for this key
         upstream.replies = [(200, {}, CSV.encode())]
         calls("WTI", {})
-    memory = calls.executor.resources.cache._memory
+    memory = calls.executor.cache._memory
     assert len(memory._own) == 2
     assert len(memory._common) == 1
     for name in (*memory._own, *memory._common):

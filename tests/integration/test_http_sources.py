@@ -28,6 +28,7 @@ from toolfold.errors import CatalogUnavailable
 from toolfold.execution.call import CallContext, CallLog
 from toolfold.execution.credentials import read_credentials
 from toolfold.execution.executor import ToolExecutor
+from toolfold.execution.pipeline import run_call
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
 
@@ -246,7 +247,7 @@ def test_the_host_of_a_token_endpoint_must_be_allowed(world: World, services: Ma
     tool = world.catalog.get("oauth__find")
     assert tool is not None
     with pytest.raises(CatalogUnavailable, match="a host that is not allowed"):
-        executor.call(CallContext(world.catalog, tool, {}))
+        run_call(executor, CallContext(world.catalog, tool, {}))
     assert world.endpoint.received == []
 
 

@@ -18,6 +18,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
+from toolfold.execution.pipeline import run_call
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
 from toolfold.sources.http_api.request import parse_retry_after
@@ -103,10 +104,10 @@ class TestSharing:
         executor = ToolExecutor(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url}))
         tool = catalog.get("WTI")
         assert tool is not None
-        result = executor.call(CallContext(catalog, tool, {}, RequestCredentials("SOMEOTHERKEY1234")))
+        result = run_call(executor, CallContext(catalog, tool, {}, RequestCredentials("SOMEOTHERKEY1234")))
         assert OPERATOR in result.body
         assert OPERATOR not in result.redactor.redact_text(result.body)
-        assert not executor.call(CallContext(catalog, tool, {}, RequestCredentials(HONEST))).cached
+        assert not run_call(executor, CallContext(catalog, tool, {}, RequestCredentials(HONEST))).cached
 
     @pytest.mark.parametrize("body", OTHER_DATA.values(), ids=OTHER_DATA.keys())
     def test_what_is_not_the_tools_data_is_not_shared(self, calls: Calls, upstream: Upstream, body: bytes) -> None:

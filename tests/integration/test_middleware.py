@@ -15,6 +15,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError, InvalidArguments, NoData, SettingsError
 from toolfold.execution.call import CallResult, load_middleware
 from toolfold.execution.executor import ToolExecutor
+from toolfold.execution.pipeline import run_call
 from toolfold.settings import Settings
 
 HERE = __name__
@@ -72,7 +73,7 @@ def run(catalog: Catalog, clock: Clock, upstream: Upstream, monkeypatch: pytest.
             made[key] = ToolExecutor(settings, clock=clock.clocks(), middleware=middleware)
         tool = catalog.get("TIME_SERIES_DAILY")
         assert tool is not None
-        return made[key].call(CallContext(catalog, tool, arguments))
+        return run_call(made[key], CallContext(catalog, tool, arguments))
 
     return call
 
@@ -127,7 +128,7 @@ def test_the_code_of_the_error_is_the_last_one(run: Run, upstream: Upstream) -> 
 def test_the_settings_name_the_classes_and_their_order() -> None:
     settings = Settings.from_environment({"TOOLFOLD_MIDDLEWARE": f"{HERE}:Named, {HERE}:Upper"})
     assert [type(one) for one in load_middleware(settings.middleware)] == [Named, Upper]
-    assert len(build_app(settings).executor.pipeline._middleware) == 2
+    assert len(build_app(settings).executor.middleware) == 2
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from toolfold.errors import ApprovalRequired, CallError, CatalogUnavailable, Rat
 from toolfold.execution.call import CallContext, CallLog, CallResult
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
+from toolfold.execution.pipeline import run_call
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.settings import Settings
 
@@ -66,9 +67,11 @@ class Calls:
         assert tool is not None
         if tool.needs_approval:
             with pytest.raises(ApprovalRequired) as required:
-                self.executor.call(CallContext(self._catalog, tool, arguments, credentials))
+                run_call(self.executor, CallContext(self._catalog, tool, arguments, credentials))
             credentials = credentials._replace(approval_token=required.value.details["approval_token"])
-        return self.executor.call(CallContext(self._catalog, tool, arguments, credentials, bypass_cache=bypass_cache))
+        return run_call(
+            self.executor, CallContext(self._catalog, tool, arguments, credentials, bypass_cache=bypass_cache)
+        )
 
 
 @pytest.fixture
@@ -143,7 +146,7 @@ def test_a_missing_adapter_is_an_error_that_names_it(sources: Catalog, monkeypat
     executor = ToolExecutor(Settings.from_environment(allowed))
     monkeypatch.setenv("WEATHER_KEY", WEATHER_KEY)
     with pytest.raises(CatalogUnavailable, match="not installed") as caught:
-        executor.call(CallContext(sources, tool, {"station": "Oslo"}))
+        run_call(executor, CallContext(sources, tool, {"station": "Oslo"}))
     assert "adapter weather" in caught.value.suggestion
 
 

@@ -17,8 +17,7 @@ from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
 from toolfold.execution.call import CallResult
-from toolfold.execution.call_resources import CallResources
-from toolfold.execution.pipeline import Pipeline
+from toolfold.execution.executor import ToolExecutor
 from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"
@@ -55,10 +54,10 @@ def make(catalog: Catalog, upstream: Upstream) -> Make:
             }
         )
         clock = clock or Clock()
-        pipeline = Pipeline(CallResources(settings, AwsClients(), clock=clock.clocks()))
+        executor = ToolExecutor(settings, clock=clock.clocks())
 
         def call(name: str = "CPI", key: str = KEY, **arguments: Any) -> CallResult:
-            return answered(pipeline, catalog, name, key, arguments)
+            return answered(executor, catalog, name, key, arguments)
 
         return call
 

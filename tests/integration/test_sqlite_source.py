@@ -20,6 +20,7 @@ from toolfold.catalog.store import parse_catalog
 from toolfold.errors import CallError, CatalogUnavailable
 from toolfold.execution.call import CallContext
 from toolfold.execution.executor import ToolExecutor
+from toolfold.execution.pipeline import run_call
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.sql.adapter import DatabaseReader, SqlAdapter
@@ -57,7 +58,7 @@ def executor(database: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToolEx
 def call(executor: ToolExecutor, catalog: Catalog, tool: str, **arguments: Any) -> Any:
     found = catalog.get(f"shop__{tool}")
     assert found is not None
-    return json.loads(executor.call(CallContext(catalog, found, arguments)).body)
+    return json.loads(run_call(executor, CallContext(catalog, found, arguments)).body)
 
 
 def error(executor: ToolExecutor, catalog: Catalog, tool: str, **arguments: Any) -> CallError:
@@ -120,7 +121,7 @@ def test_a_query_ends_with_its_call(executor: ToolExecutor, catalog: Catalog) ->
     tool = catalog.get("shop__query")
     assert tool is not None
     with pytest.raises(CallError) as caught:
-        executor.call(CallContext(catalog, tool, {"sql": endless}, deadline=time.monotonic() + 0.2))
+        run_call(executor, CallContext(catalog, tool, {"sql": endless}, deadline=time.monotonic() + 0.2))
     assert caught.value.code == "UPSTREAM_TIMEOUT"
     context = client_call.ClientCall()
     threading.Timer(0.1, context.cancel).start()
@@ -203,7 +204,7 @@ def test_a_database_is_not_for_callers_without_a_right_to_it(catalog: Catalog, d
         patch.setenv(VARIABLE, str(database))
         public = ToolExecutor(Settings.from_environment(), uses_own_keys=False)
         with pytest.raises(CallError) as caught:
-            public.call(CallContext(catalog, tool, {}))
+            run_call(public, CallContext(catalog, tool, {}))
     assert caught.value.code == "AUTH_REQUIRED"
     assert str(database) not in caught.value.message
     assert os.environ.get(VARIABLE) is None

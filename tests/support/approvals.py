@@ -21,6 +21,7 @@ from toolfold.cli.entry_point import main
 from toolfold.errors import CallError
 from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
+from toolfold.execution.pipeline import run_call
 from toolfold.protocol.http import Request
 from toolfold.protocol.jsonrpc import parse_message
 from toolfold.settings import Settings
@@ -147,8 +148,9 @@ def by_executor(world: World, tool: str, arguments: Mapping[str, Any], beside: M
     assert found is not None
     credentials = RequestCredentials(approval_token=str(beside.get("approval_token") or ""))
     try:
-        world.app.executor.call(
-            CallContext(catalog, found, arguments, credentials, bypass_cache=bool(beside.get("fresh")))
+        run_call(
+            world.app.executor,
+            CallContext(catalog, found, arguments, credentials, bypass_cache=bool(beside.get("fresh"))),
         )
     except CallError as error:
         return error.code, error.as_dict()
@@ -208,8 +210,8 @@ def _say(world: World, line: bytes) -> Outcome:
 
 def share_approvals(app: App, other: App) -> None:
     """Let ``other`` know the approvals of ``app``, as entry points of one process do."""
-    ours = app.executor.resources
-    vars(other.executor.resources).update(approvals=ours.approvals)
+    ours = app.executor
+    vars(other.executor).update(approvals=ours.approvals)
 
 
 def by_lambda(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:

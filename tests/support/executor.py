@@ -8,12 +8,11 @@ import pytest
 from tests.support.clocks import Clock
 from tests.support.http import KEY
 from tests.support.upstream import CSV, Reply, notice
-from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
 from toolfold.execution.call import CallContext, CallResult
-from toolfold.execution.call_resources import CallResources
-from toolfold.execution.pipeline import Pipeline
+from toolfold.execution.executor import ToolExecutor
+from toolfold.execution.pipeline import answer_prepared
 from toolfold.execution.upstream import CircuitBreakers
 from toolfold.models import SourceCredentials
 from toolfold.settings import Settings
@@ -24,14 +23,14 @@ DAILY = notice("our standard API rate limit is 25 requests per day")
 
 
 def answered(
-    pipeline: Pipeline, catalog: Catalog, name: str, key: str, arguments: Mapping[str, Any], **options: Any
+    executor: ToolExecutor, catalog: Catalog, name: str, key: str, arguments: Mapping[str, Any], **options: Any
 ) -> CallResult:
     """The answer of a call that is prepared: its arguments are valid, and its key is known."""
     tool = catalog.get(name)
     assert tool is not None
     call = CallContext(catalog, tool, arguments, **options)
     call.source_credentials = SourceCredentials(key)
-    return pipeline.answer_prepared(call)
+    return answer_prepared(executor, call)
 
 
 class Calls:
@@ -44,16 +43,16 @@ class Calls:
                 **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
             }
         )
-        self.pipeline = Pipeline(CallResources(settings, AwsClients(), clock=clock.clocks()))
+        self.executor = ToolExecutor(settings, clock=clock.clocks())
         self.catalog = catalog
 
     def __call__(self, name: str = "CPI", key: str = KEY, **how: Any) -> CallResult:
         options = {name: how.pop(name) for name in ("bypass_cache", "deadline") if name in how}
-        return answered(self.pipeline, self.catalog, name, key, how, **options)
+        return answered(self.executor, self.catalog, name, key, how, **options)
 
     @property
     def breakers(self) -> CircuitBreakers:
-        return self.pipeline.resources._upstreams["alpha_vantage"].breakers
+        return self.executor.upstreams["alpha_vantage"].breakers
 
     def error(self, name: str = "CPI", **how: Any) -> CallError:
         with pytest.raises(CallError) as caught:

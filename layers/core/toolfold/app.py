@@ -187,4 +187,4 @@ def _authorization(settings: Settings, executor: ToolExecutor) -> Authorization 
         return None
     from toolfold.auth.resource_server import ResourceServer
 
-    return ResourceServer(settings, lambda: executor.resources.http_client)
+    return ResourceServer(settings, lambda: executor.http_client)

@@ -119,10 +119,10 @@ class World:
         """Drop everything that calls leave behind, except connections."""
         for handler in (self.handler, self.server.handler):
             executor = handler.app.executor
-            client = vars(executor.resources).pop("http_client", None)
+            client = vars(executor).pop("http_client", None)
             executor.reset()
             if client is not None:
-                vars(executor.resources)["http_client"] = client
+                vars(executor)["http_client"] = client
         if self.cache_file and self.cache_file.exists():
             with contextlib.closing(sqlite3.connect(self.cache_file)) as database, database:
                 for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():

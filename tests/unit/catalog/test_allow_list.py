@@ -16,6 +16,7 @@ from toolfold.catalog.store import FileStore, bundled_path, open_store
 from toolfold.catalog.text_checks import host_of
 from toolfold.errors import CatalogUnavailable
 from toolfold.execution.call import CallContext
+from toolfold.execution.pipeline import run_call
 from toolfold.settings import Settings
 
 SOURCE = "alpha_vantage"
@@ -147,14 +148,14 @@ def test_the_executor_checks_a_catalog_that_was_opened_without_settings(
     tool = catalog.get("CPI")
     assert tool is not None
     with pytest.raises(CatalogUnavailable, match="environment variable"):
-        app.executor.call(CallContext(catalog, tool, {}))
+        run_call(app.executor, CallContext(catalog, tool, {}))
 
 
 def test_a_refused_source_does_not_end_the_warm_up_of_others() -> None:
-    resources = build_app(Settings.from_environment({})).executor.resources
+    executor = build_app(Settings.from_environment({})).executor
     source = FileStore(bundled_path())().source("alpha_vantage")
-    resources.warm_up([source._replace(id="other", base_url="https://evil.example/"), source])
-    assert list(resources.circuit_states()) == [source.id]
+    executor.warm_up([source._replace(id="other", base_url="https://evil.example/"), source])
+    assert list(executor.circuit_states()) == [source.id]
 
 
 def test_the_command_line_names_the_setting(

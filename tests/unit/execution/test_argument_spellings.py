@@ -18,6 +18,7 @@ from toolfold.execution.argument_reader import ArgumentReader, reader_of
 from toolfold.execution.argument_values import bound_of, parse_pair, parse_ticker
 from toolfold.execution.call import CallContext
 from toolfold.execution.period_select import period_select
+from toolfold.execution.pipeline import run_call
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
@@ -152,7 +153,7 @@ def test_argument_with_one_meaning_is_sent_as_the_source_takes_it(
     found = CATALOG.get(tool)
     assert found is not None
     with suppress(NoData):
-        recorded.executor.call(CallContext(CATALOG, found, arguments))
+        run_call(recorded.executor, CallContext(CATALOG, found, arguments))
     query = dict(mock_api.requests[0])
     assert {name: query.get(name) for name in expected} == expected
 

@@ -1,7 +1,4 @@
-"""What the calls of a process share: secrets, caches, limits, approvals, connections.
-
-Each is made when it is needed first. This module is imported by the first call, with what nearly every call needs.
-"""
+"""What outlives a call beside caches: equal calls that are running, the health of sources, tasks of clients."""
 
 from __future__ import annotations
 
@@ -9,229 +6,23 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import CancelledError, Future
-from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
-from cachetools import LRUCache, TTLCache
+from cachetools import LRUCache
 
 from toolfold.cache.base import CacheStore, FailSafeStore
-from toolfold.cache.factory import create_shared_store
-from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache
-from toolfold.catalog.allow_list import AllowList
-from toolfold.client_call import Clock
-from toolfold.errors import CACHE_UNAVAILABLE, LIMITS_UNAVAILABLE, CallError, SourceChanged, UpstreamTimeout
-from toolfold.execution.api_keys import SecretProvider
-from toolfold.execution.audit import AuditLog
-from toolfold.execution.limits import ClientLimits, RateLimiter
-from toolfold.execution.upstream import OF_SOURCE, Upstream
+from toolfold.cache.response_cache import MemoryStore
+from toolfold.errors import CallError, SourceChanged, UpstreamTimeout
 from toolfold.network.errors import NotSent
-from toolfold.sources.base import AdapterContext, AdapterFactory, ConnectionFailed, create_adapter
-from toolfold.wording import Text
+from toolfold.sources.base import ConnectionFailed
 
 if TYPE_CHECKING:
-    from toolfold.aws.clients import AwsClients
-    from toolfold.catalog.entries import Source, Tool
-    from toolfold.execution.approval import Approvals
-    from toolfold.execution.call import CallLog
-    from toolfold.execution.user_tokens import UserTokens
-    from toolfold.network.session import HttpClient
-    from toolfold.results.offload import AnswerStore
-    from toolfold.settings import Settings
-
+    from toolfold.catalog.entries import Tool
+    from toolfold.client_call import Clock
 
 T = TypeVar("T")
-
-_REMEMBERED_S = 3600.0
-"""A plan that is upgraded is noticed an hour later; a call that names the argument itself is always sent."""
-
-_MAX_REFUSALS = 20_000
-"""Keys with their refusals, a few megabytes: a client can make up keys."""
-
-_MAX_MEMO_BYTES = 24 << 20
-"""Memory for what equal calls computed: hundreds of small answers, or five with the days of a share since 1999."""
-
-_THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException")
-"""DynamoDB counts these itself, and they end without an operator."""
-
-
-class made_once(cached_property[T]):  # noqa: N801 - a decorator
-    """A property whose value the first thread that needs it makes, while the others wait; then it is an attribute."""
-
-    def __get__(self, instance: CallResources, owner: Any = None) -> T:  # type: ignore[override]
-        """Return the value, made under the lock of ``instance``."""
-        with instance.lock:
-            return super().__get__(instance, owner)
-
-
-class CallResources:
-    """What calls share. One for a process; safe to use from many threads.
-
-    Args:
-        settings: the settings in force.
-        aws: creates the clients of AWS.
-        on_call: called with the log of every finished call; None: it is a log line of its own.
-        on_failure: called with a code when something of the deployment fails without failing a call.
-        uses_own_keys: whether calls without a key may use those of the deployment.
-        logs_audit: whether the log of a call has what the audit log says of it, where no file is set for that.
-        adapters: kind → what makes the adapter of a source, beside the built-in and installed ones.
-        clock: the clocks (default: the system's).
-        read_file: returns content of the current catalog by its SHA-256.
-        is_public: whether others than the user of this machine can send requests.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        aws: AwsClients,
-        *,
-        on_call: Callable[[CallLog], None] | None = None,
-        on_failure: Callable[[str], None] | None = None,
-        uses_own_keys: bool = True,
-        logs_audit: bool = False,
-        adapters: Mapping[str, AdapterFactory] | None = None,
-        clock: Clock | None = None,
-        read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None,
-        is_public: bool = False,
-    ) -> None:
-        self.settings, self.aws, self.clock = settings, aws, clock or Clock()
-        self._adapters = adapters
-        self.on_call, self.on_failure, self.read_file = on_call, on_failure, read_file
-        self._uses_own_keys, self.is_audited = uses_own_keys, logs_audit or bool(settings.audit_file)
-        self.is_public = is_public
-        self.lock, self.health = threading.RLock(), SourceHealth(self.clock.monotonic)
-        # One at a time: two together would take twice the memory, and as long as in turn, with one thread running.
-        self.large_answer_turns = threading.Semaphore(1)
-        is_off = settings.cache == "off"
-        self._memory = MemoryStore(settings.cache_memory_bytes)
-        self._shared = create_shared_store(settings, self.clock.monotonic, aws, on_failure=self._report_cache)
-        self.memo = Memo(0 if is_off else min(settings.cache_memory_bytes, _MAX_MEMO_BYTES))
-        self.cache = ResponseCache(
-            MemoryStore(0) if is_off else self._memory,
-            self._shared,
-            settings.max_response_bytes,
-            settings.stale_if_error_s,
-            self.memo,
-        )
-        self.refused: TTLCache[tuple[str, ...], tuple[str | Text, str | Text]] = TTLCache(
-            _MAX_REFUSALS, _REMEMBERED_S, self.clock.monotonic
-        )
-        self.flights: SingleFlight[Entry] = SingleFlight()
-        self._upstreams: dict[str, Upstream] = {}
-
-    def upstream(self, source: Source) -> Upstream:
-        """Return what sends the calls of ``source``: not every catalog was opened with these settings.
-
-        Raises:
-            CatalogUnavailable, UpstreamError: the source may not be reached.
-        """
-        with self.lock:
-            upstream = self._upstreams.get(source.id)
-            # A new catalog may describe the source differently.
-            if upstream is None or (upstream.source is not source and upstream.source != source):
-                settings, clock = self.settings, self.clock
-                AllowList(settings).check(source)
-                context = AdapterContext(settings, lambda: self.http_client, self.read_file)
-                adapter = create_adapter(source, context, self._adapters)
-                quota = adapter.quota_resets_at
-                limiter = RateLimiter(source.title, quota, settings, self._memory, self._shared, clock)
-                upstream = self._upstreams[source.id] = Upstream(source, adapter, limiter, settings, clock)
-            return upstream
-
-    def circuit_states(self) -> dict[str, str]:
-        """Return the state of the circuit breaker of each source that was called, by its id."""
-        with self.lock:
-            return {id_: upstream.breakers.find(OF_SOURCE).state for id_, upstream in self._upstreams.items()}
-
-    def warm_up(self, sources: Iterable[Source]) -> None:
-        """Make the adapters of ``sources``, which imports them and what their calls need; not of those refused here."""
-        for source in sources:
-            with suppress(CallError):
-                warm_up = getattr(self.upstream(source).adapter, "warm_up", None)
-                if warm_up is not None:
-                    warm_up()
-
-    def _report_cache(self, reason: str) -> None:
-        if self.on_failure is not None and reason not in _THROTTLED:
-            self.on_failure(CACHE_UNAVAILABLE)
-
-    def close(self) -> None:
-        """Drop the secrets, and close the connections."""
-        if "secret_provider" in vars(self):
-            self.secret_provider.reset()
-        if "http_client" in vars(self):
-            self.http_client.close()
-
-    @made_once
-    def http_client(self) -> HttpClient:
-        """The HTTP client of all calls, made for the first request that is sent: its import takes the longest."""
-        from toolfold.network.session import HttpClient
-
-        return HttpClient()
-
-    @made_once
-    def secret_provider(self) -> SecretProvider:
-        """What has the API keys of the deployment."""
-        return SecretProvider(self.settings, self.aws, self.on_failure, uses_own=self._uses_own_keys)
-
-    @made_once
-    def answer_store(self) -> AnswerStore:
-        """What saves long answers."""
-        from toolfold.results.offload import AnswerStore
-
-        settings = self.settings
-        return AnswerStore(
-            settings.offload, settings.presigned_url_ttl_s, settings.s3_timeout_s, self.aws, self.on_failure
-        )
-
-    @made_once
-    def client_limits(self) -> ClientLimits:
-        """What counts the calls of each caller."""
-
-        def report(_reason: str) -> None:
-            if self.on_failure is not None:
-                self.on_failure(LIMITS_UNAVAILABLE)
-
-        shared = create_shared_store(
-            self.settings, self.clock.monotonic, self.aws, name="Limits of callers", on_failure=report
-        )
-        return ClientLimits(self.settings, shared, self.clock)
-
-    @made_once
-    def task_store(self) -> TaskStore:
-        """What keeps the tasks of clients."""
-        shared = create_shared_store(
-            self.settings, self.clock.monotonic, self.aws, name="Tasks", on_failure=self._report_cache
-        )
-        return TaskStore(shared, self.clock)
-
-    @made_once
-    def approvals(self) -> Approvals:
-        """What decides about calls that need approval, and signs texts for one use."""
-        from toolfold.execution.approval import Approvals  # few catalogs need it
-
-        return Approvals(self.settings, self.aws, self.secret_provider.get_secret, self.clock.now)
-
-    @made_once
-    def user_tokens(self) -> UserTokens:
-        """What has the tokens of sources at which the user signs in."""
-        from toolfold.execution.user_tokens import UserTokens  # few catalogs need them
-
-        hosted, settings = None, self.settings
-        has_issuer = settings.oauth_issuer and settings.oauth_sign_in_client
-        if settings.token_secret and has_issuer and settings.cache.startswith("dynamodb://"):
-            from toolfold.execution.token_store import HostedSignIns  # few deployments have them
-
-            hosted = HostedSignIns(settings, self.aws, self.secret_provider.get_secret, self.clock.now)
-        return UserTokens(settings, lambda: self.http_client, self.is_public, hosted, self.clock.now)
-
-    @made_once
-    def audit_log(self) -> AuditLog:
-        """What logs each call."""
-        return AuditLog(self.settings, self.clock.now)
-
 
 _NEAR_END_S = 0.1
 """A time-out this close to the end of a call was caused by that end."""

@@ -1,8 +1,9 @@
 """The way of a call to its answer: steps, and what is logged, audited and measured around them.
 
-The steps are those of ``docs/explanation/architecture.md``, in its order. Each reads and completes the
-:class:`~toolfold.execution.call.CallContext`; one that refuses the call raises a ``CallError``. After the last one the
-call is answered: from the cache, together with an equal call, or by a request.
+The steps are those of ``docs/explanation/architecture.md``, in its order. Each is a function of the
+:class:`~toolfold.execution.executor.ToolExecutor`, which has what calls share, and of the
+:class:`~toolfold.execution.call.CallContext`, which it completes; one that refuses the call raises a ``CallError``.
+After the last one the call is answered: from the cache, together with an equal call, or by a request.
 
 Only tools that read are cached, joined, retried or answered with stale data. A write is sent once, even when it fails.
 
@@ -16,7 +17,6 @@ What the plan of an API key does not include is kept for a while, so that trying
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,340 +32,328 @@ from toolfold.models import SourceCredentials
 from toolfold.redaction import NO_REDACTION
 
 if TYPE_CHECKING:
-    from toolfold.execution.call import CallContext, Middleware, Observer
-    from toolfold.execution.call_resources import CallResources
+    from toolfold.execution.call import CallContext, Middleware
+    from toolfold.execution.executor import ToolExecutor
     from toolfold.models import ParsedResponse
 
 
-class Pipeline:
-    """Perform calls. One for a process; safe to use from many threads.
+def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
+    """Perform ``call``, and log it: its line, its audit, its metrics, and the health of its source.
 
-    Attributes:
-        resources: as given.
+    Raises:
+        CallError: every way in which a call can fail.
+        NotCached: ``only_cached`` is set, and there is no answer in memory. Nothing was logged or counted.
     """
+    log, is_made, observer = call.log, True, executor.observer
+    end = None if observer is None else observer.start_call(call.tool, call.credentials.profile)
+    try:
+        result = _around(executor, call) if executor.middleware else _performed(executor, call)
+        if not result.cached:
+            executor.health.record_success(call.tool)
+        return result
+    except errors.NotCached:
+        is_made = False
+        raise
+    except errors.CallError as error:
+        log.code = error.code
+        if log.is_counted:  # the message of another may quote arguments
+            log.error_message = error.message
+        executor.health.record_failure(call.tool, error)
+        raise
+    except BaseException:
+        log.code = errors.InternalError.code
+        raise
+    finally:
+        if is_made and observer is not None and log.is_counted:
+            observer.record_call(log)
+        if is_made and executor.is_audited:
+            executor.audit_log.write(call)
+        if is_made and (log.is_counted or log.audit):
+            (executor.on_call or log_call)(log)
+        if end is not None:
+            end(log.code if is_made else "")
 
-    def __init__(self, resources: CallResources, middleware: Sequence[Middleware] = ()) -> None:
-        self.resources, self._settings, self._middleware = resources, resources.settings, middleware
-        self._clock = resources.clock
 
-    def run(self, call: CallContext, observer: Observer | None = None) -> CallResult:
-        """Perform ``call``, and log it: its line, its audit, its metrics, and the health of its source.
+def _around(executor: ToolExecutor, call: CallContext) -> CallResult:
+    if call.only_cached:  # a try that costs nothing: the middleware sees the call that is made then
+        raise errors.NotCached
+    entered: list[Middleware] = []
+    try:
+        for one in executor.middleware:
+            entered.append(one)
+            one.before(call)
+        result = _performed(executor, call)
+        for one in reversed(entered):
+            changed = one.after(call, result)
+            # What equal calls computed belongs to the entry of the cache, and not to another text.
+            result = changed if changed.body == result.body else replace(changed, entry=None)
+        return result
+    except errors.CallError as error:
+        for one in reversed(entered):
+            error = one.error(call, error)
+        raise error from error.__cause__
 
-        Raises:
-            CallError: every way in which a call can fail.
-            NotCached: ``only_cached`` is set, and there is no answer in memory. Nothing was logged or counted.
-        """
-        log, is_made = call.log, True
-        end = None if observer is None else observer.start_call(call.tool, call.credentials.profile)
+
+def _performed(executor: ToolExecutor, call: CallContext) -> CallResult:
+    _authorize(executor, call)
+    _validate(executor, call)
+    executor.upstream(call.source)  # may it be reached? Before a key is read, or an approval requested
+    if executor.settings.calls_per_minute or executor.settings.calls_per_day:
+        _limit(executor, call)
+    if call.tool.needs_approval:
         try:
-            result = self._around(call) if self._middleware else self._performed(call)
-            if not result.cached:
-                self.resources.health.record_success(call.tool)
-            return result
-        except errors.NotCached:
-            is_made = False
-            raise
-        except errors.CallError as error:
-            log.code = error.code
-            if log.is_counted:  # the message of another may quote arguments
-                log.error_message = error.message
-            self.resources.health.record_failure(call.tool, error)
-            raise
-        except BaseException:
-            log.code = errors.InternalError.code
-            raise
-        finally:
-            if is_made and observer is not None and log.is_counted:
-                observer.record_call(log)
-            if is_made and self.resources.is_audited:
-                self.resources.audit_log.write(call)
-            if is_made and (log.is_counted or log.audit):
-                (self.resources.on_call or log_call)(log)
-            if end is not None:
-                end(log.code if is_made else "")
-
-    def _around(self, call: CallContext) -> CallResult:
-        if call.only_cached:  # a try that costs nothing: the middleware sees the call that is made then
-            raise errors.NotCached
-        entered: list[Middleware] = []
-        try:
-            for one in self._middleware:
-                entered.append(one)
-                one.before(call)
-            result = self._performed(call)
-            for one in reversed(entered):
-                changed = one.after(call, result)
-                # What equal calls computed belongs to the entry of the cache, and not to another text.
-                result = changed if changed.body == result.body else replace(changed, entry=None)
-            return result
-        except errors.CallError as error:
-            for one in reversed(entered):
-                error = one.error(call, error)
-            raise error from error.__cause__
-
-    def _performed(self, call: CallContext) -> CallResult:
-        self._authorize(call)
-        self._validate(call)
-        self.resources.upstream(call.source)  # may it be reached? Before a key is read, or an approval requested
-        if self._settings.calls_per_minute or self._settings.calls_per_day:
-            self._limit(call)
-        if call.tool.needs_approval:
-            self._approve(call)
-        self._find_key(call)
-        if call.approval:  # used up last: a call that cannot be sent for another reason keeps it
-            self.resources.approvals.redeem(call)
-        try:
-            return self.answer_prepared(call)
-        except errors.AuthRejected as error:
-            if call.has_entered_key:
-                raise error.changed(next_step=self.resources.user_tokens.another_key(call)) from None
-            if not call.source.signs_in:
-                raise
-            self._renew(call, error)
-        try:
-            return self.answer_prepared(call)
-        except errors.AuthRejected as error:
-            raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
-
-    def _authorize(self, call: CallContext) -> None:
-        """Check that the caller may call the tool here.
-
-        Raises:
-            CallError: the tool is switched off or of another context, it changes data and the call only reads, or the
-                caller's access token lacks a scope.
-        """
-        tool, credentials = call.tool, call.credentials
-        call.catalog.require_callable(tool)
-        if credentials.reads_only and tool.effect != "read":
-            raise errors.WriteNotAllowed(READS_ONLY.filled(tool=tool.name), CALL_WRITE)
-        tier = ("tools:premium",) if self._settings.oauth_premium_scope and tool.access == "premium" else ()
-        credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
-
-    def _validate(self, call: CallContext) -> None:
-        resolved = reader_of(call.catalog, call.tool).resolve({**call.arguments, **call.added}, self.resources.memo)
-        if resolved.problems:
-            raise invalid_arguments(call.tool, resolved)
-        call.arguments, call.notes = resolved.arguments, resolved.notes
-        if call.only_cached and (call.bypass_cache or not call.tool.only_reads):
-            raise errors.NotCached
-
-    def _limit(self, call: CallContext) -> None:
-        """Count the call of a caller, or leave it to the cache to count one that reads.
-
-        Another one is counted before an approval is created or redeemed for it.
-        """
-        caller = caller_id(call.source, call.credentials, self._settings.key_salt)
-        admit = functools.partial(self.resources.client_limits.admit, caller)
-        if call.tool.only_reads:
-            call.admit = admit
-            return
-        try:
-            admit(is_cached=False)
-        except errors.ClientLimit:
-            call.log.is_counted, call.log.cache = True, "bypass"
-            raise
-
-    def _approve(self, call: CallContext) -> None:
-        try:
-            self.resources.approvals.check(call)
+            executor.approvals.check(call)
         except errors.CallError:
             call.log.is_counted, call.log.cache = True, "bypass"  # counted, although the source does not see it
             raise
-
-    def _find_key(self, call: CallContext) -> None:
-        secrets = self.resources.secret_provider
-        takers = call.catalog.memoize(
-            "sources that take keys",
-            lambda: sum(other.auth is not None and other.auth.caller_key for other in call.catalog.sources),
-        )
-        try:
-            api_key = api_keys.resolve_api_key(
-                call.source,
-                call.credentials,
-                secrets,
-                is_only_one=takers <= 1,
-                need=call.tool.call.get("credentials", "required"),
-            )
-        except errors.AuthRequired:
-            if not self.resources.user_tokens.has_page_for_key(call):
-                raise
-            api_key, call.has_entered_key = self.resources.user_tokens.get_key(call), True
-        call.source_credentials = SourceCredentials(api_key)
-        call.operator_key = secrets.known_key(call.source)
-        if call.source.signs_in and api_key:
-            call.source_credentials = self.resources.user_tokens.get_credentials(call, api_key)
-
-    def _renew(self, call: CallContext, error: errors.AuthRejected) -> None:
-        """Drop the user's token, which the source has refused, and get another one for a call that reads."""
-        self.resources.user_tokens.drop_token(call, call.operator_key)
+    _find_key(executor, call)
+    if call.approval:  # used up last: a call that cannot be sent for another reason keeps it
+        executor.approvals.redeem(call)
+    try:
+        return answer_prepared(executor, call)
+    except errors.AuthRejected as error:
+        if call.has_entered_key:
+            raise error.changed(next_step=executor.user_tokens.another_key(call)) from None
+        if not call.source.signs_in:
+            raise
+        executor.user_tokens.drop_token(call, call.operator_key)
         if call.tool.effect != "read":  # a write is sent once; the next call has a new token
             raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
-        call.admit = None  # it is counted once
-        self._find_key(call)
+    call.admit = None  # it is counted once
+    _find_key(executor, call)
+    try:
+        return answer_prepared(executor, call)
+    except errors.AuthRejected as error:
+        raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
 
-    def answer_prepared(self, call: CallContext) -> CallResult:
-        """Return the result of a call whose arguments are validated and whose keys are known.
 
-        Raises:
-            CallError: every way in which a call can fail.
-            NotCached: only memory may answer it, which has no answer.
-        """
-        self._prepare(call)
-        log = call.log
-        if call.tool.effect == "read":
-            # A call to which toolfold has added no arguments is the caller's, and always performed.
-            result = self._tried(call) if call.added else self._read(call)
-        else:
-            log.cache = "bypass"
-            if call.admit is not None:
-                call.admit(is_cached=False)
-            upstream = self.resources.upstream(call.source)
-            found = upstream.fetch(call)
-            redactor = call.redactor if self._repeats_key(call, found) else NO_REDACTION
-            result = CallResult(
-                found.body, found.kind, False, 0, call.arguments, redactor=redactor, blocks=found.blocks
-            )
-        log.response_chars = len(result.body)
-        if not (log.requests or call.notes):
-            return result
-        return replace(result, use=UpstreamUse(log.requests, log.upstream_s), notes=call.notes)
+def _authorize(executor: ToolExecutor, call: CallContext) -> None:
+    """Check that the caller may call the tool here.
 
-    def _prepare(self, call: CallContext) -> None:
-        """Set how long the call may take, and the keys by which it is cached and limited."""
-        source, tool, api_key = call.source, call.tool, call.source_credentials.api_key
-        call.log.is_counted = True
-        call.log.is_operator_key = api_key == call.operator_key != ""
-        # A catalog may ask for less time than the operator allows, not for more.
-        timeout_s = min(self._settings.timeout_s, source.connection.get("timeout_s", self._settings.timeout_s))
-        end = self._clock.monotonic() + timeout_s
-        call.ends_at = end if call.deadline is None else min(end, call.deadline)
-        upstream = self.resources.upstream(source)
-        call.key_id = hash_api_key(source, upstream.endpoint, api_key, self._settings.key_salt)
-        text = simple_text(call.arguments)
-        known = None if text is None else self.resources.memo.get("cache key", (upstream, tool), text)
-        if known is None:
-            policy = upstream.adapter.cache_policy(tool, call.arguments, self._clock.now())
-            varies_by_key = policy.varies_by_key or source.signs_in or tool.effect != "read"
-            known = cache_key(source, tool, call.arguments, upstream.endpoint), varies_by_key
-            if text is not None:
-                self.resources.memo.put("cache key", (upstream, tool), text, known, len(text))
-        common, varies_by_key = known
-        own = f"{common}-{call.key_id}"
-        data = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
-        call.keys = CacheKeys(data, f"{own}/error")  # without API keys all callers are the same
+    Raises:
+        CallError: the tool is switched off or of another context, it changes data and the call only reads, or the
+            caller's access token lacks a scope.
+    """
+    tool, credentials = call.tool, call.credentials
+    call.catalog.require_callable(tool)
+    if credentials.reads_only and tool.effect != "read":
+        raise errors.WriteNotAllowed(READS_ONLY.filled(tool=tool.name), CALL_WRITE)
+    tier = ("tools:premium",) if executor.settings.oauth_premium_scope and tool.access == "premium" else ()
+    credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
 
-    def _tried(self, call: CallContext) -> CallResult:
-        """Answer a call with arguments that toolfold has added, unless an equal one was refused in the last hour."""
-        key = call.source.id, call.key_id, call.tool.name, repr(sorted(call.added.items()))
-        with self.resources.lock:
-            refusal = self.resources.refused.get(key)
-        if refusal is not None:
-            raise errors.PremiumOnly(*refusal)
-        try:
-            return self._read(call)
-        except errors.PremiumOnly as error:
-            with self.resources.lock:
-                self.resources.refused[key] = error.problem, error.next_step
+
+def _validate(executor: ToolExecutor, call: CallContext) -> None:
+    resolved = reader_of(call.catalog, call.tool).resolve({**call.arguments, **call.added}, executor.memo)
+    if resolved.problems:
+        raise invalid_arguments(call.tool, resolved)
+    call.arguments, call.notes = resolved.arguments, resolved.notes
+    if call.only_cached and (call.bypass_cache or not call.tool.only_reads):
+        raise errors.NotCached
+
+
+def _limit(executor: ToolExecutor, call: CallContext) -> None:
+    """Count the call of a caller, or leave it to the cache to count one that reads.
+
+    Another one is counted before an approval is created or redeemed for it.
+    """
+    caller = caller_id(call.source, call.credentials, executor.settings.key_salt)
+    admit = functools.partial(executor.client_limits.admit, caller)
+    if call.tool.only_reads:
+        call.admit = admit
+        return
+    try:
+        admit(is_cached=False)
+    except errors.ClientLimit:
+        call.log.is_counted, call.log.cache = True, "bypass"
+        raise
+
+
+def _find_key(executor: ToolExecutor, call: CallContext) -> None:
+    source, secrets = call.source, executor.secret_provider
+    takers = call.catalog.memoize(
+        "sources that take keys",
+        lambda: sum(other.auth is not None and other.auth.caller_key for other in call.catalog.sources),
+    )
+    need = call.tool.call.get("credentials", "required")
+    try:
+        api_key = api_keys.resolve_api_key(source, call.credentials, secrets, is_only_one=takers <= 1, need=need)
+    except errors.AuthRequired:
+        if not executor.user_tokens.has_page_for_key(call):
             raise
+        api_key, call.has_entered_key = executor.user_tokens.get_key(call), True
+    call.source_credentials = SourceCredentials(api_key)
+    call.operator_key = secrets.known_key(source)
+    if source.signs_in and api_key:
+        call.source_credentials = executor.user_tokens.get_credentials(call, api_key)
 
-    def _read(self, call: CallContext) -> CallResult:
-        """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
-        stale_reason = ""
-        try:
-            entry = self._entry(call)
-        except (errors.RateLimited, errors.UpstreamError, errors.UpstreamTimeout) as error:
-            last = None if call.bypass_cache else self.resources.cache.get_stale(call.keys.data, self._clock.now())
-            if last is None:
-                raise
-            entry, stale_reason = last, error.code
-            call.log.cache, call.log.error_message = "stale", error.message
-        if entry.kind == "error":
-            raise entry.to_error()
-        is_cached = call.log.cache in ("memory", "shared", "stale")
-        age_s = max(0, int(self._clock.now() - entry.created_at)) if is_cached else 0
-        redactor = call.redactor if entry.repeats_key else NO_REDACTION
-        return CallResult(
-            entry.body,
-            entry.kind,
-            is_cached,
-            age_s,
-            call.arguments,
-            stale_reason,
-            redactor,
-            blocks=entry.blocks,
-            entry=None if entry.repeats_key else entry,
-        )
 
-    def _entry(self, call: CallContext) -> Entry:
-        """Return what is cached, what an equal call returns that is running, or what the source sends."""
-        found = None if call.bypass_cache else self._find(call, local=call.only_cached)
-        if call.only_cached and found is None:
-            raise errors.NotCached
+def answer_prepared(executor: ToolExecutor, call: CallContext) -> CallResult:
+    """Return the result of a call whose arguments are validated and whose keys are known.
+
+    Raises:
+        CallError: every way in which a call can fail.
+        NotCached: only memory may answer it, which has no answer.
+    """
+    _prepare(executor, call)
+    log = call.log
+    if call.tool.effect == "read":
+        # A call to which toolfold has added no arguments is the caller's, and always performed.
+        result = _tried(executor, call) if call.added else _read(executor, call)
+    else:
+        log.cache = "bypass"
         if call.admit is not None:
-            call.admit(is_cached=found is not None)
-        if found is not None:
-            return found
-        call.log.cache = "joined"
+            call.admit(is_cached=False)
+        upstream = executor.upstream(call.source)
+        found = upstream.fetch(call)
+        redactor = call.redactor if _repeats_key(call, found) else NO_REDACTION
+        result = CallResult(found.body, found.kind, False, 0, call.arguments, redactor=redactor, blocks=found.blocks)
+    log.response_chars = len(result.body)
+    if not (log.requests or call.notes):
+        return result
+    return replace(result, use=UpstreamUse(log.requests, log.upstream_s), notes=call.notes)
+
+
+def _prepare(executor: ToolExecutor, call: CallContext) -> None:
+    """Set how long the call may take, and the keys by which it is cached and limited."""
+    source, tool, api_key, settings = call.source, call.tool, call.source_credentials.api_key, executor.settings
+    call.log.is_counted = True
+    call.log.is_operator_key = api_key == call.operator_key != ""
+    # A catalog may ask for less time than the operator allows, not for more.
+    timeout_s = min(settings.timeout_s, source.connection.get("timeout_s", settings.timeout_s))
+    end = executor.clock.monotonic() + timeout_s
+    call.ends_at = end if call.deadline is None else min(end, call.deadline)
+    upstream = executor.upstream(source)
+    call.key_id = hash_api_key(source, upstream.endpoint, api_key, settings.key_salt)
+    text = simple_text(call.arguments)
+    known = None if text is None else executor.memo.get("cache key", (upstream, tool), text)
+    if known is None:
+        policy = upstream.adapter.cache_policy(tool, call.arguments, executor.clock.now())
+        varies_by_key = policy.varies_by_key or source.signs_in or tool.effect != "read"
+        known = cache_key(source, tool, call.arguments, upstream.endpoint), varies_by_key
+        if text is not None:
+            executor.memo.put("cache key", (upstream, tool), text, known, len(text))
+    common, varies_by_key = known
+    own = f"{common}-{call.key_id}"
+    data = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
+    call.keys = CacheKeys(data, f"{own}/error")  # without API keys all callers are the same
+
+
+def _tried(executor: ToolExecutor, call: CallContext) -> CallResult:
+    """Answer a call with arguments that toolfold has added, unless an equal one was refused in the last hour."""
+    key = call.source.id, call.key_id, call.tool.name, repr(sorted(call.added.items()))
+    with executor.lock:
+        refusal = executor.refused.get(key)
+    if refusal is not None:
+        raise errors.PremiumOnly(*refusal)
+    try:
+        return _read(executor, call)
+    except errors.PremiumOnly as error:
+        with executor.lock:
+            executor.refused[key] = error.problem, error.next_step
+        raise
+
+
+def _read(executor: ToolExecutor, call: CallContext) -> CallResult:
+    """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
+    entry, stale_reason = None if call.bypass_cache else _find(executor, call, local=call.only_cached), ""
+    if call.only_cached and entry is None:
+        raise errors.NotCached
+    if call.admit is not None:
+        call.admit(is_cached=entry is not None)
+    if entry is None:
         try:
-            while True:
-                try:
-                    return self.resources.flights.run(
-                        (call.keys.own, call.bypass_cache),
-                        functools.partial(self._fetch_and_store, call),
-                        max(0.0, call.ends_at - self._clock.monotonic()),
-                    )
-                except errors.CallCancelled:
-                    if client_call.is_cancelled():
-                        raise
-                    # An equal call was cancelled while this one waited for its result.
-        except TimeoutError:
-            problem = f"{call.source.title} did not answer in time."
-            raise errors.UpstreamTimeout(problem, SLOW, retryable=True) from None
+            entry = _fetch_together(executor, call)
+        except (errors.RateLimited, errors.UpstreamError, errors.UpstreamTimeout) as error:
+            entry, stale_reason = _find_stale(executor, call), error.code
+            if entry is None:
+                raise
+            call.log.cache, call.log.error_message = "stale", error.message
+    if entry.kind == "error":
+        raise entry.to_error()
+    is_cached = call.log.cache in ("memory", "shared", "stale")
+    return CallResult(
+        entry.body,
+        entry.kind,
+        is_cached,
+        max(0, int(executor.clock.now() - entry.created_at)) if is_cached else 0,
+        call.arguments,
+        stale_reason,
+        call.redactor if entry.repeats_key else NO_REDACTION,
+        blocks=entry.blocks,
+        entry=None if entry.repeats_key else entry,
+    )
 
-    def _fetch_and_store(self, call: CallContext) -> Entry:
-        # An equal call may have finished since the cache was read.
-        found = None if call.bypass_cache else self._find(call, local=True)
-        if found is not None:
-            return found
-        call.log.cache, upstream = "miss", self.resources.upstream(call.source)
-        try:
-            response = upstream.fetch(call)
-        except errors.CallError as error:
-            self._store_error(call, error)
-            raise
-        now = self._clock.now()
-        policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
-        repeats_key = self._repeats_key(call, response)
-        entry = Entry(response.kind, response.body, now, now + policy.ttl_s, repeats_key, response.blocks)
-        if policy.ttl_s > 0 and response.is_final:
-            key = call.keys.data[0] if response.is_recognized and not repeats_key else call.keys.own
-            # What repeats a key is nowhere but in this process, which has the key anyway.
-            self.resources.cache.put(key, entry, shared=key == call.keys.data[0] and not repeats_key)
-        return entry
 
-    @staticmethod
-    def _repeats_key(call: CallContext, response: ParsedResponse) -> bool:
-        return call.redactor.appears_in(response.body) or call.redactor.appears_in(response.blocks)
+def _find(executor: ToolExecutor, call: CallContext, local: bool = False) -> Entry | None:
+    """Return the cached data of this call, or the error that its key met; ``local``: from memory alone."""
+    cache, now, keys, where = executor.cache, executor.clock.now(), call.keys, "memory"
+    found = cache.get_local(keys.data, now)
+    if found is None and not local:
+        found, where = cache.get_shared(keys.data[0], now), "shared"
+    if found is None:
+        found, where = cache.get_local((keys.error,), now), "memory"
+    if found is not None:
+        call.log.cache = where
+    return found
 
-    def _find(self, call: CallContext, local: bool = False) -> Entry | None:
-        """Return the cached data of this call, or the error that its key met; ``local``: from memory alone."""
-        cache, now, keys, where = self.resources.cache, self._clock.now(), call.keys, "memory"
-        found = cache.get_local(keys.data, now)
-        if found is None and not local:
-            found, where = cache.get_shared(keys.data[0], now), "shared"
-        if found is None:
-            found, where = cache.get_local((keys.error,), now), "memory"
-        if found is not None:
-            call.log.cache = where
+
+def _find_stale(executor: ToolExecutor, call: CallContext) -> Entry | None:
+    return None if call.bypass_cache else executor.cache.get_stale(call.keys.data, executor.clock.now())
+
+
+def _fetch_together(executor: ToolExecutor, call: CallContext) -> Entry:
+    """Return what an equal call returns that is running, or what the source sends."""
+    call.log.cache = "joined"
+    try:
+        while True:
+            try:
+                return executor.flights.run(
+                    (call.keys.own, call.bypass_cache),
+                    functools.partial(_fetch_and_store, executor, call),
+                    max(0.0, call.ends_at - executor.clock.monotonic()),
+                )
+            except errors.CallCancelled:
+                if client_call.is_cancelled():
+                    raise
+                # An equal call was cancelled while this one waited for its result.
+    except TimeoutError:
+        problem = f"{call.source.title} did not answer in time."
+        raise errors.UpstreamTimeout(problem, SLOW, retryable=True) from None
+
+
+def _fetch_and_store(executor: ToolExecutor, call: CallContext) -> Entry:
+    # An equal call may have finished since the cache was read.
+    found = None if call.bypass_cache else _find(executor, call, local=True)
+    if found is not None:
         return found
+    call.log.cache, upstream = "miss", executor.upstream(call.source)
+    try:
+        response = upstream.fetch(call)
+    except errors.CallError as error:
+        _store_error(executor, call, error)
+        raise
+    now = executor.clock.now()
+    policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
+    repeats_key = _repeats_key(call, response)
+    entry = Entry(response.kind, response.body, now, now + policy.ttl_s, repeats_key, response.blocks)
+    if policy.ttl_s > 0 and response.is_final:
+        key = call.keys.data[0] if response.is_recognized and not repeats_key else call.keys.own
+        # What repeats a key is nowhere but in this process, which has the key anyway.
+        executor.cache.put(key, entry, shared=key == call.keys.data[0] and not repeats_key)
+    return entry
 
-    def _store_error(self, call: CallContext, error: errors.CallError) -> None:
-        """Store an error that would come again, for a short time and for its own key: that may be the reason."""
-        ttl_s = 0.0
-        if isinstance(error, errors.NoData):
-            ttl_s = self._settings.no_data_ttl_s
-        elif isinstance(error, errors.InvalidArguments | errors.PremiumOnly):
-            ttl_s = self._settings.negative_ttl_s
-        if ttl_s:
-            now = self._clock.now()
-            self.resources.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
+
+def _repeats_key(call: CallContext, response: ParsedResponse) -> bool:
+    return call.redactor.appears_in(response.body) or call.redactor.appears_in(response.blocks)
+
+
+def _store_error(executor: ToolExecutor, call: CallContext, error: errors.CallError) -> None:
+    """Store an error that would come again, for a short time and for its own key: that may be the reason."""
+    ttl_s = 0.0
+    if isinstance(error, errors.NoData):
+        ttl_s = executor.settings.no_data_ttl_s
+    elif isinstance(error, errors.InvalidArguments | errors.PremiumOnly):
+        ttl_s = executor.settings.negative_ttl_s
+    if ttl_s:
+        now = executor.clock.now()
+        executor.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)

@@ -20,6 +20,7 @@ from toolfold.cache.response_cache import simple_text
 from toolfold.dates import bounds, parse_date
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.call import CallContext
+from toolfold.execution.pipeline import run_call
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools import completion
 from toolfold.meta_tools.call import Answer, with_notes
@@ -242,7 +243,8 @@ def fetch_response(
     if call.approval_token is not None:
         credentials = credentials._replace(approval_token=call.approval_token)
     try:
-        return session.executor.call(
+        return run_call(
+            session.executor,
             CallContext(
                 session.catalog,
                 call.tool,
@@ -252,7 +254,7 @@ def fetch_response(
                 only_cached=only_cached,
                 deadline=session.end,
                 added=added or {},
-            )
+            ),
         )
     except CallError as error:
         raise with_next_step(error, session.catalog, call.tool, arguments) from None
@@ -295,7 +297,7 @@ def _memoized(session: CallSession, call: Call, response: CallResult, kind: str,
     """Return what ``make`` returned for the same cache entry before, or returns now. Its memory counts either way."""
     if response.entry is None:
         return make()
-    memo, owners, budget = session.resources.memo, (response.entry, call.tool), session.budget
+    memo, owners, budget = session.executor.memo, (response.entry, call.tool), session.budget
     found: tuple[T, int] | None = memo.get(kind, owners, key)
     if found is not None:
         budget.reserve(found[1])

@@ -74,7 +74,6 @@ class CallSession:
 
     def __init__(self, request: MetaRequest) -> None:
         self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
-        self.resources = self.executor.pipeline.resources
         now, timeout_s = time.monotonic(), self.executor.settings.timeout_s
         deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
         self.budget = WorkBudget(deadline)
@@ -90,12 +89,12 @@ class CallSession:
             AnswerTooLarge: no turn was free before the deadline.
         """
         self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
-        upstream = self.resources.upstream(self.catalog.source(tool.source))
+        upstream = self.executor.upstream(self.catalog.source(tool.source))
         self.budget.suggestion = upstream.adapter.smaller_response_hint
         self._chars += len(response.body)
         if self._chars > LARGE_CHARS and not self._has_turn:
             remaining_s = self.budget.remaining_s
-            if not self.resources.large_answer_turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
+            if not self.executor.large_answer_turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
                 raise self.budget.too_large(
                     "The answer is large, and others were being processed until the end of this call."
                 )
@@ -106,7 +105,7 @@ class CallSession:
         self._chars = 0
         if self._has_turn:
             self._has_turn = False
-            self.resources.large_answer_turns.release()
+            self.executor.large_answer_turns.release()
 
 
 def parse_select(value: Any) -> Selection | None:
@@ -131,7 +130,7 @@ def output_options(
         select=select,
         max_tokens=most,
         requested_tokens=requested if max_tokens and requested != most else 0,
-        save_answer=executor.resources.answer_store.save if settings.offload not in ("", "off") else None,
+        save_answer=executor.answer_store.save if settings.offload not in ("", "off") else None,
         whole=request.whole,
     )
 

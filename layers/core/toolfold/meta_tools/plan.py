@@ -174,7 +174,7 @@ class Plan(CallSession):
 
     def _call_of(self, item: Item, *, keeps_raw: bool) -> Call:
         """Return what an item calls; its ``given`` becomes the documented form. Equal calls are read once."""
-        memo, owners, arguments, text = self.resources.memo, (self.catalog,), item.given.get("arguments"), None
+        memo, owners, arguments, text = self.executor.memo, (self.catalog,), item.given.get("arguments"), None
         if "approval_token" not in item.given and type(arguments) is dict and (inner := simple_text(arguments)):
             text = simple_text({**item.given, "arguments": inner})
         found: Call | None = None if text is None else memo.get("call", owners, (text, self.request.whole))

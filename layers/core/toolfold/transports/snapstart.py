@@ -42,6 +42,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.cache.dynamodb",
     "toolfold.execution.argument_reader",
     "toolfold.execution.audit",
+    "toolfold.execution.call_resources",
     "toolfold.execution.pipeline",
     "toolfold.execution.call",
     "toolfold.execution.limits",
@@ -90,7 +91,7 @@ def warm_up(app: App) -> None:
     """
     _run_all(
         lambda: _import_libraries(app),
-        lambda: app.executor.resources.warm_up(app.catalog_store().sources),
+        lambda: app.executor.warm_up(app.catalog_store().sources),
         lambda: _answer_sample_requests(app),
     )
 
@@ -115,7 +116,7 @@ def _import_libraries(app: App) -> None:
     for name in _USED_BY_TOOL_CALL:
         importlib.import_module(name)
     # Certificates take long to read, and outlive the connections.
-    app.executor.resources.http_client.load_certificates()
+    app.executor.http_client.load_certificates()
     if app.authorization is not None:
         for name in _USED_BY_TOKENS:
             importlib.import_module(name)
