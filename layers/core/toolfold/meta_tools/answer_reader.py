@@ -270,7 +270,16 @@ def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
     session.begin_shaping(call.tool, response)
-    selected, notes, gap = _reading(session, call, response)
+    selection, today = call.options.select, session.executor.today()
+    is_live = call.tool.source not in session.executor.imitated
+    arguments = simple_text(response.arguments)
+    read = functools.partial(_read, session, call, response, today, is_live)
+    # A statement of SQL may call functions that return something else each time.
+    if arguments is None or (selection is not None and (selection.has_sql or selection.jmespath)):
+        selected, notes, gap = read()
+    else:
+        key = arguments, repr(selection), today, is_live, call.is_part
+        selected, notes, gap = _memoized(session, call, response, "reading", key, read)
     if isinstance(selected, InvalidArguments):
         return selected, gap
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
@@ -278,19 +287,6 @@ def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple
     select = None if call.is_part else call.options.select
     answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use, select)
     return with_notes(answer, *response.notes, *notes, *block_notes), gap
-
-
-def _reading(session: CallSession, call: Call, response: CallResult) -> _Reading:
-    """Return what a call requests of a response, from memory where an equal call requested it of the same entry."""
-    selection, today = call.options.select, session.executor.today()
-    is_live = call.tool.source not in session.executor.imitated
-    arguments = simple_text(response.arguments)
-    # A statement of SQL may call functions that return something else each time.
-    if arguments is None or (selection is not None and (selection.has_sql or selection.jmespath)):
-        return _read(session, call, response, today, is_live)
-    key = arguments, repr(selection), today, is_live, call.is_part
-    read = functools.partial(_read, session, call, response, today, is_live)
-    return _memoized(session, call, response, "reading", key, read)
 
 
 def _memoized(session: CallSession, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:

@@ -214,7 +214,7 @@ class MetaTools:
             credentials: the API keys of the request.
             deadline: ``time.monotonic()`` at which the answer must be complete; None: the time-outs of the settings.
             whole: whether TOOL_CALL returns the whole answer, however long it is: for a person and for files.
-            reads_only: whether tools that change data are refused, where there are some.
+            reads_only: whether tools that change data are refused.
 
         Raises:
             InsufficientScope: the caller's access token does not allow this; HTTP has a status of its own for that.
@@ -226,11 +226,10 @@ class MetaTools:
             credentials.require_scopes("tools:read")
             _check_unicode(name, arguments)
             catalog = self.catalog()
-            if reads_only and catalog.has_writes:
+            if reads_only:
                 credentials = credentials._replace(reads_only=True)
             call = _read_call(catalog, "TOOL_CALL" if name == WRITE else name, arguments)
-            off = self.switched_off(catalog)
-            if call.name in off:
+            if call.name in COMBINING_TOOLS and call.name in (off := self.switched_off(catalog)):
                 others = " or ".join(other for other in COMBINING_TOOLS if other not in off)
                 step = f"Use {others}" if others else "Make the calls one after the other, with TOOL_CALL"
                 raise ToolNotExposed(
@@ -287,8 +286,8 @@ def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> Met
     known = TOOLS[name].arguments
     if len(arguments) > MAX_ARGUMENTS:
         raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
-    is_usual = all(key in known and known[key].takes(value) for key, value in arguments.items())
-    if is_usual and (name == "TOOL_LIST" or (name == "TOOL_GET" and "tool_name" in arguments)):
+    may_be_usual = name == "TOOL_LIST" or (name == "TOOL_GET" and "tool_name" in arguments)
+    if may_be_usual and all(key in known and known[key].takes(value) for key, value in arguments.items()):
         return MetaCall(name, arguments)
     tool_name = arguments.get("tool_name") if name == "TOOL_CALL" else None
     if isinstance(tool_name, str) and tool_name not in RESERVED_NAMES and catalog.called_tool(tool_name) is not None:

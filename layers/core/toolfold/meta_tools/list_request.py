@@ -190,15 +190,17 @@ def _parse_queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     is_several = len(queries) > 1 and any(" " in query for query in queries)
     if not is_several:
         queries = (" ".join(given) if isinstance(given, list) else str(given),)
-    shortened = [query[:_PROPOSED_LENGTH] for query in queries[:MAX_QUERIES]]
-    following = _corrected(TOOL, arguments, "query", shortened if is_several else _line(shortened[0]))
     if len(queries) > MAX_QUERIES:
         problem = f"query has {len(queries)} requests, and {MAX_QUERIES} are the most"
-        raise invalid(TOOL, problem, "Send the others with another call.", **following)
-    if (longest := max(map(len, queries))) > MAX_QUERY_LENGTH:
+        hint = "Send the others with another call."
+    elif (longest := max(map(len, queries))) > MAX_QUERY_LENGTH:
         problem = f"a request of query has {longest:,} characters, and {MAX_QUERY_LENGTH:,} are the most"
-        raise invalid(TOOL, problem, "Send what is needed as a sentence or a few keywords.", **following)
-    return queries if is_several else tuple(filter(None, [_line(queries[0])]))
+        hint = "Send what is needed as a sentence or a few keywords."
+    else:
+        return queries if is_several else tuple(filter(None, [_line(queries[0])]))
+    shortened = [query[:_PROPOSED_LENGTH] for query in queries[:MAX_QUERIES]]
+    proposed = shortened if is_several else _line(shortened[0])
+    raise invalid(TOOL, problem, hint, **_corrected(TOOL, arguments, "query", proposed))
 
 
 def _line(text: str) -> str:

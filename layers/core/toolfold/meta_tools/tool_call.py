@@ -11,7 +11,7 @@ from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_reader import reader_of
 from toolfold.messages import DESCRIBE_ANSWER
 from toolfold.meta_tools.answer_reader import fetch_response
-from toolfold.meta_tools.call import Item, metadata
+from toolfold.meta_tools.call import Item, document_size, metadata
 from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.references import view_of
 from toolfold.meta_tools.result import Result, to_text
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call import UpstreamUse
     from toolfold.meta_tools.call import Answer, Call
     from toolfold.meta_tools.dispatcher import MetaRequest
+    from toolfold.results.output import RenderedResult
 
 
 def tool_call(request: MetaRequest) -> Result:
@@ -49,7 +50,7 @@ def tool_call(request: MetaRequest) -> Result:
                     arguments = call.sent if item.requests.varied else item.requests.parts[0].arguments
                     result = _inspection(plan, call, answer, arguments, filled)
                 else:
-                    rendered = answer.render(call.options, plan.budget)
+                    rendered = _rendered(plan, call, answer)
                     result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
                 if item.requests.varied:
                     result = result._replace(answered=plan.progress())
@@ -58,6 +59,22 @@ def tool_call(request: MetaRequest) -> Result:
             raise plan.with_next_call(item.given, error) from error.__cause__
     figures = metadata(call, result.structured, use, plan.elapsed_ms)
     return result._replace(structured={**result.structured, **figures})
+
+
+def _rendered(plan: Plan, call: Call, answer: Answer) -> RenderedResult:
+    """Return the answer as text and data; a cached one as an equal call has rendered it."""
+    document, status, options = answer.document, answer.status, call.options
+    if not status.cached or document.notes or options.whole:  # a document with notes is made by each call
+        return answer.render(options, plan.budget)
+    memo, owners = plan.executor.memo, (document,)
+    key = status.line(), status.stale_reason, options.max_tokens, options.requested_tokens
+    known: RenderedResult | None = memo.get("rendered", owners, key)
+    if known is not None:
+        return replace(known, structured={**known.structured, **status.as_dict()})
+    rendered = answer.render(options, plan.budget)
+    if "preview" not in rendered.structured:  # which is as good as the time allows, and may have a link that expires
+        memo.put("rendered", owners, key, rendered, document_size(document) + 2 * len(rendered.text))
+    return rendered
 
 
 def _raw(plan: Plan, call: Call, arguments: Mapping[str, Any]) -> tuple[Result, UpstreamUse]:

@@ -49,6 +49,7 @@ _HOST = r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?"
 _HTTP_ORIGIN = r"(https?)://" + _HOST
 
 _JSON: Headers = (("content-type", "application/json"),)
+_ACCEPTED = ("application/json", "application/*", "*/*")
 _TEXT: Headers = (("content-type", "text/plain; charset=utf-8"),)
 _ALLOWED_HEADERS = (
     "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, "
@@ -224,9 +225,10 @@ def error_response(status: int, sentence: str, *headers: tuple[str, str]) -> Res
 
 def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Response | None:
     """Check method, headers and size; return the response to send, or None when the body is to be processed."""
-    refused = refuse_caller(request.headers, policy)
-    if refused is not None:
-        return refused
+    if policy.hosts or request.header("origin") is not None:
+        refused = refuse_caller(request.headers, policy)
+        if refused is not None:
+            return refused
     if request.method == "OPTIONS":
         return Response(204, _preflight(request))
     if request.method != "POST":
@@ -241,7 +243,9 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
         return error_response(400 if stateless else 415, "Content-Type must be application/json.")
     if (request.header("content-encoding") or "identity").lower() != "identity":
         return error_response(415, "Send the body without Content-Encoding.", ("accept-encoding", "identity"))
-    if not _accepts_json(request.header("accept")):
+    accepted = (request.header("accept") or "").split(",")
+    media_types = {part.partition(";")[0].strip().lower() for part in accepted}
+    if request.header("accept") is not None and media_types.isdisjoint(_ACCEPTED):
         return error_response(406, "Accept must allow application/json.")
     return None
 
@@ -283,7 +287,7 @@ def is_from_page(headers: Headers, policy: OriginPolicy) -> bool:
 
 
 def with_cors_headers(request: Request, response: Response, policy: OriginPolicy) -> Response:
-    """Return ``response`` with the headers that let an allowed web page read it."""
+    """Return ``response`` to a request with ``Origin`` with the headers that let an allowed web page read it."""
     origins = _values(request.headers, "origin")
     if len(origins) != 1 or not _is_allowed(origins[0], policy):
         return response
@@ -316,13 +320,6 @@ def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
     # A server that checks its Host is a local one: pages served from the same machine may call it.
     match = re.fullmatch(_HTTP_ORIGIN, origin) if policy.hosts else None
     return match is not None and match[2] in LOOPBACK_HOSTS
-
-
-def _accepts_json(accept: str | None) -> bool:
-    if accept is None:
-        return True
-    media_types = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
-    return not media_types.isdisjoint({"application/json", "application/*", "*/*"})
 
 
 def meta_of(message: Message) -> Mapping[str, Any]:

@@ -78,8 +78,8 @@ class JsonText(bytes):
 
 
 def encode_result(id_: Id, result: Mapping[str, Any]) -> bytes:
-    """Encode the response to a request that succeeded. A member that is :class:`JsonText` is copied as it is."""
-    if any(isinstance(value, JsonText) for value in result.values()):
+    """Encode the response to a request that succeeded. A list of tools that is :class:`JsonText` is copied as it is."""
+    if isinstance(result.get("tools"), JsonText):
         members = b",".join(
             _encode(key) + b":" + (value if isinstance(value, JsonText) else _encode(value))
             for key, value in result.items()

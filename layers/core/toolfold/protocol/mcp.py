@@ -124,7 +124,9 @@ class Server:
         if http.WELL_KNOWN in request.path or request.path == http.REGISTER_PATH:
             return http.error_response(404, "There is nothing at this path.")
         response = http.validate(request, self.origin_policy, stateless) or self._authorized(request, stateless)
-        return http.with_cors_headers(request, response, self.origin_policy)
+        # Only a web page names its origin.
+        has_origin = request.header("origin") is not None
+        return http.with_cors_headers(request, response, self.origin_policy) if has_origin else response
 
     def _authorized(self, request: http.Request, stateless: bool) -> http.Response:
         """Return the response to a request whose method and headers are in order."""
@@ -165,7 +167,8 @@ class Server:
         return answer
 
     def _handle_body(self, request: http.Request, stateless: bool) -> http.Response:
-        if request.path and (profile := http.profile_of(request.path)) != "":
+        is_plain_path = not request.path or request.path.endswith(f"/{http.ENDPOINT}")  # as of nearly every request
+        if not is_plain_path and (profile := http.profile_of(request.path)) != "":
             refused = self._find_profile(profile)
             if refused is not None:
                 return refused

@@ -55,17 +55,23 @@ def parse_event(event: Any) -> Request:
         method = event["requestContext"]["http"]["method"] if is_version_2 else event["httpMethod"]
         path = str(event.get("rawPath" if is_version_2 else "path") or "")
         route = str(event.get("routeKey") or event.get("resource") or "")
+        context, headers = event.get("requestContext") or {}, _headers(event)
+        authorizer, identity = context.get("authorizer") or {}, context.get("identity") or {}
+        if "elb" in context:
+            address = _forwarded_address(headers)
+        else:
+            address = str((context.get("http" if is_version_2 else "identity") or {}).get("sourceIp") or "")
         return Request(
             method.upper(),
-            _headers(event),
+            headers,
             _body(event),
-            query=_query(event, is_version_2),
-            used_by_gateway=_used_by_gateway(event),
+            query=str(event.get("rawQueryString") or "") if is_version_2 else _decoded_query(event),
+            used_by_gateway=_used_by_gateway(authorizer, identity) if authorizer or identity else frozenset(),
             path=path,
-            base_path=_base_path(event, path),
+            base_path="" if is_version_2 else _base_path(context, path),
             is_root=route == "/" or route.endswith(" /"),
-            caller=_principal(event),
-            source_address=_source_address(event, is_version_2),
+            caller=_principal(authorizer) if authorizer else "",
+            source_address=address[:_MAX_ADDRESS],
         )
     except KeyError as error:
         raise UnknownEvent(f"the event has no {error}") from None
@@ -80,14 +86,6 @@ def is_for_page(request: Request) -> bool:
     # The route shows the root of a stage. A function URL has no routes, and MCP clients may POST to its root.
     is_root = request.is_root or (request.path in ("", "/") and request.method in ("GET", "HEAD"))
     return is_root or "/ui/" in request.path
-
-
-def wants_multiple_values(event: Any) -> bool:
-    """Return whether a load balancer sent the event, and reads the headers of a response in lists alone."""
-    if not isinstance(event, dict) or not event.get("multiValueHeaders"):
-        return False
-    context = event.get("requestContext")
-    return isinstance(context, dict) and "elb" in context
 
 
 def _headers(event: Mapping[str, Any]) -> Headers:
@@ -120,10 +118,8 @@ def _body(event: Mapping[str, Any]) -> bytes:
         raise UnknownEvent("the body is not base64") from None
 
 
-def _query(event: Mapping[str, Any], is_version_2: bool) -> str:
-    """Return the query; payload format 1.0 has its parameters decoded."""
-    if is_version_2:
-        return str(event.get("rawQueryString") or "")
+def _decoded_query(event: Mapping[str, Any]) -> str:
+    """Return the query of payload format 1.0, which has its parameters decoded."""
     parameters = event.get("multiValueQueryStringParameters") or event.get("queryStringParameters")
     if not parameters:
         return ""
@@ -132,27 +128,23 @@ def _query(event: Mapping[str, Any], is_version_2: bool) -> str:
     return urlencode(parameters, doseq=True, errors="replace")
 
 
-def _base_path(event: Mapping[str, Any], path: str) -> str:
+def _base_path(context: Mapping[str, Any], path: str) -> str:
     """Return the stage before ``path``, which payload format 1.0 has in the context of the request only."""
-    whole = (event.get("requestContext") or {}).get("path")
+    whole = context.get("path")
     return whole.removesuffix(path) if isinstance(whole, str) and whole.endswith(path) else ""
 
 
-def _source_address(event: Mapping[str, Any], is_version_2: bool) -> str:
-    """Return the address of the TCP connection, which a client cannot choose as it can ``X-Forwarded-For``.
+def _forwarded_address(headers: Headers) -> str:
+    """Return the address of the TCP connection, which a load balancer adds to the end of ``X-Forwarded-For``.
 
-    A load balancer adds it to the end of that header.
+    A client can choose what stands before it.
     """
-    context = event.get("requestContext") or {}
-    if "elb" in context:
-        forwarded = [value for name, value in _headers(event) if name == "x-forwarded-for"]
-        return ",".join(forwarded).rpartition(",")[2].strip()[:_MAX_ADDRESS]
-    return str((context.get("http" if is_version_2 else "identity") or {}).get("sourceIp") or "")[:_MAX_ADDRESS]
+    forwarded = [value for name, value in headers if name == "x-forwarded-for"]
+    return ",".join(forwarded).rpartition(",")[2].strip()
 
 
-def _principal(event: Mapping[str, Any]) -> str:
+def _principal(authorizer: Mapping[str, Any]) -> str:
     """Return a hash of the principal of AWS that signed the request, as API Gateway names it; empty where none did."""
-    authorizer = (event.get("requestContext") or {}).get("authorizer") or {}
     arn = (authorizer.get("iam") or {}).get("userArn")
     if not arn:
         return ""
@@ -161,14 +153,12 @@ def _principal(event: Mapping[str, Any]) -> str:
     return hashlib.sha256(str(arn).encode(errors="replace")).hexdigest()[:16]
 
 
-def _used_by_gateway(event: Mapping[str, Any]) -> frozenset[str]:
+def _used_by_gateway(authorizer: Mapping[str, Any], identity: Mapping[str, Any]) -> frozenset[str]:
     """Return where the gateway took a credential from, which is then none for a source.
 
     A Lambda authorizer may read any header or parameter, and the event does not say which. An API with payload format
     1.0 and without authorizer has ``{"claims": null, "scopes": null}``.
     """
-    context = event.get("requestContext") or {}
-    authorizer, identity = context.get("authorizer") or {}, context.get("identity") or {}
     used = set()
     if any(identity.get(name) for name in ("apiKey", "apiKeyId")):  # a usage plan
         used.add(X_API_KEY)
@@ -238,7 +228,8 @@ class RequestHandler:
                 return error_response(403, "Requests must come through the firewall of this server: use its URL.")
             request = through
         # API Gateway passes these on without a signature, where callers are principals of AWS.
-        is_unsigned = request.method == "OPTIONS" or _is_for_health(request)
+        is_for_health = _is_for_health(request)
+        is_unsigned = request.method == "OPTIONS" or is_for_health
         if settings.access == "iam" and not (request.caller or is_unsigned):
             return error_response(
                 403,
@@ -253,7 +244,7 @@ class RequestHandler:
             return self._sign_ins.respond(request)
         if self._has_page and is_for_page(request):
             return self._page_response(request)
-        if _is_for_health(request):
+        if is_for_health:
             return self._health.respond(request.method)
         return self.server.handle_http(request)
 
@@ -295,7 +286,8 @@ class LambdaHandler(RequestHandler):
             )
             self.log_request(response, 0.0)
         encoded: dict[str, Any] = {"statusCode": response.status, "headers": dict(response.headers)}
-        if wants_multiple_values(event):
+        context = event.get("requestContext") if isinstance(event, dict) and event.get("multiValueHeaders") else None
+        if isinstance(context, dict) and "elb" in context:  # a load balancer reads the headers in lists alone
             encoded["multiValueHeaders"] = {name: [value] for name, value in response.headers}
         try:
             return {**encoded, "body": response.body.decode(), "isBase64Encoded": False}
