@@ -62,6 +62,14 @@ class Catalog:
         sha256: The hash in the name of the object in S3; empty for a file.
         is_packaged: Whether it belongs to this package, and its values need no checks.
 
+    Attributes:
+        profile_names: The profiles of ``profiles.yaml``; ``default`` is among them only where it differs from the whole
+            catalog.
+        definition_tokens: Tokens of the definitions of all tools, counted by the compiler; 0 where it did not count
+            them.
+        has_relations: Whether some tools are related to others.
+        has_semantic_postings: Whether the compiler computed which words are near the tools in meaning.
+
     Raises:
         OtherFormat: The catalog has another format.
         ValueError: ``head`` is not the head of a compiled catalog.
@@ -76,6 +84,10 @@ class Catalog:
         "_sections",
         "_sources",
         "categories",
+        "definition_tokens",
+        "has_relations",
+        "has_semantic_postings",
+        "profile_names",
         "sha256",
     )
 
@@ -104,6 +116,9 @@ class Catalog:
         self._counts["category"] = {category.name: int(category.tools) for category in self.categories}
         if missing := SECTIONS - self._sections.keys():
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
+        self.profile_names: Sequence[str] = head.get("profiles", ())
+        self.definition_tokens, self.has_relations = int(head.get("definition_tokens", 0)), bool(head.get("related"))
+        self.has_semantic_postings = "semantic" in self._sections
         self.sha256 = sha256
         self._memoized: dict[Any, Any] = {}
 
@@ -202,11 +217,6 @@ class Catalog:
         """The text of ``TOOL_LIST()``, rendered by the compiler; empty for a large catalog."""
         return str(self._head["listing"])
 
-    @property
-    def definition_tokens(self) -> int:
-        """Tokens of the definitions of all tools, counted by the compiler; 0 where it did not count them."""
-        return int(self._head.get("definition_tokens", 0))
-
     def common(self) -> Sequence[tuple[int, str]]:
         """Return positions and signatures of the tools that models may know by name: ``GLOBAL_QUOTE(symbol)``."""
         return self._head.get("common", ())  # type: ignore[no-any-return]
@@ -221,17 +231,6 @@ class Catalog:
     def has_approvals(self) -> bool:
         """Whether calls of some tools need approval."""
         return bool(self._head.get("confirmed") or self._counts["effect"].get("destructive"))
-
-    @property
-    def has_relations(self) -> bool:
-        """Whether some tools are related to others."""
-        return bool(self._head.get("related"))
-
-    @property
-    def profile_names(self) -> Sequence[str]:
-        """The profiles of ``profiles.yaml``; ``default`` is among them only where it differs from the whole catalog."""
-        names: Sequence[str] = self._head.get("profiles", ())
-        return names
 
     @property
     def fingerprint(self) -> str:
@@ -312,11 +311,6 @@ class Catalog:
         """Return the terms that ``word`` also matches: empty for an ignored word, None for an unknown word."""
         found: Sequence[str] | None = self._sections["synonyms"].get(word, is_synonyms)
         return found
-
-    @property
-    def has_semantic_postings(self) -> bool:
-        """Whether the compiler computed which words are near the tools in meaning."""
-        return "semantic" in self._sections
 
     @property
     def semantic_share(self) -> float:

@@ -43,7 +43,9 @@ class CatalogView(Catalog):
         self._base, self._listed, self._withheld = base, tuple(listed), withheld
         self._head, self._read, self._sections = base._head, base._read, base._sections
         self._sources, self._counts, self.sha256 = base._sources, base._counts, base.sha256
-        self._is_packaged = base._is_packaged
+        self._is_packaged, self.profile_names = base._is_packaged, base.profile_names
+        self.has_relations, self.has_semantic_postings = base.has_relations, base.has_semantic_postings
+        self.definition_tokens = 0  # not counted for a part of a catalog
         self._memoized = {}
         counts = self.counts("category")
         self.categories = tuple(
@@ -136,11 +138,6 @@ class CatalogView(Catalog):
     def listing(self) -> str:
         """The text of ``TOOL_LIST()``; empty for a large view."""
         return self.memoize("listing", self._listing) if len(self) <= MAX_LISTED else ""
-
-    @property
-    def definition_tokens(self) -> int:
-        """0: not counted for a part of a catalog."""
-        return 0
 
     def common(self) -> Sequence[tuple[int, str]]:
         """Return positions and signatures of the tools that models may know by name, of those that are listed."""
