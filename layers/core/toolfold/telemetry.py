@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar, cast
 
 from aws_lambda_powertools import Logger, Tracer
 from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
@@ -131,8 +131,8 @@ class CurrentStdout:
             sys.stdout.flush()
 
 
-class _Line:
-    """A log line that is written at every log level. No dataclass: the first response would wait for its import.
+class _Line(NamedTuple):
+    """A log line that is written at every log level.
 
     Attributes:
         message: Its ``message``.
@@ -141,28 +141,10 @@ class _Line:
         by_service: Metrics with the dimension service.
     """
 
-    def __init__(
-        self,
-        message: str,
-        fields: dict[str, Any],
-        by_code: dict[str, float] | None = None,
-        by_service: dict[str, float] | None = None,
-    ) -> None:
-        self.message, self.fields = message, fields
-        self.by_code, self.by_service = by_code or {}, by_service or {}
-
-    def members(self, namespace: str) -> dict[str, Any]:
-        """Return the fields and the metrics, described as EMF."""
-        of_code = [["service", name] for name in ("code", "kind") if name in self.fields]
-        directives: list[dict[str, Any]] = []
-        for dimensions, metrics in ((of_code, self.by_code), ([["service"]], self.by_service)):
-            listed = [{"Name": name, **({"Unit": _UNITS[name]} if name in _UNITS else {})} for name in metrics]
-            if listed:
-                directives.append({"Namespace": namespace, "Dimensions": dimensions, "Metrics": listed})
-        if not directives:
-            return self.fields
-        described = {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": directives}
-        return {**self.fields, **self.by_code, **self.by_service, "_aws": described}
+    message: str
+    fields: dict[str, Any]
+    by_code: dict[str, float]
+    by_service: dict[str, float]
 
 
 class Telemetry:
@@ -198,7 +180,7 @@ class Telemetry:
         """
         if call.is_operator_key and call.code == AuthRejected.code:
             self.record_failure(KEY_REJECTED)  # other keys are their callers' affair
-        line = _Line("call", {**call.fields(), **call.audit})
+        line = _Line("call", {**call.fields(), **call.audit}, {}, {})
         if call.is_counted:
             line.by_code["Calls"] = 1
             line.by_service["CallErrors"] = int(call.code in SERVICE_ERRORS)
@@ -225,15 +207,15 @@ class Telemetry:
         code = fields.get("error", "")
         if code in FAILURES:
             self.record_failure(str(code))
-        line = _Line("request", dict(fields))
+        line = _Line("request", dict(fields), {}, {})
         if self._is_cold:
             self._is_cold, is_probe = False, False
             line.by_service["ColdStart"] = 1
         # The first response of a client calls no meta-tool, and waits for no other metric.
         if "tool" in fields:
-            line.by_service |= {
-                metric: int(fields[name]) for name, metric in USAGE_METRICS.items() if fields.get(name) is not None
-            }
+            for name, metric in USAGE_METRICS.items():
+                if (figure := fields.get(name)) is not None:
+                    line.by_service[metric] = int(figure)
             if "searched" in fields:
                 line.by_service["EmptySearches"] = int(not fields.get("matched"))
             if catalog_age_s is not None:
@@ -241,8 +223,9 @@ class Telemetry:
         with self._lock:
             kept, is_only_call, self._kept = self._kept, self._is_only_call, None
         if kept is not None and is_only_call and not is_probe:
-            line.fields |= kept.fields
-            line.by_code, line.by_service = kept.by_code, line.by_service | kept.by_service
+            line.fields.update(kept.fields)
+            line.by_code.update(kept.by_code)
+            line.by_service.update(kept.by_service)
         elif kept is not None:
             self._write(kept)
         if is_probe:
@@ -260,7 +243,7 @@ class Telemetry:
     def record_failure(self, code: str) -> None:
         """Count one failure of the deployment; ``code`` is one of :data:`FAILURES` or :data:`DEGRADATIONS`."""
         kind = {**DEGRADATIONS, **FAILURES}.get(code, "degraded")
-        self._write(_Line("failure", {"code": code, "kind": kind}, {"Failures": 1}))
+        self._write(_Line("failure", {"code": code, "kind": kind}, {"Failures": 1}, {}))
 
     def record_publication(self, outcome: str, catalog_age_s: float | None = None) -> None:
         """Count one run of the publisher by its outcome, with the age of the current catalog.
@@ -273,7 +256,16 @@ class Telemetry:
         self._write(_Line("publication", {"code": outcome}, {"Publications": 1}, age))
 
     def _write(self, line: _Line) -> None:
-        self._lines.info(line.message, extra=line.members(self._namespace))
+        """Log the fields of a line, and its metrics, described as EMF."""
+        of_code = [["service", name] for name in ("code", "kind") if name in line.fields]
+        directives: list[dict[str, Any]] = []
+        for dimensions, metrics in ((of_code, line.by_code), ([["service"]], line.by_service)):
+            listed = [{"Name": name, **({"Unit": _UNITS[name]} if name in _UNITS else {})} for name in metrics]
+            if listed:
+                directives.append({"Namespace": self._namespace, "Dimensions": dimensions, "Metrics": listed})
+        described = {"_aws": {"Timestamp": int(time.time() * 1000), "CloudWatchMetrics": directives}}
+        members = {**line.fields, **line.by_code, **line.by_service, **(described if directives else {})}
+        self._lines.info(line.message, extra=members)
 
 
 def configure(settings: Settings, stream: CurrentStdout | None = None) -> Telemetry:

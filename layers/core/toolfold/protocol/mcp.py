@@ -173,10 +173,24 @@ class Server:
             if refused is not None:
                 return refused
             request = request._replace(profile=profile or "")
-        response = self._handle_message_of(request, stateless)
-        if not request.profile:
-            return response
-        return response._replace(log_fields={**response.log_fields, "profile": request.profile})
+        log_fields = {"profile": request.profile} if request.profile else {}
+        try:
+            message = jsonrpc.parse_message(request.body)
+            if message is None or message.id is None:
+                response = _accept(request, message)
+                return response._replace(log_fields={**response.log_fields, **log_fields})
+        except JsonRpcError as error:
+            rejected = {"rejected": str(error.code), **log_fields}
+            return http.json_response(400, jsonrpc.encode_error(error), rejected)
+        if request.header(http.SESSION) == http.SESSION_WITH_APPS:
+            request = request._replace(shows_apps=True)
+        stateless = stateless or versions.META_VERSION in http.meta_of(message)
+        exchange = Exchange(request, message, stateless, {"rpc": _loggable_method(message), **log_fields})
+        begun = message.method == "initialize" and _declares_apps(message)
+        body, code = self._answer(exchange, http.check_headers)
+        statuses = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
+        headers = ((http.SESSION, http.SESSION_WITH_APPS),) if begun and not code else ()
+        return http.json_response(statuses.get(code, 200), body, exchange.log_fields, headers)
 
     def _find_profile(self, profile: str | None) -> http.Response | None:
         if profile is None:
@@ -189,23 +203,6 @@ class Server:
         except CatalogUnavailable as error:
             return http.error_response(503, f"{error.message} {error.suggestion}", ("retry-after", "5"))
         return None
-
-    def _handle_message_of(self, request: http.Request, stateless: bool) -> http.Response:
-        try:
-            message = jsonrpc.parse_message(request.body)
-            if message is None or message.id is None:
-                return _accept(request, message)
-        except JsonRpcError as error:
-            return http.json_response(400, jsonrpc.encode_error(error), {"rejected": str(error.code)})
-        if request.header(http.SESSION) == http.SESSION_WITH_APPS:
-            request = request._replace(shows_apps=True)
-        stateless = stateless or versions.META_VERSION in http.meta_of(message)
-        exchange = Exchange(request, message, stateless, {"rpc": _loggable_method(message)})
-        begun = message.method == "initialize" and _declares_apps(message)
-        body, code = self._answer(exchange, http.check_headers)
-        statuses = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
-        headers = ((http.SESSION, http.SESSION_WITH_APPS),) if begun and not code else ()
-        return http.json_response(statuses.get(code, 200), body, exchange.log_fields, headers)
 
     def _answer(self, exchange: Exchange, check: Callable[[Exchange], None]) -> tuple[bytes, int]:
         """Return the answer to a message that passes ``check``, and the code of its error, or 0."""
