@@ -66,9 +66,8 @@ def hash_api_key(source: Source, endpoint: str, key: str, salt: str) -> str:
     return hmac.digest(secret, message, "sha256").hex()[:32]
 
 
-def sent_values(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``arguments`` with what is sent for those that are not given."""
-    declared = properties(tool.parameters)
+def sent_values(tool: Tool, declared: Mapping[str, Mapping[str, Any]], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``arguments`` with what is sent for those of ``declared``, the parameters, that are not given."""
     defaults = {name: rule["default"] for name, rule in declared.items() if rule.get("default") is not None}
     return {**defaults, **tool.call.get("sends", {}), **arguments}
 
@@ -80,7 +79,8 @@ def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint
     the same values, given or left to their defaults, in any order. Values keep their spelling and their type, since an
     upstream may distinguish ``ibm`` from ``IBM``; lists and nested objects keep their order, since responses follow it.
     """
-    declared, values = properties(tool.parameters), sent_values(tool, arguments)
+    declared = properties(tool.parameters)
+    values = sent_values(tool, declared, arguments)
     named = [(name, values[name]) for name in declared if name in values]
     # What the schema does not name is sent in the order in which it is given.
     other = [(name, value) for name, value in values.items() if name not in declared]

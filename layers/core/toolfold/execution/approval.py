@@ -121,7 +121,7 @@ class Approvals:
             self._settings.source_urls.get(source.id, source.base_url),
             tool.name,
             tool.hash,
-            canonical_arguments(tool, call.arguments),
+            canonical_arguments(call),
         )
         problem = ""
         if credentials.approval_token:

@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import private_folder
-from toolfold.errors import SettingsError
+from toolfold.errors import CallError, SettingsError
 from toolfold.execution.call import canonical_arguments
 from toolfold.execution.credentials import principal_id
 from toolfold.private_folder import NO_FOLLOW, PathRefused
@@ -204,9 +204,9 @@ class AuditLog:
         # The salt of the deployment, the secret of this user, or one of this process.
         self._key = self._key or self._settings.key_salt.encode(errors="surrogatepass") or self._own_key()
         try:
-            text = canonical_arguments(call.tool, call.arguments).encode(errors="surrogatepass")
+            text = canonical_arguments(call).encode(errors="surrogatepass")
             hash_ = hmac.new(self._key, b"arguments " + text, hashlib.sha256).hexdigest()[:_HASH_DIGITS]
-        except (TypeError, ValueError, RecursionError):  # refused: not JSON, or nested too deeply
+        except (TypeError, ValueError, RecursionError, CallError):  # refused: no JSON, too deep, or a damaged schema
             hash_ = ""
         fields: dict[str, Any] = {
             "principal": principal_id(call.credentials, self._key),

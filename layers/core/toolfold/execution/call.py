@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from toolfold.cache.response_cache import sent_values
 from toolfold.errors import CallError, SettingsError
+from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.models import ResultKind, SourceCredentials
 from toolfold.redaction import NO_REDACTION, Redactor
@@ -273,13 +274,14 @@ class Observer(Protocol):
         """Note the log line of a call, in the thread that performs it, before the call ends."""
 
 
-def canonical_arguments(tool: Tool, arguments: Mapping[str, Any]) -> str:
-    """Return validated arguments as JSON: with the defaults of the tool, names in alphabetical order, 5 for 5.0.
+def canonical_arguments(call: CallContext) -> str:
+    """Return the arguments of a call as JSON: with the defaults of the tool, names in alphabetical order, 5 for 5.0.
 
     Two calls with the same text ask the source for the same. ``cache_key`` is stricter: it distinguishes what an
     upstream may spell out in its answer. Arguments that are not valid are accepted, for the log of a refused call.
     """
-    values = json.loads(json.dumps(sent_values(tool, arguments)), parse_float=_whole_or_float)
+    values = sent_values(call.tool, reader_of(call.catalog, call.tool).properties, call.arguments)
+    values = json.loads(json.dumps(values), parse_float=_whole_or_float)
     return json.dumps(values, sort_keys=True, separators=(",", ":"))
 
 

@@ -78,8 +78,7 @@ _CHANGES: Mapping[tuple[str, bool], Sequence[tuple[float, float]]] = {
 def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping[str, int]) -> int:
     """Return the seconds for which the response to a call stays fresh, at least 1."""
     clock = _wall_time(now)
-    past_s = _past_ttl(arguments, clock)
-    if past_s:
+    if ("month" in arguments or "date" in arguments) and (past_s := _past_ttl(arguments, clock)):
         return past_s
     is_live, class_ = _freshness_class(tool, arguments)
     seconds = freshness.get(class_, freshness[tool.freshness])
