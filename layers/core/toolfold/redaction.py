@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 REPLACEMENT = "[key]"
@@ -32,6 +33,9 @@ _MAX_LAYERS = 3
 _ESCAPE_MARKS = "\\%&#;\0\r\n"
 """Characters of escapes: where they are escaped themselves, they hide another one. The last three stand between the
 characters of a key: the zero bytes of UTF-16, and the ends of lines of base64."""
+
+_ESCAPE = re.compile(r"[\\\0]|%[0-9A-Fa-f]{2}|&[#A-Za-z]")
+"""How every escape begins: of JSON and UTF-16, of URLs, of HTML."""
 
 _ESCAPED_BREAK = re.compile(r"\\{1,8}[rn]")
 """The end of a line in a JSON string. Decoding an escape leaves its letter, which is also one of base64."""
@@ -220,20 +224,34 @@ class _Escapes:
     """Decode the escapes that stand for a character of ``key``, or for a part of another escape; no others."""
 
     def __init__(self, key: str) -> None:
-        characters = {*key.lower(), *key.upper(), *_ESCAPE_MARKS}
-        codes = "|".join(sorted({f"{ord(character):02x}" for character in characters if ord(character) < 256}))
-        decimals = "|".join(sorted({str(ord(character)) for character in characters}))
-        punctuation = {character for character in characters if not character.isalnum()}
-        names = "|".join(sorted(_entities(punctuation)))
+        self._characters = {*key.lower(), *key.upper(), *_ESCAPE_MARKS}
         self._is_ascii = key.isascii()
-        self._json = re.compile(rf"\\(?:u00|x|u\{{0{{0,4}})({codes})\}}?", re.IGNORECASE)
-        self._url = re.compile(rf"%(?:25)*({codes})", re.IGNORECASE)
-        self._html = re.compile(
+
+    @cached_property
+    def _codes(self) -> str:
+        return "|".join(sorted({f"{ord(character):02x}" for character in self._characters if ord(character) < 256}))
+
+    @cached_property
+    def _json(self) -> re.Pattern[str]:
+        return re.compile(rf"\\(?:u00|x|u\{{0{{0,4}})({self._codes})\}}?", re.IGNORECASE)
+
+    @cached_property
+    def _url(self) -> re.Pattern[str]:
+        return re.compile(rf"%(?:25)*({self._codes})", re.IGNORECASE)
+
+    @cached_property
+    def _html(self) -> re.Pattern[str]:
+        decimals = "|".join(sorted({str(ord(character)) for character in self._characters}))
+        names = "|".join(sorted(_entities({one for one in self._characters if not one.isalnum()})))
+        codes = self._codes
+        return re.compile(
             rf"&(?:amp;)*(?:#0*({decimals})(?![0-9])|#x0*({codes})(?![0-9a-f])|({names})(?![a-z]));?", re.IGNORECASE
         )
 
     def layers(self, text: str) -> Iterator[str]:
         """Yield ``text`` with one layer of escapes decoded, then with two, as long as that changes it."""
+        if _ESCAPE.search(text) is None:  # as nearly every answer
+            return
         for _ in range(_MAX_LAYERS):
             before = text
             for decode in (self._without_json, self._without_url, self._without_html):
