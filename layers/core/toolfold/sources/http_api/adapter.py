@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 
@@ -86,7 +87,7 @@ class HttpApiAdapter(SourceAdapter):
         self._checked: set[str] = set()
         self._tokens = TokenProvider.of(source, self.exchange)
 
-    @property
+    @cached_property
     def endpoint(self) -> str:
         """Where calls are sent: the source's address, or the one that the operator set."""
         return self._settings.source_urls.get(self.source.id, self.source.base_url)
