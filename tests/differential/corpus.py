@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from toolfold.meta_tools.dispatcher import NAMES
+from toolfold.catalog.entries import META_TOOLS
 from toolfold.protocol.http import Request
 from toolfold.protocol.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, NAME_PARAMETER, STATELESS
 
@@ -50,7 +50,7 @@ _CONTENT_TYPE = st.sampled_from(
         *("application/json ; x", "text/plain", "application/jsonl", "text/plain, application/json", "", _NO),
     ]
 )
-_NAMES_SENT = st.sampled_from([*NAMES, "NO_SUCH", "tool_list", "CPI", "Global Quote", ""]) | _JSON
+_NAMES_SENT = st.sampled_from([*META_TOOLS, "NO_SUCH", "tool_list", "CPI", "Global Quote", ""]) | _JSON
 _ARGUMENTS = st.sampled_from(
     [
         *(_NO, None, {}, [], "x", 5, {"tool_name": "CPI"}, {"tool_name": ["CPI", "NO_SUCH"]}, {"tool_name": None}),

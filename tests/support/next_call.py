@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from toolfold.meta_tools.dispatcher import NAMES, MetaTools
+from toolfold.catalog.entries import META_TOOLS
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 
 _IN_WORDS = re.compile(r"(TOOL_[A-Z]+) with (\{.*\})")
@@ -23,7 +24,7 @@ def proposed_call(error: Mapping[str, Any] | str) -> tuple[str, dict[str, Any]] 
     if "next_call" not in error:
         return None
     ((name, arguments),) = error["next_call"].items()
-    assert name in NAMES
+    assert name in META_TOOLS
     return name, arguments
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from tests.support.meta_tools import tokens
 from toolfold.build import writer
+from toolfold.catalog.entries import META_TOOLS
 from toolfold.catalog.store import bundled_path, parse_catalog
 from toolfold.meta_tools.arguments import meta_tool
 from toolfold.meta_tools.definitions import TOOLS, definitions
-from toolfold.meta_tools.dispatcher import NAMES, MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 
 
 def test_definitions_and_instructions_cost_at_most_700_tokens(tools: MetaTools) -> None:
@@ -20,7 +21,7 @@ def test_definitions_and_instructions_cost_at_most_700_tokens(tools: MetaTools) 
 
 def test_every_definition_has_the_fields_of_the_protocol(tools: MetaTools) -> None:
     defined = tools.definitions()
-    assert tuple(definition["name"] for definition in defined) == NAMES
+    assert tuple(definition["name"] for definition in defined) == META_TOOLS
     for definition in defined:
         assert definition["title"]
         assert definition["description"]

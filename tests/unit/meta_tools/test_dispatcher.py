@@ -8,9 +8,10 @@ import pytest
 
 from tests.conftest import KEY
 from tests.support.meta_tools import error
+from toolfold.catalog.entries import META_TOOLS
 from toolfold.errors import CatalogUnavailable
 from toolfold.meta_tools.definitions import definitions
-from toolfold.meta_tools.dispatcher import NAMES, MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_missing_catalog_is_an_error_of_each_meta_tool(tools: MetaTools) -> None
     def missing() -> Any:
         raise CatalogUnavailable("The tool catalog has not been published.", "Try again in a minute.")
 
-    for name in NAMES:
+    for name in META_TOOLS:
         assert error(MetaTools(missing, tools.executor).call(name, {}))["code"] == "CATALOG_UNAVAILABLE"
     assert len(MetaTools(missing, tools.executor).definitions()) == 3
     assert "TOOL_LIST" in MetaTools(missing, tools.executor).instructions()

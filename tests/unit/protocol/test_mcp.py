@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.mcp_requests import STATELESS, message, request, stateless
 from tests.support.next_call import proposed_call
+from toolfold.catalog.entries import META_TOOLS
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
-from toolfold.meta_tools.dispatcher import NAMES, MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol import jsonrpc
 from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy, Request, Response
 from toolfold.protocol.mcp import Server
@@ -56,7 +57,7 @@ def test_initialize_accepts_a_supported_version(version: str) -> None:
 @pytest.mark.parametrize("version", ["", "2025-03-26", "2025-11-25"])
 def test_tools_list_has_the_three_meta_tools(version: str) -> None:
     tools = result(request(message("tools/list"), mcp_protocol_version=version))["tools"]
-    assert tuple(tool["name"] for tool in tools) == NAMES
+    assert tuple(tool["name"] for tool in tools) == META_TOOLS
 
 
 def test_tools_call_returns_text_and_structured_content() -> None:
@@ -392,7 +393,7 @@ near_requests = st.fixed_dictionaries(
         "params": st.fixed_dictionaries(
             {},
             optional={
-                "name": st.sampled_from(NAMES) | json_values,
+                "name": st.sampled_from(META_TOOLS) | json_values,
                 "arguments": st.fixed_dictionaries({}, optional={"tool_name": json_values, "arguments": json_values})
                 | json_values,
                 "cursor": json_values,

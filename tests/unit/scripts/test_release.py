@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from scripts import release
-from toolfold.meta_tools.dispatcher import NAMES
+from toolfold.catalog.entries import META_TOOLS
 from toolfold.version import __version__
 
 
@@ -47,7 +47,7 @@ def test_a_bundle_is_a_project_of_the_wheel_beside_it(tmp_path: Path) -> None:
         assert f'path = "{wheel.name}"' in archive.read("pyproject.toml").decode()
         manifest = json.loads(archive.read("manifest.json"))
         assert manifest["server"]["entry_point"] in archive.namelist()
-    assert [tool["name"] for tool in manifest["tools"]] == list(NAMES)
+    assert [tool["name"] for tool in manifest["tools"]] == list(META_TOOLS)
 
 
 def test_a_packaged_template_names_each_zip_by_its_content(tmp_path: Path) -> None:

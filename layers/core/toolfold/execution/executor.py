@@ -184,10 +184,6 @@ class ToolExecutor:
         if self.on_failure is not None and reason not in _THROTTLED:
             self.on_failure(CACHE_UNAVAILABLE)
 
-    def _report_limits(self, _reason: str) -> None:
-        if self.on_failure is not None:
-            self.on_failure(LIMITS_UNAVAILABLE)
-
     def _shared_store(
         self, on_failure: Callable[[str], None], name: str = "Shared cache"
     ) -> FailSafeStore[CacheStore] | None:
@@ -284,7 +280,9 @@ class ToolExecutor:
         """What counts the calls of each caller."""
         from toolfold.execution.limits import ClientLimits
 
-        return ClientLimits(self.settings, self._shared_store(self._report_limits, "Limits of callers"), self.clock)
+        on_failure = self.on_failure or (lambda _code: None)
+        shared = self._shared_store(lambda _reason: on_failure(LIMITS_UNAVAILABLE), "Limits of callers")
+        return ClientLimits(self.settings, shared, self.clock)
 
     @made_once
     def task_store(self) -> TaskStore:

@@ -264,7 +264,8 @@ def _read(executor: ToolExecutor, call: CallContext) -> CallResult:
         try:
             entry = _fetch_together(executor, call)
         except (errors.RateLimited, errors.UpstreamError, errors.UpstreamTimeout) as error:
-            entry, stale_reason = _find_stale(executor, call), error.code
+            now, stale_reason = executor.clock.now(), error.code
+            entry = None if call.bypass_cache else executor.cache.get_stale(call.keys.data, now)
             if entry is None:
                 raise
             call.log.cache, call.log.error_message = "stale", error.message
@@ -295,10 +296,6 @@ def _find(executor: ToolExecutor, call: CallContext, local: bool = False) -> Ent
     if found is not None:
         call.log.cache = where
     return found
-
-
-def _find_stale(executor: ToolExecutor, call: CallContext) -> Entry | None:
-    return None if call.bypass_cache else executor.cache.get_stale(call.keys.data, executor.clock.now())
 
 
 def _fetch_together(executor: ToolExecutor, call: CallContext) -> Entry:

@@ -210,7 +210,9 @@ def complete_answer(session: CallSession, call: Call, arguments: Mapping[str, An
     answer, gap = read_answer(session, call, response)
     if gap is None:
         return with_notes(answer)
-    if not gap.is_fetched or not call.tool.only_reads:
+    # Sent once more with other arguments, but for what requests no period.
+    is_fetched = gap.complete and gap.kind not in (completion.GapKind.SUMMARY, completion.GapKind.MATCHES)
+    if not is_fetched or not call.tool.only_reads:
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
     session.release_turn()  # the first answer is small: it lacks something
     try:

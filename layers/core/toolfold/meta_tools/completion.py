@@ -54,11 +54,6 @@ class Gap:
     is_of_future: bool = False
 
     @property
-    def is_fetched(self) -> bool:
-        """Whether the call is sent once more with the arguments: not where no period is requested."""
-        return bool(self.complete) and self.kind not in (GapKind.SUMMARY, GapKind.MATCHES)
-
-    @property
     def note(self) -> str:
         """What is lacking, as a sentence."""
         return _NOTES[self.kind].format(**self._fields)

@@ -18,7 +18,7 @@ from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOL
 from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments, ToolNotExposed
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import TOOLS, definitions, instructions
-from toolfold.meta_tools.result import MetaCall, Result, dumps_compact, error_result, to_text
+from toolfold.meta_tools.result import WRITE, MetaCall, Result, dumps_compact, error_result, to_text
 from toolfold.text_safety import quoted
 
 if TYPE_CHECKING:
@@ -28,13 +28,6 @@ if TYPE_CHECKING:
     from toolfold.wording import Reader
 
 logger = logging.getLogger("toolfold")
-
-NAMES = META_TOOLS
-"""Meta-tools that ``/mcp`` lists."""
-
-
-WRITE = "TOOL_CALL_WRITE"
-"""TOOL_CALL for tools that change data as well. Every catalog accepts it; those with such tools list it."""
 
 
 class ToolPage(NamedTuple):
@@ -68,7 +61,7 @@ class UnknownCursor(ValueError):
 
 
 class MetaTools:
-    """The meta-tools: :data:`HANDLERS` has all of them, ``/mcp`` lists :data:`NAMES`.
+    """The meta-tools: :data:`HANDLERS` has all of them, ``/mcp`` lists :data:`META_TOOLS`.
 
     Args:
         catalog: returns the current catalog. It is called for every request, so that the catalog can change or be
@@ -99,7 +92,7 @@ class MetaTools:
 
         return MetaTools(fail, self.executor, self.now)
 
-    def definitions(self, names: Sequence[str] = NAMES) -> list[dict[str, Any]]:
+    def definitions(self, names: Sequence[str] = META_TOOLS) -> list[dict[str, Any]]:
         """Return the meta-tools ``names`` for ``tools/list``; any of :data:`HANDLERS` can be listed."""
         return definitions(self._catalog_or_none(), names)
 
@@ -162,7 +155,7 @@ class MetaTools:
 
     def own_names(self) -> Sequence[str]:
         """Return the tools of ``tools/list`` beside those of the catalog."""
-        return NAMES
+        return META_TOOLS
 
     def instructions(self) -> str:
         """Return the instructions for a client that connects."""

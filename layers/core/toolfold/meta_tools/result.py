@@ -70,6 +70,10 @@ def repeated_by(error: CallError, how: str) -> CallError:
     return error if isinstance(step, str) else error.changed(next_step=step.filled(repeat=how))
 
 
+WRITE = "TOOL_CALL_WRITE"
+"""TOOL_CALL for tools that change data as well. Every catalog accepts it; those with such tools list it."""
+
+
 class MetaCall(NamedTuple):
     """A call of a meta-tool, with the arguments of :data:`.definitions.TOOLS` and no others."""
 

@@ -167,7 +167,7 @@ def render_items(
             one = answer.render(options, WorkBudget(plan.budget.deadline))
     elif not options.whole and (table := _as_one_table(answers, left, plan.budget)) is not None:
         one = RenderedResult({}, table)
-        rendered = {id_: _structured(answer) for id_, answer in answers.items()}
+        rendered = _rendered(answers, replace(options, whole=True), plan.budget)
     else:
         rendered = _rendered(answers, options, plan.budget)
         texts |= {id_: found.text for id_, found in rendered.items()}
@@ -177,11 +177,6 @@ def render_items(
     lines = [f"{heads[item.id]}\n{texts[item.id]}" for item in items if item.id in texts]
     text = "" if options.whole else "\n".join([one.text, *lines] if one.text else lines)
     return RenderedResult({**one.structured, "results": entries}, text)
-
-
-def _structured(answer: Answer) -> RenderedResult:
-    notes = {"notes": list(answer.document.notes)} if answer.document.notes else {}
-    return RenderedResult({"result": render.to_structured(answer.document), **answer.status.as_dict(), **notes}, "")
 
 
 def _rendered(answers: Mapping[str, Answer], options: OutputOptions, budget: WorkBudget) -> dict[str, RenderedResult]:

@@ -22,7 +22,7 @@ from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object
 from toolfold.meta_tools.corrections import correct, divide
 from toolfold.meta_tools.detail_levels import properties, signature
-from toolfold.meta_tools.result import MetaCall
+from toolfold.meta_tools.result import WRITE, MetaCall
 from toolfold.text_safety import quoted
 from toolfold.wording import SignatureText, Text, joined
 
@@ -147,7 +147,6 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     )
 
 
-_WRITE = "TOOL_CALL_WRITE"
 _EXECUTE = ("execute", "call", "run", "invoke")
 _ROLES: Mapping[str, tuple[str, ...]] = {
     "source": ("connector", "database", "db", "mcp", "source", "server", "servername", "luaservername"),
@@ -239,7 +238,7 @@ def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "conn
     name = _tool(catalog, kind, source, given, rest)
     if subcommand and not runs:
         return MetaCall("TOOL_GET", {"tool_name": name})
-    return MetaCall(_WRITE, {**rest, "tool_name": name})
+    return MetaCall(WRITE, {**rest, "tool_name": name})
 
 
 def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
@@ -258,7 +257,7 @@ def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     name, role = ("query", "sql") if is_query else ("describe_table", "table") if keys["table"] else ("list_tables", "")
     others = {key: value for key, value in given.items() if key not in keys.values()}
     own_value = {role: given[keys[role]]} if keys.get(role) else {}
-    return MetaCall(_WRITE, {"tool_name": _tool(catalog, "database", source, name), "arguments": own_value | others})
+    return MetaCall(WRITE, {"tool_name": _tool(catalog, "database", source, name), "arguments": own_value | others})
 
 
 def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
@@ -266,7 +265,7 @@ def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     sources = [source.id for source in catalog.sources if source.kind == "skills"]
     own = (find_name(catalog, f"{source}__{given}") for source in sources if isinstance(given, str))
     name = next(filter(None, own), None) or _tool(catalog, "read_skill", None, given)
-    return MetaCall(_WRITE, {**_rest(arguments, "tool"), "tool_name": name})
+    return MetaCall(WRITE, {**_rest(arguments, "tool"), "tool_name": name})
 
 
 def _request_tools(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
@@ -302,7 +301,7 @@ _NAMES: Mapping[str, str | Callable[[Any, Mapping[str, Any]], MetaCall]] = {
     "afd-help": "TOOL_LIST",
     "afd-detail": "TOOL_GET",
     "afd-schema": lambda _, given: MetaCall("TOOL_LIST" if _given(given, "tool") is None else "TOOL_GET", given),
-    "afd-call": _WRITE,
+    "afd-call": WRITE,
     "afd-batch": "TOOL_BATCH",
     "afd-pipe": "TOOL_PIPE",
     "list-servers": "TOOL_LIST",
@@ -339,7 +338,7 @@ def call_of(catalog: Catalog, mode: str, stand_in: Mapping[str, Any], arguments:
         return _group_call(catalog, kind, properties, arguments)
     call = _KINDS[kind](catalog, arguments)
     sources = next((one["enum"] for key, one in properties.items() if key in _ROLES["source"] and "enum" in one), None)
-    tool = catalog.get(call.arguments["tool_name"]) if call.name == _WRITE else None
+    tool = catalog.get(call.arguments["tool_name"]) if call.name == WRITE else None
     if sources is not None and tool is not None and tool.source not in sources:
         # A client may have allowed this kind alone.
         raise invalid(
@@ -369,7 +368,7 @@ def _group_call(catalog: Catalog, group: str, properties: Mapping[str, Any], arg
             raise invalid(group, f"{found} is a tool of another group", "Call it as in next_call.", **call)
     if name is not None:
         rest = {other: value for other, value in arguments.items() if other != key}
-        return MetaCall(_WRITE, {"tool_name": name, "arguments": rest})
+        return MetaCall(WRITE, {"tool_name": name, "arguments": rest})
     closest = closest_matches(given, actions) if isinstance(given, str) else []
     if isinstance(given, str) and not closest:
         from toolfold.catalog.search import closest_names  # needed for errors only

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.entries import META_TOOLS
 from toolfold.errors import (
     ApprovalRequired,
     AuthorizationRequired,
@@ -298,9 +299,7 @@ class Server:
         params = exchange.message.params
         name, arguments = params.get("name"), params.get("arguments")
         if not isinstance(name, str):
-            raise JsonRpcError(
-                versions.INVALID_PARAMS, f"name must be the name of a tool: {', '.join(dispatcher.NAMES)}."
-            )
+            raise JsonRpcError(versions.INVALID_PARAMS, f"name must be the name of a tool: {', '.join(META_TOOLS)}.")
         if arguments is not None and not isinstance(arguments, dict):
             raise JsonRpcError(versions.INVALID_PARAMS, "arguments must be an object.")
         result = self._perform(exchange, name, arguments or {})
