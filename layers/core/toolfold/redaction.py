@@ -124,21 +124,27 @@ class _KeyPattern:
     """What to search for one key."""
 
     def __init__(self, key: str) -> None:
-        self._escapes = _Escapes(key)
+        self._key = key
         # A key may itself look like an escape, and is then decoded with the text.
         # Backslashes are removed then: what they leave counts, even if it is a little shorter.
         least = min(MIN_KEY_CHARS, len(key), max(_MIN_DECODED_CHARS, len(key.replace("\\", ""))))
-        decoded = (form for form in self._escapes.layers(key) if len(form) >= least)
+        decoded = (form for form in self._layers(key) if len(form) >= least)
         spellings = {*_spellings(key), *decoded}
-        self._key = key
         self._folded = sorted({spelling.lower() for spelling in spellings}, key=len, reverse=True)
         once = _base64_cores(key.encode())
         self._base64 = (*once, *(core for encoded in once for core in _base64_cores(encoded.encode())))
         self._word = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)") if len(key) < MIN_KEY_CHARS else None
 
+    @cached_property
+    def _escapes(self) -> _Escapes:
+        return _Escapes(self._key)
+
+    def _layers(self, text: str) -> Iterable[str]:
+        return self._escapes.layers(text) if _ESCAPE.search(text) else ()  # nearly no answer has any
+
     def is_in(self, text: str) -> bool:
         """Return whether the key is in ``text`` in any encoding."""
-        return self._is_plain(text) or any(map(self._is_plain, self._escapes.layers(text)))
+        return self._is_plain(text) or any(map(self._is_plain, self._layers(text)))
 
     def redact(self, text: str) -> str:
         """Return ``text`` with the key replaced; a word that has it in another encoding is replaced as a whole."""
@@ -162,7 +168,7 @@ class _KeyPattern:
             return False
         if self._word is not None:
             word = self._word
-            return any(word.search(form) is not None for form in self._escapes.layers(text))
+            return any(word.search(form) is not None for form in self._layers(text))
         return self.is_in(text)
 
     def _replace_lines_of_base64(self, text: str) -> str:
@@ -224,34 +230,20 @@ class _Escapes:
     """Decode the escapes that stand for a character of ``key``, or for a part of another escape; no others."""
 
     def __init__(self, key: str) -> None:
-        self._characters = {*key.lower(), *key.upper(), *_ESCAPE_MARKS}
+        characters = {*key.lower(), *key.upper(), *_ESCAPE_MARKS}
+        codes = "|".join(sorted({f"{ord(character):02x}" for character in characters if ord(character) < 256}))
+        decimals = "|".join(sorted({str(ord(character)) for character in characters}))
+        punctuation = {character for character in characters if not character.isalnum()}
+        names = "|".join(sorted(_entities(punctuation)))
         self._is_ascii = key.isascii()
-
-    @cached_property
-    def _codes(self) -> str:
-        return "|".join(sorted({f"{ord(character):02x}" for character in self._characters if ord(character) < 256}))
-
-    @cached_property
-    def _json(self) -> re.Pattern[str]:
-        return re.compile(rf"\\(?:u00|x|u\{{0{{0,4}})({self._codes})\}}?", re.IGNORECASE)
-
-    @cached_property
-    def _url(self) -> re.Pattern[str]:
-        return re.compile(rf"%(?:25)*({self._codes})", re.IGNORECASE)
-
-    @cached_property
-    def _html(self) -> re.Pattern[str]:
-        decimals = "|".join(sorted({str(ord(character)) for character in self._characters}))
-        names = "|".join(sorted(_entities({one for one in self._characters if not one.isalnum()})))
-        codes = self._codes
-        return re.compile(
+        self._json = re.compile(rf"\\(?:u00|x|u\{{0{{0,4}})({codes})\}}?", re.IGNORECASE)
+        self._url = re.compile(rf"%(?:25)*({codes})", re.IGNORECASE)
+        self._html = re.compile(
             rf"&(?:amp;)*(?:#0*({decimals})(?![0-9])|#x0*({codes})(?![0-9a-f])|({names})(?![a-z]));?", re.IGNORECASE
         )
 
     def layers(self, text: str) -> Iterator[str]:
         """Yield ``text`` with one layer of escapes decoded, then with two, as long as that changes it."""
-        if _ESCAPE.search(text) is None:  # as nearly every answer
-            return
         for _ in range(_MAX_LAYERS):
             before = text
             for decode in (self._without_json, self._without_url, self._without_html):
