@@ -223,9 +223,7 @@ class Telemetry:
         with self._lock:
             kept, is_only_call, self._kept = self._kept, self._is_only_call, None
         if kept is not None and is_only_call and not is_probe:
-            line.fields.update(kept.fields)
-            line.by_code.update(kept.by_code)
-            line.by_service.update(kept.by_service)
+            line = _Line(line.message, line.fields | kept.fields, kept.by_code, line.by_service | kept.by_service)
         elif kept is not None:
             self._write(kept)
         if is_probe:

@@ -210,9 +210,8 @@ def complete_answer(session: CallSession, call: Call, arguments: Mapping[str, An
     answer, gap = read_answer(session, call, response)
     if gap is None:
         return with_notes(answer)
-    # Sent once more with other arguments, but for what requests no period.
-    is_fetched = gap.complete and gap.kind not in (completion.GapKind.SUMMARY, completion.GapKind.MATCHES)
-    if not is_fetched or not call.tool.only_reads:
+    requests_period = gap.kind not in (completion.GapKind.SUMMARY, completion.GapKind.MATCHES)
+    if not (gap.complete and requests_period and call.tool.only_reads):
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
     session.release_turn()  # the first answer is small: it lacks something
     try:
@@ -244,20 +243,18 @@ def fetch_response(
     credentials = session.request.credentials
     if call.approval_token is not None:
         credentials = credentials._replace(approval_token=call.approval_token)
+    context = CallContext(
+        session.catalog,
+        call.tool,
+        arguments,
+        credentials,
+        bypass_cache=call.fresh,
+        only_cached=only_cached,
+        deadline=session.end,
+        added=added or {},
+    )
     try:
-        return run_call(
-            session.executor,
-            CallContext(
-                session.catalog,
-                call.tool,
-                arguments,
-                credentials,
-                bypass_cache=call.fresh,
-                only_cached=only_cached,
-                deadline=session.end,
-                added=added or {},
-            ),
-        )
+        return run_call(session.executor, context)
     except CallError as error:
         raise with_next_step(error, session.catalog, call.tool, arguments) from None
 

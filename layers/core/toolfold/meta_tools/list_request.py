@@ -198,9 +198,8 @@ def _parse_queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
         hint = "Send what is needed as a sentence or a few keywords."
     else:
         return queries if is_several else tuple(filter(None, [_line(queries[0])]))
-    shortened = [query[:_PROPOSED_LENGTH] for query in queries[:MAX_QUERIES]]
-    proposed = shortened if is_several else _line(shortened[0])
-    raise invalid(TOOL, problem, hint, **_corrected(TOOL, arguments, "query", proposed))
+    short = [query[:_PROPOSED_LENGTH] for query in queries[:MAX_QUERIES]]
+    raise invalid(TOOL, problem, hint, **_corrected(TOOL, arguments, "query", short if is_several else _line(short[0])))
 
 
 def _line(text: str) -> str:
