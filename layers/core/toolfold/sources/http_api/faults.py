@@ -179,13 +179,13 @@ MAX_SAID_CHARS = 300
 _MAX_READ = 200_000
 """Characters of an error response that are parsed."""
 
-_MAX_ERRORS = 5
+_MAX_ERRORS, _MAX_LEVELS = 5, 6
 _TEXTS = ("title", "detail", "message", "msg", "error_description", "error", "description", "reason", "fault", "code",
           "value")  # fmt: skip
 """Members with a text, in the order in which they are shown."""
 
 _LISTS = ("errors", "detail", "details", "violations", "invalid-params", "invalidParams")
-_PLACES = ("loc", "field", "pointer", "name", "path", "parameter", "property")
+_PLACES = ("loc", "field", "pointer", "name", "path", "parameter", "property", "source")
 """Members of an entry of a list that say what it is about."""
 
 PAGE = re.compile(r"(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
@@ -222,11 +222,11 @@ def _sayings(data: Any, depth: int = 0) -> Iterator[str]:
     """Yield what ``data`` says: its own texts as one saying, then one for each entry of its lists."""
     if isinstance(data, str):
         yield data
-    elif isinstance(data, list) and depth < 3:
+    elif isinstance(data, list) and depth < _MAX_LEVELS:
         for entry in data[:_MAX_ERRORS]:
             yield from _sayings(entry, depth + 1)
-    elif isinstance(data, dict) and depth < 3:
-        place = next((_place(data[key]) for key in _PLACES if key in data), "") if depth else ""
+    elif isinstance(data, dict) and depth < _MAX_LEVELS:
+        place = _place(data) if depth else ""
         said = _own_texts(data)
         if said:
             yield f"{place}: {said}" if place and place not in said else said
@@ -236,26 +236,26 @@ def _sayings(data: Any, depth: int = 0) -> Iterator[str]:
 
 
 def _members(value: Any, depth: int) -> Iterator[str]:
-    """Yield the sayings of a list, or of an object of lists: ``{"limit": ["must be a number"]}``."""
-    if isinstance(value, dict) and value and all(isinstance(one, list) for one in value.values()):
-        for name, texts in list(value.items())[:_MAX_ERRORS]:
-            yield f"{name}: {' '.join(str(text) for text in texts[:_MAX_ERRORS] if isinstance(text, str))}"
-    else:
+    """Yield the sayings of a list, or of an object by names of fields: ``{"limit": ["must be a number"]}``."""
+    if not isinstance(value, dict) or _own_texts(value) or depth >= _MAX_LEVELS:
         yield from _sayings(value, depth + 1)
+        return
+    for name, inner in list(value.items())[:_MAX_ERRORS]:
+        if said := " ".join(islice(_members(inner, depth + 1), _MAX_ERRORS)):
+            yield f"{name}: {said}"
 
 
 def _own_texts(data: Mapping[str, Any]) -> str:
-    texts = [
-        str(data[key]) for key in _TEXTS if isinstance(data.get(key), str | int) and data[key] not in ("", True, False)
-    ]
     shown: list[str] = []
-    for text in texts:
-        if len(shown) < 2 and not any(text in other for other in shown):
-            shown.append(text)
+    for value in map(data.get, _TEXTS):
+        if isinstance(value, str | int) and value not in ("", True, False) and len(shown) < 2:
+            shown += [] if any(str(value) in other for other in shown) else [str(value)]
     return ": ".join(shown)
 
 
 def _place(value: Any) -> str:
+    if isinstance(value, dict):  # with source.pointer in JSON:API
+        return next((_place(value[key]) for key in _PLACES if key in value), "")
     if isinstance(value, list):
         return ".".join(str(part) for part in value if isinstance(part, str | int))
     return value if isinstance(value, str) else ""
