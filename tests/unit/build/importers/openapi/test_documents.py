@@ -27,10 +27,7 @@ from toolfold.errors import SourceError
         ('{"openapi": "3.1.0", "x": NaN}', "is not valid JSON"),
         ('{"openapi": "3.1.0", "x": ' + "9" * 5000 + "}", "is not valid JSON: a number is too large"),
         ('{"x": ' + "[" * 100_000, "is not valid JSON: values are nested too deeply"),
-        (
-            '{"openapi": "3.1.0"}',
-            "server '/' is relative; set base_url in source.yaml, with --base-url where it is added, or url to where",
-        ),
+        ('{"openapi": "3.1.0"}', "has no server; set base_url in source.yaml, with --base-url where it is added"),
     ],
 )
 def test_a_document_that_cannot_be_read_is_one_error(tmp_path: Path, text: str, problem: str) -> None:

@@ -64,6 +64,7 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
         ({"type": "number", "multipleOf": 0}, {"type": "number"}),
         ({**STRING, "minLength": "3"}, STRING),
         (True, {}),
+        (None, {}),  # YAML with nothing after the key
         ({"const": "a"}, {"const": "a"}),
     ],
 )  # fmt: skip
@@ -127,13 +128,22 @@ def test_what_stands_beside_a_reference_is_read_as_its_version_says(
     assert found == {"type": "string", "description": "Any name.", **expected}
 
 
-def test_a_reference_to_nothing_inside_a_body_is_any_value_and_is_noted(tmp_path: Path) -> None:
-    whole = {"type": "object", "properties": {"x": NAME, "y": STRING}}
+@pytest.mark.parametrize(
+    ("reference", "problem"),
+    [
+        ("#/components/schemas/Name", "points to nothing in the document"),
+        ("names.yaml#/Name", "refers to another document; bundle the documents into one"),
+    ],
+)
+def test_a_reference_to_nothing_inside_a_body_is_any_value_and_is_noted(
+    tmp_path: Path, reference: str, problem: str
+) -> None:
+    whole = {"type": "object", "properties": {"x": {"$ref": reference}, "y": STRING}}
     found = read(tmp_path, operation("post", requestBody=body(whole)))
     assert found.tool.parameters["properties"] == {"x": {}, "y": STRING}
     assert found.source is not None
     assert [note.partition(": ")[2] for note in found.source.notes] == [
-        "$ref '#/components/schemas/Name' points to nothing in the document; any value is accepted"]  # fmt: skip
+        f"$ref {reference!r} {problem}; any value is accepted"]  # fmt: skip
 
 
 CHILDREN = {"type": "array", "items": {"$ref": "#/components/schemas/Node"}}

@@ -51,6 +51,16 @@ def test_a_server_that_cannot_be_used_is_an_error(tmp_path: Path, server: Any, p
     assert int(found.left_out[0].split(":")[1]) > 1
 
 
+@pytest.mark.parametrize("settings", [{}, {"base_url": "https://test.pets.test/v2"}])
+def test_the_main_server_is_that_of_an_operation_that_repeats_it_without_its_variables(
+    tmp_path: Path, settings: Any
+) -> None:
+    own = {**OK, "servers": [{"url": WHERE["url"]}]}
+    found = read(tmp_path, {**document({"/cats": {"get": own}}), "servers": [WHERE]}, **settings).source
+    assert found is not None
+    assert found.base_url == settings.get("base_url", "https://eu.test")
+
+
 def test_paths_with_servers_of_the_same_host_keep_their_prefix(tmp_path: Path) -> None:
     own = [{"url": "https://pets.test/v2"}]
     paths = {"/cats": {"get": OK}, "/dogs": {"get": {**OK, "servers": own}}, "/birds": {"servers": own, "get": OK}}
@@ -82,6 +92,14 @@ HEADER = {"type": "apiKey", "in": "header", "name": "X-Key"}
         (
             {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://id.test/t", "scopes": {"a": ""}}}},
             {"oauth2": {"token_url": "https://id.test/t", "scopes": ["read"]}},
+        ),
+        (
+            {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "/token", "scopes": {}}}},
+            {"oauth2": {"token_url": "https://pets.test/token", "scopes": ["read"]}},
+        ),
+        (
+            {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "token", "scopes": {}}}},
+            {"oauth2": {"token_url": "https://pets.test/v1/token", "scopes": ["read"]}},
         ),
         ({"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://id.test"}}}, {"bearer": True}),
     ],

@@ -28,19 +28,19 @@ Schemes = Mapping[str, Mapping[str, Any] | None]
 """Name of a security scheme → fields of ``auth`` in ``source.yaml``; None for one that cannot be used."""
 
 
-def read_schemes(given: Any, references: References, document_url: str) -> Schemes:
-    """Return the security schemes of a document."""
+def read_schemes(given: Any, references: References, server: str) -> Schemes:
+    """Return the security schemes of a document; relative URLs relate to ``server`` (OpenAPI 3.1, section 4.6)."""
     found: dict[str, Mapping[str, Any] | None] = {}
     for name, value in given.items() if isinstance(given, dict) else ():
         try:
             _, scheme = references.follow(value, ("components", "securitySchemes", name))
         except DocumentError:
             scheme = None
-        found[str(name)] = _auth(scheme, document_url) if isinstance(scheme, dict) else None
+        found[str(name)] = _auth(scheme, server) if isinstance(scheme, dict) else None
     return found
 
 
-def _auth(scheme: Mapping[str, Any], document_url: str) -> Mapping[str, Any] | None:
+def _auth(scheme: Mapping[str, Any], server: str) -> Mapping[str, Any] | None:
     kind, name = scheme.get("type"), scheme.get("name")
     if kind == "apiKey" and isinstance(name, str) and name:
         # Kubernetes describes its bearer tokens as the value of a header.
@@ -56,7 +56,7 @@ def _auth(scheme: Mapping[str, Any], document_url: str) -> Mapping[str, Any] | N
         flow = flows.get("clientCredentials") if isinstance(flows, dict) else None
         token_url = flow.get("tokenUrl") if isinstance(flow, dict) else None
         if isinstance(token_url, str) and token_url:
-            return {"oauth2": {"token_url": urljoin(document_url, token_url), "scopes": []}}
+            return {"oauth2": {"token_url": urljoin(f"{server}/", token_url), "scopes": []}}
     return {"bearer": True} if kind in ("oauth2", "openIdConnect") else None
 
 

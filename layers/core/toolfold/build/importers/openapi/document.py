@@ -52,7 +52,7 @@ class DocumentError(Exception):
 
 
 class DanglingReference(DocumentError):
-    """A reference points to nothing in the document."""
+    """A reference points to nothing in the document, or out of it."""
 
 
 @dataclass
@@ -88,7 +88,7 @@ class References:
         shown = repr(reference[:120])
         file, _, fragment = reference.partition("#")
         if file not in self._own_names:
-            raise DocumentError(at, f"$ref {shown} refers to another document; bundle the documents into one")
+            raise DanglingReference(at, f"$ref {shown} refers to another document; bundle the documents into one")
         found = json_schema.locate(self.data, f"#{fragment}")
         if found is None:
             raise DanglingReference(at, f"$ref {shown} points to nothing in the document")

@@ -207,7 +207,7 @@ class _Reader:
         operations = self._select(found, problems)
         components = self._data.get("components")
         given = components.get("securitySchemes") if isinstance(components, dict) else None
-        schemes = access.read_schemes(given, self._references, self._settings.url or "")
+        schemes = access.read_schemes(given, self._references, default_server)
         if not schemes:
             holders = (holder for one in operations for holder in (one.item, one.value))
             schemes = access.undeclared_key(holders, self._references)
@@ -289,7 +289,8 @@ class _Reader:
 
     def _server(self, operation: Operation, default: str) -> str:
         listed, at = _own_servers(operation)
-        if listed is None:
+        main = dicts_in(self._data.get("servers"))
+        if listed is None or (main and listed[0].get("url") == main[0].get("url")):  # with other variables or none
             return default
         settings = self._settings
         server = access.choose_server(listed, at, settings.url or default)
@@ -320,9 +321,8 @@ class _Reader:
         if self._settings.base_url:
             return self._settings.base_url.rstrip("/")
         try:
-            listed = self._data.get("servers")
             # Without servers it is the root of where the document was fetched from (OpenAPI 3.1, section 4.8.1).
-            servers = listed if isinstance(listed, list) and listed else [{"url": "/"}]
+            servers = self._data.get("servers") or ([{"url": "/"}] if self._settings.url else [])
             return access.choose_server(servers, ("servers",), self._settings.url or "")
         except DocumentError as error:
             raise SourceError(self._located([error])) from None

@@ -155,8 +155,8 @@ class SchemaConverter(Mapping[str, parts.Schema]):
 
     def convert(self, schema: Any, at: Location, depth: int = 0) -> Any:
         """Return ``schema`` as JSON Schema 2020-12, whose references are to ``#/$defs/<name>``."""
-        if isinstance(schema, bool):
-            return {} if schema else False
+        if schema is None or isinstance(schema, bool):  # YAML with nothing after a key says nothing
+            return False if schema is False else {}
         if not isinstance(schema, dict):
             raise DocumentError(at, "is not a schema")
         if depth > MAX_DEPTH:
