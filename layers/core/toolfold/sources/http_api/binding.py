@@ -92,7 +92,8 @@ def bind(
 
     Args:
         call: the binding, which :func:`check_binding` accepts.
-        arguments: validated arguments. None is the same as an argument that is left out, except in a body.
+        arguments: validated arguments. None is the same as an argument that is left out, except in a body; so is a list
+            or an object without members.
         taken: location and name of what the credentials of the source are sent as; no argument can be sent there.
 
     Raises:
@@ -110,7 +111,8 @@ def bind(
     names |= {name for _, name in taken}
     for one in parameters:
         value = values.get(one.argument)
-        if value is None and one.location != "path":
+        # A list or an object without members is not defined (RFC 6570, section 2.3, whose operators the styles are).
+        if one.location != "path" and (value is None or (value in ([], {}) and not one.content_type)):
             continue
         if (one.location, one.name.lower() if one.location == "header" else one.name) in taken:
             raise InvalidArgument(one.argument, "would be sent in the place of the credentials")

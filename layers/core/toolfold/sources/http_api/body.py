@@ -208,7 +208,8 @@ def _whole(content_type: str, name: str, value: Any, binding: Mapping[str, Any])
     if media_type.startswith("multipart/"):
         return _multipart(media_type, _members(name, value), encoding)
     if media_type.endswith(("ndjson", "jsonl", "json-seq")) and isinstance(value, list):
-        return content_type, b"".join(_json(name, item) + b"\n" for item in value)
+        start = b"\x1e" if media_type.endswith("json-seq") else b""  # RFC 7464, section 2.2
+        return content_type, b"".join(start + _json(name, item) + b"\n" for item in value)
     return content_type, _bytes(name, value, bool(binding.get("base64")))
 
 

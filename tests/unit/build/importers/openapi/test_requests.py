@@ -44,6 +44,12 @@ def parameter(name: str, location: str = "query", schema: Any = STRING, **more: 
             {"where": {"a": [1]}},
             ("/pets", ("where=%7B%22a%22%3A%5B1%5D%7D",)),
         ),
+        (
+            [{"name": "where", "in": "query", "content": {"application/json": {"schema": LIST}}}],
+            {"where": []},
+            ("/pets", ("where=%5B%5D",)),
+        ),
+        ([parameter("tag", schema=LIST, explode=False)], {"tag": []}, ("/pets", ())),
     ],
 )
 def test_query_parameters_have_their_styles(
@@ -201,6 +207,21 @@ def test_json_is_preferred_and_a_merge_patch_to_a_list_of_operations(tmp_path: P
     content["application/merge-patch+json"] = {"schema": OBJECT}
     merge = read(tmp_path, operation("patch", requestBody={"content": content})).tool.call["body"]["content_type"]
     assert (patch, merge) == ("application/json-patch+json", "application/merge-patch+json")
+
+
+@pytest.mark.parametrize(
+    ("content_type", "schema", "sent"),
+    [
+        ("application/x-ndjson", {"type": "array", "items": PET}, b'{"name":"Tom"}\n{"name":"Lea"}\n'),
+        ("application/x-ndjson", PET, b'{"name":"Tom"}\n{"name":"Lea"}\n'),
+        ("application/json-seq", PET, b'\x1e{"name":"Tom"}\n\x1e{"name":"Lea"}\n'),
+    ],
+)
+def test_a_body_of_json_texts_in_lines_is_a_list(tmp_path: Path, content_type: str, schema: Any, sent: bytes) -> None:
+    tool = read(tmp_path, operation("post", requestBody=body(schema, content_type))).tool
+    check_binding(tool.call)
+    assert tool.parameters["properties"]["body"]["items"] == PET
+    assert bind(tool.call, {"body": [{"name": "Tom"}, {"name": "Lea"}]}).body == sent
 
 
 def test_a_body_of_xml_is_written_as_text(tmp_path: Path) -> None:

@@ -221,14 +221,16 @@ class Arguments:
         target = self._converter[made["$ref"].removeprefix(DEFINITIONS)] if "$ref" in made else made
         described = [self._converter.text(body.get("description"), (*at, "description"))]
         is_text = target.get("type") in ("string", "number", "integer", "boolean")
-        if media.kind == "text" and not media.content_type.endswith("yaml") and not is_text:
+        if media.content_type in _LINES_OF_JSON and target.get("type") in ("array", "object"):
+            made = made if target["type"] == "array" else {"type": "array", "items": made}  # one for each line
+        elif media.kind == "text" and not media.content_type.endswith("yaml") and not is_text:
             # An object for XML would be sent as JSON; only its schema says what the text has.
             made = {"type": "string"}
             members = ", ".join(list(target.get("properties", ()))[:MAX_FIELDS])
             described.append(
                 f"The body as text of the type {media.content_type}{', with ' if members else ''}{members}."
             )
-        elif "$ref" in made:  # a description beside a reference replaces that of its target
+        if "$ref" in made:  # a description beside a reference replaces that of its target
             described.append(target.get("description", ""))
         made.setdefault("description", " ".join(filter(None, described)) or "Body of the request")
         self._add(argument, made, is_required=is_required)
