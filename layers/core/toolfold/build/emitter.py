@@ -48,11 +48,9 @@ def clean_text(text: Any, most: int = MAX_TEXT) -> str:
 @lru_cache(maxsize=20_000)
 def _clean(text: str, most: int) -> str:
     """Return a clean text. Tools of one source share definitions, and with them hundreds of texts."""
-    visible = "".join(
-        " " if character.isspace() else character
-        for character in text
-        if character.isspace() or unicodedata.category(character)[0] != "C"
-    )
+    visible = " ".join(text.split())
+    if not visible.isprintable():
+        visible = "".join(sign for sign in visible if unicodedata.category(sign)[0] != "C")
     plain = _FENCE.sub(" ", _without_tags(_LINK.sub(r"\1", visible)))
     plain = _USER_NAME.sub("", _INSECURE.sub("", plain))
     plain = " ".join(plain.split()).lstrip("#＃﹟ ").strip()

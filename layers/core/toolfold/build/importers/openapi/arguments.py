@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from toolfold.build.importers.openapi.access import Credentials
@@ -139,7 +140,7 @@ class Arguments:
 
     def _free_name(self, name: str, location: str) -> str:
         made, taken = argument_name(name) or location, {known.lower() for known in self._properties}
-        suffixes = ("", f"_{location}", *(f"_{number}" for number in range(2, MAX_ARGUMENTS + 3)))
+        suffixes = chain(("", f"_{location}"), (f"_{number}" for number in range(2, MAX_ARGUMENTS + 3)))
         candidates = (f"{made[: _MAX_NAME - 8]}{suffix}" if suffix else made for suffix in suffixes)
         return next(candidate for candidate in candidates if candidate.lower() not in taken)
 
