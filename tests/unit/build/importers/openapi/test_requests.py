@@ -268,9 +268,10 @@ def test_an_optional_file_is_a_base64_argument_too(tmp_path: Path) -> None:
         ("text/plain", {}, "hi", b"hi"),
         ("application/xml", {}, "<a/>", b"<a/>"),
         ("application/pdf", {}, "aGVsbG8=", b"hello"),
-        ("image/jpeg", {**STRING, "format": "byte"}, "aGVsbG8=", b"hello"),
+        ("image/jpeg", {**STRING, "format": "binary"}, "aGVsbG8=", b"hello"),
         ("image/jpeg", {**STRING, "format": "base64"}, "aGVsbG8=", b"aGVsbG8="),
         ("image/jpeg", {**STRING, "contentEncoding": "base64"}, "aGVsbG8=", b"aGVsbG8="),
+        ("image/jpeg", {**STRING, "format": "byte"}, "aGVsbG8=", b"aGVsbG8="),
         ("text/json", {"type": "array"}, [{"a": 1}], b'[{"a":1}]'),
     ],
 )

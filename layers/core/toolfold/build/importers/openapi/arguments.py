@@ -213,13 +213,14 @@ class Arguments:
         argument = next(name for name in names if name not in taken)
         self.body = {"content_type": media.content_type, "argument": argument}
         made = dict(converted) if isinstance(converted, dict) else {}
+        target = self._converter[made["$ref"].removeprefix(DEFINITIONS)] if "$ref" in made else made
         if media.kind == "binary":
-            if "base64" not in (made.get("contentEncoding"), made.get("format")):  # else the text is what is sent
+            # Of base64, which OpenAPI 3.0 calls byte as well, the text is what is sent.
+            if {target.get("contentEncoding"), target.get("format")}.isdisjoint({"base64", "byte"}):
                 self.body["base64"] = True
-            made = _file(made)
+            made = _file(target)
         if encoding := _encoding(media, {}):
             self.body["encoding"] = encoding
-        target = self._converter[made["$ref"].removeprefix(DEFINITIONS)] if "$ref" in made else made
         described = [self._converter.text(body.get("description"), (*at, "description"))]
         is_text = target.get("type") in ("string", "number", "integer", "boolean")
         if media.content_type in _LINES_OF_JSON and target.get("type") in ("array", "object"):
