@@ -216,4 +216,4 @@ def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> Cat
         "semantic": near,
         "semantic_share": share,
     }
-    return parse_catalog(writer.dumps(compiled).encode())
+    return parse_catalog(writer.dumps(compiled))

@@ -50,7 +50,7 @@ def folder(service: str, settings: Settings, tmp_path_factory: pytest.TempPathFa
 def catalog(folder: Path) -> Catalog:
     compiled, left_out, *_ = compile_sources(folder)
     assert left_out == []
-    return parse_catalog(compiled.encode())
+    return parse_catalog(compiled)
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MetaTools]:
         (source / "source.yaml").write_text(f"id: ledger\nkind: openapi\nurl: {url}/openapi.json\nfreshness_s: 60\n")
         refresh(source, settings)
         compiled = compile_sources(source.parent)
-        catalog = parse_catalog(compiled.text.encode())
+        catalog = parse_catalog(compiled.content)
         assert [note.partition(": ")[2] for note in compiled.notes if "security scheme" in note] == [
             "POST /audit needs the security scheme HTTPBasic, which is not sent; make another source with auth for it"
         ]

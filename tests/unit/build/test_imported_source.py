@@ -65,7 +65,7 @@ def compiled(
     made = compile_sources(folder, adapters=["toy"])
     if left_out is not None:
         left_out += made.left_out
-    return parse_catalog(made.text.encode())
+    return parse_catalog(made.content)
 
 
 def test_a_tool_with_nothing_but_a_name_and_a_schema_can_be_listed_described_and_called(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_default_that_its_parameter_does_not_take_is_left_out_and_the_tool_sta
     properties = {"unit": unit, "days": {"type": "integer", "examples": ["many"], "default": 3}}
     write(tmp_path, [{"name": "a", "parameters": {"type": "object", "properties": properties}}])
     made = compile_sources(tmp_path, adapters=["toy"])
-    tool = parse_catalog(made.text.encode()).get("toy__a")
+    tool = parse_catalog(made.content).get("toy__a")
     assert tool is not None
     assert tool.parameters["properties"] == {
         "unit": {"enum": ["c", "f"], "examples": ["f"]}, "days": {"type": "integer", "default": 3}}  # fmt: skip
@@ -229,7 +229,7 @@ def test_a_keyword_that_no_schema_can_have_is_left_out_and_the_tool_stays(
 ) -> None:
     write(tmp_path, [{"name": "a", "parameters": {"type": "object", "properties": {"x": schema}}}])
     made = compile_sources(tmp_path, adapters=["toy"])
-    tool = parse_catalog(made.text.encode()).get("toy__a")
+    tool = parse_catalog(made.content).get("toy__a")
     assert tool is not None
     assert tool.parameters["properties"] == {"x": usable}
     assert [note.partition("properties.x.")[2].partition(": what")[0] for note in made.notes] == refused

@@ -33,14 +33,14 @@ def test_a_file_that_is_not_a_catalog_is_refused_and_stays(tmp_path: Path, kind:
     FILES[kind](path)
     before = snapshot(tmp_path)
     with pytest.raises(ToolfoldError, match="notes"):
-        replace_catalog_file(path, "new")
+        replace_catalog_file(path, b"new")
     assert snapshot(tmp_path) == before
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "/dev/stdout", "/dev/full", "/dev", "/proc/self/mem"])
 def test_devices_are_refused(path: str) -> None:
     with pytest.raises(ToolfoldError):
-        replace_catalog_file(Path(path), "new")
+        replace_catalog_file(Path(path), b"new")
 
 
 @pytest.mark.parametrize("kind", ["a text file", "a link to a text file", "a FIFO", "a folder"])
@@ -62,7 +62,7 @@ def test_a_catalog_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None
         path.chmod(mode)
         other = tmp_path / f"same file {mode}"
         other.hardlink_to(path)
-        replace_catalog_file(path, "new")
+        replace_catalog_file(path, b"new")
         assert path.read_text() == "new"
         assert stat.S_IMODE(path.stat().st_mode) == mode
         assert other.read_text() == '{"format": an old one'
@@ -89,4 +89,4 @@ def test_nothing_is_left_of_a_file_that_does_not_fit_on_the_disk(command: list[s
 
 def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ToolfoldError, match="No such file"):
-        replace_catalog_file(tmp_path / "missing" / "catalog.json", "new")
+        replace_catalog_file(tmp_path / "missing" / "catalog.json", b"new")

@@ -216,7 +216,7 @@ def test_the_same_tools_give_the_same_bytes(path: Path, tmp_path: Path) -> None:
 def test_postings_of_a_frequent_term_keep_the_highest_weights() -> None:
     most = writer.MAX_POSTINGS
     postings = [number for at in range(most + 500) for number in (at, 5 if at < 500 else 9)]
-    catalog = parse_catalog(writer.dumps({**FEW, "index": {"many": postings, "few": [3, 1]}}).encode())
+    catalog = parse_catalog(writer.dumps({**FEW, "index": {"many": postings, "few": [3, 1]}}))
     assert catalog.postings("many") == postings[1000:]
     assert catalog.postings("few") == [3, 1]
 

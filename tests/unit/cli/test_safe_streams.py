@@ -146,7 +146,7 @@ def test_names_and_texts_of_a_catalog_have_no_control_sequence(tmp_path: Path) -
     entry |= {field: f"{entry[field]} {ATTACK}" for field in ("description", "returns")}
     empty = {"sources": {}, "categories": [], "listing": "WTI: crude oil", "index": {}, "spellings": {}, "synonyms": {}}
     file = tmp_path / f"catalog{OSC}.json"
-    file.write_text(writer.dumps(empty | {"tools": {"WTI": entry}}))
+    file.write_bytes(writer.dumps(empty | {"tools": {"WTI": entry}}))
     for arguments in (["get", "WTI"], ["list"], ["list", "--json"], ["get", "WTI", "--json"]):
         shown = on_a_terminal(["catalog", *arguments], environment(tmp_path, TOOLFOLD_CATALOG=str(file)))
         assert shown  # the tool, or that the catalog is refused

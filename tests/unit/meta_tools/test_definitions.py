@@ -52,7 +52,7 @@ def test_executors_state_what_they_may_change(effects: list[str], hints: dict[st
         "spellings": {},
         "synonyms": {},
     }
-    catalog = parse_catalog(writer.dumps(empty | {"tools": tools}).encode())
+    catalog = parse_catalog(writer.dumps(empty | {"tools": tools}))
     tool_list, tool_get, tool_call, *writing = definitions(catalog)
     assert tool_call["annotations"] == {"readOnlyHint": True, "openWorldHint": True}
     assert [definition["name"] for definition in writing] == (["TOOL_CALL_WRITE"] if effects != ["read"] else [])

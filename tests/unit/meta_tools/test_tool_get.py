@@ -102,7 +102,7 @@ def test_entry_states_an_effect_that_is_not_read(detail: str, effect: str, field
     compiled = json.loads(bundled_path().read_bytes())
     sections = {name: {} for name in ("sources", "index", "spellings", "synonyms")}
     tools = {"WAVE": compiled["tools"]["GLOBAL_QUOTE"] | {"effect": effect, "see_also": [], "use_instead": {}}}
-    catalog = parse_catalog(writer.dumps({**sections, "categories": [], "listing": "", "tools": tools}).encode())
+    catalog = parse_catalog(writer.dumps({**sections, "categories": [], "listing": "", "tools": tools}))
     (entry,) = tool_get(catalog, {"tool_name": "WAVE", "detail": detail}).structured["tools"]
     is_full = {"effect": effect} if detail == "full" and effect == "read" else field
     assert {key: value for key, value in entry.items() if key == "effect"} == is_full

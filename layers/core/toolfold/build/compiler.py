@@ -106,7 +106,7 @@ class CompiledFolder(NamedTuple):
     ``left_out`` and ``notes`` are as in :class:`ImportedSource`.
     """
 
-    text: str
+    content: bytes
     left_out: list[str]
     notes: list[str]
     tools: list[ToolDefinition]
@@ -114,7 +114,7 @@ class CompiledFolder(NamedTuple):
 
 def compile_folder(folder: Path, adapters: Collection[str] | None = None) -> str:
     """Return the catalog of every source below ``folder`` as JSON text; see :func:`compile_sources`."""
-    return compile_sources(folder, adapters).text
+    return compile_sources(folder, adapters).content.decode()
 
 
 def compile_sources(

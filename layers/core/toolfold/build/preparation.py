@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolfold.build import lint, yaml_loader
-from toolfold.build.compiler import compile_folder
+from toolfold.build.compiler import compile_sources
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.skills import write_skills
 from toolfold.build.publisher import check_catalog
@@ -149,7 +149,7 @@ def prepare_catalog(folder: Path, allow_list: AllowList, refresh: Refresh | None
             shown = "; ".join(str(finding).replace(f"{sources}/", "") for finding in findings[:_MAX_SHOWN])
             more = f"; and {len(findings) - _MAX_SHOWN} more" if len(findings) > _MAX_SHOWN else ""
             raise CatalogRejected(f"The sources have findings: {shown}{more}.", "Run: toolfold catalog lint")
-        content = compile_folder(sources).encode()
+        content = compile_sources(sources).content
     check_allowed(check_catalog(content), allow_list)
     return content
 

@@ -271,4 +271,4 @@ def catalog_of(tools: Sequence[Fields], vocabularies: Sequence[Vocabulary] = ())
     sections = {"index": build(tools), "spellings": spellings(tools, vocabularies), "synonyms": synonyms(vocabularies)}
     named = {f"tool {position}": _TOOL for position in range(len(tools))}
     head = {"sources": {}, "categories": [], "listing": "", "tools": named}
-    return parse_catalog(writer.dumps({**head, **sections}).encode())
+    return parse_catalog(writer.dumps({**head, **sections}))

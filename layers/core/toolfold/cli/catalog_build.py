@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 import os
 import shlex
 from pathlib import Path
 
 from toolfold.build import lint
-from toolfold.build.compiler import compile_folder, compile_sources
+from toolfold.build.compiler import compile_sources
 from toolfold.build.preparation import prepare_catalog, refresh_sources
 from toolfold.build.publisher import Outcome, check_catalog, publish_catalog
 from toolfold.build.writer import read_output_file, replace_catalog_file
@@ -29,7 +28,7 @@ def compile_catalog(options: Options) -> int:
     """Compile the sources and write the catalog; return the exit code."""
     path = options.output or options.folder / "catalog.json"
     with output.Steps() as steps:
-        compiled, left_out, notes, _ = compile_sources(options.folder, progress=steps.start)
+        compiled, left_out, notes, tools = compile_sources(options.folder, progress=steps.start)
     current = read_output_file(path)
     if left_out:
         output.print_message(*left_out[:_MAX_SHOWN])
@@ -49,10 +48,8 @@ def compile_catalog(options: Options) -> int:
         print(f"{path} is up to date with {options.folder}.")
         return 0
     replace_catalog_file(path, compiled)
-    catalog = json.loads(compiled)
-    tools = len(catalog["tools"])
     unchanged = ", unchanged" if current == compiled else ""
-    print(f"{path}: {output.counted(tools, 'tool')}, {len(compiled.encode()):,} bytes{unchanged}")
+    print(f"{path}: {output.counted(len(tools), 'tool')}, {len(compiled):,} bytes{unchanged}")
     served = os.environ.get("TOOLFOLD_CATALOG") or str(bundled_path())
     if "://" not in served and Path(served).expanduser().resolve() != path.resolve():
         output.print_message(f"To use it: export TOOLFOLD_CATALOG={shlex.quote(str(path.resolve()))}")
@@ -114,7 +111,7 @@ def _read_content(options: Options) -> tuple[bytes, str]:
     with os_errors(f"{path} cannot be read", step):
         content = path.read_bytes()
     # A catalog beside the YAML of its sources must be compiled from it.
-    if any(path.parent.glob("*/source.yaml")) and compile_folder(path.parent).encode() != content:
+    if any(path.parent.glob("*/source.yaml")) and compile_sources(path.parent).content != content:
         raise ToolfoldError(
             f"{path} is out of date. Run `toolfold catalog compile --folder {path.parent}` first, or publish a copy of "
             "it with --file."

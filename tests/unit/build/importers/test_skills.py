@@ -144,7 +144,7 @@ def test_binary_files_are_kept_in_base64_where_they_are_allowed(tmp_path: Path) 
 
 def test_files_that_are_not_text_are_left_out_with_a_note_and_the_skill_stays(tmp_path: Path) -> None:
     made = compile_sources(written(tmp_path, {"x/SKILL.md": skill("x"), "x/a.ttf": b"\0", "x/b.md": "b"}))
-    assert set(only_skill(parse_catalog(made.text.encode())).files) == {"SKILL.md", "b.md"}
+    assert set(only_skill(parse_catalog(made.content)).files) == {"SKILL.md", "b.md"}
     assert [note.partition("team/")[2] for note in made.notes] == [
         "x/a.ttf:1: is not plain text in UTF-8, and left out; binary_files: true includes it"]  # fmt: skip
 
@@ -152,7 +152,7 @@ def test_files_that_are_not_text_are_left_out_with_a_note_and_the_skill_stays(tm
 def test_a_skill_that_is_not_valid_is_left_out_and_the_others_compile(tmp_path: Path) -> None:
     long = skill("y").replace("every form", "x" * 1025)
     made = compile_sources(written(tmp_path, {"x/SKILL.md": skill("x"), "y/SKILL.md": long, "z/SKILL.md": skill("w")}))
-    assert list(parse_catalog(made.text.encode())) == ["team__x"]
+    assert list(parse_catalog(made.content)) == ["team__x"]
     assert [problem.partition("team/")[2].partition(": ")[0] for problem in made.left_out] == [
         "y/SKILL.md:3", "z/SKILL.md:2"]  # fmt: skip
 
