@@ -22,6 +22,7 @@ Precision = Literal["year", "half", "quarter", "month", "day", "minute", "second
 Bound = Literal["start", "end", ""]
 """Which end of a period is wanted; empty: neither."""
 
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
           "december")  # fmt: skip
 

@@ -288,11 +288,27 @@ def _are_dates(value: Any) -> bool:
 
 
 def _are_keyed_rows(value: Any) -> bool:
-    """Return whether an object has rows by their keys: two objects or more of the same names, without parts."""
-    if not isinstance(value, dict) or len(value) < 2 or not all(map(_is_flat, value.values())):
+    """Return whether an object has rows by their keys: objects of the same names, some of whose parts are values.
+
+    Two are enough that have all names; of three and more some may lack some, where the table is not mostly empty.
+    """
+    if not isinstance(value, dict) or len(value) < 2 or not all(map(_may_be_row, value.values())):
         return False
-    first, *others = value.values()
-    return bool(first) and not _are_dates(first) and all(row.keys() == first.keys() for row in others)
+    names = {name for row in value.values() for name in row}
+    given = sum(map(len, value.values()))
+    is_whole = given == len(names) * len(value)
+    return is_whole or (len(value) > 2 and 2 * given > len(names) * len(value))
+
+
+def _may_be_row(row: Any) -> bool:
+    """Return whether an object can be a row of an object by keys: its parts are no tables."""
+    if not isinstance(row, dict) or not row or _are_dates(row):
+        return False
+    parts = [part for part in row.values() if isinstance(part, list | dict)]
+    if not parts:
+        return True
+    has_tables = any(_are_dates(part) or (isinstance(part, list) and _are_objects(part)) for part in parts)
+    return len(parts) < len(row) and not has_tables and not row_lists.columns_of(row)
 
 
 def from_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Document:

@@ -137,6 +137,8 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
         return ColumnType(Kind.EMPTY, [None] * len(cells))
     if all(map(str.isdecimal, given)) and any(map(is_code, given)):
         return ColumnType(Kind.TEXT, texts)
+    if all(text.lower() in ("true", "false") for text in given):
+        return ColumnType(Kind.BOOLEAN, [None if text is None else text.lower() == "true" for text in texts])
     for read in (_compact_days, _numbers, _dates):
         found = read(given)
         if isinstance(found, str):

@@ -556,7 +556,53 @@ ANSWERS_OF_APIS = [
            says=("no rows",)) for select in ("count", "results; count", "results: latest", "last 3")),
 ]  # fmt: skip
 
+FLAGS = csv("day,up,v", "2026-01-09,true,5", "2026-01-08,FALSE,6", "2026-01-07,true,", "2026-01-06,,8")
+USERS = json.dumps({
+    "u1": {"name": "Ann", "active": True, "joined": "2023-05-01", "address": {"city": "Oslo"}, "tags": ["a", "b"]},
+    "u2": {"name": "Bo", "active": False, "joined": "2024-01-15", "address": {"city": "Rome"}, "tags": []},
+    "u3": {"name": "Cy", "joined": "2022-11-30", "address": {"city": "Oslo"}, "tags": ["b"]},
+})  # fmt: skip
+NOTHING = json.dumps({"data": [], "meta": {"n": 0}})
+QUEUES = tables(a=[{"v": 1, "w": 5}, {"v": 2, "w": 6}], b=[{"v": 3}], summary={"count": 3})
+
+ODD_TABLES = [
+    *(Case("true and false as text", FLAGS, select, right) for select, right in (
+        ("SELECT count(*) AS n FROM data WHERE up", "n: 2"), ("not up; v", "day,v: 2026-01-08,6"),
+        ("sum(up)", "sum(up): 2"), ("SELECT sum(v) AS s FROM data WHERE up AND v > 1", "s: 5"),
+        ("up = 1; count", "count: 2"),
+        ("up = no; count", "count: 1"))),
+    Case("true and false as text", FLAGS, "up = maybe", says=("maybe is neither",)),
+    Case("a column that is no condition", FLAGS, "up; count", "count: 4", says=("up = true",)),
+    Case("a text as a condition of SQL", PAIR, "SELECT count(*) FROM data WHERE symbol", says=("condition is needed",)),
+    *(Case("names of weekdays", FLAGS, select, right) for select, right in (
+        ("weekday in (Thu, Fri); count", "count: 2"), ("weekday = Fridays; v", "day,v: 2026-01-09,5"),
+        ("weekday != fri; count", "count: 3"))),
+    *(Case("no name of a weekday", FLAGS, select, says=("Monday to Sunday",)) for select in
+      ("weekday = 5", "weekday in (Fri, Foo)")),
+    *(Case("nothing is found", FLAGS, select, right, says=says) for select, right, says in (
+        ("SELECT * FROM data WHERE day > '2027'", "day,up,v: ", ("day is from 2026-01-06 to 2026-01-09",)),
+        ("SELECT count(*) AS n FROM data WHERE v > 90", "n: 0", ("v is from 5 to 8",)),
+        ("v > 90; count", "count: 0", ("v is from 5 to 8",)),
+        ("v > 90; sum(v)", "sum(v): ", ("v is from 5 to 8",)))),
+    Case("nothing is found", csv("region,v", "EMEA,1", ",2", ",3"), "region = ''; v", "v: ", says=("null in 2",)),
+    *(Case("objects by their keys", USERS, select, right) for select, right in (
+        ("active = true; name", "key,joined,name: u1,2023-05-01,Ann"),
+        ("count by address.city", "address.city,count: Oslo,2 / Rome,1"),
+        ("tags contains b; name", "key,joined,name: u1,2023-05-01,Ann / u3,2022-11-30,Cy"),
+        ("since 2023; count", "count: 2"), ("latest; name", "key,joined,name: u2,2024-01-15,Bo"),
+        ("key = u3; name", "key,joined,name: u3,2022-11-30,Cy"))),
+    Case("a list without rows beside others", NOTHING, "SELECT count(*) AS n FROM data", "n: 1", says=("empty list",)),
+    Case("a list without rows beside others", NOTHING, "avg(close)", '{"data":[],"meta":{"n":0}}', says=("no rows",)),
+    Case("a total of several tables", QUEUES, "a: sum(v)", "sum(v): 3"),
+    Case("a column with the name of a unit", FLAGS,
+         "SELECT date_trunc('month', day) AS m, sum(v) AS s FROM data GROUP BY 1", "m,s: 2026-01-01,19"),
+    Case("all columns in SQL", FLAGS, "SELECT * FROM data WHERE v > 6", "day,up,v: 2026-01-06,,8"),
+    Case("a window of QUALIFY", PAIR,
+         "SELECT * FROM data QUALIFY row_number() OVER (PARTITION BY symbol ORDER BY close) = 1",
+         "symbol,date,close: AAPL,2026-01-09,240 / MSFT,2026-01-12,400"),
+]  # fmt: skip
+
 CASES = [
     *READINGS, *ORDER_OF_STEPS, *NEIGHBOURS, *LOOKALIKES, *NEWEST_AND_PLACE, *NUMBERS, *DATES, *NAMES, *PARTS,
-    *ANSWERS_OF_APIS,
+    *ANSWERS_OF_APIS, *ODD_TABLES,
 ]  # fmt: skip

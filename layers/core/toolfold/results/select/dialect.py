@@ -201,7 +201,7 @@ def _logarithm(node: exp.Log) -> exp.Expr:
 
 def _truncated(node: exp.Expr) -> exp.Expr:
     unit, moment = node.args.get("unit"), node.this
-    if _unit(moment) in DATE_PARTS and unit is not None:  # DATE_TRUNC(date, MONTH)
+    if _unit(moment) in DATE_PARTS and unit is not None and _unit(unit) not in DATE_PARTS:  # DATE_TRUNC(date, MONTH)
         unit, moment = moment, exp.column(unit.name)
     return call_of("date_trunc", _unit(unit), moment)
 

@@ -87,7 +87,8 @@ def evaluate(
         raise invalid("it is nested too deeply", "Write it with fewer parentheses and operators.") from None
     except InvalidSelect as error:
         has_columns = not document.tables or any(table.columns for table in document.tables)
-        is_empty = "needs_rows" in error.facts and any(value == [] for _, value in _fields(document.metadata))
+        may_lack_rows = not document.tables and not error.facts.keys().isdisjoint(("needs_rows", "unknown"))
+        is_empty = may_lack_rows and any(value == [] for _, value in _fields(document.metadata))
         if not has_columns or is_empty:
             return replace(document, notes=(*document.notes, "There are no rows to select from."))
         guesses = suggested(selection.text, kind_of_step, document, today) or []
@@ -182,12 +183,28 @@ class _Evaluation:
                 readable |= dict.fromkeys((table_name(table), "data", "rows"), so_far)
             found = statements.run(step, readable, self._budget, self._today)
             following = Query.of(self._rows(replace(found, name=table.name)), self._today)
+            query.notes += self._notes_on_sql(step.text, found, query)
             following.follow(query, step)
             self._queries[table_name(table)] = following
             self._is_object = False
         else:
             query.apply(step)
         self._current = table
+
+    def _notes_on_sql(self, text: str, found: Table, query: Query) -> list[str]:
+        """Return what a reader of the rows of a statement must know: why it found none, and what its table is."""
+        notes = []
+        empty = next((path[-1] for path, value in _fields(self._document.metadata) if value == []), "")
+        if self._is_object and empty:
+            notes.append(f"The answer is one object, read as one row; {quoted_name(empty)} is an empty list.")
+        condition = re.split(r"\bwhere\b", text, flags=re.I)[1:]
+        if condition and len(self._tables) == 1 and not any(map(any, found.rows)):
+            ctes, source = list(query.ctes), f"s{len(query.ctes) - 1}" if query.ctes else "t"
+            named = [query.names.find(name, by_word=False) for name in sorted(names_in(" ".join(condition)))]
+            columns = [query.loaded(column) for column in dict.fromkeys(filter(None, named))]
+            described = [_described(query, column, ctes, source) for column in columns[:_MAX_COLUMNS]]
+            notes += [f"The statement found nothing: {'; '.join(described)}."] if described else []
+        return notes
 
     def _takes_rows(self, clause: Clause) -> bool:
         """Return whether one object does not take a clause; ``last 1`` and ``count`` only where no field has parts."""
@@ -283,14 +300,15 @@ class _Evaluation:
         tables: list[Table] = []
         notes = [*self._document.notes]
         counts = {table_name(table): len(table.rows) for table in self._tables}
-        for name, query in self._queries.items():
+        for query in self._queries.values():
             found = query.result()
-            if not found.rows and query.rows.table.rows and query.ctes:
+            is_nothing = not found.rows or (query.is_summary and not any(map(any, found.rows)))
+            if is_nothing and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes]
             if query.place != "_n" or query.is_sql or any(" WHERE " in cte for cte in query.ctes):
                 # sorted, ranked, computed from all rows, or searched for
-                notes.append(page_note(self._document.metadata, counts[name], query.rows.table.name))
+                notes.append(page_note(self._document.metadata, counts, query.rows.table))
             tables.append(found)
         notes = list(dict.fromkeys(note for note in notes if note))
         if self._is_object and len(tables) == 1 and len(tables[0].rows) == 1:
@@ -354,26 +372,34 @@ def _described(query: Query, column: Column, ctes: list[str], source: str) -> st
         if not values:
             return f"{name} has no values"
         more = " and others" if len(values) > _MAX_VALUES else ""
+        ((nulls,),) = query.rows.run(ctes, f"SELECT count(*) - count({column.sql}) FROM {source}")
+        more += f", and is null in {nulls:,}" if nulls else ""
         return f"{name} has {', '.join(map(quoted_name, sorted(values[:_MAX_VALUES])))}{more}"
     ((low, high),) = query.rows.run(ctes, f"SELECT min({column.sql}), max({column.sql}) FROM {source}")
     return f"{name} has no values" if low is None else f"{name} is from {low} to {high}"
 
 
-def page_note(metadata: Any, row_count: int, name: str = "") -> str:
+def page_note(metadata: Any, counts: Mapping[str, int], table: Table) -> str:
     """Return a sentence on the rows that the answer lacks, by its fields beside the rows; empty: it lacks none.
 
-    Deep in a document, only those count that are beside the table called ``name``, and in an object beside it.
+    Deep in a document, only those count that are beside ``table``, and in an object beside it.
 
-    >>> page_note({"total": 500, "next": "/2"}, 2)
+    Args:
+        metadata: the fields beside the tables.
+        counts: name of a table → its rows.
+        table: the one that is read.
+
+    >>> page_note({"total": 500, "next": "/2"}, {"data": 2}, Table("", (), ()))
     'These are 2 of 500 rows (total): the answer is one page.'
     """
+    name, row_count = table.name, counts[table_name(table)]
     if not row_count:
         return ""
     given = [(path, value) for path, value in _fields(metadata) if value not in (None, "", False, [])]
     fields = [(normalize(path[-1].rpartition(".")[2]), path, value) for path, value in given]  # @odata.count
     for word, path, value in fields:
         is_beside = len(path) < 3 or name.startswith(".".join(path[:-1]))
-        if is_beside and word in _TOTALS and type(value) is int and value > row_count:
+        if is_beside and word in _TOTALS and type(value) is int and value > sum(counts.values()):
             return f"These are {row_count:,} of {value:,} rows ({quoted_name(path[-1])}): the answer is one page."
     for word, path, value in fields:
         if word in _PAGES and len(path) < 3 and type(value) is int and value > 1:

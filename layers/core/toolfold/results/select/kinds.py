@@ -9,7 +9,7 @@ from datetime import date, time
 
 from sqlglot import exp
 
-from toolfold.dates import MONTHS, parse_date
+from toolfold.dates import MONTHS, WEEKDAYS, parse_date
 from toolfold.results.select.dialect import call_of, function_of, transformed
 from toolfold.results.select.expressions import YEARS
 from toolfold.results.select.functions import AGGREGATES
@@ -30,6 +30,8 @@ _SIGNS: Mapping[type[exp.Expr], str] = {
 _OF_NUMBERS = AGGREGATES - {"first", "last"} | {"sum", "avg", "change", "pct_change"}
 _OF_DATES = frozenset(("date_part", "dayname", "monthname"))
 _OF_ORDERED = frozenset(("min", "max"))
+_NAMES_OF_PARTS: Mapping[str, Sequence[str]] = {"dayname": WEEKDAYS, "monthname": MONTHS}
+_TRUTHS = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
 _KINDS: tuple[tuple[Kind, str], ...] = (
     (Kind.INTEGER, "count date_part date_diff length instr"),
     (Kind.NUMBER, "abs sqrt ln log exp power floor ceil round"),
@@ -134,7 +136,7 @@ class Adapter:
             exp.Like: self._like,
             exp.Is: self._is,
             exp.Ordered: self._ordered,
-            **dict.fromkeys((exp.And, exp.Or, exp.Not), self._logic),
+            **dict.fromkeys((exp.And, exp.Or, exp.Not, exp.Where, exp.Having), self._logic),
         }
         return transformed(tree, lambda node: handlers.get(type(node), self._function)(node))
 
@@ -157,6 +159,8 @@ class Adapter:
         last = right.expressions[-1] if is_call else None
         if kind.is_date and isinstance(last, exp.Literal) and last.is_string and parse_date(last.name):
             right = last  # the text in DATE '2026-03-01'
+        if isinstance(right, exp.Literal) and (names := _NAMES_OF_PARTS.get(function_of(left))):
+            right = _name_in(names, left, right.name)
         # A computed value may be a text of digits, as a part of a date is: strftime('%m', date).
         may_be_text = column_of(left) is None and isinstance(left, exp.Func | exp.Column)
         is_number = isinstance(right, exp.Literal) and right.is_number
@@ -175,10 +179,8 @@ class Adapter:
             return self._with_date(operator, left, right)
         if kind.is_number and isinstance(right, exp.Literal) and right.is_string:
             return operator(this=left, expression=self._as_number(left, right))
-        if kind is Kind.INTEGER and isinstance(right, exp.Literal) and function_of(left) == "date_part":
-            return operator(this=left, expression=right)
-        if kind is Kind.BOOLEAN and isinstance(right, exp.Literal) and right.is_string:
-            return operator(this=left, expression=exp.Boolean(this=right.name.lower() in ("true", "yes")))
+        if kind is Kind.BOOLEAN and isinstance(right, exp.Literal):
+            return operator(this=left, expression=_truth(left, right.name))
         if kind in (Kind.TEXT, Kind.MIXED):
             return self._with_text(operator, left, right)
         _require_alike(left, right)
@@ -286,9 +288,11 @@ class Adapter:
         return exp.paren(exp.or_(*equal, copy=False))
 
     def _logic(self, node: exp.Expr) -> exp.Expr:
+        takes_numbers = isinstance(node, exp.Where | exp.Having)
         for side in (node.this, node.expression):
             kind = kind_of(side.unnest()) if isinstance(side, exp.Expr) else Kind.ANY
-            if kind not in (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY) and not isinstance(side, exp.Subquery):
+            fits = kind in (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY) or (takes_numbers and kind.is_number)
+            if not fits and not isinstance(side, exp.Subquery):
                 raise invalid(f"{shown(side)} is a value, and a condition is needed", f"Write e.g. {shown(side)} = 1.")
         return node
 
@@ -346,6 +350,24 @@ def _require_alike(left: exp.Expr, right: exp.Expr) -> None:
         raise invalid(f"{shown(left)} is a number, which is not true or false", next_step)
     if kind.is_number and other is Kind.TEXT:
         raise invalid(f"{shown(right)} is text, and {shown(left)} a number")
+
+
+def _truth(left: exp.Expr, text: str) -> exp.Expr:
+    """Return true or false as a text or a number says it."""
+    if (truth := _TRUTHS.get(text.lower())) is None:
+        problem = f"{shown(left)} is true or false, and {quoted_name(text)} is neither"
+        raise invalid(problem, f"Write {shown(left)} = true or {shown(left)} = false.")
+    return exp.Boolean(this=truth)
+
+
+def _name_in(names: Sequence[str], part: exp.Expr, text: str) -> exp.Expr:
+    """Return the name of a day or a month that a text begins: ``Fri``, ``Mondays``."""
+    begin = text.lower().removesuffix("s")
+    meant = next((name for name in names if begin[:3] == name[:3] and name.startswith(begin)), "")
+    if not meant:
+        problem = f"{shown(part)} has the names {names[0].title()} to {names[-1].title()}, not {quoted_name(text)}"
+        raise invalid(problem, f"Write e.g. {shown(part)} = {names[0].title()}.")
+    return exp.Literal.string(meant.title())
 
 
 def _is_value(node: exp.Expr) -> bool:

@@ -125,6 +125,9 @@ class Query(View):
         chosen: list[Column] = []
         for tree in trees:
             chosen += self.names.columns if isinstance(tree, exp.Star) else [self._computed_column(tree)]
+        if len(chosen) == 1 and chosen[0].kind is Kind.BOOLEAN and chosen[0].index is not None:
+            name = quoted_name(chosen[0].name)
+            self._note(f"{name} is chosen as a column; the rows for which it is true: {name} = true.")
         shown = {column.sql for column in chosen}
         self._show([*(one for one in self.names.columns if one.is_key and one.sql not in shown), *chosen])
 
@@ -137,7 +140,7 @@ class Query(View):
         column = next((one for one in known if found is not None and one.sql == found.sql), None)
         if column is not None:
             name = column.name if isinstance(inner.unnest(), exp.Column | exp.Identifier) else text_of(inner)
-            return replace(self._loaded(column), name=alias or name)
+            return replace(self.loaded(column), name=alias or name)
         if not any(node.find_all(exp.Column)):
             columns = listed(one.name for one in self.names.columns)
             raise self._invalid(f"{text_of(inner)} is no column", f"Columns: {columns}.")
@@ -196,7 +199,7 @@ class Query(View):
         if unit in _SHOWN_PARTS and text not in self.names and not self.names.step_without(text):
             if self.names.date is None:
                 raise self._invalid(f"by {unit} needs a column of dates, which there is not")
-            dated = self._loaded(self.names.date)
+            dated = self.loaded(self.names.date)
             self._note_zone(dated)
             sql = self._add(_SHOWN_PARTS[unit].format(dated.sql))
             kind = Kind.INTEGER if unit == "year" else Kind.TEXT
@@ -236,7 +239,7 @@ class Query(View):
         is_extreme = not by and len(trees) == 1 and isinstance(trees[0].unalias(), exp.Max | exp.Min)
         dated = self.names.date
         dated = dated if is_extreme and dated is not None and dated.index is not None else None
-        day = self._loaded(dated).sql if dated is not None else ""
+        day = self.loaded(dated).sql if dated is not None else ""
         self.ctes.append(self._grouped(keys, [*parts, day] if day else parts, keeps_row=dated is not None))
         if day:  # a maximum of no values is of no row
             columns = ", ".join(column.sql for column in [*keys, outputs[0]])
@@ -262,7 +265,7 @@ class Query(View):
         if keeps_row:
             place, row = self.place, "_r"
         elif dated is not None:
-            day = f"max({self._loaded(dated).sql})"
+            day = f"max({self.loaded(dated).sql})"
         columns = ", ".join([key.sql for key in keys] + list(parts))
         grouped = f" GROUP BY {', '.join(key.sql for key in keys)}" if keys else ""
         return f"SELECT {place} AS _p, {row} AS _r, {day} AS _d, {columns} FROM {self._current}{grouped}"
@@ -382,7 +385,7 @@ class Query(View):
                 self._note(f"There is no column of dates: these are from the {end} of the list.{other}")
         else:
             tie = self._tie(is_reversed=is_last)
-            order = f"{self._loaded(dated).sql} {direction} NULLS LAST, {tie}"
+            order = f"{self.loaded(dated).sql} {direction} NULLS LAST, {tie}"
         if not self.partition:
             self._add(tail=f"ORDER BY {order} LIMIT {count or 0}")
             return

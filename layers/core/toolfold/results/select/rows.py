@@ -54,7 +54,8 @@ class Rows:
 
     def load(self, name: str) -> None:
         """Make a table in the database of the columns that are needed."""
-        columns = [(column.sql, self.table.type_of(index).values, column.kind) for index, column in self.needed.items()]
+        columns = [(column.sql, self.table.type_of(index).values, column.kind)
+                   for index, column in sorted(self.needed.items())]  # fmt: skip
         self._statements.load(name, columns, len(self.table.rows))
 
     def run(self, ctes: Sequence[str], select: str) -> list[tuple[Any, ...]]:

@@ -52,6 +52,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         require_counted(tree)
         shown = _resolve(tree, sources, step)
         _name_order(tree)
+        has_qualify = tree.find(exp.Qualify) is not None
         puts_nulls_first = _NULLS_FIRST.search(step.clause.text) is not None
         tree = Adapter(today, folds=False, puts_nulls_first=puts_nulls_first).adapt(tree)
         for name, source in sources.items():
@@ -63,6 +64,10 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
                 raise explained(error, step.offset) from None
             names = list(dict.fromkeys(one.name for source in sources.values() for one in source.names.columns))
             raise unknown_column(missing[1].rpartition(".")[2], names, offset=step.offset) from None
+    # sqlglot computes a window that QUALIFY alone reads in a column of its own, which * returns.
+    added = [at for at, name in enumerate(names) if has_qualify and re.fullmatch(r"_w\d*", name)]
+    names = [name for at, name in enumerate(names) if at not in added]
+    rows = [[cell for at, cell in enumerate(row) if at not in added] for row in rows] if added else rows
     titles = unique_names(shown.get(name, name) for name in names)
     types: dict[int, ColumnType] = {}
     columns = []

@@ -133,7 +133,7 @@ class View:
             written = written_form(one)
             known = next((column for column in self.names.columns if column.written == written), None)
             if known is not None:
-                tree = replaced(tree, one, node_of(self._loaded(known)))
+                tree = replaced(tree, one, node_of(self.loaded(known)))
         return tree
 
     def _column_node(self, node: exp.Column) -> exp.Expr:
@@ -141,9 +141,9 @@ class View:
         column, part = self.names.find(name), name.lower()
         is_part = part in PARTS_OF_DATES and not self.names.step_without(name)
         if column is None and is_part and self.names.date is not None:
-            dated = node_of(self._loaded(self.names.date))
+            dated = node_of(self.loaded(self.names.date))
             return call_of("dayname", dated) if part == "weekday" else call_of("date_part", part, dated)
-        loaded = self._loaded(column if column is not None else self._column(name))
+        loaded = self.loaded(column if column is not None else self._column(name))
         if part == "day" and loaded.kind is Kind.DATETIME and normalize(loaded.name) != part:
             return call_of("date_trunc", part, node_of(loaded))  # the day that a time is in
         return node_of(loaded)
@@ -170,7 +170,7 @@ class View:
         next_step = f"Write the step that needs {needed} before it."
         raise invalid(problem, next_step, offset=self.step.offset, forms=map("; ".join, forms))
 
-    def _loaded(self, column: Column) -> Column:
+    def loaded(self, column: Column) -> Column:
         """Return a column with its kind, and load it with the table."""
         return self.rows.typed(column) if column.index is not None and column.sql.startswith("c") else column
 
@@ -233,7 +233,7 @@ class View:
                 dated = self.names.date
                 if dated is None and not self.is_ordered:
                     self._note(_BY_PLACE)
-                day = exp.Literal.number(1) if dated is None else node_of(self._loaded(dated))
+                day = exp.Literal.number(1) if dated is None else node_of(self.loaded(dated))
                 place = f"-{self.place}" if self.rows.table.is_newest_first and dated is not None else self.place
                 one.set("expressions", [one.expressions[0], day, exp.Var(this=place)])
 
@@ -243,7 +243,7 @@ class View:
         if dated is None:
             self._note(_BY_PLACE)
             return f"{self._partition_by}ORDER BY {self.place}"
-        day = self._loaded(dated).sql
+        day = self.loaded(dated).sql
         if not self.partition and (dated.index is None or not self.rows.has_distinct_dates):
             counts = f"SELECT count({day}) - count(DISTINCT {day}) FROM {self._current}"
             ((repeated,),) = self.rows.run(self.ctes, counts)
@@ -267,7 +267,7 @@ class View:
             columns = listed(column.name for column in self.names.columns)
             problem = f"{quoted_name(what)} needs a column of dates, and {problem}"
             raise self._invalid(problem, f"Columns: {columns}.", [form] if years and form else ())
-        return self._loaded(self.names.date)
+        return self.loaded(self.names.date)
 
     def _years(self) -> str:
         """Return how the first column whose numbers are years is written; empty without one."""
