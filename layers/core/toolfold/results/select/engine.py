@@ -142,17 +142,21 @@ class _Evaluation:
         part = replace(self._document, tables=tuple(map(_beginning, self._document.tables)))
         wanted = 2 if error.facts.get("is_choice") else 1
         working: list[str] = []
+        empty: list[str] = []
         for form in [form for form in dict.fromkeys(forms) if form.isprintable()][:_MAX_TRIED]:
             with suppress(CallError):
                 if (selection := parse_select(form)) is None:
                     continue
                 if selection.jmespath:
                     jmespath.search(selection.jmespath, _value_of(part), self._budget)
+                    working.append(form)
                 else:
-                    _Evaluation(part, self._budget, self._today, self._partition).run(selection)
-                working.append(form)
+                    found = _Evaluation(part, self._budget, self._today, self._partition).run(selection)
+                    is_empty = found.metadata == {} and not any(table.rows for table in found.tables)
+                    (empty if is_empty else working).append(form)
             if len(working) == wanted:
                 break
+        working = working or empty[:wanted]
         if not working:
             return error
         # What the error lists, without its guess of a name.

@@ -33,6 +33,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from sqlglot import exp
+
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
@@ -203,6 +205,8 @@ def parse_select(value: Any) -> Selection | None:
             if (forms := suggested(value, kind_of_step)) is None:
                 continue  # the answer decides
             form = next(filter(_is_readable, forms), "")
+            if form and not _JMESPATH.fullmatch(form) and _has_phrase(form):
+                continue  # the answer decides, which may have a column of several words
             raise (error.changed(next_step=f'Write "{form}".') if form else error) from None
     return Selection(steps) if steps else None
 
@@ -214,6 +218,13 @@ def kind_of_step(text: str) -> str:
         _check_form(step)
         return step.clause.kind
     return ""
+
+
+def _has_phrase(select: str) -> bool:
+    """Return whether steps name a column of several words, which few answers have: such a form has to be tried."""
+    clauses = [_step(text, 0).clause for text, _ in split_outside(select, ";")]
+    trees = [tree for clause in clauses if clause.kind in ("items", "group") for tree in parse_items(clause.text)]
+    return any(" " in column.name for tree in trees for column in tree.find_all(exp.Column))
 
 
 def _is_readable(select: str) -> bool:

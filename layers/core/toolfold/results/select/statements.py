@@ -19,7 +19,16 @@ from toolfold.results.select import dialect
 from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.grammar import Step
 from toolfold.results.select.kinds import Adapter, require_counted
-from toolfold.results.select.names import Column, Names, find_table, invalid, listed, unknown_column
+from toolfold.results.select.names import (
+    Column,
+    Names,
+    find_table,
+    invalid,
+    listed,
+    table_name,
+    unknown_column,
+    written_name,
+)
 from toolfold.results.select.rows import Rows, rounded
 from toolfold.results.select.sandbox import Statements, explained
 from toolfold.results.tables import Table
@@ -67,7 +76,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
     # sqlglot computes a window that QUALIFY alone reads in a column of its own, which * returns.
     added = [at for at, name in enumerate(names) if has_qualify and re.fullmatch(r"_w\d*", name)]
     names = [name for at, name in enumerate(names) if at not in added]
-    rows = [[cell for at, cell in enumerate(row) if at not in added] for row in rows] if added else rows
+    rows = [tuple(cell for at, cell in enumerate(row) if at not in added) for row in rows] if added else rows
     titles = unique_names(shown.get(name, name) for name in names)
     types: dict[int, ColumnType] = {}
     columns = []
@@ -150,7 +159,10 @@ def _sources(tree: exp.Expr, tables: Mapping[str, Table], step: Step, statements
             is_part = len({name in row for row in some}) > 1  # it is that of one of several calls
             table = None if is_part or names.keys() - {name.lower(), *map(str.lower, tables)} else table
         if table is None:
-            raise invalid(f"there is no table {quoted_name(name)}", f"Tables: {listed(tables)}.", offset=step.offset)
+            others = [] if name.lower() != "data" else list(dict.fromkeys(table_name(one) for one in tables.values()))
+            replaces = [(rf"(?<![\w\"]){name}(?![\w\"])", written_name(one)) for one in others]
+            raise invalid(f"there is no table {quoted_name(name)}", f"Tables: {listed(tables)}.",
+                          offset=step.offset, replaces=replaces, is_choice=True)  # fmt: skip
         key = names.setdefault(name.lower(), f"_table{len(names)}")
         if key not in found:
             found[key] = _Source(table, statements)

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from toolfold.dates import moved, parse_date
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from toolfold.dates import MONTHS, moved, parse_date
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results.select.expressions import split_items, split_outside
 from toolfold.results.select.names import find_table, table_name, words_of, written_name
@@ -22,10 +26,12 @@ _MAX_CHARS = 500
 """Length of a guess: a longer one is SQL, or has no one meaning."""
 
 _MAX_ROUNDS = 4
+_MAX_WORDS = 40
 _COMPARED_ROWS = 300
 
 _REPLACED = {
-    "&&": " and ", "||": " or ", "==": "=", "=~": " contains ", "^=": " starts with ", "$=": " ends with ",
+    "&&": " and ", "&": " and ",
+    "||": " or ", "==": "=", "=~": " contains ", "^=": " starts with ", "$=": " ends with ",
     "groupby": "group by",
     " million": "M", " billion": "B", " thousand": "K",
 }  # fmt: skip
@@ -51,16 +57,31 @@ _WORDS: tuple[tuple[str, str], ...] = (
         )
     ),
     (r"\b(max|min)imum\(", r"\1("),
+    (r"\b(asc|desc)ending\b", r"\1"),
+    (r"\b(?:per|(?:for|of|in) each|each) (year|quarter|month|week|weekday|day)\b", r"by \1"),
+    (r"\b(?:arg|idx)(max|min)\(|\bdate of (max|min)\(", r"\1\2("),
+    (r"\b(max|min)(\([^()]*\)) with (?:the )?date\b", r"\1\2"),
+    (r"\bdiff\(", "change("),
+    (r"\bp(\d\d)\(([^()]+)\)", r"percentile(\2, \1)"),
+    (r"\(((?:[^()]|\([^()]*\))+)\) ?(?:\^|\*\*) ?(\([^()]+\)|\d+(?:\.\d+)?)", r"power(\1, \2)"),
+    (r"\b(\w+_)?(ms|kg|km|usd|eur)( ?[<>=]=? ?\d+(?:\.\d+)?) ?\2\b", r"\1\2\3"),
     (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
     (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
     (r"\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
     (r"\bdate in (?=\d)", ""),
+    (r"\b(?:count|number) of (?:days|rows|records) (?:where|with|when) ([^;]+)", r"\1; count"),
+    (r"\bhow many (?:days|rows|records)?(?: (?:where|with|when|have|are))? ?([^;]+)", r"\1; count"),
+    (r"\b(?:days|rows|records) (?:where|with|when) ", ""),
+    (r"\bcount if ([^;]+)", r"\1; count"),
     (r"\b(\w+ ?\(.*?\)) (asc|desc) by (\w+)", r"\1 by \3; order by \1 \2"),
     (r"\b(top|bottom) (\d+) (?:days|rows|weeks|months|years|values|items|stocks) by\b", r"\1 \2 by"),
     (r"\b(?:trading|business) days\b", "days"),
     (r"\b(?:skip|offset) (\d+)[;,]? *limit (\d+)|\blimit (\d+)[;,]? *skip (\d+)", r"limit \2\3 offset \1\4"),
     (r"(?<![\w.])\d+[a-z]?\. (?=[A-Za-z])", ""),
     (r"(?<![\w.,])(\d{1,3}),(\d{3})(?:,(\d{3}))?(?![\d,])", r"\1\2\3"),
+    (r"(?:df|data)\[(?:df|data)\.([^\[\]]+)\]\.(\w+)\.(\w+)\(\)", r"\1; \3(\2)"),
+    (r"(?:df|data)\.group by\(['\"](\w+)['\"]\)\[['\"](\w+)['\"]\]\.(\w+)\(\)", r"\3(\2) by \1"),
+    (r"(?:df|data)\.query\((['\"])(.+?)\1\)", r"\2"),
     (r"(?:df|data)?\[ ?['\"](\w+)['\"] ?\]", r"\1"),
 )
 """Words and signs anywhere in a guess → those of the language."""
@@ -83,8 +104,17 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"last -(\d+)", r"last \1"),
     (rf"group by (\w+) {_SUMMARY} ([\w ]+)", r"\2(\3) by \1"),
     (rf"{_SUMMARY} (?:of )?(?!(?:by|rows)\b)([\w ]+?)( by [\w ]+)?", r"\1(\2)\3"),
-    (rf"(\w+)\.{_SUMMARY}\(\)", r"\2(\1)"),
-    (r"(\w+) ?= ?([A-Za-z_]\w* ?[-+*/] ?\w.*)", r"\2 as \1"),
+    (r"(\w+) ?= ?([A-Za-z_]\w* ?(?:[-+*/] ?\w|\().*)", r"\2 as \1"),
+    (r"(last|first) (\w+) by (year|quarter|month|week|day)", r"\1(\2) by \3"),
+    (r"(?:(\w+)\.)?(\d{4}-\d\d-\d\d)\.(\w+)", r"\1; \2; \3"),
+    (r"(?!df\b|data\b)(\w+)\.(?:last|tail)\( ?(\d+) ?\)", r"last \2; \1"),
+    (r"total (?:of )?([\w ]+) by (.+)", r"sum(\1) by \2"),
+    (r"(?:(\w+)\.)?value_counts\((\w*)\)|(\w+) value_counts", r"count by \1\2\3; order by count desc"),
+    (r"mode\((\w+)\)", r"count by \1; top 1 by count"),
+    (r"cumsum\((\w+)\)", r"SELECT date, sum(\1) OVER (ORDER BY date) AS cumsum FROM data"),
+    (r"'([^']+)' in (\w+)", r"\2 contains \1"),
+    (r"rank(?:ed)? by (.+)", r"order by \1 desc"),
+    (r"(\w+)\.(\w+)\(\)", r"\2(\1)"),
     (r"last (\d+) ?d", r"last \1 days"),
     (rf"(\d+) (?:most recent|latest|newest|last)( {_UNITS})?(?: rows)?", r"last \1\2"),
     (rf"(?:newest|latest|most recent|recent) (\d+)( {_UNITS})?", r"last \1\2"),
@@ -103,7 +133,7 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"(?:(?:sort|order)(?:ed)?(?: by)? ?=? ?)?-(\w+)|desc (\w+)", r"order by \1\2 desc"),
     (r"(?:latest|newest|last|most recent|current) (\D.*)", r"last 1; \1"),
     (r"(?:oldest|first|earliest) (\D.*)", r"first 1; \1"),
-    (r"(week|month|quarter|year)ly (.*\(.*)", r"\2 by \1"),
+    (r"(week|month|quarter|year)ly (.+)", r"\2 by \1"),
     (r"(?:df|data)\[\[(.+)\]\]", r"\1"),
     (r"(.+\])\.head\( ?(\d+) ?\)", r"\1; limit \2"),
     (r"'(\w+)', ?'(\w+)'", r"\1, \2"),
@@ -116,6 +146,16 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"(\w+) is (?!null\b|not\b)(.+)", r"\1 = \2"),
 )
 """A step as it is guessed → steps."""
+
+_RANKS = {"from": 0, "items": 3, "group": 3}
+_RANKS_OF_ROWS = {**_RANKS, "condition": 1, "period": 1}
+"""Kind of a step → its place among others: columns come last; or, before these, a number of rows."""
+
+_ROW_STEPS = frozenset(("period", "order", "first", "last", "top", "bottom", "slice"))
+_COLUMN_AND_VALUE = re.compile(
+    r"([\w ]+?)(?: ?: ?| )(\$?-?[\d.,]+%?|['\"]?(?!(?:at|on|in|of|from|since|between|over)\b)[A-Za-z][\w .-]*['\"]?)"
+)
+_BEFORE_ROWS = re.compile(r"\s+(?:at|on|in|for|of|from|over|during|within|and|,)$", re.I)
 
 _REPLACED_SIGNS = re.compile("|".join(map(re.escape, _REPLACED)), re.I)
 _STEP_RULES = tuple((re.compile(pattern, re.I | re.S), template) for pattern, template in _STEPS)
@@ -166,10 +206,11 @@ def suggested(
         steps = _merged(steps, guess)
     except _NeedsAnswerError:
         return None
-    forms = ["; ".join(steps), "; ".join(_in_order(steps, kind_of))]
+    forms = ["; ".join(steps), *("; ".join(_in_order(steps, ranks, kind_of)) for ranks in (_RANKS, _RANKS_OF_ROWS))]
     if steps and _SUMMARY_STEP.match(steps[0]):
         forms.reverse()
     forms += [f"jmespath: {re.sub(r'^[$][.]?', '', select.strip())}"] if is_path else []
+    forms += _as_sql(select, kind_of)
     written = " ".join(select.split())
     return [form for form in dict.fromkeys(forms) if form and form != written]
 
@@ -185,15 +226,27 @@ def _merged(steps: Sequence[str], guess: _Guess) -> list[str]:
     return merged
 
 
-def _in_order(steps: Sequence[str], kind_of: KindOf) -> list[str]:
-    """Return the steps with those that choose columns or compute functions behind the others."""
+def _in_order(steps: Sequence[str], ranks: Mapping[str, int], kind_of: KindOf) -> list[str]:
+    """Return the steps in the order of their kinds, of which conditions are one."""
 
     def rank(step: str) -> int:
         kind = kind_of(step)
-        is_last = kind in ("items", "group") and not _CONDITION.search(step)
-        return 0 if kind == "from" else 2 if is_last else 1
+        return ranks.get("condition" if kind in ("items", "group") and _CONDITION.search(step) else kind, 2)
 
     return sorted(steps, key=rank)
+
+
+def _as_sql(select: str, kind_of: KindOf) -> Iterator[str]:
+    """Yield a last step that is none as a statement of SQL, which takes more: ``count(*) FILTER (WHERE …)``."""
+    *before, (last, _) = split_outside(select, ";")
+    if kind_of(last.strip()):
+        return
+    with suppress(SqlglotError, RecursionError):
+        tree = sqlglot.parse_one(f"SELECT {last} FROM data")
+        # "close volume" would show one column under the name of the other.
+        names = len(list(tree.find_all(exp.Alias)))
+        if "(" in last and names == len(re.findall(r"\bas\b", last, re.I)):
+            yield "; ".join([*(step.strip() for step, _ in before), f"SELECT {last.strip()} FROM data"])
 
 
 class _Guess:
@@ -259,6 +312,15 @@ class _Guess:
         for pattern, template in _STEP_RULES:
             if match := pattern.fullmatch(step):
                 return match.expand(template).replace("()", f"({self._number()})")
+        return self._rows_behind(step)
+
+    def _rows_behind(self, step: str) -> str | None:
+        """Return a step and the rows that are named behind it as two: ``close from 2025-12-01 to 2025-12-05``."""
+        words = step.split(" ")[:_MAX_WORDS]
+        for at in range(1, len(words)):
+            before, rest = _BEFORE_ROWS.sub("", " ".join(words[:at])), " ".join(words[at:])
+            if self._kind_of(rest) in _ROW_STEPS and self._kind_of(before) and not parse_date(words[at - 1]):
+                return f"{before}; {rest}"
         return None
 
     def _misspelt(self, step: str) -> str | None:
@@ -340,6 +402,8 @@ class _Guess:
     def _day(self, step: str) -> str | None:
         """Return the period of a word for a day or a month, or of dates in another form."""
         word, _, day = step.lower().rpartition(" ")
+        if step.lower() in MONTHS:
+            return f"month = {step}"
         offset = {"today": 0, "yesterday": -1, "tomorrow": 1}.get(day)
         if offset is not None and word in ("", "on", "since", "after", "until", "before"):
             self._require_names()
@@ -368,7 +432,7 @@ class _Guess:
 
     def _pair(self, step: str) -> str | None:
         """Return the condition of a column and its value: ``strike 300``, ``type: call``, or of a value: ``calls``."""
-        match = re.fullmatch(r"([\w ]+?)(?: ?: ?| )(\$?-?[\d.,]+%?|['\"]?[A-Za-z][\w .-]*['\"]?)", step)
+        match = _COLUMN_AND_VALUE.fullmatch(step)
         if match and (":" in step or step[-1].isdigit()):
             self._require_names()
             if self.is_column(match[1]) and not self.is_column(match[2]):
