@@ -102,6 +102,7 @@ def test_filters_without_a_match_are_not_an_error() -> None:
     [
         ({"category": "forx"}, "there is no category 'forx'", "forex"),
         ({"category": "Comodities"}, "there is no category 'Comodities'", "commodities"),
+        ({"category": "crypto"}, "there is no category 'crypto'", "Did you mean cryptocurrencies?"),
         ({"category": "weather"}, "there is no category 'weather'", "forex"),
         ({"tag": "momentun"}, "there is no tag 'momentun'", "momentum"),
         ({"tag": ["price", "stonks"]}, "there is no tag 'stonks'", "stock"),

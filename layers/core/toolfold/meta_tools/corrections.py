@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold import messages
 from toolfold.catalog.json_schema import allowed_types, keyword, properties
 from toolfold.dates import impossible_date, parse_date
-from toolfold.errors import InvalidArguments
+from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.argument_reader import ArgumentReader, reader_of
 from toolfold.execution.argument_values import bound_of, listed_values
 from toolfold.fuzzy import closest_matches, normalize
@@ -80,15 +80,19 @@ class Correction(NamedTuple):
         return joined(*notes) if notes else ""
 
 
-def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: InvalidArguments) -> InvalidArguments:
-    """Return ``error`` with the call that would work, where it lists the problems of a tool's arguments."""
-    problems = error.details.get("problems")
+def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: CallError) -> CallError:
+    """Return ``error`` with the call that would work, where it lists the problems of a tool's arguments.
+
+    A call of the tool that it names has the options of the caller.
+    """
     tool = catalog.get(arguments["tool_name"])
-    if not problems or "next_call" in error.details or tool is None:
+    if "next_call" in error.details or tool is None:
         return error
     if names_call(error.next_step):  # one next call, not two that differ
         lists = _lists(reader_of(catalog, tool), arguments.get("arguments") or {})
         return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments, lists))
+    if not isinstance(error, InvalidArguments) or not error.details.get("problems"):
+        return error
     return corrected(catalog, tool, arguments.get("arguments") or {}, error, arguments)
 
 

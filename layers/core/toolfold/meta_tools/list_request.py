@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import InvalidArguments
-from toolfold.fuzzy import closest_matches, did_you_mean, normalize
+from toolfold.fuzzy import closest_matches, normalize
 from toolfold.meta_tools.arguments import invalid, next_call
 from toolfold.meta_tools.result import safe_line
 from toolfold.text_safety import quoted
@@ -90,13 +90,19 @@ def _corrected(tool: str, arguments: Mapping[str, Any], name: str, value: Any) -
     return next_call(tool, others if value is None else {**others, name: value})
 
 
+_MIN_BEGINNING = 4
+"""Letters that are taken for the beginning of a name: ``crypto`` of ``cryptocurrencies``."""
+
+
 def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str, text: str) -> InvalidArguments:
     from toolfold.messages import THERE_ARE  # for errors only
 
     names = {spelling: found[0] for spelling, found in _SPELLINGS[kind](catalog).items() if found}
-    closest = list(dict.fromkeys(names[match] for match in closest_matches(text, names, most=3)))
-    hint: str | Text = did_you_mean(text, names, most=3, shown=names.__getitem__).strip()
-    if not hint:
+    start = normalize(text)
+    begun = [spelling for spelling in names if len(start) >= _MIN_BEGINNING and spelling.startswith(start)]
+    closest = list(dict.fromkeys(names[match] for match in begun[:3] or closest_matches(text, names, most=3)))
+    hint: str | Text = f"Did you mean {' or '.join(closest)}?"
+    if not closest:
         counts = catalog.counts("tags" if kind == "tag" else kind)
         known = sorted(counts, key=lambda name: -counts[name])
         if kind == "category":

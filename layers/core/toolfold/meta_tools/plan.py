@@ -168,7 +168,7 @@ class Plan(CallSession):
 
     def with_next_call(self, given: Mapping[str, Any], error: CallError) -> CallError:
         """Return ``error`` with the call that would work, where that follows from the schema."""
-        if isinstance(error, InvalidArguments) and isinstance(given.get("tool_name"), str):
+        if isinstance(given.get("tool_name"), str) and isinstance(given.get("arguments") or {}, dict):
             error = corrections.with_next_call(self.catalog, given, error)
         return next_steps.with_executor(self.catalog, error)
 

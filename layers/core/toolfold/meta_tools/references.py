@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect, ReferenceNotFound
-from toolfold.fuzzy import closest_matches, did_you_mean
+from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.results import parsing
 from toolfold.results.select import jmespath
 from toolfold.results.tables import Document
@@ -255,11 +255,33 @@ def _not_found(reference: Reference, path: str, data: Any) -> ReferenceNotFound:
     there = f"there are: {', '.join(map(shortened, keys))}" if keys else "it is a value"
     if isinstance(known, list) and not known:
         there = "the list is empty"
+    step = reference.text[: len(reference.text) - len(reference.path)]
+    other = _path_to(path, data)
+    form = f"Write {json.dumps({REFERENCE: f'{step}.{other}'}, ensure_ascii=False)}. " if other else ""
     return ReferenceNotFound(
         f"{shortened(reference.text)}: nothing is there; {where}{there}.",
-        "Correct the path by these keys, or call with return: all to see the answers.",
+        f"{form}Correct the path by these keys, or call with return: all to see the answers.",
         keys=keys,
     )
+
+
+def _path_to(path: str, data: Any) -> str:
+    """Return the path of the value that the last name in ``path`` means, in the first row of a table; empty: none.
+
+    >>> _path_to("bestMatches[0].Symbol", {"rows": [{"symbol": "A"}], "row_count": 1})
+    'rows[0].symbol'
+    """
+    names = re.findall(r"[A-Za-z_]\w*", path)
+    wanted = normalize(names[-1]) if names else ""
+    place = next(iter(re.findall(r"\[(\d+|\*)\]", path)), "0")
+    tables = {key: value for key, value in data.items() if isinstance(value, list)} if isinstance(data, dict) else {}
+    mentioned = [key for key in tables if any(normalize(name) in normalize(key) for name in names[:-1])]
+    for key in dict.fromkeys([*mentioned, *tables]):
+        row = next(iter(tables[key]), None)
+        found = [name for name in row if normalize(name) == wanted] if isinstance(row, dict) else []
+        if found and _NAME.fullmatch(found[0]) and _NAME.fullmatch(key):
+            return f"{key}[{place}].{found[0]}"
+    return ""
 
 
 def _is_short(value: Any) -> bool:

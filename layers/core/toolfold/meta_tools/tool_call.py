@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import json_type
-from toolfold.errors import InvalidArguments
+from toolfold.errors import InvalidArguments, NoData, PremiumOnly
 from toolfold.execution.argument_reader import reader_of
 from toolfold.messages import DESCRIBE_ANSWER
 from toolfold.meta_tools.answer_reader import fetch_response
@@ -55,7 +55,7 @@ def tool_call(request: MetaRequest) -> Result:
                 if item.requests.varied:
                     result = result._replace(answered=plan.progress())
                 use = answer.use
-        except InvalidArguments as error:
+        except (InvalidArguments, NoData, PremiumOnly) as error:
             raise plan.with_next_call(item.given, error) from error.__cause__
     figures = metadata(call, result.structured, use, plan.elapsed_ms)
     return result._replace(structured={**result.structured, **figures})

@@ -138,9 +138,9 @@ def options(request: Request) -> Data:
 
 def symbol_search(request: Request) -> Data:
     """Return up to ten shares and funds whose ticker, or a word of whose name, begins with the text."""
-    wanted, rows = request.text("keywords").strip().lower(), []
+    wanted, rows = request.text("keywords").strip().lower().replace("-", " "), []
     for one in market.of_kind("stock"):
-        symbol, name = one.symbol.lower(), one.name.lower()
+        symbol, name = one.symbol.lower().replace("-", " "), one.name.lower().replace("-", " ")
         if symbol.startswith(wanted) or f" {wanted}" in f" {name}":
             score = 1.0 if wanted in (symbol, name) else 0.5 + 0.4 * len(wanted) / len(f"{symbol} {name}")
             row = {"symbol": one.symbol, "name": one.name, "type": one.kind, "region": one.region}
