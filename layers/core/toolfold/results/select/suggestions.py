@@ -237,7 +237,7 @@ def _in_order(steps: Sequence[str], ranks: Mapping[str, int], kind_of: KindOf) -
 
 
 def _as_sql(select: str, kind_of: KindOf) -> Iterator[str]:
-    """Yield a last step that is none as a statement of SQL, which takes more: ``count(*) FILTER (WHERE …)``."""
+    """Yield a last step that cannot be read as a statement of SQL, which takes more: ``count(*) FILTER (WHERE …)``."""
     *before, (last, _) = split_outside(select, ";")
     if kind_of(last.strip()):
         return
