@@ -22,10 +22,6 @@ from toolfold.catalog.tokenizer import STOP_WORDS, english_words, stem, words
 Array = Any
 """``numpy.ndarray`` of 32-bit floats. numpy is imported where it is used, and the checks run without it."""
 
-WORDS_OF_TOOL = 100
-"""Words that are stored for each tool: 50 rank nearly as well, 200 no better
-(docs/explanation/decisions/search-index.md)."""
-
 _MIN_LETTERS = 3
 """Letters of the shortest word; shorter ones are abbreviations, of which the model knows little."""
 
@@ -35,10 +31,11 @@ _FIELDS = ("source", "name", "summary", "description")
 _MAX_PARAMETERS, _MAX_CHARS = 8, 600
 """Parameters, and characters, of the text of a tool: more is beyond what the model reads of it."""
 
-_SHARES = {True: 0.3, False: 1.0}
-"""Whether most tools have parameters → share of the scores by meaning. On the tuning parts of the public sets, tools
-with parameters are found best with the first: their long texts have the words of requests, and meaning adds tools that
-are merely alike. Tools of one sentence are found best with the second. Between them there is little."""
+_SHARES = {True: 0.3, False: 1.5}
+_WORDS_OF_TOOL = {True: 100, False: 300}
+"""Whether most tools have parameters → share of the scores by meaning, and words that are stored for each tool. On the
+tuning parts of the public sets, tools with parameters are found best with the first: their long texts have the words of
+requests, and meaning adds tools that are merely alike. Tools of one sentence are found best with the second."""
 
 _LARGEST = 0.999
 """Share of the weights that is below the largest stored weight; the few above are stored as equal to it."""
@@ -56,15 +53,15 @@ def build(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[dict[str, s
     """
     if len(tools) < 2 or not is_available():
         return {}, 0.0
-    with_parameters = sum(bool(fields.get("parameter_names")) for fields in tools.values())
-    return _postings(tools), _SHARES[2 * with_parameters >= len(tools)]
+    have_parameters = 2 * sum(bool(fields.get("parameter_names")) for fields in tools.values()) >= len(tools)
+    return _postings(tools, _WORDS_OF_TOOL[have_parameters]), _SHARES[have_parameters]
 
 
-def _postings(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> dict[str, str]:
+def _postings(tools: Mapping[int, Mapping[str, Sequence[str]]], size: int) -> dict[str, str]:
     texts = [_text(fields) for fields in tools.values()]
     terms = _words_of(texts)
     near_words, near_tools = _centred(vectors(list(terms.values()))), _centred(vectors(texts))
-    return _nearest(list(terms), near_words, dict(zip(tools, near_tools, strict=True)))
+    return _nearest(list(terms), near_words, dict(zip(tools, near_tools, strict=True)), min(size, len(terms)))
 
 
 def vectors(texts: Sequence[str]) -> Array:
@@ -114,11 +111,10 @@ def _centred(vectors: Array) -> Array:
     return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), np.float32(1e-6))
 
 
-def _nearest(terms: Sequence[str], near_words: Array, near_tools: Mapping[int, Array]) -> dict[str, str]:
-    """Return term → encoded postings, of the :data:`WORDS_OF_TOOL` words nearest to each tool."""
+def _nearest(terms: Sequence[str], near_words: Array, near_tools: Mapping[int, Array], size: int) -> dict[str, str]:
+    """Return term → encoded postings, of the ``size`` words nearest to each tool."""
     import numpy as np
 
-    size = min(WORDS_OF_TOOL, len(terms))
     best: dict[int, tuple[Array, Array]] = {}
     for position, vector in near_tools.items():  # one by one: all products of a large catalog take hundreds of MB
         nearness = near_words @ vector
