@@ -77,6 +77,9 @@ class Request:
     values: Mapping[str, tuple[str, ...]]
     today: date
 
+    def __hash__(self) -> int:
+        return hash((self.endpoint.function, self.today, frozenset(self.values.items())))
+
     @property
     def function(self) -> str:
         """The name of the endpoint."""

@@ -220,7 +220,9 @@ def periods(bars: Iterable[Bar], interval: str) -> list[list[Bar]]:
 def group(bars: Iterable[Bar], interval: str) -> list[Bar]:
     """Return one bar per day, week or month, labelled with its last day, oldest first."""
     return [
-        part[-1]._replace(
+        part[0]
+        if len(part) == 1
+        else part[-1]._replace(
             open=part[0].open,
             high=max(bar.high for bar in part),
             low=min(bar.low for bar in part),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from toolfold.mock_api.answers import data_of, made_up
 from toolfold.mock_api.endpoint import Endpoint, Query, Request, get_first
 from toolfold.mock_api.faults import error_response, placeholder_response, requested_fault
 from toolfold.mock_api.market import UnknownSymbol
-from toolfold.mock_api.responses import RefusedRequest, Response, empty_response, json_response, render
+from toolfold.mock_api.responses import Data, RefusedRequest, Response, empty_response, json_response, render
 
 NEWEST_DAY = date(2026, 1, 13)
 """A Tuesday on which New York traded. It is the default of ``now``, so that responses never change."""
@@ -105,7 +105,7 @@ class Api:
         request = endpoint.parse(query, now.date() if now else NEWEST_DAY)
         if request is None:
             return json_response({"error": "A parameter is missing or has a value that it cannot have."}, 400)
-        return render(request, made_up(request))
+        return _rendered(request, made_up)
 
     def answer(self, query: Query, now: datetime | None = None) -> Response:
         """Return the response to the query of a function. Never raises.
@@ -135,12 +135,18 @@ class Api:
         if key == FREE_KEY and (refused := _refused_to_free_key(request, query)):
             return refused
         try:
-            return render(request, data_of(request))
+            return _rendered(request, data_of)
         except UnknownSymbol:
             is_refused = endpoint.kind == "map" or endpoint.function in _REFUSING
             return error_response(refusal, query) if is_refused else empty_response(request)
         except RefusedRequest as error:
             return error_response(str(error.args[0]), query)
+
+
+@lru_cache(maxsize=256)
+def _rendered(request: Request, find: Callable[[Request], Data]) -> Response:
+    """Return the response to a request. The same requests come again and again, and one takes up to 0.1 s."""
+    return render(request, find(request))
 
 
 def _refused_to_free_key(request: Request, query: Query) -> Response | None:
