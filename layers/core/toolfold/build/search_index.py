@@ -24,7 +24,8 @@ from toolfold.catalog.fit import measure
 from toolfold.catalog.query import ACTION, UNKNOWN_NAME
 from toolfold.catalog.search import MEASURED_TOOLS, score
 from toolfold.catalog.store import parse_catalog
-from toolfold.catalog.tokenizer import STOP_WORDS, in_words, stem, stems, words
+from toolfold.catalog.tokenizer import STOP_WORDS, in_words, stem
+from toolfold.catalog.tokenizer import words as split_words
 
 if TYPE_CHECKING:
     from toolfold.build.schema import Vocabulary
@@ -110,13 +111,23 @@ def source_names(title: str, source_id: str, base_url: str) -> list[str]:
     return names
 
 
+@functools.lru_cache(maxsize=20_000)
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text; an index, its spellings and those of :func:`thresholds` are of the same texts."""
+    return tuple(split_words(text))
+
+
+def _stems(text: str) -> list[str]:
+    return [stem(word) for word in words(text)]
+
+
 def build(tools: Sequence[Fields]) -> Index:
     """Return the index of ``tools``. A text that begins with ``@`` is one term."""
     mean_lengths = _mean_lengths(tools)
     counts: defaultdict[str, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
     for position, fields in enumerate(tools):
         for field, texts in fields.items():
-            found = [[text] if text.startswith("@") else stems(text) for text in texts]
+            found = [[text] if text.startswith("@") else _stems(text) for text in texts]
             length, share = sum(map(len, found)), FIELDS[field].length_normalization
             weight = FIELDS[field].weight / (1 - share + share * length / mean_lengths.get(field, length or 1))
             for terms in found:
@@ -188,7 +199,7 @@ def synonyms(vocabularies: Iterable[Vocabulary]) -> dict[str, list[str]]:
         ignored = set(words(vocabulary.ignored))
         phrases = []
         for meaning, by_language in vocabulary.synonyms.items():
-            terms = [term for word in meaning.split() for term in ([word] if word.startswith("@") else stems(word))]
+            terms = [term for word in meaning.split() for term in ([word] if word.startswith("@") else _stems(word))]
             for phrase in (phrase for listed in by_language.values() for phrase in listed.split(",")):
                 phrases.append(([word for word in words(phrase) if word not in ignored], terms))
         alone = {parts[0] for parts, _ in phrases if len(parts) == 1}
