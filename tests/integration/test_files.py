@@ -139,8 +139,9 @@ def test_a_home_in_which_nothing_can_be_written_costs_a_warning_for_each(
     sys.platform != "linux" or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode,
     reason="only root on Linux can mount a small file system",
 )
-@pytest.mark.parametrize("size", ["0k", "16k", "64k", "200k"])
-@pytest.mark.parametrize("options", ["rw", "ro"])
+@pytest.mark.parametrize(
+    ("size", "options"), [("0k", "rw"), ("16k", "rw"), ("64k", "rw"), ("200k", "rw"), ("200k", "ro")]
+)
 def test_a_full_or_read_only_disk_costs_a_warning_for_each_kind_of_failure(
     run: Callable[..., Any], tmp_path: Path, size: str, options: str
 ) -> None:

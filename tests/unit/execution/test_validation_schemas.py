@@ -303,7 +303,7 @@ def calls(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     return root, draw(st.dictionaries(NAMES, VALUES, max_size=3))
 
 
-@examples(150, many=20_000)
+@examples(60, many=20_000)
 @given(calls())
 def test_the_verdict_is_that_of_the_independent_judge(call: tuple[dict[str, Any], dict[str, Any]]) -> None:
     schema, arguments = call
