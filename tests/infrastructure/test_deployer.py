@@ -10,8 +10,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
-
 from tests.support.sam_template import REGION, load, translate
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +57,8 @@ def resources() -> list[dict[str, Any]]:
 def needed() -> frozenset[str]:
     """Return the actions that create, read, update and delete the resources of the templates."""
     kinds = {one["Type"] for one in resources() if not one["Type"].startswith("Custom::")}
+    from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER  # half a second of each process that collects tests
+
     handlers = [PROVIDER_SCHEMA_MANAGER.get_resource_schema(REGION, kind).schema.get("handlers", {}) for kind in kinds]
     actions = {
         action for one in handlers for name, rights in one.items() if name != "list" for action in rights["permissions"]

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from cfnlint.api import ManualArgs, lint
 
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.catalogs import publish
@@ -161,6 +160,8 @@ def check(namespace: str, name: str, dimensions: Mapping[str, Any], emitted: Emi
 
 
 def test_the_template_has_no_lint() -> None:
+    from cfnlint.api import ManualArgs, lint
+
     found = lint(TEMPLATE.read_text(encoding="utf-8"), config=ManualArgs(regions=["us-east-1"]))
     assert [str(one) for one in found] == []
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cfnlint.api import ManualArgs, lint
 
 from tests.support.sam_template import load, translate
 
@@ -65,6 +64,8 @@ def cloudformation(name: str) -> dict[str, Any]:
     ("name", "parameters"), COMBINATIONS, ids=[f"{name}-{list(given)}" for name, given in COMBINATIONS]
 )
 def test_no_combination_of_parameters_has_lint(name: str, parameters: dict[str, Any]) -> None:
+    from cfnlint.api import ManualArgs, lint
+
     found = lint(json.dumps(cloudformation(name)), config=ManualArgs(regions=["us-east-1"], parameters=[parameters]))
     assert [str(match) for match in found] == []
 

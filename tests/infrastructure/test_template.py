@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cfnlint.api import ManualArgs, lint
-from cfnlint.config import ParameterSet
 
 from tests.support.resolved_stack import resolve
 from tests.support.sam_template import ALL_OPTIONS, REGION, TEMPLATE, load, translate
@@ -26,6 +24,9 @@ def properties(name: str, **parameters: str) -> dict[str, Any]:
 @pytest.mark.parametrize("access", ["iam", "oauth", "open"])
 def test_cfn_lint_finds_nothing_with_any_access_and_any_other_parameter(access: str) -> None:
     """Of the template as CloudFormation sees it: the lint of the template as written accepts a dangling reference."""
+    from cfnlint.api import ManualArgs, lint
+    from cfnlint.config import ParameterSet
+
     singles = [{name: value} for name, value in ALL_OPTIONS.items() if name != "Access"]
     for option in ({}, *singles, ALL_OPTIONS):
         given = {**option, "Access": access}
