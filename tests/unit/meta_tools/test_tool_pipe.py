@@ -119,6 +119,7 @@ def test_return_names_the_answer(tools: MetaTools, returned: str) -> None:
         ([SEARCH, quote("{{symbol}}")], "INVALID_ARGUMENTS", "would be sent as it is"),
         ([SEARCH, quote("${SYMBOL}")], "INVALID_ARGUMENTS", "would be sent as it is"),
         ([SEARCH, quote("$0.symbol")], "INVALID_ARGUMENTS", "would be sent as it is"),
+        ([quote("$found.symbol")], "INVALID_ARGUMENTS", "would be sent as it is"),
         ([SEARCH, {"tool_name": "NO_SUCH"}], "TOOL_NOT_FOUND", "Step 1: There is no tool"),
         (
             [SEARCH, {"tool_name": "TOOL_PIPE", "arguments": {"steps": []}}],
@@ -273,7 +274,7 @@ def test_count_in_a_token_is_of_steps_that_a_pipe_may_have(tools: MetaTools, don
 @pytest.mark.parametrize(
     "template",
     ["{{symbol}}", "{{ found.symbol }}", "${found.symbol}", "$prev.symbol", "$0.symbol", "$found.symbol",
-     "$steps[0].symbol", "{found.symbol}", "<found.symbol>"],
+     "$steps[0].symbol", "{found.symbol}", "<found.symbol>", "$1.symbol", "$lookup.symbol"],
 )  # fmt: skip
 def test_template_is_refused_with_the_reference_that_works(
     tools: MetaTools, first: dict[str, Any], template: str

@@ -29,8 +29,9 @@ _VARIABLE = re.compile(r"\s*(\$\.?|[{<@%]?)(?:(steps)[.\[])?([A-Za-z_][\w-]*|\d{
 _TEMPLATE = re.compile(r"\s*(?:\{\{|\$\{|<<)\s*\$?([A-Za-z_][\w-]*|\d{1,2})\b[^{}<>]{0,500}(?:\}\}|\}|>>)\s*")
 """A reference in a text, such as ``{{found.rows[0].symbol}}``."""
 
-_NUMBERED = re.compile(r"\s*\$\d{1,2}(?:\.[A-Za-z_]|\[)")
-"""A reference to a step by its index, such as ``$1.symbol``; ``$1.50`` and ``$1`` are texts."""
+_OF_A_STEP = re.compile(r"\s*\$(?:\d{1,2}(?:\.[A-Za-z_]|\[)|[a-z][\w-]*(?:\.[A-Za-z_]|\[))")
+"""A reference by an index or a name, of a step or not: ``$1.symbol``, ``$found.symbol``. Texts are ``$1.50``, ``$1`` and
+``$BRK.B``."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 """A key that JMESPath reads without quotation marks."""
@@ -154,20 +155,20 @@ def replace_references(value: Any, resolve: Any) -> Any:
     return [replace_references(item, resolve) for item in value] if isinstance(value, list) else value
 
 
-def check_templates(value: Any, names: Sequence[str], has_rows: Callable[[str], bool]) -> None:
-    """Raise an error for a text such as ``$found.symbol`` or ``{{symbol}}``, which would be sent as it is.
+def check_templates(value: Any, names: Sequence[str], position: int, has_rows: Callable[[str], bool]) -> None:
+    """Raise an error for a text such as ``$found.symbol`` or ``{{symbol}}`` in the step at ``position``.
 
     Raises:
         InvalidArguments: an argument is such a text; says which reference works, and how to send the text itself.
     """
     for leaf in _leaves(value):
         if isinstance(leaf, str):
-            _check_text(leaf, names, has_rows)
+            _check_text(leaf, names, position, has_rows)
 
 
 def _is_variable(text: str, names: Sequence[str]) -> bool:
     found = _VARIABLE.fullmatch(text)
-    if found is None or not (found[2] or found[3] in (*names, PREVIOUS) or _NUMBERED.match(text)):
+    if found is None or not (found[2] or found[3] in (*names, PREVIOUS) or _OF_A_STEP.match(text)):
         return False
     sign, path = found[1], found[4] or ""
     return sign.startswith("$") or "[" in path or (sign in ("{", "<") and path != "")
@@ -186,7 +187,7 @@ def refers(value: Any, names: Sequence[str]) -> bool:
     return any(refers(item, names) for item in items)
 
 
-def _check_text(text: str, names: Sequence[str], has_rows: Callable[[str], bool]) -> None:
+def _check_text(text: str, names: Sequence[str], position: int, has_rows: Callable[[str], bool]) -> None:
     start = text[: _MAX_CHARS + 1]
     is_variable, template = _is_variable(start, names), _TEMPLATE.search(start)
     if not is_variable and template is None:
@@ -194,18 +195,22 @@ def _check_text(text: str, names: Sequence[str], has_rows: Callable[[str], bool]
     step = json.dumps({LITERAL: text}, ensure_ascii=False) + " to send it. Nothing was sent."
     if is_variable or _TEMPLATE.fullmatch(start) is not None:
         path = re.sub(r"^steps(?:\.|(?=\[))", "", text.strip().strip("{}$<>@% ").removeprefix("."))
-        path = _working_path(path, names, has_rows)
-        step = f"Write {json.dumps({REFERENCE: path})}, or {step}"
+        path = _working_path(path, names, position, has_rows)
+        step = (
+            f"Write {json.dumps({REFERENCE: path})}, or {step}" if position else f"It is the first step; write {step}"
+        )
     else:
         step = f"A {REFERENCE} is a whole value, and no part of a text: make the text in a TOOL_SCRIPT, or send {step}"
     raise InvalidArguments(f"{shortened(text)} is text and would be sent as it is.", step)
 
 
-def _working_path(path: str, names: Sequence[str], has_rows: Callable[[str], bool]) -> str:
+def _working_path(path: str, names: Sequence[str], position: int, has_rows: Callable[[str], bool]) -> str:
     """Return the path of a template as a reference has it: with the name of a step, and the row of a column."""
     found = re.match(r"\[?([\w-]+)\]?", path)
     head, rest = (found[1], path[found.end() :]) if found else (PREVIOUS, "")
-    if head not in (*names, PREVIOUS) and not head.isdecimal():
+    if head.isdecimal() and int(head) >= position:  # counted from 1
+        head = PREVIOUS
+    elif head not in (*names, PREVIOUS) and not head.isdecimal():
         head, rest = (closest_matches(head, names) or [PREVIOUS])[0], rest or f".{head}"
     is_column = re.fullmatch(r"\.\w+", rest) is not None and rest not in (".rows", ".columns", ".row_count")
     return f"{head}.rows[0]{rest}" if is_column and has_rows(head) else head + rest

@@ -214,7 +214,7 @@ class _Pipe:
             tool = catalog.get(str(items[index].get("tool_name"))) if 0 <= index < len(items) else None
             return tool is None or tool.answer.get("kind") != "object"
 
-        check_templates(arguments, list(names), has_rows)
+        check_templates(arguments, list(names), position, has_rows)
         if (tool := catalog.get(given["tool_name"])) is not None:
             parse_select(given.get("select"))
             self._check_literals(tool, arguments)
