@@ -69,6 +69,11 @@ CORRECTED: tuple[Row, ...] = (
     ("INSIDER_TRANSACTIONS", {**MSFT, "security_type": "Common Stock"}, MSFT, "security_type = 'Common Stock'"),
     ("COMPANY_OVERVIEW", {"symbol": "MSFT|AAPL"}, {"symbol": ["MSFT", "AAPL"]}, ""),
     ("EARNINGS", {"company_code": "MSFT"}, MSFT, ""),
+    # A word that names a table of the answer
+    ("INCOME_STATEMENT", {**MSFT, "period": "annual"}, MSFT, "from annualReports"),
+    ("BALANCE_SHEET", {**MSFT, "frequency": "quarterly", "limit": 2}, MSFT, "from quarterlyReports; limit 2"),
+    ("EARNINGS", {**MSFT, "quarterly": True}, MSFT, "from quarterlyEarnings"),
+    ("TOP_GAINERS_LOSERS", {"type": "gainers"}, {}, "from top_gainers"),
     # A period beside arguments that the tool does not have
     ("TIME_SERIES_DAILY", {**MSFT, "period": "1y", "interval": "1d"}, MSFT, "past year"),
     ("TIME_SERIES_DAILY", {**MSFT, "since": "2025-12-01", "top": 5, "colour": 1}, MSFT, "since 2025-12-01; limit 5"),

@@ -32,6 +32,9 @@ _OPTIONS = ("select", "max_tokens", "fresh", "inspect")
 _MAX_VALUE = 40
 """Characters of an argument that is proposed under another name."""
 
+_MIN_WORD = 4
+"""Letters that are taken for a part of the name of a table."""
+
 _WITH = re.compile(r"with (?P<parameter>\w+) also (?P<column>\w+)")
 """A column that an answer has only with a parameter; the columns after it need the same."""
 
@@ -120,7 +123,7 @@ def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, An
     given = beside.get("select")
     if select and isinstance(given, str):
         table, _, rest = map(str.strip, given.partition(";"))
-        is_table = rest and table in tool.returns.partition(": ")[0].split(", ")
+        is_table = rest and table in _tables(tool)
         beside["select"] = f"{table}; {select}; {rest}" if is_table else f"{select}; {given}"
     elif select:
         beside["select"] = select
@@ -228,10 +231,12 @@ def _move(
     corrected: Mapping[str, Any],
 ) -> _Moved:
     conditions, needed = _as_select(tool, unknown)
+    words = {name: name if value is True else value for name, value in unknown.items()}
+    tables = {name: table for name, word in words.items() if (table := _table(tool, word))}
     placed = {
         name: _place(tool, name, value, reader.properties, corrected, len(unknown))
         for name, value in unknown.items()
-        if name not in conditions
+        if name not in conditions and name not in tables
     }
     targets = list(placed.values())
     placed = {name: target if targets.count(target) == 1 else "" for name, target in placed.items()}
@@ -244,7 +249,8 @@ def _move(
         **{target: unknown[name] for name, target in placed.items() if target},
         **{name: True for name in needed if name in reader.properties and name not in given},
     }
-    select = "; ".join(filter(None, (" and ".join(conditions.values()), hint)))
+    parts = [f"from {table}" for table in dict.fromkeys(tables.values())]
+    select = "; ".join(filter(None, (*parts, " and ".join(conditions.values()), hint)))
     return _Moved(found, select, [name for name, target in placed.items() if not target])
 
 
@@ -353,6 +359,20 @@ def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], 
             clauses[name] = f"{column} {bound} {_literal(value)}" if bound else _condition(column, value)
             parameters += [parameter] if parameter else []
     return clauses, parameters
+
+
+def _table(tool: Tool, word: Any) -> str:
+    """Return the one table of an answer whose name has a word, as ``quarterlyReports`` has ``quarter``; empty: none."""
+    start = normalize(word).removesuffix("ly") if isinstance(word, str) else ""
+    found = [name for name in _tables(tool) if len(start) >= _MIN_WORD and start in normalize(name)]
+    return found[0] if len(found) == 1 else ""
+
+
+def _tables(tool: Tool) -> list[str]:
+    """Return the names of the tables of an answer, where it has several."""
+    parts = tool.returns.partition("\n")[0].split("; ")
+    names = [name for part in parts for name in part.partition(": ")[0].split(", ")]
+    return [name for name in names if name not in ("rows", "fields", "meta")]
 
 
 def _condition(column: str, value: Any) -> str:

@@ -30,8 +30,8 @@ _TEMPLATE = re.compile(r"\s*(?:\{\{|\$\{|<<)\s*\$?([A-Za-z_][\w-]*|\d{1,2})\b[^{
 """A reference in a text, such as ``{{found.rows[0].symbol}}``."""
 
 _OF_A_STEP = re.compile(r"\s*\$(?:\d{1,2}(?:\.[A-Za-z_]|\[)|[a-z][\w-]*(?:\.[A-Za-z_]|\[))")
-"""A reference by an index or a name, of a step or not: ``$1.symbol``, ``$found.symbol``. Texts are ``$1.50``, ``$1`` and
-``$BRK.B``."""
+"""A reference by an index or a name, of a step or not: ``$1.symbol``, ``$found.symbol``. ``$1.50`` and ``$BRK.B`` are
+texts."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 """A key that JMESPath reads without quotation marks."""
