@@ -72,15 +72,16 @@ def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def _no_ambient_settings(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]) -> None:
-    """Isolate tests from the settings and folders of the user who runs them."""
+def _no_ambient_settings(caches: Iterator[Path]) -> Iterator[None]:
+    """Isolate tests from the settings and folders of the user who runs them, and from what commands of others set."""
     import os
+    from unittest import mock
 
-    monkeypatch.setenv("XDG_CACHE_HOME", str(next(caches)))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(next(caches)))
-    for name in list(os.environ):
-        if name.startswith(("TOOLFOLD_", "ALPHA_VANTAGE_")):
-            monkeypatch.delenv(name)
+    with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(next(caches)), XDG_CONFIG_HOME=str(next(caches))):
+        for name in list(os.environ):
+            if name.startswith(("TOOLFOLD_", "ALPHA_VANTAGE_")):
+                del os.environ[name]
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

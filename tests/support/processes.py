@@ -29,6 +29,7 @@ def serving(command: str, *options: str, **environment: str) -> Iterator[tuple[s
 def announced_url(process: subprocess.Popen[bytes]) -> str:
     """Return the URL in the first line that ``process`` writes to its standard error."""
     assert process.stderr
-    found = re.search(rb"http://\S+", process.stderr.readline())
-    assert found
+    line = process.stderr.readline()
+    found = re.search(rb"http://\S+", line)
+    assert found, line
     return found[0].decode()
