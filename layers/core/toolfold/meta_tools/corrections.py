@@ -141,7 +141,7 @@ def _with_options(
     text: Any, tool: Tool, options: Mapping[str, Any], lists: Mapping[tuple[str, ...], tuple[str, list[Any]]]
 ) -> Any:
     """Return a text in which a call of the tool has the options of the caller, and all values of its lists."""
-    if isinstance(text, CallText) and text.fields["tool_name"] == tool.name:
+    if isinstance(text, CallText) and text.tool == "TOOL_CALL" and text.fields["tool_name"] == tool.name:
         beside = _beside(tool, text.fields.get("select", ""), options)
         given = dict(text.fields["arguments"])
         for parameters, (name, values) in lists.items():
