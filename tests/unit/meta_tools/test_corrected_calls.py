@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 
 from tests.support.meta_tools import call, error
+from toolfold import messages
+from toolfold.errors import NoData
+from toolfold.meta_tools.corrections import with_next_call
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.wording import CallText
 
 MSFT = {"symbol": "MSFT"}
 SMA = {"symbol": "MSFT", "interval": "daily", "time_period": 20, "series_type": "close"}
@@ -240,3 +244,10 @@ def test_what_a_preview_proposes_continues_the_select(
         assert all(one.startswith(f"{select}; ") for one in proposed)
         for one in proposed:
             assert not call(tools, tool, arguments, select=one).is_error
+
+
+def test_step_that_describes_the_tool_needs_no_options_of_the_caller(tools: MetaTools) -> None:
+    step = messages.CHECK_ARGUMENTS.filled(description=CallText({"tool_name": "COPPER"}, "TOOL_GET"))
+    given = {"tool_name": "COPPER", "arguments": {"interval": "monthly"}, "select": "last 3"}
+    found = with_next_call(tools.catalog(), given, NoData("There are no data.", step))
+    assert found.as_dict()["suggestion"] == NoData("", step).as_dict()["suggestion"]
