@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_tool_has_words_near_it_in_meaning(folder: Path) -> None:
     semantic = json.loads((folder / "catalog.json").read_text())["semantic"]
     assert {"climat", "storm", "snow"} <= semantic.keys()
-    assert 300 < len(semantic) <= 100 * len(TOOLS)
+    assert 300 < len(semantic) <= 300 * len(TOOLS)
 
 
 @pytest.mark.parametrize("request_", REQUESTS)
