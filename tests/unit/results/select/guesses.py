@@ -421,6 +421,7 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "daily", "days where close > 100; count", "count: 2"),
     ("error", "daily", "count of days with close > 100", "count: 2"),
     ("error", "daily", "how many days close above 100", "count: 2"),
+    ("error", "daily", "count rows where close > 100", "count: 2"),
     ("error", "daily", "count if close > 100", "count: 2"),
     ("error", "daily", "count(*) filter (where close > 100) / 2 as n", "n: 1"),
     ("error", "daily", "close.last(2)", "timestamp,close: 2026-01-13,104 / 2026-01-12,102"),

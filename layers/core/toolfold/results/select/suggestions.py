@@ -69,7 +69,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
     (r"\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
     (r"\bdate in (?=\d)", ""),
-    (r"\b(?:count|number) of (?:days|rows|records) (?:where|with|when) ([^;]+)", r"\1; count"),
+    (r"\b(?:count|number)(?: of)? (?:days|rows|records) (?:where|with|when) ([^;]+)", r"\1; count"),
     (r"\bhow many (?:days|rows|records)?(?: (?:where|with|when|have|are))? ?([^;]+)", r"\1; count"),
     (r"\b(?:days|rows|records) (?:where|with|when) ", ""),
     (r"\bcount if ([^;]+)", r"\1; count"),
