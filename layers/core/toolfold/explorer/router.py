@@ -20,7 +20,6 @@ from http import HTTPStatus
 from toolfold.app import App
 from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
 from toolfold.explorer.access import API, TOKEN_PARAMETER, DeployedAccess, LocalAccess
-from toolfold.explorer.feed import CallFeed
 from toolfold.explorer.page import (
     LOG_FIELDS,
     SECURITY_HEADERS,
@@ -32,7 +31,6 @@ from toolfold.explorer.page import (
     problem_answer,
 )
 from toolfold.explorer.static_files import StaticFiles
-from toolfold.explorer.views import VIEWS
 from toolfold.protocol.http import Request, Response
 
 logger = logging.getLogger("toolfold")
@@ -85,6 +83,8 @@ class Router:
         )
 
     def _respond_api(self, request: PageRequest, name: str) -> Response:
+        from toolfold.explorer.views import VIEWS  # the files of the page need none of what they import
+
         view = VIEWS.get(name)
         if view is None or (view.is_local_only and not self._explorer.is_local):
             raise ApiProblem(404, "NOT_FOUND", "There is no such resource.", "web/API.md has all.")
@@ -113,6 +113,8 @@ class LocalPage:
     """What every answer of the server has that is not the page's own."""
 
     def __init__(self, log_file: str = "") -> None:
+        from toolfold.explorer.feed import CallFeed  # no deployment has one
+
         self.feed, self.access = CallFeed(log_file), LocalAccess()
 
     def make_router(self, app: App, endpoint: str, port: int) -> Router:

@@ -16,8 +16,6 @@ from toolfold.catalog.entries import Tool
 from toolfold.catalog.explanation import explain
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names
-from toolfold.explorer import approvals
-from toolfold.explorer.feed import CallFeed
 from toolfold.explorer.page import ApiProblem, Explorer, PageRequest, invalid, json_answer, read_integer, read_text
 from toolfold.explorer.static_files import encoded
 from toolfold.mcp_clients import endpoint_snippets, own_command
@@ -265,12 +263,16 @@ _MAX_NUMBER = 10**15
 
 def respond_watch(explorer: Explorer, request: PageRequest) -> Response:
     """Return what is new after the number ``after``, and the state of all else."""
+    from toolfold.explorer.feed import CallFeed  # no deployed page has it
+
     feed = explorer.feed or CallFeed()
     return json_answer(feed.snapshot(read_integer(request, "after", 0, _MAX_NUMBER)))
 
 
 def respond_approvals(explorer: Explorer, request: PageRequest) -> Response:
     """Return the waiting calls, or record a decision about one."""
+    from toolfold.explorer import approvals  # no deployed page has it
+
     return approvals.respond(explorer, request)
 
 
