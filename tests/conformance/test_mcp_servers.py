@@ -157,7 +157,7 @@ def test_rows_of_a_fastmcp_server_keep_their_types_and_can_be_selected(depot: So
     found = depot.call("depot__list_parts", select="stock > 0; name, number, stock").structured["result"]
     assert found["rows"] == [["bolt", "0017", 120], ["nut", "0042", 7]]
     assert depot.call("depot__find_part", {"number": "0042"}).structured["result"]["name"] == "nut"
-    assert depot.call("depot__count_stock").structured["result"] == {"result": 127}
+    assert depot.call("depot__count_stock").structured["result"] == 127
 
 
 def test_an_exception_of_a_fastmcp_tool_is_the_text_of_the_error(depot: Sources) -> None:
