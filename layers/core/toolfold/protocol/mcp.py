@@ -168,8 +168,7 @@ class Server:
         return answer
 
     def _handle_body(self, request: http.Request, stateless: bool) -> http.Response:
-        is_plain_path = not request.path or request.path.endswith(f"/{http.ENDPOINT}")  # as of nearly every request
-        if not is_plain_path and (profile := http.profile_of(request.path)) != "":
+        if request.path and (profile := http.profile_of(request.path)) != "":
             refused = self._find_profile(profile)
             if refused is not None:
                 return refused
