@@ -409,6 +409,8 @@ PARTS = [
     Case("rows that a limit cut off", json.dumps({"rows": [{"v": 1}, {"v": 2}], "more_rows": "2 rows only"}), "count",
          "count: 2", says=("more_rows",)),
     Case("the whole is no page", json.dumps({"total": 2, "results": [{"v": 1}, {"v": 2}]}), "count", "count: 2"),
+    Case("a page beside a longer table", json.dumps({"total": 500, "results": [{"v": 1}, {"v": 2}],
+         "facets": [{"f": number} for number in range(600)]}), "from results; count", "count: 2", says=("of 500",)),
     Case("last of each call", PAIR, "last 1", "= AAPL MSFT", partition=("symbol",)),
     Case("count of each call", PAIR, "close > 245; count", "symbol,count: AAPL,2 / MSFT,3", partition=("symbol",)),
     Case("change of each call", PAIR, "change(close); last 1",

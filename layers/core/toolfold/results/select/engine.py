@@ -396,14 +396,14 @@ def page_note(metadata: Any, counts: Mapping[str, int], table: Table) -> str:
     >>> page_note({"total": 500, "next": "/2"}, {"data": 2}, Table("", (), ()))
     'These are 2 of 500 rows (total): the answer is one page.'
     """
-    name, row_count = table.name, counts[table_name(table)]
+    name, row_count, all_rows = table.name, counts[table_name(table)], sum(counts.values())
     if not row_count:
         return ""
     given = [(path, value) for path, value in _fields(metadata) if value not in (None, "", False, [])]
     fields = [(normalize(path[-1].rpartition(".")[2]), path, value) for path, value in given]  # @odata.count
     for word, path, value in fields:
         is_beside = len(path) < 3 or name.startswith(".".join(path[:-1]))
-        if is_beside and word in _TOTALS and type(value) is int and value > sum(counts.values()):
+        if is_beside and word in _TOTALS and type(value) is int and value > row_count and value != all_rows:
             return f"These are {row_count:,} of {value:,} rows ({quoted_name(path[-1])}): the answer is one page."
     for word, path, value in fields:
         if word in _PAGES and len(path) < 3 and type(value) is int and value > 1:
