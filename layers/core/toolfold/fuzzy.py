@@ -84,6 +84,12 @@ def closest_matches(name: str, known: Iterable[str], most: int = 1) -> list[str]
     return [spellings[spelling] for spelling in best if scores[spelling] >= LEAST]
 
 
+def names_beginning(name: str, known: Iterable[str], least: int) -> list[str]:
+    """Return the names of ``known`` that begin with ``name``, of which at least ``least`` letters are given."""
+    start = normalize(name[:_MAX_CHARACTERS])
+    return [other for other in known if normalize(other).startswith(start)] if len(start) >= least else []
+
+
 def did_you_mean(name: str, known: Iterable[str], most: int = 1, shown: Callable[[str], str] = str) -> str:
     """Return the sentence "Did you mean X? ", with a space at its end, or an empty text.
 

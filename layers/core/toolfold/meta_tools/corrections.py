@@ -18,7 +18,7 @@ from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.argument_reader import ArgumentReader, reader_of
 from toolfold.execution.argument_values import bound_of, listed_values
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import closest_matches, names_beginning, normalize
 from toolfold.meta_tools.arguments import is_blank, next_call, whole_number
 from toolfold.text_safety import quoted, shortened
 from toolfold.wording import CallText, Text, joined, names_call
@@ -288,8 +288,7 @@ def _closest_option(text: str, options: Sequence[str]) -> str | None:
     """Return the option that ``text`` resembles, or begins; None where none or several do."""
     digits = re.findall(r"\d+", text)
     options = [option for option in options if re.findall(r"\d+", option) == digits]  # another number is another value
-    start = normalize(text)
-    begun = [option for option in options if len(start) > 2 and normalize(option).startswith(start)]
+    begun = names_beginning(text, options, least=3)
     closest = begun if len(begun) == 1 else closest_matches(text, options)
     return closest[0] if closest else None
 

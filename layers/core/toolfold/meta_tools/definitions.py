@@ -29,8 +29,6 @@ SELECT = (
 _READ_ONLY = {"readOnlyHint": True}
 """MCP gives destructiveHint no meaning beside ``readOnlyHint: true``, and each hint costs tokens."""
 
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
 _MAX_CHARACTERS = 1950
 """Characters before the dates: clients cut the instructions at 2,048."""
 
@@ -108,7 +106,7 @@ def _dates(now: float) -> str:
 
 
 def _date(day: time.struct_time) -> str:
-    return f"{_WEEKDAYS[day.tm_wday]} {day.tm_year}-{day.tm_mon:02}-{day.tm_mday:02}"
+    return time.strftime("%A %Y-%m-%d", day)
 
 
 def definitions(catalog: Catalog | None, names: Sequence[str] = META_TOOLS) -> list[dict[str, Any]]:

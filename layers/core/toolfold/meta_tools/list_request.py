@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import InvalidArguments
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import closest_matches, names_beginning, normalize
 from toolfold.meta_tools.arguments import invalid, next_call
 from toolfold.meta_tools.result import safe_line
 from toolfold.text_safety import quoted
@@ -98,9 +98,8 @@ def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: st
     from toolfold.messages import THERE_ARE  # for errors only
 
     names = {spelling: found[0] for spelling, found in _SPELLINGS[kind](catalog).items() if found}
-    start = normalize(text)
-    begun = [spelling for spelling in names if len(start) >= _MIN_BEGINNING and spelling.startswith(start)]
-    closest = list(dict.fromkeys(names[match] for match in begun[:3] or closest_matches(text, names, most=3)))
+    found = names_beginning(text, names, _MIN_BEGINNING)[:3] or closest_matches(text, names, most=3)
+    closest = list(dict.fromkeys(map(names.__getitem__, found)))
     hint: str | Text = f"Did you mean {' or '.join(closest)}?"
     if not closest:
         counts = catalog.counts("tags" if kind == "tag" else kind)
