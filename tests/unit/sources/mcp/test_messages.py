@@ -126,6 +126,7 @@ def test_an_error_of_the_server_is_no_end_of_the_connection(code: int, message: 
 def test_a_refusal_says_what_the_server_says(refusal: CallRefused, code: str, said: str | None) -> None:
     source = Source("quay", "Quay", "mcp", "", "", None, {}, "", (), ())
     texts = FaultTexts(source, program="quay", max_bytes=1, smaller_response_hint="")
-    error = texts.to_call_error(refusal, SimpleNamespace(name="quay__berths", effect="read"), SourceCredentials())  # type: ignore[arg-type]
+    tool: Any = SimpleNamespace(name="quay__berths", effect="read")  # what the texts read of a tool
+    error = texts.to_call_error(refusal, tool, SourceCredentials())
     assert (error.code, error.details.get("upstream_says")) == (code, said)
     assert ("without a reason" in error.message) == (said is None)

@@ -218,7 +218,8 @@ class FaultTexts:
         if isinstance(fault, ServerFault):
             return self._server_error(fault, credentials)
         assert isinstance(fault, CallRefused)  # noqa: S101 - there are no others
-        return self.reported("refused to list its tools", fault.text, credentials)
+        error = self.reported("refused to list its tools", fault.text, credentials)
+        return error.changed(next_step="")  # there are no arguments, and the person reads what the server says
 
     def reported(
         self,
