@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from toolfold.execution.approval import Approvals
     from toolfold.execution.audit import AuditLog
     from toolfold.execution.call import CallLog, Middleware, Observer
-    from toolfold.execution.call_resources import SingleFlight, SourceHealth, TaskStore, Trouble
     from toolfold.execution.limits import ClientLimits
+    from toolfold.execution.shared_state import SingleFlight, SourceHealth, TaskStore, Trouble
     from toolfold.execution.upstream import Upstream
     from toolfold.execution.user_tokens import UserTokens
     from toolfold.network.session import HttpClient
@@ -56,7 +56,7 @@ _THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", 
 class made_once(cached_property[T]):  # noqa: N801 - a decorator
     """A property whose value the first thread that needs it makes, while the others wait; then it is an attribute."""
 
-    def __get__(self, instance: ToolExecutor, owner: Any = None) -> T:  # type: ignore[override]
+    def __get__(self, instance: ToolExecutor, owner: Any = None) -> T:  # type: ignore[override]  # of one class alone
         """Return the value, made under the lock of ``instance``."""
         with instance.lock:
             return super().__get__(instance, owner)
@@ -235,14 +235,14 @@ class ToolExecutor:
     @made_once
     def flights(self) -> SingleFlight[Entry]:
         """The calls that are running, which equal ones join."""
-        from toolfold.execution.call_resources import SingleFlight
+        from toolfold.execution.shared_state import SingleFlight
 
         return SingleFlight()
 
     @made_once
     def health(self) -> SourceHealth:
         """What is wrong with sources."""
-        from toolfold.execution.call_resources import SourceHealth
+        from toolfold.execution.shared_state import SourceHealth
 
         return SourceHealth(self.clock.monotonic)
 
@@ -287,7 +287,7 @@ class ToolExecutor:
     @made_once
     def task_store(self) -> TaskStore:
         """What keeps the tasks of clients."""
-        from toolfold.execution.call_resources import TaskStore
+        from toolfold.execution.shared_state import TaskStore
 
         return TaskStore(self._shared_store(self._report_cache, "Tasks"), self.clock)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.call_resources import Trouble
+    from toolfold.execution.shared_state import Trouble
     from toolfold.meta_tools.detail_levels import RenderedTool
     from toolfold.meta_tools.dispatcher import MetaRequest
 
