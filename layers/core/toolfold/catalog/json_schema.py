@@ -6,7 +6,7 @@ Pure functions over plain data. They do not raise exceptions: an unknown or malf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -68,17 +68,30 @@ def with_inner(schema: Mapping[str, Any], change: Callable[[str, Any], Any]) -> 
         >>> with_inner({"type": "array", "items": {"type": "string"}}, lambda keyword, part: {**part, "of": keyword})
         {'type': 'array', 'items': {'type': 'string', 'of': 'items'}}
     """
-
-    def changed(keyword: str, value: Any) -> Any:
+    made = dict(schema)
+    for keyword, value in schema.items():
         if keyword in DATA_KEYWORDS:
-            return value
+            continue
         if isinstance(value, list):
-            return [change(keyword, part) if isinstance(part, Mapping) else part for part in value]
-        if keyword in NAMED and isinstance(value, Mapping):
-            return {name: change(keyword, part) if isinstance(part, Mapping) else part for name, part in value.items()}
-        return change(keyword, value) if isinstance(value, Mapping) else value
+            made[keyword] = [change(keyword, part) if isinstance(part, dict) else part for part in value]
+        elif isinstance(value, dict) and keyword in NAMED:
+            made[keyword] = {
+                name: change(keyword, part) if isinstance(part, dict) else part for name, part in value.items()
+            }
+        elif isinstance(value, dict):
+            made[keyword] = change(keyword, value)
+    return made
 
-    return {keyword: changed(keyword, value) for keyword, value in schema.items()}
+
+def inner(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the keyword and the value of each object that is a schema directly inside ``schema``."""
+    for keyword, value in schema.items() if isinstance(schema, dict) else ():
+        found: Iterable[Any] = value if isinstance(value, list) else ()
+        if isinstance(value, dict):
+            found = value.values() if keyword in NAMED else (value,)
+        for part in found if keyword not in DATA_KEYWORDS else ():
+            if isinstance(part, dict):
+                yield keyword, part
 
 
 def parts(root: Any, schema: Any) -> list[Mapping[str, Any]]:
@@ -90,7 +103,7 @@ def parts(root: Any, schema: Any) -> list[Mapping[str, Any]]:
         if not isinstance(part, Mapping) or any(part is known for known in found):
             continue
         found.append(part)
-        open_.append(resolve(root, part.get("$ref")))
+        open_ += [resolve(root, part["$ref"])] if "$ref" in part else []
         open_ += _list(part.get("allOf"))
     return found
 

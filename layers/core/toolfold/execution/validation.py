@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -82,12 +83,15 @@ class ArgumentValidator:
         self._blank_allowed = frozenset(call.get("blank_allowed", ()))
         self._always_sent = frozenset(call.get("sends", ())) - self.properties.keys()
         self._validator = compile_schema(schema)
+        self._coercions = {fits: Coercion(schema, into_alternatives=not fits) for fits in (True, False)}
+
+    @cached_property
+    def _max_nesting(self) -> int:
         try:
             # A schema that refers to itself in several alternatives takes exponential time in the depth.
-            self._max_nesting = max_nesting(schema, MAX_NESTING)
+            return max_nesting(self.schema, MAX_NESTING)
         except ValueError:  # refused where a catalog is read; the library follows it no further than the value goes
-            self._max_nesting = MAX_NESTING
-        self._coercions = {fits: Coercion(schema, into_alternatives=not fits) for fits in (True, False)}
+            return MAX_NESTING
 
     def accepts(self, name: str, value: Any) -> bool:
         """Return whether the parameter ``name`` takes ``value``."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from toolfold.build.emitter import first_sentence
 from toolfold.build.importers.openapi import schema_parts as parts
 from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.catalog.json_schema import with_inner
+from toolfold.catalog.json_schema import inner, with_inner
 
 MAX_SCHEMA_CHARS = 16_000
 """Characters of the schema of one tool as compact JSON, about 4,000 tokens."""
@@ -81,7 +81,7 @@ def _fits(schema: parts.Schema) -> bool:
 
 
 def _levels(schema: Any) -> int:
-    return 1 + max((_levels(part) for _, part in parts.subschemas(schema)), default=0)
+    return 1 + max((_levels(part) for _, part in inner(schema)), default=0)
 
 
 def _inlined(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> parts.Schema:
@@ -180,7 +180,7 @@ def _distances(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> d
             if name in definitions and name not in distances:
                 distances[name] = distance
                 here.append(definitions[name])
-            for key, part in parts.subschemas(schema):
+            for key, part in inner(schema):
                 (here if key in _APPLIES else level).append(part)
         if not level:
             break

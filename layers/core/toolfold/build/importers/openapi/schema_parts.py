@@ -14,7 +14,7 @@ from typing import Any
 
 from toolfold.build.emitter import clean_text
 from toolfold.build.text_safety import find_prompt_injection
-from toolfold.catalog.json_schema import with_inner
+from toolfold.catalog.json_schema import inner
 from toolfold.sources.http_api.styles import scalar_text
 
 _COMMENT = re.compile(r"<!--.{0,5000}?(?:-->|\Z)", re.DOTALL)
@@ -149,14 +149,6 @@ def without_null(schema: Schema) -> Schema:
     return made
 
 
-def subschemas(schema: Any) -> list[tuple[str, Schema]]:
-    """Return the keyword and the value of each object that is a schema directly inside ``schema``."""
-    found: list[tuple[str, Schema]] = []
-    if isinstance(schema, dict):
-        with_inner(schema, lambda keyword, part: found.append((keyword, part)))
-    return found
-
-
 def references_of(schema: Any) -> list[str]:
     """Return the names in all references in ``schema``, in their order and with repetitions."""
     found: list[str] = []
@@ -166,13 +158,13 @@ def references_of(schema: Any) -> list[str]:
         if isinstance(part, dict):
             if "$ref" in part:
                 found.append(part["$ref"].removeprefix(DEFINITIONS))
-            open_ += reversed([inner for _, inner in subschemas(part)])
+            open_ += reversed([below for _, below in inner(part)])
     return found
 
 
 def in_place(schema: Any) -> Iterator[Schema]:
     """Yield the schemas in ``schema`` that apply to the same value as it does."""
-    for key, part in subschemas(schema):
+    for key, part in inner(schema):
         if key in _IN_PLACE:
             yield part
             yield from in_place(part)
