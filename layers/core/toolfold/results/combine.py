@@ -135,8 +135,18 @@ def join(
         problem = "A join needs the results of at least two calls that succeeded."
         raise InvalidArguments(problem, "Name two or more, or leave join out.")
     keys = [_key_index(table, on) for table in tables]
-    distinct = _distinct(tables, keys, named)
-    renamed = [replace(table, columns=columns) for table, columns in zip(tables, distinct, strict=True)]
+    # A column that several tables or ``named`` have gets the name of its table before it.
+    count = Counter([tables[0].columns[keys[0]].lower()] * 2)
+    for table, key in zip(tables, keys, strict=True):
+        count.update(column.lower() for index, column in enumerate(table.columns) if index != key)
+    renamed = []
+    for table, key in zip(tables, keys, strict=True):
+        columns = list(table.columns)
+        for index, column in enumerate(columns):
+            long = f"{table.name}_{column}"
+            if index != key and (count[column.lower()] > 1 or normalize(long) in named):
+                columns[index] = long
+        renamed.append(replace(table, columns=tuple(columns)))
     joined, notes = _joined("", renamed, keys, how, budget, by_day=normalize(on) in DATE_NAMES)
     return Document((joined,), notes=tuple(notes))
 
@@ -185,19 +195,16 @@ def _is_series(table: Table) -> bool:
 
 
 def _beside(name: str, found: Sequence[tuple[tuple[Any, ...], Table]], budget: WorkBudget) -> Table:
-    named = [_named_columns(labels, table) for labels, table in found]
+    named = []
+    for labels, table in found:  # AAPL_close, SMA_50, and 10year for a value
+        words = [str(label) for label in labels if isinstance(label, str)]
+        numbers = [str(label) for label in labels if not isinstance(label, str)]
+        names = []
+        for index, column in enumerate(table.columns):
+            parts = [*words, *([] if column == _VALUE and (words or numbers) else [column]), *numbers]
+            names.append(column if index == table.date_index else "_".join("_".join(parts).split()))
+        named.append(replace(table, columns=values.unique_names(names), types={}))
     return _joined(name, named, [table.date_index or 0 for _, table in found], "outer", budget)[0]
-
-
-def _named_columns(labels: Sequence[Any], table: Table) -> Table:
-    """Return a table whose columns are named like its call: ``AAPL_close``, ``SMA_50``, and ``10year`` for a value."""
-    words = [str(label) for label in labels if isinstance(label, str)]
-    numbers = [str(label) for label in labels if not isinstance(label, str)]
-    names = []
-    for index, column in enumerate(table.columns):
-        parts = [*words, *([] if column == _VALUE and (words or numbers) else [column]), *numbers]
-        names.append(column if index == table.date_index else "_".join("_".join(parts).split()))
-    return replace(table, columns=values.unique_names(names), types={})
 
 
 def _joined(
@@ -207,15 +214,23 @@ def _joined(
     lengths = {len(cell) for cell in cells if values.is_date(cell)} if by_day else set()
     # Of days and times the day is compared.
     length = _DAY if len(lengths) > 1 and min(lengths) == _DAY else None
-    indexed = [_by_key(table, key, length, budget) for table, key in zip(tables, keys, strict=True)]
+    indexed: list[dict[Any, list[tuple[Any, ...]]]] = []
+    for table, key in zip(tables, keys, strict=True):
+        budget.reserve(parsing.rows_size(len(table.rows), len(table.columns)))
+        indexed.append({})
+        for row in budget.checked(table.rows):
+            cell = row[key]
+            if cell is not None and not isinstance(cell, list | dict):
+                day = cell[:length] if length is not None and isinstance(cell, str) else cell
+                indexed[-1].setdefault(day, []).append((*row[:key], *row[key + 1 :]))
     order = _order(indexed, how, budget)
     others = [(*table.columns[:key], *table.columns[key + 1 :]) for table, key in zip(tables, keys, strict=True)]
     columns = values.unique_names([tables[0].columns[keys[0]], *(column for listed in others for column in listed)])
     rows: list[tuple[Any, ...]] = []
-    for key in budget.checked(order):
-        combined: list[tuple[Any, ...]] = [(key,)]
+    for value in budget.checked(order):
+        combined: list[tuple[Any, ...]] = [(value,)]
         for rows_of, listed in zip(indexed, others, strict=True):
-            partners = rows_of.get(key) or [(None,) * len(listed)]
+            partners = rows_of.get(value) or [(None,) * len(listed)]
             budget.reserve(parsing.rows_size(len(combined) * len(partners), len(columns)))
             combined = [(*left, *right) for left in combined for right in partners]
         rows += combined
@@ -233,33 +248,6 @@ def _key_index(table: Table, on: str) -> int:
         listed = ", ".join(quoted_name(column) for column in table.columns[:_MAX_LISTED])
         next_step = f"Join by a column that all results have. It has: {listed}."
         raise InvalidArguments(f"{quoted_name(table.name)} has {what}.", next_step)
-    return found
-
-
-def _distinct(tables: Sequence[Table], keys: Sequence[int], named: Container[str]) -> list[tuple[str, ...]]:
-    """Return the columns of tables, those that several or ``named`` have with the name of their table before them."""
-    count = Counter([tables[0].columns[keys[0]].lower()] * 2)
-    for table, key in zip(tables, keys, strict=True):
-        count.update(column.lower() for index, column in enumerate(table.columns) if index != key)
-    return [
-        tuple(
-            long if index != key and (count[column.lower()] > 1 or normalize(long) in named) else column
-            for index, column in enumerate(table.columns)
-            for long in [f"{table.name}_{column}"]
-        )
-        for table, key in zip(tables, keys, strict=True)
-    ]
-
-
-def _by_key(table: Table, key: int, length: int | None, budget: WorkBudget) -> dict[Any, list[tuple[Any, ...]]]:
-    budget.reserve(parsing.rows_size(len(table.rows), len(table.columns)))
-    found: dict[Any, list[tuple[Any, ...]]] = {}
-    for row in budget.checked(table.rows):
-        cell = row[key]
-        if cell is None or isinstance(cell, list | dict):
-            continue
-        name = cell[:length] if length is not None and isinstance(cell, str) else cell
-        found.setdefault(name, []).append((*row[:key], *row[key + 1 :]))
     return found
 
 

@@ -134,7 +134,12 @@ class Shortener:
             TooLong: it has more values than can fit.
         """
         if document.is_text:
-            return Document(metadata=self._beginning(document.metadata), is_text=True)
+            text, chars = document.metadata, self._limits.rows * _UNIT_CHARS
+            if len(text) > chars:
+                end = text.rfind("\n", chars - chars // _LINE_SHARE, chars)  # of a line, where one is near
+                text = text[: chars if end < 0 else end]
+                self._cuts.append(f"characters {len(text) + 1:,} to {len(document.metadata):,}")
+            return Document(metadata=text, is_text=True)
         if not document.tables:
             return Document(metadata=self.value(document.metadata))
         kept = document.tables[: self._limits.fields]
@@ -155,15 +160,6 @@ class Shortener:
         more = len(self._cuts) - _MAX_DESCRIBED
         cuts = [*self._cuts[:_MAX_DESCRIBED], *([f"and {more} more cuts"] if more > 0 else [])]
         return {"rows_shown": self._rows_shown, "rows_total": self._rows_total, "left_out": ", ".join(cuts)}
-
-    def _beginning(self, text: str) -> str:
-        chars = self._limits.rows * _UNIT_CHARS
-        if len(text) <= chars:
-            return text
-        end = text.rfind("\n", chars - chars // _LINE_SHARE, chars)  # of a line, where one is near
-        part = text[: chars if end < 0 else end]
-        self._cuts.append(f"characters {len(part) + 1:,} to {len(text):,}")
-        return part
 
     def _take(self, count: int, text: str = "") -> None:
         self._left -= count + len(text) // _CHARS_PER_VALUE
@@ -202,7 +198,18 @@ class Shortener:
                 self._cut_at(path if _TEXTS_CUT not in self._cuts else None, _TEXTS_CUT)
             self._take(0, value)
         if isinstance(value, dict):
-            return self._shorten_object(value, rows, path)
+            keys = list(value)
+            keys = _first_and_last(keys, rows) if _is_map(value) else keys[: self._limits.fields]
+            self._cut_members(path, len(keys), len(value), "keys")
+            self._take(1 + len(keys))
+            shown = {}
+            for key in keys:
+                self._take(0, key)
+                # A longer path is not shown; joining it at every level would take the square of the depth.
+                is_long = path is None or len(path) > _MAX_PATH_CHARS + 1
+                inner = path if is_long else f"{path}.{key}"[: 3 * _MAX_PATH_CHARS]
+                shown[key] = self._shorten(value[key], rows, inner)
+            return shown
         if not isinstance(value, list):
             return value
         items = _first_and_last(value, rows)
@@ -210,19 +217,6 @@ class Shortener:
         items = [self._shorten(item, rows, path) for item in items]
         self._cut_members(path, len(items), len(value), "items")
         return items
-
-    def _shorten_object(self, value: dict[str, Any], rows: int | None, path: str | None) -> dict[str, Any]:
-        keys = list(value)
-        keys = _first_and_last(keys, rows) if _is_map(value) else keys[: self._limits.fields]
-        self._cut_members(path, len(keys), len(value), "keys")
-        self._take(1 + len(keys))
-        shown = {}
-        for key in keys:
-            self._take(0, key)
-            # A longer path is not shown; joining it at every level would take the square of the depth.
-            inner = path if path is None or len(path) > _MAX_PATH_CHARS + 1 else f"{path}.{key}"[: 3 * _MAX_PATH_CHARS]
-            shown[key] = self._shorten(value[key], rows, inner)
-        return shown
 
     def _cut_members(self, path: str | None, shown: int, total: int, kind: str) -> None:
         """Add the members left out of a list or map; the longest one sets ``rows_shown``."""

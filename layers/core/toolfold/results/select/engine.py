@@ -91,8 +91,12 @@ def evaluate(
         is_empty = may_lack_rows and any(value == [] for _, value in _fields(document.metadata))
         if not has_columns or is_empty:
             return replace(document, notes=(*document.notes, "There are no rows to select from."))
-        guesses = suggested(selection.text, kind_of_step, document, today) or []
-        guesses = [*_paths_to(str(error.facts.get("unknown", "")), document.metadata), *guesses]
+        guesses = []
+        unknown = str(error.facts.get("unknown", ""))
+        for path, _ in _fields(document.metadata) if unknown else ():  # inside the objects beside the tables
+            if len(path) > 1 and normalize(unknown) == normalize(".".join(path[-unknown.count(".") - 1 :])):
+                guesses.append("jmespath: " + ".".join(one if one.isidentifier() else json.dumps(one) for one in path))
+        guesses += suggested(selection.text, kind_of_step, document, today) or []
         raise evaluation.with_form(error, _forms(error, selection, evaluation.at, guesses)) from None
 
 
@@ -411,13 +415,6 @@ def page_note(metadata: Any, counts: Mapping[str, int], table: Table) -> str:
         if word in _NEXT and (len(path) < 3 or name.startswith(".".join(path[:-2]))):
             return f"These are {row_count:,} rows of one page: there are more, as {quoted_name(path[-1])} states."
     return ""
-
-
-def _paths_to(name: str, metadata: Any) -> Iterator[str]:
-    """Yield the expressions of the fields inside the objects beside the tables that a name or a path means."""
-    for path, _ in _fields(metadata) if name else ():
-        if len(path) > 1 and normalize(name) == normalize(".".join(path[-name.count(".") - 1 :])):
-            yield "jmespath: " + ".".join(part if part.isidentifier() else json.dumps(part) for part in path)
 
 
 def _fields(metadata: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -191,8 +191,12 @@ class _Lexer:
         while place < len(self._text):
             token = self._token(place)
             place = token.start + len(token.text)
-            if token.kind != "space":
-                place = self._write(token, place)
+            if token.kind == "word":
+                place = self._word(token, place)
+            elif token.kind == "sign":
+                place = self._sign(token, place)
+            elif token.kind != "space":
+                self._value(_literal(token.kind, token.text), token)
         if self._depth:
             raise invalid("a parenthesis is not closed", offset=self._offset)
         return " ".join(self._parts)
@@ -221,15 +225,6 @@ class _Lexer:
             place += len(token.text)
         return None
 
-    def _write(self, token: _Token, place: int) -> int:
-        """Write one token, or all that belong to it; return the place behind."""
-        if token.kind == "word":
-            return self._word(token, place)
-        if token.kind == "sign":
-            return self._sign(token, place)
-        self._value(_literal(token.kind, token.text), token)
-        return place
-
     def _sign(self, token: _Token, place: int) -> int:
         sign = _SIGNS.get(token.text, token.text)
         self._depth += (sign == "(") - (sign == ")")
@@ -246,7 +241,12 @@ class _Lexer:
     def _word(self, token: _Token, place: int) -> int:
         lowered, following = token.text.lower(), self._next(place)
         if lowered == "over" and following is not None:
-            return self._over(following, place)
+            if following.kind == "amount" and following.text.isdecimal() and 1 < int(following.text) <= 10_000:
+                self._parts.append(f"OVER (ROWS BETWEEN {int(following.text) - 1} PRECEDING AND CURRENT ROW)")
+                return following.start + len(following.text)
+            self._over_depth = self._depth + 1
+            self._parts.append("OVER")
+            return place
         if lowered in ("starts", "ends") and following is not None and following.text.lower() == "with":
             return self._pattern(f"{lowered} with", following.start + 4)
         if lowered == "contains" and self._parts and (following is None or following.text != "("):
@@ -260,7 +260,11 @@ class _Lexer:
             if lowered == "in":
                 self._lists.append(self._depth + 1)
             if lowered == "as":
-                return self._alias(following, place)
+                if following is None or following.kind not in ("word", "quoted"):
+                    raise invalid("as needs a name", offset=self._offset + place)
+                is_type = self._depth > 0  # in a CAST
+                self._parts.append(following.text if is_type else _quoted(following.text.strip('"`')))
+                return following.start + len(following.text)
             return self._right_side(lowered, place) if lowered in _TEXT_FOLLOWS else place
         if following is not None and following.text == "(" and following.kind == "sign":
             self._require_gap(token)
@@ -287,21 +291,6 @@ class _Lexer:
             name, place = f"{name} {following.text}", following.start + len(following.text)
         self._value(_quoted(name), token)
         return place
-
-    def _over(self, following: _Token, place: int) -> int:
-        if following.kind == "amount" and following.text.isdecimal() and 1 < int(following.text) <= 10_000:
-            self._parts.append(f"OVER (ROWS BETWEEN {int(following.text) - 1} PRECEDING AND CURRENT ROW)")
-            return following.start + len(following.text)
-        self._over_depth = self._depth + 1
-        self._parts.append("OVER")
-        return place
-
-    def _alias(self, following: _Token | None, place: int) -> int:
-        """Write the name behind ``as``; in a CAST it is a type."""
-        if following is None or following.kind not in ("word", "quoted"):
-            raise invalid("as needs a name", offset=self._offset + place)
-        self._parts.append(following.text if self._depth else _quoted(following.text.strip('"`')))
-        return following.start + len(following.text)
 
     def _pattern(self, operator: str, place: int) -> int:
         value, place = self._right_text(place)

@@ -312,10 +312,7 @@ class _Guess:
         for pattern, template in _STEP_RULES:
             if match := pattern.fullmatch(step):
                 return match.expand(template).replace("()", f"({self._number()})")
-        return self._rows_behind(step)
-
-    def _rows_behind(self, step: str) -> str | None:
-        """Return a step and the rows that are named behind it as two: ``close from 2025-12-01 to 2025-12-05``."""
+        # Rows that are named behind it are a step of their own: "close from 2025-12-01 to 2025-12-05".
         words = step.split(" ")[:_MAX_WORDS]
         for at in range(1, len(words)):
             before, rest = _BEFORE_ROWS.sub("", " ".join(words[:at])), " ".join(words[at:])
