@@ -246,10 +246,6 @@ def local_secret(settings: Settings) -> bytes:
     if not os.path.lexists(path):
         with contextlib.suppress(FileExistsError):  # of several processes, the first one writes it
             replace_file(path, os.urandom(32).hex().encode() + b"\n", overwrite=False, mode=0o600)
-    return _read(path)
-
-
-def _read(path: str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW)
     try:
         status = os.fstat(descriptor)

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from toolfold.catalog.json_schema import TYPES, allowed_types, branches, json_type, parts, properties
@@ -54,13 +55,12 @@ class Coercion:
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return ``given`` with converted values, without nulls that mean "not given"."""
-        return {name: self._number(name, value) for name, value in self._object(self._root, dict(given), 0).items()}
-
-    def _number(self, name: str, value: Any) -> Any:
-        """Write a whole number as an integer, 20.0 as 20: it is text in a query string."""
-        if not isinstance(value, float) or abs(value) >= _LARGEST_EXACT or not value.is_integer():
-            return value
-        return int(value) if self._types.get(name, frozenset()) & {"integer", "number"} else value
+        converted = self._object(self._root, dict(given), 0)
+        for name, value in converted.items():  # 20.0 is written as 20: it is text in a query string
+            is_whole = isinstance(value, float) and abs(value) < _LARGEST_EXACT and value.is_integer()
+            if is_whole and self._types.get(name, frozenset()) & {"integer", "number"}:
+                converted[name] = int(value)
+        return converted
 
     def _value(self, schema: Any, value: Any, depth: int) -> Any:
         if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
@@ -71,7 +71,12 @@ class Coercion:
         if isinstance(value, dict):
             return self._object(schema, value, depth)
         if isinstance(value, list):
-            return self._array(schema, value, depth)
+            rules = self._rules_for(schema, value)
+            first = rules.first_items
+            return [
+                self._value(first[place] if place < len(first) else rules.items, item, depth + 1)
+                for place, item in enumerate(value)
+            ]
         return _in_enum_case(rules.options, value)
 
     def _object(self, schema: Mapping[str, Any], value: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -82,14 +87,6 @@ class Coercion:
             for name, inner in value.items()
             if inner is not None or name not in known or "null" in self._rules_of(known[name]).types
         }
-
-    def _array(self, schema: Mapping[str, Any], value: list[Any], depth: int) -> list[Any]:
-        rules = self._rules_for(schema, value)
-        first = rules.first_items
-        return [
-            self._value(first[place] if place < len(first) else rules.items, item, depth + 1)
-            for place, item in enumerate(value)
-        ]
 
     def _rules_of(self, *schemas: Any) -> _Rules:
         """Return what ``schemas``, which apply together, say. They are parts of ``root``, so their ids are theirs."""
@@ -134,9 +131,10 @@ class Coercion:
             if number is not None and (isinstance(number, int) or "number" in types):
                 return number
             if types & {"array", "object"} and text[:1] in ("[", "{"):
-                parsed = _parsed(text)
-                if json_type(parsed) in types & {"array", "object"}:
-                    return parsed
+                with suppress(ValueError, RecursionError):
+                    parsed = json.loads(text)
+                    if json_type(parsed) in types & {"array", "object"}:
+                        return parsed
         if "array" in types and not isinstance(value, list) and value is not None:
             item = self._value(rules.items, value, depth + 1)
             types_of_items = allowed_types(self._root, rules.items)
@@ -171,10 +169,3 @@ def _in_enum_case(allowed: list[Any] | None, value: Any) -> Any:
         return value
     spelled = str(value).strip().lower()
     return next((known for known in allowed if str(known).lower() == spelled), value)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

@@ -198,7 +198,12 @@ class ArgumentReader(ArgumentValidator):
         if "boolean" in types:
             yield from argument_values.booleans(value)
         if types & {"integer", "number"}:
-            self._refuse_numbers(name, value)
+            # "50,200" and "50 200" are one number or two; "1,000" is one, as 000 is not a number.
+            listed = re.split("[, ]+", value.strip()) if isinstance(value, str) else []
+            one = next(argument_values.numbers(value, {}), None)
+            if one is not None and len(listed) > 1 and all(re.fullmatch(r"[1-9]\d*", str(item)) for item in listed):
+                several = f"{one.value} or [{', '.join(listed)}]"
+                raise _Refused(name, f"{quoted(value)} can be read in two ways", several)
             yield from argument_values.numbers(value, words)
         if "string" in types:
             yield from self._words(value, words)
@@ -228,13 +233,6 @@ class ArgumentReader(ArgumentValidator):
         if len(readings) == 1:
             for text, says_less in spellings(readings[0], bound):
                 yield Proposal(text, says_less or readings[0].is_relative)
-
-    def _refuse_numbers(self, name: str, value: Any) -> None:
-        """Refuse ``50,200`` and ``50 200``, one number or two; ``1,000`` is one, as 000 is not a number."""
-        listed = re.split("[, ]+", value.strip()) if isinstance(value, str) else []
-        one = next(argument_values.numbers(value, {}), None)
-        if one is not None and len(listed) > 1 and all(re.fullmatch(r"[1-9]\d*", str(item)) for item in listed):
-            raise _Refused(name, f"{quoted(value)} can be read in two ways", f"{one.value} or [{', '.join(listed)}]")
 
     def _refuse_date(self, name: str, value: Any, bound: Bound) -> None:
         """Refuse a date with two readings, one without the day that is needed, or one after the end of its month."""
@@ -300,17 +298,14 @@ class ArgumentReader(ArgumentValidator):
                 raise _Refused(name, f"{quoted(part)} stands for no value", expected)
             meant = next(self._words(part, words), None) or argument_values.parse_ticker(part, rules)
             if meant is None:
-                raise self._company(name, part.strip())
+                company, finder = part.strip(), self._forms.get("found_by", {}).get(name)
+                expected, step = describe_expected(self.properties[name], self.schema), None
+                if finder:
+                    given = {finder["parameter"]: company[:60]} if finder.get("parameter") else {}
+                    step = CALL_FIRST.filled(step=next_call(finder["tool"], given), name=name)
+                raise _Refused(name, f"{quoted(company)} is a name, not a code", expected, step)
             read.append(meant)
         return separator.join(one.value for one in read), any(one.is_noted for one in read)
-
-    def _company(self, name: str, value: str) -> _Refused:
-        finder, call = self._forms.get("found_by", {}).get(name), None
-        if finder:
-            call = next_call(finder["tool"], {finder["parameter"]: value[:60]} if finder.get("parameter") else {})
-        expected = describe_expected(self.properties[name], self.schema)
-        step = None if call is None else CALL_FIRST.filled(step=call, name=name)
-        return _Refused(name, f"{quoted(value)} is a name, not a code", expected, step)
 
     def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> tuple[list[Problem], Text | None]:
         """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""

@@ -43,7 +43,13 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     dates = {kind: parse_date(kinds[kind], today) for kind in ("start", "end", "day", "year") if kind in kinds}
     if any(len(readings) != 1 for readings in dates.values()):
         return ""
-    parts = [_columns(kinds["columns"])] if "columns" in kinds else []
+    parts = []
+    if "columns" in kinds:
+        listed = kinds["columns"]
+        columns = listed.split(",") if isinstance(listed, str) else listed if isinstance(listed, list) else []
+        text = ", ".join(str(column).strip() for column in columns)
+        is_plain = len(text) <= _MAX_COLUMNS and text.replace("_", "").replace(", ", "").isalnum()
+        parts.append(text if is_plain else "")
     low, high = (dates[end][0] if end in dates else None for end in ("start", "end"))
     if low and high and low.low > high.high:
         return ""
@@ -71,10 +77,3 @@ def _written(period: Period | None) -> str:
         counted = f"last {period.count} {period.unit}s" if period.count != 1 else f"past {period.unit}"
         return counted if period.count else "ytd"
     return f"{low}..{high}" if low and high else f"since {low}" if low else f"until {high}"
-
-
-def _columns(value: Any) -> str:
-    columns = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
-    names = [str(column).strip() for column in columns]
-    text = ", ".join(names)
-    return text if names and len(text) <= _MAX_COLUMNS and text.replace("_", "").replace(", ", "").isalnum() else ""

@@ -327,7 +327,15 @@ def _fetch_and_store(executor: ToolExecutor, call: CallContext) -> Entry:
     try:
         response = upstream.fetch(call)
     except errors.CallError as error:
-        _store_error(executor, call, error)
+        # One that would come again is stored for a short time and for its own key: that may be the reason.
+        ttl_s = 0.0
+        if isinstance(error, errors.NoData):
+            ttl_s = executor.settings.no_data_ttl_s
+        elif isinstance(error, errors.InvalidArguments | errors.PremiumOnly):
+            ttl_s = executor.settings.negative_ttl_s
+        if ttl_s:
+            now = executor.clock.now()
+            executor.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
         raise
     now = executor.clock.now()
     policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
@@ -342,15 +350,3 @@ def _fetch_and_store(executor: ToolExecutor, call: CallContext) -> Entry:
 
 def _repeats_key(call: CallContext, response: ParsedResponse) -> bool:
     return call.redactor.appears_in(response.body) or call.redactor.appears_in(response.blocks)
-
-
-def _store_error(executor: ToolExecutor, call: CallContext, error: errors.CallError) -> None:
-    """Store an error that would come again, for a short time and for its own key: that may be the reason."""
-    ttl_s = 0.0
-    if isinstance(error, errors.NoData):
-        ttl_s = executor.settings.no_data_ttl_s
-    elif isinstance(error, errors.InvalidArguments | errors.PremiumOnly):
-        ttl_s = executor.settings.negative_ttl_s
-    if ttl_s:
-        now = executor.clock.now()
-        executor.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)

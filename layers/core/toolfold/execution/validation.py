@@ -147,19 +147,16 @@ class ArgumentValidator:
             return value, "" if name in self._blank_allowed or value in options else "is empty"
         if name in self._lists and isinstance(value, str):
             return _tidied_list(self._lists[name], value)
-        return value, self._date_problem(name, value)
-
-    def _date_problem(self, name: str, value: Any) -> str:
-        """Return what is wrong with a date that has the form of one, for a parameter that takes no other text."""
+        # What looks like a date is wrong where the parameter takes no other text.
         values = value if isinstance(value, list) else [value]
         texts = [text for text in values if isinstance(text, str) and text[:4].isdecimal() and len(text.strip()) > 8]
         if not texts or name not in self.properties:
-            return ""
-
+            return value, ""
         wrong = ((text, found) for text in texts if (found := impossible_date(text)))
         text, found = next(wrong, ("", None))
-        other = ["not-a-date"] if isinstance(value, list) else "not-a-date"
-        return "" if found is None or self.accepts(name, other) else f"{quoted(text)} {found.problem}"
+        if found is None or self.accepts(name, ["not-a-date"] if isinstance(value, list) else "not-a-date"):
+            return value, ""
+        return value, f"{quoted(text)} {found.problem}"
 
     def _errors(self, arguments: dict[str, Any]) -> list[ValidationError]:
         if sum(map(len, _levels(arguments))) < _MANY_VALUES:

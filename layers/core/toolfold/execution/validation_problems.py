@@ -139,7 +139,10 @@ def _plural(types: Sequence[str]) -> str:
 
 def type_problem(phrase: str, value: Any) -> str:
     """Return the problem of a value of another type than ``phrase`` says."""
-    return f"must be {phrase}, not {_named(value)}"
+    named = "null" if value is None else _NAMES.get(type(value), "something else")
+    if isinstance(value, str | int | float):
+        named = f"{named} ({quoted(value)})"
+    return f"must be {phrase}, not {named}"
 
 
 class Translator:
@@ -171,7 +174,9 @@ class Translator:
         # An item is identified by its value or its index, a nested value by its path.
         path = path[:1] if len(path) == 2 and isinstance(path[1], int) else path
         expected = describe_expected(self._rule(path), self._root)
-        return {"parameter": _label(path), "problem": text, "expected": expected}
+        steps = (f"[{key}]" if isinstance(key, int) else f".{key[:QUOTED_CHARACTERS]}" for key in path)
+        label = "".join(steps).removeprefix(".") or _ROOT  # filter.items[0].price
+        return {"parameter": label, "problem": text, "expected": expected}
 
     def _text(self, error: Any) -> str:
         path, kind = list(error.instance_path), error.kind
@@ -247,16 +252,3 @@ class Translator:
             if rule is None:
                 return {}
         return rule
-
-
-def _label(path: Sequence[str | int]) -> str:
-    """Return ``path`` as one writes it: ``filter.items[0].price``."""
-    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key[:QUOTED_CHARACTERS]}" for key in path)
-    return text.removeprefix(".") or _ROOT
-
-
-def _named(value: Any) -> str:
-    if value is None:
-        return "null"
-    name = _NAMES.get(type(value), "something else")
-    return f"{name} ({quoted(value)})" if isinstance(value, str | int | float) else name
