@@ -84,9 +84,15 @@ def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping
     seconds = freshness.get(class_, freshness[tool.freshness])
     if class_ in ("quarterly", "static"):
         return seconds
-    next_change = _next_change(_market(tool, arguments), is_live, clock)
-    if next_change is None:
+    market = _market(tool, arguments)
+    if market is None:
         return seconds
+    monday = datetime.combine(clock.date() - timedelta(days=clock.weekday()), time())
+    hour = (clock - monday) / timedelta(hours=1)
+    spans = [(begins + week, ends + week) for begins, ends in _CHANGES[market, is_live] for week in (0, _WEEK_H)]
+    if any(begins <= hour < ends for begins, ends in spans):
+        return seconds
+    next_change = monday + timedelta(hours=min(begins for begins, _ in spans if begins > hour))
     return max(1, min(round(_timestamp(next_change) - now), NEVER_CHANGES_S))
 
 
@@ -139,18 +145,6 @@ def _market(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
     if all(_US_TICKER.match(symbol) or _VENUE_TICKER.match(symbol) for symbol in symbols):
         return "WORLD"
     return None  # a pair of currencies or coins written as one word, or no symbol at all
-
-
-def _next_change(market: str | None, is_live: bool, clock: datetime) -> datetime | None:
-    """Return the time before which nothing changes; None when the data can change at once."""
-    if market is None:
-        return None
-    monday = datetime.combine(clock.date() - timedelta(days=clock.weekday()), time())
-    hour = (clock - monday) / timedelta(hours=1)
-    spans = [(begins + week, ends + week) for begins, ends in _CHANGES[market, is_live] for week in (0, _WEEK_H)]
-    if any(begins <= hour < ends for begins, ends in spans):
-        return None
-    return monday + timedelta(hours=min(begins for begins, _ in spans if begins > hour))
 
 
 class AlphaVantageAdapter(HttpApiAdapter):

@@ -232,7 +232,15 @@ def check_binding(call: Mapping[str, Any]) -> None:
     if unbound := set(placeholders(path)) - {one.name for one in found if one.location == "path"}:
         raise BindingError(f"the placeholder {{{sorted(unbound)[0]}}} of the path has no parameter")
     for one in found:
-        _check_parameter(one, path)
+        shown = ascii(one.argument[:64])
+        if one.style not in STYLES[one.location]:
+            raise BindingError(f"parameter {shown}: style must be one of {', '.join(sorted(STYLES[one.location]))}")
+        if one.location == "path" and one.name not in placeholders(path):
+            raise BindingError(f"parameter {shown}: the path has no placeholder {{{one.name}}}")
+        if one.location in ("header", "cookie") and TOKEN.fullmatch(one.name) is None:
+            raise BindingError(f"parameter {shown}: {one.name[:64]!a} cannot be the name of a {one.location}")
+        if one.location == "header" and one.name.lower() in RESERVED_HEADERS:
+            raise BindingError(f"parameter {shown}: the header {one.name} is not set by an argument")
 
 
 def check_header(name: Any, value: Any) -> None:
@@ -247,15 +255,3 @@ def check_header(name: Any, value: Any) -> None:
         raise BindingError(f"the header {name} is not set by source.yaml; for credentials there is auth")
     if not (isinstance(value, str) and value.isascii() and value.isprintable() and value == value.strip()):
         raise BindingError(f"the header {name} must have a text of printable ASCII")
-
-
-def _check_parameter(one: Parameter, path: str) -> None:
-    shown = ascii(one.argument[:64])
-    if one.style not in STYLES[one.location]:
-        raise BindingError(f"parameter {shown}: style must be one of {', '.join(sorted(STYLES[one.location]))}")
-    if one.location == "path" and one.name not in placeholders(path):
-        raise BindingError(f"parameter {shown}: the path has no placeholder {{{one.name}}}")
-    if one.location in ("header", "cookie") and TOKEN.fullmatch(one.name) is None:
-        raise BindingError(f"parameter {shown}: {one.name[:64]!a} cannot be the name of a {one.location}")
-    if one.location == "header" and one.name.lower() in RESERVED_HEADERS:
-        raise BindingError(f"parameter {shown}: the header {one.name} is not set by an argument")

@@ -15,13 +15,10 @@ import itertools
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 
 from toolfold.sources.http_api.styles import InvalidArgument, named_values, scalar_text
-
-if TYPE_CHECKING:
-    from urllib3.fields import RequestField
 
 _MEDIA_TYPE = re.compile(r"\s*([\w!#$&^.+-]{1,80}/[\w!#$&^.+-]{1,80})\s*(?:;|$)", re.ASCII)
 _CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:+-]{1,40})", re.ASCII | re.IGNORECASE)
@@ -240,28 +237,25 @@ def _form(fields: Mapping[str, Any], encoding: Mapping[str, Mapping[str, Any]]) 
 def _multipart(
     media_type: str, fields: Mapping[str, Any], encoding: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, bytes]:
+    from urllib3.fields import RequestField
     from urllib3.filepost import encode_multipart_formdata
 
     parts = []
     for wire, value in fields.items():
         how = encoding.get(wire, {})
         is_list = isinstance(value, list) and not is_json_type(str(how.get("content_type", "")))
-        parts += [_part(wire, item, how) for item in (value if is_list else [value]) if item is not None]
+        is_file = bool(how.get("base64") or "filename" in how)
+        name = str(how.get("filename", wire)) if is_file else None
+        for item in value if is_list else [value]:
+            if item is not None:
+                usual = JSON if isinstance(item, dict | list) else "application/octet-stream" if is_file else None
+                part = RequestField(wire, _bytes(wire, item, bool(how.get("base64"))), name)
+                part.make_multipart(content_type=str(how.get("content_type") or "") or usual)
+                parts.append(part)
     # A hash of the content: it cannot be in the content by accident, and the same call is the same bytes.
     content, _ = encode_multipart_formdata(parts, "-")
     boundary = f"toolfold-{hashlib.sha256(content).hexdigest()[:32]}"
     return f"{media_type}; boundary={boundary}", encode_multipart_formdata(parts, boundary)[0]
-
-
-def _part(wire: str, value: Any, how: Mapping[str, Any]) -> RequestField:
-    from urllib3.fields import RequestField
-
-    is_file = bool(how.get("base64") or "filename" in how)
-    usual = JSON if isinstance(value, dict | list) else "application/octet-stream" if is_file else None
-    name = str(how.get("filename", wire)) if is_file else None
-    part = RequestField(wire, _bytes(wire, value, bool(how.get("base64"))), name)
-    part.make_multipart(content_type=str(how.get("content_type") or "") or usual)
-    return part
 
 
 def _bytes(name: str, value: Any, is_base64: bool) -> bytes:

@@ -145,7 +145,13 @@ def find_fault(
         keys = fault["keys"]
         texts = [text for name in keys for text in notices.get(name, ())] if keys else [body]
         if any(_matches(fault["match"], text[:MAX_MATCHED_CHARS], arguments) for text in texts):
-            wait = _wait(fault, body[:MAX_MATCHED_CHARS])
+            wait_s, wait = fault.get("retry_after_s"), {}
+            if wait_s is not None:
+                # Of the limits in a notice the one that the wait is for: 25 per day.
+                unit = "second" if wait_s < 60 else "minute" if wait_s < 3600 else "day"
+                limit = rf"(\d{{1,6}}) (?:API )?(?:requests?|calls?) per {unit}"
+                named = re.search(limit, body[:MAX_MATCHED_CHARS])
+                wait = {"retry_after_s": wait_s, **({"limit": f"{named[1]} per {unit}"} if named else {})}
             return CALL_ERRORS[fault["code"]](fault["message"], OF_SOURCE.filled(advice=fault["suggestion"]), **wait)
     return None
 
@@ -161,16 +167,6 @@ def _matches(expression: str, text: str, arguments: Mapping[str, Any]) -> bool:
         if len(found[0]) < _MIN_REPEATED_CHARS or not Redactor((found[0],)).appears_in(given):
             return True
     return False
-
-
-def _wait(fault: Mapping[str, Any], body: str) -> dict[str, Any]:
-    """Return how long to wait and, of the limits in a notice, the one that the wait is for: ``25 per day``."""
-    wait_s = fault.get("retry_after_s")
-    if wait_s is None:
-        return {}
-    unit = "second" if wait_s < 60 else "minute" if wait_s < 3600 else "day"
-    named = re.search(rf"(\d{{1,6}}) (?:API )?(?:requests?|calls?) per {unit}", body)
-    return {"retry_after_s": wait_s, **({"limit": f"{named[1]} per {unit}"} if named else {})}
 
 
 MAX_SAID_CHARS = 300

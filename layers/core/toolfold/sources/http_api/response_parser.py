@@ -288,7 +288,12 @@ class ResponseParser:
 
     def _has_rows(self, data: Any, paths: list[str]) -> bool:
         """Return whether ``data`` has rows where the catalog says that those of the tool are."""
-        rows = [_value_at(data, path) for path in paths]
+        rows = []
+        for path in paths:
+            found = data
+            for key in path.split("."):
+                found = found.get(key) if isinstance(found, dict) else None
+            rows.append(found)
         is_empty = not data or (isinstance(data, dict) and all(value in ([], {}) for value in data.values()))
         if is_empty or (rows and all(found is not None and not found for found in rows)):
             raise self._no_data()
@@ -351,12 +356,6 @@ def _said(response: UpstreamResponse, credentials: SourceCredentials) -> dict[st
     # Before it is shortened: a key that is cut is still most of the key.
     said = faults.said_by(Redactor((credentials.api_key,)).redact_text(response.body[:100_000]), response.media_type)
     return {"upstream_says": said} if said else {}
-
-
-def _value_at(data: Any, path: str) -> Any:
-    for key in path.split("."):
-        data = data.get(key) if isinstance(data, dict) else None
-    return data
 
 
 def _has_known_columns(tool: Tool, header: str) -> bool:

@@ -36,7 +36,9 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     """
     content = _content(result)
     structured = result.get("structuredContent")
-    if structured is not None and not _is_content(structured, content):
+    # Frameworks make structured content of all of the content again, for tools that return content.
+    is_repeated = structured is not None and content and _given(_items(_wrapped(structured))) == _given(content)
+    if structured is not None and not is_repeated:
         value, others = _unwrapped(structured, content)
         if isinstance(value, str):
             return ParsedResponse("text" if _json_value(value) is None else "json", value, blocks=_encode(others))
@@ -93,11 +95,6 @@ def _wrapped(structured: Any) -> Any:
 
 def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _is_content(structured: Any, content: Sequence[Any]) -> bool:
-    """Return whether structured content is all of the content again, which frameworks make of tools that return it."""
-    return bool(content) and _given(_items(_wrapped(structured))) == _given(content)
 
 
 def _given(value: Any) -> Any:

@@ -351,8 +351,19 @@ class SqlAdapter(SourceAdapter):
     ) -> UpstreamResponse:
         """Answer one call from the database, before ``deadline`` and the statement time-out of the source."""
         end = min(deadline, time.monotonic() + self._settings.statement_timeout_s)
+        action, reader, connection_string = tool.call.get("action"), self._reader, credentials.api_key
         try:
-            return UpstreamResponse(200, self._answer(tool, arguments, credentials.api_key, end))
+            if action == "list_tables":
+                text = reader.list_tables(connection_string, end, str(arguments.get("contains") or ""))
+            elif action == "describe_table":
+                text = reader.describe_table(connection_string, end, str(arguments.get("table") or ""))
+            elif action == "query":
+                limit = min(int(arguments.get("limit") or DEFAULT_LIMIT), self._settings.max_rows)
+                params = arguments.get("params") or []
+                text = reader.query(connection_string, end, str(arguments.get("sql") or ""), params, limit)
+            else:
+                raise damaged(f"tool {tool.name!a} has no action of a database")
+            return UpstreamResponse(200, text)
         except DatabaseFailure as failure:
             if failure.kind is FailureKind.ROLE:
                 logger.error("source %s is not used: %s", self.source.id, failure.detail)
@@ -385,15 +396,3 @@ class SqlAdapter(SourceAdapter):
             with suppress(ImportError):
                 importlib.import_module("psycopg")
                 import toolfold.sources.sql.postgresql_database  # noqa: F401
-
-    def _answer(self, tool: Tool, arguments: Mapping[str, Any], connection_string: str, deadline: float) -> str:
-        action, reader = tool.call.get("action"), self._reader
-        if action == "list_tables":
-            return reader.list_tables(connection_string, deadline, str(arguments.get("contains") or ""))
-        if action == "describe_table":
-            return reader.describe_table(connection_string, deadline, str(arguments.get("table") or ""))
-        if action == "query":
-            limit = min(int(arguments.get("limit") or DEFAULT_LIMIT), self._settings.max_rows)
-            params = arguments.get("params") or []
-            return reader.query(connection_string, deadline, str(arguments.get("sql") or ""), params, limit)
-        raise damaged(f"tool {tool.name!a} has no action of a database")

@@ -149,7 +149,15 @@ def _parse(statement: str, tokens: list[Token], dialect: str) -> exp.Expr:
     try:
         trees = Dialect.get_or_raise(_SQLGLOT_NAMES[dialect]).parser().parse(tokens, statement)
     except ParseError as error:
-        raise _unreadable(error, statement) from None
+        first = error.errors[0] if error.errors else {}
+        line, column = first.get("line"), first.get("col")
+        word = str(first.get("highlight") or "")[:40]
+        offset = None
+        if isinstance(line, int) and isinstance(column, int):
+            lines = statement.split("\n")
+            offset = sum(len(one) + 1 for one in lines[: line - 1]) + max(0, column - len(word))
+        detail = f"the error is at or near {word!r}" if word else "it ends too early"
+        raise DatabaseFailure(FailureKind.SYNTAX, detail, offset) from None
     except SqlglotError:
         raise DatabaseFailure(FailureKind.SYNTAX, "it is not SQL of this database") from None
     except RecursionError:
@@ -157,18 +165,6 @@ def _parse(statement: str, tokens: list[Token], dialect: str) -> exp.Expr:
     if len(trees) != 1 or not isinstance(trees[0], exp.Query | exp.Values):
         raise _refused("only SELECT, WITH and VALUES can be run", 0)
     return trees[0]
-
-
-def _unreadable(error: ParseError, statement: str) -> DatabaseFailure:
-    first = error.errors[0] if error.errors else {}
-    line, column = first.get("line"), first.get("col")
-    word = str(first.get("highlight") or "")[:40]
-    offset = None
-    if isinstance(line, int) and isinstance(column, int):
-        lines = statement.split("\n")
-        offset = sum(len(one) + 1 for one in lines[: line - 1]) + max(0, column - len(word))
-    detail = f"the error is at or near {word!r}" if word else "it ends too early"
-    return DatabaseFailure(FailureKind.SYNTAX, detail, offset)
 
 
 def _check_functions(tokens: list[Token], tree: exp.Expr, dialect: str) -> None:

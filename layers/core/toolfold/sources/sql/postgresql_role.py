@@ -189,10 +189,7 @@ def probe_role(read_rows: ReadRows, schemas: Sequence[str]) -> str:
         for group in json.loads(groups or "null") or ():
             problem = f"The role {name} is a member of {group}, which may do more than read."
             return f"{problem} Run: REVOKE {group} FROM {quoted};"
-    return _refuse_rights(read_rows(_RIGHTS), read_rows, schemas)
-
-
-def _refuse_rights(rights: Sequence[Sequence[str | None]], read_rows: ReadRows, schemas: Sequence[str]) -> str:
+    rights = read_rows(_RIGHTS)
     if not rights:
         return ""
     ((role,),) = read_rows("SELECT session_user")

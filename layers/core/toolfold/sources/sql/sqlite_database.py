@@ -81,7 +81,16 @@ def _is_shadow(name: str, virtual: Collection[str]) -> bool:
 
 def _read_table(connection: sqlite3.Connection, name: str, kind: str) -> Table | None:
     """Return a table; None for one without columns: what SQLite cannot plan."""
-    keys = _read_keys(connection, name) if kind == "table" else defaultdict(list)
+    keys: defaultdict[str, list[str]] = defaultdict(list)
+    if kind == "table":
+        indexes = 'SELECT name FROM pragma_index_list(?) WHERE "unique" AND origin = ? AND NOT partial'
+        for (index,) in connection.execute(indexes, (name, "u")).fetchall():
+            names = connection.execute("SELECT name FROM pragma_index_info(?)", (index,)).fetchall()
+            if len(names) == 1 and names[0][0]:
+                keys[names[0][0]].append("unique")
+        foreign = 'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)'
+        for own, other, column in connection.execute(foreign, (name,)).fetchall():
+            keys[own].append(f"references {other}({column})" if column else f"references {other}")
     columns, hidden_columns = [], []
     rows = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
     # hidden: 0 a column, 1 that of a virtual table which SELECT * leaves out, 2 and 3 generated.
@@ -94,19 +103,6 @@ def _read_table(connection: sqlite3.Connection, name: str, kind: str) -> Table |
     if not columns:
         return None
     return Table("", name, kind, "", tuple(columns), hidden_columns=tuple(hidden_columns))
-
-
-def _read_keys(connection: sqlite3.Connection, table: str) -> defaultdict[str, list[str]]:
-    keys: defaultdict[str, list[str]] = defaultdict(list)
-    indexes = 'SELECT name FROM pragma_index_list(?) WHERE "unique" AND origin = ? AND NOT partial'
-    for (index,) in connection.execute(indexes, (table, "u")).fetchall():
-        names = connection.execute("SELECT name FROM pragma_index_info(?)", (index,)).fetchall()
-        if len(names) == 1 and names[0][0]:
-            keys[names[0][0]].append("unique")
-    foreign = 'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)'
-    for name, other, column in connection.execute(foreign, (table,)).fetchall():
-        keys[name].append(f"references {other}({column})" if column else f"references {other}")
-    return keys
 
 
 _MAX_DETAIL_CHARS = 200
@@ -141,7 +137,9 @@ def to_failure(error: Exception, statement: str) -> DatabaseFailure:
     for pattern, kind, detail in _MESSAGES:
         if found := pattern.fullmatch(message):
             name = found.groupdict().get("name", "")[:_MAX_DETAIL_CHARS]
-            return DatabaseFailure(kind, detail.format(name=name), _offset(name, statement))
+            lowered, last = statement.lower(), name.rpartition(".")[2].lower()
+            offset = lowered.find(last) if last and lowered.count(last) == 1 else None
+            return DatabaseFailure(kind, detail.format(name=name), offset)
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None and (kind_of_code := _CODES.get(code & 0xFF)):
         return DatabaseFailure(kind_of_code)
@@ -150,12 +148,6 @@ def to_failure(error: Exception, statement: str) -> DatabaseFailure:
     if statement and isinstance(error, sqlite3.Error | ValueError | OverflowError):
         return DatabaseFailure(FailureKind.STATEMENT, f"SQLite says: {message[:_MAX_DETAIL_CHARS]}")
     return DatabaseFailure(FailureKind.DATABASE)
-
-
-def _offset(name: str, statement: str) -> int | None:
-    """Return where ``name`` is in a statement, when it is there once."""
-    lowered, name = statement.lower(), name.rpartition(".")[2].lower()
-    return lowered.find(name) if name and lowered.count(name) == 1 else None
 
 
 _PRAGMAS = frozenset({"data_version", "page_size"})
