@@ -76,9 +76,18 @@ def notes_on(
     """Return notes on an answer; none on an ordinary one."""
     notes, names_a_date = [*_other_values(tool, arguments, whole)], any(map(_names_a_date, arguments.values()))
     if requested is None and names_a_date:
-        notes += _default_limit(tool, arguments, whole)
+        for name, most in tool.hints.get("complete", {}).items():
+            default = properties(tool.parameters).get(name, {}).get("default")
+            if type(default) is int and name not in arguments and any(len(t.rows) == default for t in whole.tables):
+                notes.append(f"There may be more: {default} rows are the default; {name} {most} is the most.")
     if today is not None and not names_a_date:
-        notes += _out_of_date(tool, whole, today)
+        series = [table for table in whole.tables if table.columns and normalize(table.columns[0]) in DATE_NAMES]
+        covered = coverage_of(Document(tuple(series)))
+        if covered is not None and is_late(covered, today):
+            notes.append(f"The newest row is of {covered.last}; nothing newer was returned.")
+        field = None if whole.tables or tool.freshness not in _LIVE else first_date_field(whole.metadata)
+        if field is not None and (today - bounds(field[1])[0]).days > _MAX_QUOTE_DAYS:
+            notes.append(f"These figures are old: {quoted_name(field[0])} is {quoted_name(field[1])}.")
     if requested is not None:
         field = first_date_field(whole.metadata)
         if field is not None and coverage_of(whole) is None and not has_dates(selected):
@@ -131,28 +140,9 @@ def _values_of(document: Document, field: str) -> list[str]:
     return []
 
 
-def _default_limit(tool: Tool, arguments: Mapping[str, Any], document: Document) -> Iterator[str]:
-    """Yield that a period has more rows than the default number of them, which the tool returned."""
-    for name, most in tool.hints.get("complete", {}).items():
-        default = properties(tool.parameters).get(name, {}).get("default")
-        if type(default) is int and name not in arguments and any(len(t.rows) == default for t in document.tables):
-            yield f"There may be more: {default} rows are the default; {name} {most} is the most."
-
-
 def _names_a_date(argument: Any) -> bool:
     texts = argument if isinstance(argument, list) else [argument]
     return any(parse_date(part) for text in texts if isinstance(text, str) for part in text.split(","))
-
-
-def _out_of_date(tool: Tool, document: Document, today: date) -> Iterator[str]:
-    """Yield that the newest row or the day of a quote is older than it usually is."""
-    series = [table for table in document.tables if table.columns and normalize(table.columns[0]) in DATE_NAMES]
-    covered = coverage_of(Document(tuple(series)))
-    if covered is not None and is_late(covered, today):
-        yield f"The newest row is of {covered.last}; nothing newer was returned."
-    field = None if document.tables or tool.freshness not in _LIVE else first_date_field(document.metadata)
-    if field is not None and (today - bounds(field[1])[0]).days > _MAX_QUOTE_DAYS:
-        yield f"These figures are old: {quoted_name(field[0])} is {quoted_name(field[1])}."
 
 
 def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str]:

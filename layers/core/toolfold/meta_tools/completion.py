@@ -114,7 +114,12 @@ def find_gap(
     if covered is None:
         return None
     kind = _kind(requested, covered, today, selected_rows)
-    complete = _missing_arguments(tool, arguments, "finest" if kind is GapKind.RESOLUTION else "complete", covered)
+    complete = {}
+    for name, value in tool.hints.get("finest" if kind is GapKind.RESOLUTION else "complete", {}).items():
+        default = properties(tool.parameters).get(name, {}).get("default")
+        # Fewer rows than the default number of them are all there are.
+        if name not in arguments and value != default and not (type(default) is int and len(covered.dates) < default):
+            complete[name] = value
     month, parameter = requested.low[: len("2024-01")], tool.hints.get("month", "")
     if len(month) < len("2024-01") or not requested.high.startswith(month):
         month = ""
@@ -133,16 +138,6 @@ def find_gap(
     if kind is GapKind.RESOLUTION and not complete and coverage.has_rows(requested, covered):
         return None
     return Gap(kind, requested, covered, complete, covered.last[:10] > today.isoformat())
-
-
-def _missing_arguments(tool: Tool, arguments: Mapping[str, Any], hint: str, covered: Coverage) -> dict[str, Any]:
-    found = {}
-    for name, value in tool.hints.get(hint, {}).items():
-        default = properties(tool.parameters).get(name, {}).get("default")
-        # Fewer rows than the default number of them are all there are.
-        if name not in arguments and value != default and not (type(default) is int and len(covered.dates) < default):
-            found[name] = value
-    return found
 
 
 def _kind(requested: Requested, covered: Coverage, today: date, selected_rows: int) -> GapKind | None:

@@ -92,7 +92,11 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: CallEr
     if "next_call" in error.details or tool is None:
         return error
     if names_call(error.next_step):  # one next call, not two that differ
-        lists = _lists(reader_of(catalog, tool), arguments.get("arguments") or {})
+        reader = reader_of(catalog, tool)
+        named = reader.rename(arguments.get("arguments") or {}).arguments.items()
+        listed = [(name, value) for name, value in named if isinstance(value, list) and value]
+        # By the parameters that each item of a list sets: two of a pair of currencies.
+        lists = {tuple(reader.rename({name: value[0]}).arguments): (name, value) for name, value in listed}
         return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments, lists))
     if not isinstance(error, InvalidArguments) or not error.details.get("problems"):
         return error
@@ -128,13 +132,6 @@ def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, An
     elif select:
         beside["select"] = select
     return beside
-
-
-def _lists(reader: ArgumentReader, arguments: Mapping[str, Any]) -> dict[tuple[str, ...], tuple[str, list[Any]]]:
-    """Return the parameters that each item of a list sets (two of a pair of currencies) → its name, and the list."""
-    named = reader.rename(arguments).arguments.items()
-    lists = [(name, value) for name, value in named if isinstance(value, list) and value]
-    return {tuple(reader.rename({name: value[0]}).arguments): (name, value) for name, value in lists}
 
 
 def _with_options(

@@ -78,7 +78,12 @@ def instructions(
     results = _RESULTS.format(selecting=_SELECTING if has_select else "", combining=combining)
     how = f"{steps or _STEPS.format(common=known)}{results}"
     guide = " ".join(filter(None, (safe_line("" if catalog is None else _contents(catalog)), safe_line(purpose), how)))
-    return f"{guide[:_MAX_CHARACTERS]} {_dates(now)}"
+    day = time.gmtime(now)
+    # From Sunday and Monday back to Friday; gmtime counts weekdays from Monday.
+    back = {6: 2, 0: 3}.get(day.tm_wday, 1)
+    before = time.gmtime(now - back * 86_400)
+    dates = f"Today is {_date(day)} (UTC), the last full weekday {_date(before)}."
+    return f"{guide[:_MAX_CHARACTERS]} {dates}"
 
 
 def _contents(catalog: Catalog) -> str:
@@ -94,15 +99,6 @@ def _contents(catalog: Catalog) -> str:
     )
     more = len(catalog.categories) - _MOST_NAMED
     return f"Tools for {here}{f' and {more} more' if more > 0 else ''}." if here else ""
-
-
-def _dates(now: float) -> str:
-    """Return the sentence about today and the last weekday that has ended, both by UTC."""
-    day = time.gmtime(now)
-    # From Sunday and Monday back to Friday; gmtime counts weekdays from Monday.
-    back = {6: 2, 0: 3}.get(day.tm_wday, 1)
-    before = time.gmtime(now - back * 86_400)
-    return f"Today is {_date(day)} (UTC), the last full weekday {_date(before)}."
 
 
 def _date(day: time.struct_time) -> str:

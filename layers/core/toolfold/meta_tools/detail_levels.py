@@ -72,7 +72,19 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
         "example_call": example_call(tool),
         "hash": tool.hash,
     }
-    lines = [f"{tool.name}{_suffix(tool)}: {description}", *_parameter_lines(tool.parameters, tool.example)]
+    lines = [f"{tool.name}{_suffix(tool)}: {description}"]
+    required = tool.parameters.get("required", ())
+    for name, schema_or_true in properties(tool.parameters).items():
+        rule = schema_or_true if isinstance(schema_or_true, Mapping) else {}
+        words = [*_constraints(rule), *(["required"] if name in required else ())]
+        head = f"{name} ({', '.join(words)})" if words else name
+        # A value that the example call shows is not repeated.
+        examples = () if name in tool.example or "default" in rule else rule.get("examples", ())
+        shown = f" E.g. {_as_text(examples[0])}" if examples else ""
+        lines.append(f"- {head}: {rule.get('description', '')}{shown}")
+    choices = [choice["required"][0] for choice in tool.parameters.get("anyOf", ()) if choice.get("required")]
+    if choices:
+        lines.append(f"One of {' or '.join(choices)} is required.")
     lines += [f"Returns {tool.returns}", f"Example: {dumps_compact(example_call(tool))}"]
     return entry, "\n".join(map(safe_line, lines))
 
@@ -139,24 +151,13 @@ def _suffix(tool: Tool | ToolSummary) -> str:
     return summary_suffix(tool.access, tool.effect, tool.confirm)
 
 
-def _parameter_lines(schema: Mapping[str, Any], example: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each parameter. A value that the example call shows is not repeated."""
-    required = schema.get("required", ())
-    for name, schema_or_true in properties(schema).items():
-        rule = schema_or_true if isinstance(schema_or_true, Mapping) else {}
-        words = [*_constraints(rule), *(["required"] if name in required else ())]
-        head = f"{name} ({', '.join(words)})" if words else name
-        examples = () if name in example or "default" in rule else rule.get("examples", ())
-        yield f"- {head}: {rule.get('description', '')}" + (f" E.g. {_as_text(examples[0])}" if examples else "")
-    choices = [choice["required"][0] for choice in schema.get("anyOf", ()) if choice.get("required")]
-    if choices:
-        yield f"One of {' or '.join(choices)} is required."
-
-
 def _constraints(rule: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a value must satisfy, in words: ``integer``, ``≥1``, ``default 10``."""
     if rule.get("type") == "array":
-        yield _array(rule)
+        item = type_name(rule.get("items", {}))
+        items = "values" if item == "any" else "/".join(f"{one}s" for one in item.split("|"))
+        size = f"{rule['minItems']} to {rule['maxItems']} " if "minItems" in rule and "maxItems" in rule else ""
+        yield f"array of {size}{items}"
     elif "enum" in rule:
         yield "|".join(map(_in_one_line, map(str, rule["enum"])))
     elif (type_ := type_name(rule)) != "string":
@@ -169,14 +170,6 @@ def _constraints(rule: Mapping[str, Any]) -> Iterator[str]:
     # A description names the format and an example shows it; the expression is for parameters without an example.
     if "pattern" in rule and not rule.get("examples"):
         yield f"matching {rule['pattern']}"
-
-
-def _array(rule: Mapping[str, Any]) -> str:
-    item = type_name(rule.get("items", {}))
-    items = "values" if item == "any" else "/".join(f"{one}s" for one in item.split("|"))
-    if "minItems" in rule and "maxItems" in rule:
-        return f"array of {rule['minItems']} to {rule['maxItems']} {items}"
-    return f"array of {items}"
 
 
 def _as_text(value: Any) -> str:

@@ -333,7 +333,12 @@ class _CallReader:
         for key in list(itertools.islice(unknown, _MAX_COMPARED)):
             closest = closest_matches(key, [*self._own, *OPTIONS, "arguments"])
             if closest and closest[0] not in self._own:
-                raise self._misspelt(key, closest[0])
+                value, meant = self._arguments.pop(key), closest[0]
+                if meant == "arguments":
+                    self._arguments.update(parse_object(value) or {})
+                call = self._call() if meant == "arguments" else self._call(**{meant: value})
+                hint = did_you_mean(key, [meant]).strip()
+                raise invalid(TOOL, f"there is no argument {quoted(key)}", hint, **next_call(TOOL, call))
         return read_values(self._catalog, TOOL, self._call())
 
     def _call(self, **more: Any) -> dict[str, Any]:
@@ -382,14 +387,6 @@ class _CallReader:
         self._options[name] = (
             "; ".join(sorted(self._steps, key=self._steps.__getitem__)) if len(self._steps) > 1 else value
         )
-
-    def _misspelt(self, name: str, meant: str) -> InvalidArguments:
-        value = self._arguments.pop(name)
-        if meant == "arguments":
-            self._arguments.update(parse_object(value) or {})
-        call = self._call() if meant == "arguments" else self._call(**{meant: value})
-        hint = did_you_mean(name, [meant]).strip()
-        return invalid(TOOL, f"there is no argument {quoted(name)}", hint, **next_call(TOOL, call))
 
     def _not_an_object(self, value: Any) -> InvalidArguments:
         text = value.strip() if isinstance(value, str) else ""

@@ -234,11 +234,15 @@ def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:
             if not isinstance(error, InvalidArguments):
                 raise
             raise _not_found(reference, path, data) from None
-    if not _is_short(found):
-        raise InvalidArguments(
-            f"{shortened(reference.text)} is longer than {_MAX_VALUE_CHARS:,} characters, too long for an argument.",
-            "Refer to a part of it, as in rows[0].column or rows[*].column, or select less in its step.",
-        )
+    length = 0
+    for piece in json.JSONEncoder(ensure_ascii=False).iterencode(found):  # no more of it than that takes
+        length += len(piece)
+        if length > _MAX_VALUE_CHARS:
+            text = shortened(reference.text)
+            raise InvalidArguments(
+                f"{text} is longer than {_MAX_VALUE_CHARS:,} characters, too long for an argument.",
+                "Refer to a part of it, as in rows[0].column or rows[*].column, or select less in its step.",
+            )
     return found
 
 
@@ -287,16 +291,6 @@ def _path_to(path: str, data: Any) -> str:
         if found and _NAME.fullmatch(found[0]) and _NAME.fullmatch(key):
             return f"{key}[{place}].{found[0]}"
     return ""
-
-
-def _is_short(value: Any) -> bool:
-    """Return whether a value is short enough as JSON; encodes no more of it than that takes."""
-    length = 0
-    for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value):
-        length += len(piece)
-        if length > _MAX_VALUE_CHARS:
-            return False
-    return True
 
 
 _MAX_KEYS = 40

@@ -109,7 +109,13 @@ def tool_get(
         ``{"name", "found", "unchanged": true, "hash"}``, for an unknown name ``{"name", "found": false, "error"}``.
     """
     given, detail = arguments["tool_name"], arguments.get("detail", "full")
-    names = _parse_names(catalog, given)
+    listed = given
+    if isinstance(given, str) and catalog.canonical_name(given) is None:
+        from toolfold.execution.argument_values import listed_values  # the usual name needs none of it
+
+        listed = _PARAMETERS.sub("", given)
+        listed = listed_values(listed) or listed
+    names = [listed] if isinstance(listed, str) else [str(name).strip() for name in listed]
     known_hashes = {name.strip().upper(): str(hash_) for name, hash_ in arguments.get("known", {}).items()}
     catalog.prefetch(tools=[name.upper() for name in names])
     if isinstance(given, str) and len(names) == 1:
@@ -133,16 +139,6 @@ def _result(entries: Sequence[_Entry], *, is_one: bool) -> Result:
     errors = [entry.error for entry in entries if entry.error is not None]
     tools = [{**entry.shown, **entry.details} for entry in entries]
     return Result({"tools": tools}, to_text(shown[0] if is_one else shown), errors=errors)
-
-
-def _parse_names(catalog: Catalog, given: Any) -> list[str]:
-    """Return the names of a list, or of a text with one or several: some clients can send only strings."""
-    if isinstance(given, str) and catalog.canonical_name(given) is None:
-        from toolfold.execution.argument_values import listed_values  # the usual name needs none of it
-
-        given = _PARAMETERS.sub("", given)
-        given = listed_values(given) or given
-    return [given] if isinstance(given, str) else [str(name).strip() for name in given]
 
 
 def _entry(

@@ -131,7 +131,11 @@ class _Pipe:
             item = Item(self._labels[position] or str(self._done + position), step.given)
             try:
                 if step.joined:
-                    self._join(step, item)
+                    started, budget = time.perf_counter(), WorkBudget(self._plan.budget.deadline)
+                    found = [self.items[index] for index in step.joined]
+                    answers = {one.id: one.answer for one in found if one.answer is not None}
+                    item.answer = step.combination.answer(answers, self._plan.executor.today(), budget)
+                    item.elapsed_s = time.perf_counter() - started
                 elif self._plan.is_over:
                     item.is_skipped = True
                 else:
@@ -257,17 +261,13 @@ class _Pipe:
         if problems:
             raise invalid_arguments(tool, resolved._replace(problems=problems, next_step=None))
 
-    def _view(self, index: int) -> Any:
-        """Return the answer of a finished step as references see it."""
-        if index not in self._views:
-            answer = self.items[index].answer
-            self._views[index] = None if answer is None else view_of(answer.document, self._plan.budget)
-        return self._views[index]
-
     def _value(self, text: Any, position: int) -> Any:
         """Return the value that the reference ``text`` of the step at ``position`` means."""
         reference = parse_reference(text, self._names, position)
-        return value_at(reference, self._view(reference.step), self._plan.budget)
+        if reference.step not in self._views:
+            answer = self.items[reference.step].answer
+            self._views[reference.step] = None if answer is None else view_of(answer.document, self._plan.budget)
+        return value_at(reference, self._views[reference.step], self._plan.budget)
 
     def _call(self, step: _Step, id_: str, position: int) -> Item:
         arguments = replace_references(step.given.get("arguments") or {}, lambda text: self._value(text, position))
@@ -281,29 +281,16 @@ class _Pipe:
             break
         self._plan.perform([item])
         if isinstance(item.error, InvalidArguments):
-            item.error = self._with_keys(step, position, item.error)
+            wrong = set(map(_parameter, item.error.details.get("problems", ())))
+            sent = step.given.get("arguments") or {}
+            for text in references_in({name: value for name, value in sent.items() if name in wrong}):
+                value = self._value(text, position)
+                if isinstance(value, dict) and (keys := keys_of(value)):  # an object where a value belongs
+                    named, listed = shortened(str(text)), ", ".join(map(shortened, keys))
+                    hint = f"{named} is an object; refer to one of its keys: {listed}."
+                    item.error = item.error.changed(next_step=hint, keys=keys)
+                    break
         return item
-
-    def _with_keys(self, step: _Step, position: int, error: InvalidArguments) -> InvalidArguments:
-        """Return ``error`` with the keys of an object that a reference has put where a value belongs."""
-        wrong = set(map(_parameter, error.details.get("problems", ())))
-        given = step.given.get("arguments") or {}
-        for text in references_in({name: value for name, value in given.items() if name in wrong}):
-            value = self._value(text, position)
-            if isinstance(value, dict) and (keys := keys_of(value)):
-                hint = (
-                    f"{shortened(str(text))} is an object; refer to one of its keys: {', '.join(map(shortened, keys))}."
-                )
-                return error.changed(next_step=hint, keys=keys)
-        return error
-
-    def _join(self, step: _Step, item: Item) -> None:
-        started = time.perf_counter()
-        found = [self.items[index] for index in step.joined]
-        answers = {one.id: one.answer for one in found if one.answer is not None}
-        budget = WorkBudget(self._plan.budget.deadline)
-        item.answer = step.combination.answer(answers, self._plan.executor.today(), budget)
-        item.elapsed_s = time.perf_counter() - started
 
     def _token(self, position: int) -> str | None:
         """Return the token for the rest, in which references to finished steps are replaced by their values."""

@@ -50,14 +50,17 @@ def tool_script(request: MetaRequest) -> Result:
         ``{"result": the value of its last expression, "printed": text, "calls": [{"tool_name", "ok", "elapsed_ms", …}],
         "elapsed_ms", "upstream_requests"}``. Of a script that failed ``{"error", "printed", "calls"}``.
     """
-    script, inputs = _read(request.arguments)
+    script, inputs = request.arguments["script"], request.arguments.get("inputs", {})
+    own = {name: value for name, value in inputs.items() if _WORD.fullmatch(name) and name not in ("call", "gather")}
+    fence = _FENCE.fullmatch(script.strip())  # of Markdown
+    script, variables = "\n" + fence[1] if fence else script, {**own, "inputs": inputs}
     max_tokens = request.arguments.get("max_tokens")
     with Plan(request, with_approval) as plan:
         run = _Script(plan, script)
         try:
             if len(script.encode("utf-8", "surrogatepass")) > MAX_SCRIPT_BYTES:
                 raise limit_error("script")
-            value = request.tools.interpreter().run(script, inputs, run, plan.end)
+            value = request.tools.interpreter().run(script, variables, run, plan.end)
             found = to_json(value)
         except TooLarge:
             return run.failed(limit_error("result"))
@@ -68,14 +71,6 @@ def tool_script(request: MetaRequest) -> Result:
                 error = repeated_by(error, _REPEAT_SCRIPT)
             return run.failed(error)._replace(answered=plan.progress(lacks_time=True))
         return run.answer(found, max_tokens)
-
-
-def _read(arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the script, without a fence of Markdown around it, and the variables that it begins with."""
-    script, inputs = arguments["script"], arguments.get("inputs", {})
-    own = {name: value for name, value in inputs.items() if _WORD.fullmatch(name) and name not in ("call", "gather")}
-    fence = _FENCE.fullmatch(script.strip())
-    return "\n" + fence[1] if fence else script, {**own, "inputs": inputs}
 
 
 MODULES = (
@@ -212,7 +207,13 @@ class _Script:
         if called.function == "gather":
             return self._gather(called.args, keeps_errors=called.kwargs.get("return_exceptions") is True)
         place = self._places.at(called.start)
-        item = self._open(called)
+        name, arguments = self._tool_of(called)
+        if len(self.items) >= MAX_CALLS:
+            raise limit_error("calls")
+        item = self._plan.open(str(len(self.items)), {"tool_name": name, "arguments": arguments})
+        self.items.append(item)
+        if self._plan.is_full:
+            raise limit_error("calls")
         if place.is_gathered or place.is_awaited:
             self._later[called.id] = item
             return {_PENDING: called.id} if place.is_gathered else LATER
@@ -272,16 +273,6 @@ class _Script:
             return _FUNCTIONS
         is_of_host = exception == "RuntimeError" and "not supported in this environment" in message
         return _NO_HOST if is_of_host or exception == "PermissionError" else ""
-
-    def _open(self, called: ScriptCall) -> Item:
-        name, arguments = self._tool_of(called)
-        if len(self.items) >= MAX_CALLS:
-            raise limit_error("calls")
-        item = self._plan.open(str(len(self.items)), {"tool_name": name, "arguments": arguments})
-        self.items.append(item)
-        if self._plan.is_full:
-            raise limit_error("calls")
-        return item
 
     def _tool_of(self, called: ScriptCall) -> tuple[str, dict[str, Any]]:
         module, _, function = called.function.rpartition(".")
