@@ -92,16 +92,14 @@ def _compare_sources(before: Catalog, after: Catalog) -> Iterator[str]:
         elif id_ not in old:
             yield f"{id_} added: {new[id_].base_url}, key {_key_variable(new[id_])}"
         else:
-            yield from (f"{id_}.{text}" for text in _compare_source(old[id_], new[id_]))
-
-
-def _compare_source(old: Source, new: Source) -> Iterator[str]:
-    before, after = _key_variable(old), _key_variable(new)
-    if old.base_url != new.base_url:
-        yield f"base_url: {old.base_url} → {new.base_url}"
-    if before != after:
-        yield f"auth: key {before} → {after}"
-    yield from _fields(old, new, {"base_url", *(["auth"] if before != after else [])})
+            one, other = old[id_], new[id_]
+            key, new_key = _key_variable(one), _key_variable(other)
+            if one.base_url != other.base_url:
+                yield f"{id_}.base_url: {one.base_url} → {other.base_url}"
+            if key != new_key:
+                yield f"{id_}.auth: key {key} → {new_key}"
+            fields = _fields(one, other, {"base_url", *(["auth"] if key != new_key else [])})
+            yield from (f"{id_}.{field}" for field in fields)
 
 
 def _key_variable(source: Source) -> str:

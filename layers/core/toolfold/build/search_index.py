@@ -123,21 +123,33 @@ def _stems(text: str) -> list[str]:
 
 def build(tools: Sequence[Fields]) -> Index:
     """Return the index of ``tools``. A text that begins with ``@`` is one term."""
-    mean_lengths = _mean_lengths(tools)
+    lengths: defaultdict[str, list[int]] = defaultdict(list)
+    for fields in tools:
+        for field, texts in fields.items():
+            if FIELDS[field].length_normalization and (length := sum(len(words(text)) for text in texts)):
+                lengths[field].append(length)
+    mean_lengths = {field: sum(found) / len(found) for field, found in lengths.items()}
     counts: defaultdict[str, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
     for position, fields in enumerate(tools):
         for field, texts in fields.items():
-            found = [[text] if text.startswith("@") else _stems(text) for text in texts]
-            length, share = sum(map(len, found)), FIELDS[field].length_normalization
+            stems = [[text] if text.startswith("@") else _stems(text) for text in texts]
+            length, share = sum(map(len, stems)), FIELDS[field].length_normalization
             weight = FIELDS[field].weight / (1 - share + share * length / mean_lengths.get(field, length or 1))
-            for terms in found:
+            for terms in stems:
                 for term in terms:
                     counts[term][position] += weight
                 for pair in itertools.pairwise(terms) if field in BIGRAM_FIELDS else ():
                     counts[" ".join(pair)][position] += BIGRAM_WEIGHT * weight
+    weights: dict[str, dict[int, int]] = {}
+    for term, of_term in counts.items():
+        rarity = math.log(1 + (len(tools) - len(of_term) + 0.5) / (len(of_term) + 0.5))
+        weights[term] = {
+            position: max(1, round(SCALE * rarity * count * (SATURATION + 1) / (count + SATURATION)))
+            for position, count in of_term.items()
+        }
     # Written requests have the words of users already.
     written = {position for position, fields in enumerate(tools) if fields.get("example_queries")}
-    return _with_synonyms({term: _weights(found, len(tools)) for term, found in counts.items()}, written)
+    return _with_synonyms(weights, written)
 
 
 _SYNONYMS = Path(__file__).with_name("synonyms.txt")
@@ -218,23 +230,6 @@ def action_of(name: str, summary: str) -> list[str]:
     _, actions = _sets_of_words()
     own = map(stem, [*in_words(name).lower().split(), *summary.lower().split()[:1]])
     return [ACTION + word for word in sorted(next((actions[word] for word in own if word in actions), ()))]
-
-
-def _mean_lengths(tools: Iterable[Fields]) -> dict[str, float]:
-    lengths: defaultdict[str, list[int]] = defaultdict(list)
-    for fields in tools:
-        for field, texts in fields.items():
-            if FIELDS[field].length_normalization and (length := sum(len(words(text)) for text in texts)):
-                lengths[field].append(length)
-    return {field: sum(found) / len(found) for field, found in lengths.items()}
-
-
-def _weights(found: Mapping[int, float], tools: int) -> dict[int, int]:
-    rarity = math.log(1 + (tools - len(found) + 0.5) / (len(found) + 0.5))
-    return {
-        position: max(1, round(SCALE * rarity * count * (SATURATION + 1) / (count + SATURATION)))
-        for position, count in found.items()
-    }
 
 
 _FOLDS = 5

@@ -11,7 +11,7 @@ one, because numbers are added in another order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,12 @@ def build(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[dict[str, s
 
 def _postings(tools: Mapping[int, Mapping[str, Sequence[str]]], size: int) -> dict[str, str]:
     texts = [_text(fields) for fields in tools.values()]
-    terms = _words_of(texts)
+    # The most frequent word of each stem, of the words of English and of those in the texts.
+    own = sorted({word for text in texts for word in words(text)})
+    terms: dict[str, str] = {}
+    for word in (*english_words(), *own):
+        if len(word) >= _MIN_LETTERS and word.isalpha() and word not in STOP_WORDS:
+            terms.setdefault(stem(word), word)
     near_words, near_tools = _centred(vectors(list(terms.values()))), _centred(vectors(texts))
     return _nearest(list(terms), near_words, dict(zip(tools, near_tools, strict=True)), min(size, len(terms)))
 
@@ -91,16 +96,6 @@ def _text(fields: Mapping[str, Sequence[str]]) -> str:
     parts = [text.strip() for field in _FIELDS for text in fields.get(field, ())]
     parts.append(", ".join(fields.get("parameter_names", ())[:_MAX_PARAMETERS]))
     return ". ".join(part for part in parts if part)[:_MAX_CHARS]
-
-
-def _words_of(texts: Iterable[str]) -> dict[str, str]:
-    """Return term → the most frequent word with that stem, of the words of English and of those in ``texts``."""
-    own = sorted({word for text in texts for word in words(text)})
-    terms: dict[str, str] = {}
-    for word in (*english_words(), *own):
-        if len(word) >= _MIN_LETTERS and word.isalpha() and word not in STOP_WORDS:
-            terms.setdefault(stem(word), word)
-    return terms
 
 
 def _centred(vectors: Array) -> Array:

@@ -127,23 +127,21 @@ def find_prompt_injection(text: str) -> tuple[tuple[str, str], ...]:
 
     Tools of one source share definitions, and with them hundreds of texts, so that findings are kept.
     """
-    return tuple(_findings(text))
-
-
-def _findings(text: str) -> Iterator[tuple[str, str]]:
+    findings: list[tuple[str, str]] = []
     if hidden := sorted(set(_HIDDEN.findall(text))):
-        yield "contains invisible characters", " ".join(f"U+{ord(character):04X}" for character in hidden[:4])
+        findings.append(("contains invisible characters", " ".join(f"U+{ord(sign):04X}" for sign in hidden[:4])))
     # Normalized to what a model reads: styled letters, line breaks and invisible characters do not hide a word.
     plain = " ".join(unicodedata.normalize("NFKC", _HIDDEN.sub("", text)).replace("’", "'").split())
     if mixed := _TWO_SCRIPTS.search(plain):
-        yield "mixes Latin and Cyrillic letters", _excerpt(plain[max(0, mixed.start() - 20) : mixed.end() + 20])
+        around = plain[max(0, mixed.start() - 20) : mixed.end() + 20]
+        findings.append(("mixes Latin and Cyrillic letters", _excerpt(around)))
     for kind, pattern in _COMPILED.items():
         if found := pattern.search(plain):
-            yield kind, _excerpt(found.group())
-    for blob in _BLOB.finditer(plain):
-        if _is_encoded(blob.group()):
-            yield "contains encoded data", _excerpt(blob.group())
-            break
+            findings.append((kind, _excerpt(found.group())))
+    encoded = next((blob.group() for blob in _BLOB.finditer(plain) if _is_encoded(blob.group())), None)
+    if encoded is not None:
+        findings.append(("contains encoded data", _excerpt(encoded)))
+    return tuple(findings)
 
 
 def _is_encoded(blob: str) -> bool:

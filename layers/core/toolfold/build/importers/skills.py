@@ -59,21 +59,7 @@ def parse_skill(path: Path, text: str) -> Document:
     Raises:
         SourceError: it is missing, or not valid; each problem with its file and line.
     """
-    block = _block(path, text.removeprefix("\ufeff"))
-    document = yaml_loader.parse(path, block, first_line=2, limits=_FRONT_MATTER)
-    if not isinstance(document.data, dict):
-        raise SourceError([f"{path}:2: the front matter must be keys and values, such as name: and description:"])
-    try:
-        json.dumps(document.data, allow_nan=False)
-    except (TypeError, ValueError):
-        raise SourceError([f"{path}:2: the front matter has a value that JSON does not have"]) from None
-    problems: list[str] = []
-    if parse_model(FrontMatter, document, document.data, problems) is None:
-        raise SourceError(problems)
-    return document
-
-
-def _block(path: Path, text: str) -> str:
+    text = text.removeprefix("\ufeff")
     opening = _FENCE.match(text)
     if opening is None:
         raise SourceError(
@@ -85,7 +71,17 @@ def _block(path: Path, text: str) -> str:
     block = text[opening.end() : closing.start()]
     if len(block.encode()) > MAX_FRONT_MATTER_BYTES:
         raise SourceError([f"{path}:1: the front matter is longer than {MAX_FRONT_MATTER_BYTES:,} bytes"])
-    return block
+    document = yaml_loader.parse(path, block, first_line=2, limits=_FRONT_MATTER)
+    if not isinstance(document.data, dict):
+        raise SourceError([f"{path}:2: the front matter must be keys and values, such as name: and description:"])
+    try:
+        json.dumps(document.data, allow_nan=False)
+    except (TypeError, ValueError):
+        raise SourceError([f"{path}:2: the front matter has a value that JSON does not have"]) from None
+    problems: list[str] = []
+    if parse_model(FrontMatter, document, document.data, problems) is None:
+        raise SourceError(problems)
+    return document
 
 
 _TYPES = {

@@ -160,7 +160,14 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
             raise _error(folder, f"{error.message} {error.suggestion}") from error
         progress(f"Reading the tables of {source.title} …")
         schema = _read_schema(folder, source, settings.max_bytes, connection_string)
-        notes = _notes(schema)
+        notes = []
+        if schema.other_schemas:
+            listed = ", ".join(ascii(name) for name in schema.other_schemas[:_MAX_SCHEMAS])
+            more = ", …" if len(schema.other_schemas) > _MAX_SCHEMAS else ""
+            advice = "Add to schemas in source.yaml what is needed"
+            notes.append(f"The role may read tables of other schemas too: {listed}{more}. {advice}")
+        if unusable := schema.skipped_note():
+            notes.append(f"{unusable[0].upper()}{unusable[1:]}")
         if not schema.tables:
             problem = "the role may read no table that tables.include and schemas name; grant SELECT, or correct them"
             raise _error(folder, ". ".join([problem, *notes]))
@@ -197,19 +204,6 @@ def _read_schema(folder: Path, source: Source, max_bytes: int, connection_string
 
 def _by_name(tables: Sequence[Table]) -> dict[str, Table]:
     return {".".join(filter(None, (table.schema, table.name))): table for table in tables}
-
-
-def _notes(schema: DatabaseSchema) -> list[str]:
-    """Return what there is to say about schemas that the source does not have, and views that it cannot read."""
-    notes = []
-    if schema.other_schemas:
-        listed = ", ".join(ascii(name) for name in schema.other_schemas[:_MAX_SCHEMAS])
-        more = ", …" if len(schema.other_schemas) > _MAX_SCHEMAS else ""
-        advice = "Add to schemas in source.yaml what is needed"
-        notes.append(f"The role may read tables of other schemas too: {listed}{more}. {advice}")
-    if unusable := schema.skipped_note():
-        notes.append(f"{unusable[0].upper()}{unusable[1:]}")
-    return notes
 
 
 def _error(folder: Path, problem: str) -> SourceError:

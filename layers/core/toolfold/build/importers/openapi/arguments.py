@@ -134,15 +134,12 @@ class Arguments:
         described = _described(made, parameter, at, self._converter)
         if spell_comparisons(name) != name:
             described["description"] = f"{described.get('description', '').rstrip('.')}. Sent as {name}.".lstrip(". ")
-        argument = self._free_name(name, location)
+        short, taken = argument_name(name) or location, {known.lower() for known in self._properties}
+        suffixes = chain(("", f"_{location}"), (f"_{number}" for number in range(2, MAX_ARGUMENTS + 3)))
+        candidates = (f"{short[: _MAX_NAME - 8]}{suffix}" if suffix else short for suffix in suffixes)
+        argument = next(candidate for candidate in candidates if candidate.lower() not in taken)
         self._add(argument, described, is_required=location == "path" or parameter.get("required") is True)
         self.parameters[argument] = sent
-
-    def _free_name(self, name: str, location: str) -> str:
-        made, taken = argument_name(name) or location, {known.lower() for known in self._properties}
-        suffixes = chain(("", f"_{location}"), (f"_{number}" for number in range(2, MAX_ARGUMENTS + 3)))
-        candidates = (f"{made[: _MAX_NAME - 8]}{suffix}" if suffix else made for suffix in suffixes)
-        return next(candidate for candidate in candidates if candidate.lower() not in taken)
 
     def add_body(self, value: Any, at: Location) -> None:
         """Add the arguments for the request body ``value``, and how it is sent.

@@ -139,19 +139,15 @@ class SchemaConverter(Mapping[str, parts.Schema]):
         if isinstance(schema, dict) and set(schema) == {"$ref"}:
             target, schema = self.references.follow(schema, target)
         if target not in self._names:
-            name = self._new_name(target)
+            tokens = [token for token in target if isinstance(token, str) and token not in ("schema", "items")]
+            base = _NAME.sub("_", tokens[-1] if tokens else "").strip("_")[:100] or "schema"
+            name, number = base, 1
+            while name in self._sources:
+                number += 1
+                name = f"{base}_{number}"
             self._names[target] = name
             self._sources[name] = target, schema
         return self._names[target]
-
-    def _new_name(self, target: Location) -> str:
-        tokens = [token for token in target if isinstance(token, str) and token not in ("schema", "items")]
-        base = _NAME.sub("_", tokens[-1] if tokens else "").strip("_")[:100] or "schema"
-        name, number = base, 1
-        while name in self._sources:
-            number += 1
-            name = f"{base}_{number}"
-        return name
 
     def convert(self, schema: Any, at: Location, depth: int = 0) -> Any:
         """Return ``schema`` as JSON Schema 2020-12, whose references are to ``#/$defs/<name>``."""
