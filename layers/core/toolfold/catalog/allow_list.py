@@ -127,8 +127,11 @@ class AllowList:
 
     def _refusal_of(self, source: Source) -> Refusal | None:
         """Return which variable or host a source names that is not allowed. One that is a program has no host."""
-        if source.auth is not None and not self._is_variable_allowed(source.id, source.auth.environment):
-            return _refusal(source.id, "an environment variable", source.auth.environment, "TOOLFOLD_KEY_VARIABLES")
+        if source.auth is not None:
+            known, name = BUILT_IN_SOURCES.get(source.id), source.auth.environment
+            own = (own_variable(source.id), known.variable if known else "")
+            if name not in own and {name, f"{source.id}={name}"}.isdisjoint(self._key_variables):
+                return _refusal(source.id, "an environment variable", name, "TOOLFOLD_KEY_VARIABLES")
         sends = source.base_url or not (source.kind in _WITHOUT_HOST or command_of(source))
         is_set = source.id in self._source_urls
         if sends and not is_set and not self._is_host_allowed(source.id, source.base_url):
@@ -184,11 +187,6 @@ class AllowList:
             logger.warning("source %s is a program, which a Lambda function does not start", ascii(source.id[:64]))
         elif refusal is not None:
             logger.warning("source %s will not be started: to allow it, add %s to %s", *_of_command(refusal))
-
-    def _is_variable_allowed(self, source_id: str, name: str) -> bool:
-        known = BUILT_IN_SOURCES.get(source_id)
-        names = (own_variable(source_id), known.variable if known else "")
-        return name in names or not {name, f"{source_id}={name}"}.isdisjoint(self._key_variables)
 
     def _is_host_allowed(self, source_id: str, url: str) -> bool:
         host, known = host_of(url), BUILT_IN_SOURCES.get(source_id)

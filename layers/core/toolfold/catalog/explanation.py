@@ -88,7 +88,15 @@ def explain(catalog: Catalog, query: str, limit: int, candidates: Container[int]
     """
     scored = score(catalog, query, candidates)
     result = rank(catalog, scored, candidates, is_whole=True)
-    terms = tuple(_query_terms(catalog, scored))
+    sources = {term.term: term.source_word for term in reversed(scored.parsed.terms)}
+    known: dict[str, bool] = {}
+    found = []
+    for term, weight in term_weights(scored.parsed, scored.weights).items():
+        word = sources[term]
+        if word not in known:
+            known[word] = catalog.synonyms(word) is not None or bool(catalog.postings(stem(word)))
+        found.append(QueryTerm(term, weight, word, not known[word] and not term.startswith("@")))
+    terms = tuple(found)
     first = result.hits[:limit]
     catalog.prefetch_summaries([hit.position for hit in first])
     hits = []
@@ -96,16 +104,6 @@ def explain(catalog: Catalog, query: str, limit: int, candidates: Container[int]
         parts = sorted(_parts(catalog, scored, terms, position), key=lambda part: -part.score)
         hits.append(ExplainedHit(position, total, tuple(parts)))
     return Explanation(result, terms, tuple(hits))
-
-
-def _query_terms(catalog: Catalog, scored: Scored) -> Iterator[QueryTerm]:
-    sources = {term.term: term.source_word for term in reversed(scored.parsed.terms)}
-    known: dict[str, bool] = {}
-    for term, weight in term_weights(scored.parsed, scored.weights).items():
-        word = sources[term]
-        if word not in known:
-            known[word] = catalog.synonyms(word) is not None or bool(catalog.postings(stem(word)))
-        yield QueryTerm(term, weight, word, not known[word] and not term.startswith("@"))
 
 
 def _parts(catalog: Catalog, scored: Scored, terms: Sequence[QueryTerm], position: int) -> Iterator[Part]:

@@ -127,7 +127,10 @@ class Catalog:
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of all tools, in the order of the listing."""
-        return (line.name for line in self._lines())
+        for _, line in self._sections["lines"].items():
+            if not is_summary(line):
+                raise damaged("a line of the listing")
+            yield ToolSummary(*line).name
 
     def memoize(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of ``make``, cached under ``key`` as long as the catalog is loaded.
@@ -401,9 +404,3 @@ class Catalog:
             logger.error("tool %s of the catalog is damaged: its %s", ascii(value["name"][:64]), error)
             return False
         return True
-
-    def _lines(self) -> Iterator[ToolSummary]:
-        for _, line in self._sections["lines"].items():
-            if not is_summary(line):
-                raise damaged("a line of the listing")
-            yield ToolSummary(*line)
