@@ -217,7 +217,6 @@ def _definitions(loaded: Sequence[LoadedSource], names: Names, problems: list[st
 
 
 def _names(loaded: Sequence[LoadedSource]) -> Names:
-    """Return the names of the tools that are named after their source."""
     prefixed = [
         (source.settings.id, tool.function) for source in loaded if source.settings.prefix for tool in source.tools
     ]

@@ -68,7 +68,6 @@ def definition_of(name: str, entry: Mapping[str, Any], requests: TellingRequests
 
 
 def _brief(schema: Mapping[str, Any], characters: int, dropped: Collection[str]) -> dict[str, Any]:
-    """Return a schema with short descriptions."""
     made = {key: value for key, value in schema.items() if key not in dropped}
     description = made.get("description")
     if isinstance(description, str):

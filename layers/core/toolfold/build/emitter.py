@@ -203,15 +203,10 @@ def _outline(tool: Tool) -> str:
     """
     shape = tool.shape
     if "csv" in tool.formats:  # calls request CSV where there is a choice
-        columns = _clean_columns(shape) if tool.csv is None else values.clean_names(tool.csv.split(","))
-        return f"{'fields' if shape is not None and shape.kind == 'object' else 'rows'}: {','.join(columns)}"
+        titles = _clean_columns(shape) if tool.csv is None else values.clean_names(tool.csv.split(","))
+        return f"{'fields' if shape is not None and shape.kind == 'object' else 'rows'}: {','.join(titles)}"
     if shape is None:
         return ""
-    return "; ".join(_json_parts(shape))
-
-
-def _json_parts(shape: JsonShape) -> list[str]:
-    """Return what an answer in JSON has: its tables, and the fields beside them."""
     columns = ",".join(_clean_columns(shape))
     paths = [path for path in shape.rows.split("|") if path]
     beside = [key for key in shape.keys if key not in {path.partition(".")[0] for path in paths}]
@@ -227,7 +222,8 @@ def _json_parts(shape: JsonShape) -> list[str]:
         parts.append(f"{', '.join(paths)}: {columns}")
     else:
         parts = [f"rows: {columns}"]
-    return parts + ([f"meta: {','.join(meta)}"] if meta else [])
+    parts += [f"meta: {','.join(meta)}"] if meta else []
+    return "; ".join(parts)
 
 
 def _clean_columns(shape: JsonShape | None) -> list[str]:

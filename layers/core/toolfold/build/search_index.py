@@ -250,23 +250,23 @@ def thresholds(tools: Sequence[Fields], vocabulary: Vocabulary) -> dict[str, flo
     """
     if sum(len(fields["example_queries"]) for fields in tools) < _MIN_QUERIES:
         return {}
-    measures = sorted(value for fold in range(_FOLDS) for value in _measures(tools, vocabulary, fold))
+    measures = []
+    for fold in range(_FOLDS):
+        left_out = [fields["example_queries"][(fold - at) % _FOLDS :: _FOLDS] for at, fields in enumerate(tools)]
+        kept = [
+            {**fields, "example_queries": [query for query in fields["example_queries"] if query not in queries]}
+            for fields, queries in zip(tools, left_out, strict=True)
+        ]
+        catalog = catalog_of(kept, [vocabulary])
+        for query in (query for queries in left_out for query in queries):
+            scored = score(catalog, query, range(len(tools)))
+            best = sorted(scored.scores, key=lambda position: (-scored.scores[position], position))[:MEASURED_TOOLS]
+            measured = measure(catalog, scored.parsed, scored.weights, best, range(len(tools)))
+            measures.append(measured.value)
+    measures.sort()
     return {
         name: round(measures[int(share * len(measures))], 2) for name, share in (("nothing", _NOTHING), ("sure", _SURE))
     }
-
-
-def _measures(tools: Sequence[Fields], vocabulary: Vocabulary, fold: int) -> Iterable[float]:
-    left_out = [fields["example_queries"][(fold - at) % _FOLDS :: _FOLDS] for at, fields in enumerate(tools)]
-    kept = [
-        {**fields, "example_queries": [query for query in fields["example_queries"] if query not in queries]}
-        for fields, queries in zip(tools, left_out, strict=True)
-    ]
-    catalog = catalog_of(kept, [vocabulary])
-    for query in (query for queries in left_out for query in queries):
-        scored = score(catalog, query, range(len(tools)))
-        best = sorted(scored.scores, key=lambda position: (-scored.scores[position], position))[:MEASURED_TOOLS]
-        yield measure(catalog, scored.parsed, scored.weights, best, range(len(tools))).value
 
 
 _TOOL = {"summary": "", "category": "", "access": "free", "effect": "read", "source": "", "tags": ()}

@@ -58,6 +58,8 @@ def build(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[dict[str, s
 
 
 def _postings(tools: Mapping[int, Mapping[str, Sequence[str]]], size: int) -> dict[str, str]:
+    import numpy as np
+
     texts = [_text(fields) for fields in tools.values()]
     # The most frequent word of each stem, of the words of English and of those in the texts.
     own = sorted({word for text in texts for word in words(text)})
@@ -66,7 +68,22 @@ def _postings(tools: Mapping[int, Mapping[str, Sequence[str]]], size: int) -> di
         if len(word) >= _MIN_LETTERS and word.isalpha() and word not in STOP_WORDS:
             terms.setdefault(stem(word), word)
     near_words, near_tools = _centred(vectors(list(terms.values()))), _centred(vectors(texts))
-    return _nearest(list(terms), near_words, dict(zip(tools, near_tools, strict=True)), min(size, len(terms)))
+    size = min(size, len(terms))
+    best: dict[int, tuple[Array, Array]] = {}
+    # One by one: all products of a large catalog take hundreds of MB.
+    for position, vector in zip(tools, near_tools, strict=True):
+        nearness = near_words @ vector
+        chosen = np.sort(np.argpartition(-nearness, size - 1)[:size])
+        best[position] = chosen, np.maximum(nearness[chosen], 0)
+    largest = np.quantile(np.concatenate([weights for _, weights in best.values()]), _LARGEST)
+    postings: dict[int, list[tuple[int, int]]] = {}
+    for position, (chosen, weights) in sorted(best.items()):
+        levels = np.minimum(np.rint(weights * (MAX_WEIGHT / largest)), MAX_WEIGHT).astype(int)
+        for at, level in zip(chosen.tolist(), levels.tolist(), strict=True):
+            if level:
+                postings.setdefault(at, []).append((position, level))
+    found = list(terms)
+    return dict(sorted((found[at], encode(weighted)) for at, weighted in postings.items()))
 
 
 def vectors(texts: Sequence[str]) -> Array:
@@ -104,22 +121,3 @@ def _centred(vectors: Array) -> Array:
 
     centred: Array = vectors - vectors.mean(axis=0)
     return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), np.float32(1e-6))
-
-
-def _nearest(terms: Sequence[str], near_words: Array, near_tools: Mapping[int, Array], size: int) -> dict[str, str]:
-    """Return term → encoded postings, of the ``size`` words nearest to each tool."""
-    import numpy as np
-
-    best: dict[int, tuple[Array, Array]] = {}
-    for position, vector in near_tools.items():  # one by one: all products of a large catalog take hundreds of MB
-        nearness = near_words @ vector
-        chosen = np.sort(np.argpartition(-nearness, size - 1)[:size])
-        best[position] = chosen, np.maximum(nearness[chosen], 0)
-    largest = np.quantile(np.concatenate([weights for _, weights in best.values()]), _LARGEST)
-    postings: dict[int, list[tuple[int, int]]] = {}
-    for position, (chosen, weights) in sorted(best.items()):
-        levels = np.minimum(np.rint(weights * (MAX_WEIGHT / largest)), MAX_WEIGHT).astype(int)
-        for word, level in zip(chosen.tolist(), levels.tolist(), strict=True):
-            if level:
-                postings.setdefault(word, []).append((position, level))
-    return dict(sorted((terms[word], encode(found)) for word, found in postings.items()))

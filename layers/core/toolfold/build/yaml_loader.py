@@ -253,7 +253,6 @@ def _scalar(node: yaml.ScalarNode) -> Any:
 
 
 def _lines(root: yaml.Node | None, first_line: int, wanted: Iterable[Location]) -> dict[Location, int]:
-    """Return the lines of the ``wanted`` locations that exist below ``root``."""
     if root is None:
         return {}
     found: dict[Location, int] = {}

@@ -204,7 +204,6 @@ class Arguments:
     def _add_whole(
         self, media: _Media, converted: Any, body: Mapping[str, Any], at: Location, *, is_required: bool
     ) -> None:
-        """Add the body as one argument."""
         taken = {name.lower() for name in self._properties}
         names = ("body", "request_body", "body_", "body_content", "_body_")
         argument = next(name for name in names if name not in taken)

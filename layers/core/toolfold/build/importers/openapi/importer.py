@@ -313,11 +313,7 @@ class _Reader:
         return {urlsplit(url)[:2] for url in urls}
 
     def _default_server(self) -> str:
-        """Return where calls are sent whose operation has no server of its own.
-
-        Raises:
-            SourceError: The document has no server that calls can be sent to.
-        """
+        """Return where calls are sent whose operation has no server of its own."""
         if self._settings.base_url:
             return self._settings.base_url.rstrip("/")
         try:
