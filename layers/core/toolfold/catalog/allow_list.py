@@ -100,8 +100,23 @@ class AllowList:
             UpstreamError: It is a program that may not be started here.
         """
         self._check_names(source)
-        if command_of(source):
-            self._check_command(source)
+        if not command_of(source):
+            return
+        from toolfold.extras import on_lambda  # few catalogs have commands
+        from toolfold.messages import ALLOW, ONLY_URLS
+
+        if on_lambda():
+            raise UpstreamError(
+                f"{source.title} is a program that is started where toolfold runs, which a Lambda function cannot do.",
+                ONLY_URLS,
+            )
+        refusal = self._refusal_of_command(source)
+        if refusal is not None:
+            logger.error("source %s was not started: to allow its command, add %s to %s", *_of_command(refusal))
+            raise UpstreamError(
+                f"{source.title} is a program that may not be started here; nothing was called.",
+                ALLOW.filled(setting=_COMMANDS, allowed="may be started"),
+            )
 
     def first_refusal(self, sources: Collection[Source]) -> Refusal | None:
         """Return the first thing that a source names and that is not allowed, or None."""
@@ -160,23 +175,6 @@ class AllowList:
         line = shlex.join(itertools.takewhile(lambda word: "," not in word, command))  # a comma separates entries
         entry = f"{source.id}={ascii(line[:400])[1:-1]}"
         return Refusal(ascii(source.id[:64]), "a command", ascii(line[:100]), entry, _COMMANDS)
-
-    def _check_command(self, source: Source) -> None:
-        from toolfold.extras import on_lambda  # few catalogs have commands
-        from toolfold.messages import ALLOW, ONLY_URLS
-
-        if on_lambda():
-            raise UpstreamError(
-                f"{source.title} is a program that is started where toolfold runs, which a Lambda function cannot do.",
-                ONLY_URLS,
-            )
-        refusal = self._refusal_of_command(source)
-        if refusal is not None:
-            logger.error("source %s was not started: to allow its command, add %s to %s", *_of_command(refusal))
-            raise UpstreamError(
-                f"{source.title} is a program that may not be started here; nothing was called.",
-                ALLOW.filled(setting=_COMMANDS, allowed="may be started"),
-            )
 
     def _warn_of_command(self, source: Source) -> None:
         """Log that calls of a source will be refused. The other sources of the catalog are not affected."""

@@ -107,7 +107,6 @@ def explain(catalog: Catalog, query: str, limit: int, candidates: Container[int]
 
 
 def _parts(catalog: Catalog, scored: Scored, terms: Sequence[QueryTerm], position: int) -> Iterator[Part]:
-    """Yield the parts of the score of the tool at ``position``."""
     parsed, by_words = scored.parsed, 0.0
     for term in terms:
         if weight := term.weight * scored.weights[term.term].get(position, 0):

@@ -288,11 +288,7 @@ class Catalog:
         """Check that ``tool`` may be called; only a view has tools that may not (``catalog.view``)."""
 
     def _optional(self, section: str, key: str, is_valid: Callable[[Any], bool]) -> Any:
-        """Return a value of a section that catalogs of earlier versions do not have.
-
-        Raises:
-            CatalogUnavailable: There is no such section, or no such value.
-        """
+        """Return a value of a section that catalogs of earlier versions do not have."""
         found = self._sections[section].get(key, is_valid) if section in self._sections else None
         if found is None:
             from toolfold.messages import COMPILE

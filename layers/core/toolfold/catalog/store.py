@@ -293,7 +293,6 @@ class S3Store:
         return self._load_published(pointer)
 
     def _load_published(self, pointer: bytes) -> Catalog:
-        """Return the catalog that ``pointer`` names."""
         try:
             named = json.loads(pointer)
         except (ValueError, RecursionError):
@@ -342,11 +341,7 @@ class S3Store:
         return self._request(name, get_ranges)
 
     def _request(self, name: str, send: Callable[[Any, Any], T]) -> T:
-        """Call ``send`` with the module ``obstore`` and the bucket, and log failures.
-
-        Raises:
-            CatalogUnavailable: The object ``name`` does not exist or cannot be read.
-        """
+        """Call ``send`` with the module ``obstore`` and the bucket, and log failures."""
         try:
             import obstore
         except ImportError:

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolfold.catalog.entries import DESCRIBE_STEP, Source, ToolSummary, summary_suffix
 from toolfold.catalog.model import Catalog
@@ -79,27 +79,22 @@ class CatalogView(Catalog):
         if tool is None:
             return None
         # Without the names of tools that do not exist here.
+        hints = dict(tool.hints)
+        if finders := hints.get("found_by"):
+            hints["found_by"] = {key: finder for key, finder in finders.items() if self._lists(finder["tool"])}
+        if (free := hints.get("free_instead")) and not self._lists(free["tool"]):
+            del hints["free_instead"]
+        if (adjusted_by := hints.get("adjusted_by")) and not self._lists(adjusted_by):
+            del hints["adjusted_by"]
+        if advice := hints.get("no_data"):
+            known = [one for one in _NAME.findall(advice) if self._base.canonical_name(one) is not None]
+            hints["no_data"] = advice if all(map(self._lists, known)) else ""
         return tool._replace(
             see_also=tuple(filter(self._lists, tool.see_also)),
             use_instead={need: other for need, other in tool.use_instead.items() if self._lists(other)},
             relations=tuple(relation for relation in tool.relations if self._lists(relation[0])),
-            hints={name: value for name, value in self._hints(tool.hints) if value},
+            hints={name: value for name, value in hints.items() if value},
         )
-
-    def _hints(self, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Yield the hints of a tool, without those that name a tool that does not exist here."""
-        for name, value in hints.items():
-            if name == "found_by":
-                yield name, {key: finder for key, finder in value.items() if self._lists(finder["tool"])}
-            elif name == "free_instead":
-                yield name, value if self._lists(value["tool"]) else None
-            elif name == "adjusted_by":
-                yield name, value if self._lists(value) else None
-            elif name == "no_data":
-                known = [one for one in _NAME.findall(value) if self._base.canonical_name(one) is not None]
-                yield name, value if all(map(self._lists, known)) else ""
-            else:
-                yield name, value
 
     def summary(self, position: int) -> ToolSummary:
         """Return the summary of the tool at ``position`` of this view."""
