@@ -95,7 +95,6 @@ _TOOLS = ("TOOL_BATCH", "TOOL_PIPE")
 
 
 def _decode(token: str) -> dict[str, Any] | None:
-    """Return what a token has in it, or None for any other text."""
     packed, _, checksum = token.strip().partition(".")
     if len(token) > _MAX_CHARS or checksum != _checksum(packed):
         return None

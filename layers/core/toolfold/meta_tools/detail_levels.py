@@ -110,7 +110,15 @@ def properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def without_constraints(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Reduce an object schema to names, types and which properties are required."""
     kept = {key: schema[key] for key in ("type", "required", "anyOf") if key in schema}
-    return {**kept, "properties": {name: _only_type(rule) for name, rule in properties(schema).items()}}
+    shown: dict[str, dict[str, Any]] = {}
+    for name, rule in properties(schema).items():
+        shown[name] = {}
+        if isinstance(rule, Mapping) and "type" in rule:
+            shown[name]["type"] = rule["type"]
+            items = rule.get("items")
+            if rule["type"] == "array" and isinstance(items, Mapping) and "type" in items:
+                shown[name]["items"] = {"type": items["type"]}
+    return {**kept, "properties": shown}
 
 
 def type_name(schema: Any) -> str:
@@ -121,15 +129,6 @@ def type_name(schema: Any) -> str:
         return schema["type"] if isinstance(schema["type"], str) else "|".join(schema["type"])
     alternatives = schema.get("anyOf") or schema.get("oneOf") or ()
     return "|".join(dict.fromkeys(type_name(alternative) for alternative in alternatives)) or "any"
-
-
-def _only_type(schema: Any) -> dict[str, Any]:
-    if not isinstance(schema, Mapping) or "type" not in schema:
-        return {}
-    items = schema.get("items")
-    if schema["type"] == "array" and isinstance(items, Mapping) and "type" in items:
-        return {"type": "array", "items": {"type": items["type"]}}
-    return {"type": schema["type"]}
 
 
 def _entry(tool: Tool | ToolSummary, level: int, description: str) -> dict[str, Any]:

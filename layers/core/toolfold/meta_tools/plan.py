@@ -353,5 +353,4 @@ def _groups(items: Sequence[Item], *, one_by_one: bool) -> list[list[Item]]:
 
 
 def _late() -> UpstreamTimeout:
-    """Return the error of a part for which the time was over."""
     return UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")

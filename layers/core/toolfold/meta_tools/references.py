@@ -161,9 +161,21 @@ def check_templates(value: Any, names: Sequence[str], position: int, has_rows: C
     Raises:
         InvalidArguments: an argument is such a text; says which reference works, and how to send the text itself.
     """
-    for leaf in _leaves(value):
-        if isinstance(leaf, str):
-            _check_text(leaf, names, position, has_rows)
+    for text in (leaf for leaf in _leaves(value) if isinstance(leaf, str)):
+        start = text[: _MAX_CHARS + 1]
+        is_variable, template = _is_variable(start, names), _TEMPLATE.search(start)
+        if not is_variable and template is None:
+            continue
+        step = json.dumps({LITERAL: text}, ensure_ascii=False) + " to send it. Nothing was sent."
+        if is_variable or _TEMPLATE.fullmatch(start) is not None:
+            path = re.sub(r"^steps(?:\.|(?=\[))", "", text.strip().strip("{}$<>@% ").removeprefix("."))
+            path = _working_path(path, names, position, has_rows)
+            reference = json.dumps({REFERENCE: path})
+            step = f"Write {reference}, or {step}" if position else f"It is the first step; write {step}"
+        else:
+            why = f"A {REFERENCE} is a whole value, and no part of a text"
+            step = f"{why}: make the text in a TOOL_SCRIPT, or send {step}"
+        raise InvalidArguments(f"{shortened(text)} is text and would be sent as it is.", step)
 
 
 def _is_variable(text: str, names: Sequence[str]) -> bool:
@@ -185,23 +197,6 @@ def refers(value: Any, names: Sequence[str]) -> bool:
         return found is not None and found[1] in (*names, PREVIOUS)
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(refers(item, names) for item in items)
-
-
-def _check_text(text: str, names: Sequence[str], position: int, has_rows: Callable[[str], bool]) -> None:
-    start = text[: _MAX_CHARS + 1]
-    is_variable, template = _is_variable(start, names), _TEMPLATE.search(start)
-    if not is_variable and template is None:
-        return
-    step = json.dumps({LITERAL: text}, ensure_ascii=False) + " to send it. Nothing was sent."
-    if is_variable or _TEMPLATE.fullmatch(start) is not None:
-        path = re.sub(r"^steps(?:\.|(?=\[))", "", text.strip().strip("{}$<>@% ").removeprefix("."))
-        path = _working_path(path, names, position, has_rows)
-        step = (
-            f"Write {json.dumps({REFERENCE: path})}, or {step}" if position else f"It is the first step; write {step}"
-        )
-    else:
-        step = f"A {REFERENCE} is a whole value, and no part of a text: make the text in a TOOL_SCRIPT, or send {step}"
-    raise InvalidArguments(f"{shortened(text)} is text and would be sent as it is.", step)
 
 
 def _working_path(path: str, names: Sequence[str], position: int, has_rows: Callable[[str], bool]) -> str:

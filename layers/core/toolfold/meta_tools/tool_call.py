@@ -101,11 +101,7 @@ _MAX_EXAMPLE_CHARS = 40
 
 
 def _fill_from_example(plan: Plan, item: Item) -> tuple[str, ...]:
-    """Take the arguments that a call lacks from the tool's example; return their names. ``item`` is changed.
-
-    Raises:
-        InvalidArguments: the tool does more than read, so that a call to try it is not made.
-    """
+    """Take the arguments that a call lacks from the tool's example; return their names. ``item`` is changed."""
     tool = plan.catalog.called_tool(item.tool_name)
     if tool is None or not tool.only_reads:
         raise InvalidArguments(

@@ -20,7 +20,7 @@ from toolfold.meta_tools.result import Result, dumps_compact, to_text
 from toolfold.text_safety import shortened
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Source, Tool
+    from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
     from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.wording import Reader
@@ -47,28 +47,25 @@ def _details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
     version = "" if source is None else source.version
     further = _longer_examples(tool, "" if source is None else source.format_parameter)
     examples = [{"tool_name": tool.name, "arguments": one} for one in itertools.islice(further, MAX_EXAMPLES)]
+    errors = ["INVALID_ARGUMENTS"]
+    if source is not None and source.auth is not None:
+        errors += ["AUTH_REQUIRED", "AUTH_REJECTED"]
+        if (source.auth.oauth2 or {}).get("grant") == "authorization_code":
+            errors.append("AUTHORIZATION_REQUIRED")
+    if tool.needs_approval:
+        errors += ["APPROVAL_REQUIRED", "APPROVAL_PENDING", "APPROVAL_DENIED"]
+    if tool.access != "free":
+        errors.append("PREMIUM_ONLY")
+    if tool.effect == "read":
+        errors.append("NO_DATA")
+    errors += ["RATE_LIMITED", "UPSTREAM_ERROR", "UPSTREAM_TIMEOUT", "ANSWER_TOO_LARGE"]
     return {
         "effect": EFFECT_WORDS.get(tool.effect, tool.effect),
         "callable": not refusal,
         **({"version": version} if version else {}),
-        "errors": [refusal] if refusal else list(_errors(tool, source)),
+        "errors": [refusal] if refusal else errors,
         **({"examples": examples} if examples else {}),
     }
-
-
-def _errors(tool: Tool, source: Source | None) -> Iterator[str]:
-    yield "INVALID_ARGUMENTS"
-    if source is not None and source.auth is not None:
-        yield from ("AUTH_REQUIRED", "AUTH_REJECTED")
-        if (source.auth.oauth2 or {}).get("grant") == "authorization_code":
-            yield "AUTHORIZATION_REQUIRED"
-    if tool.needs_approval:
-        yield from ("APPROVAL_REQUIRED", "APPROVAL_PENDING", "APPROVAL_DENIED")
-    if tool.access != "free":
-        yield "PREMIUM_ONLY"
-    if tool.effect == "read":
-        yield "NO_DATA"
-    yield from ("RATE_LIMITED", "UPSTREAM_ERROR", "UPSTREAM_TIMEOUT", "ANSWER_TOO_LARGE")
 
 
 def _longer_examples(tool: Tool, format_parameter: str) -> Iterator[Mapping[str, Any]]:
@@ -187,7 +184,6 @@ def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[
 
 
 def _described(tool: Tool, detail: str) -> dict[str, Any]:
-    """Return the members of an entry at a detail level."""
     if detail == "minimal":
         return {"description": tool.summary, **detail_levels.effect_field(tool)}
     is_full = detail == "full"

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.shared_state import Trouble
     from toolfold.meta_tools.detail_levels import RenderedTool
     from toolfold.meta_tools.dispatcher import MetaRequest
 
@@ -69,7 +68,30 @@ def list_tools(request: MetaRequest) -> Result:
     """List tools; of sources with a trouble, their state too."""
     result = tool_list(request.catalog, request.arguments)
     troubles = request.tools.executor.troubles()
-    return _with_states(request.catalog, result, troubles) if troubles else result
+    if not troubles:
+        return result
+    listed = {entry["id"] for entry in result.structured.get("sources", ())}
+    if not listed:  # the tools of a search
+        tools = (request.catalog.get(entry["name"]) for entry in result.structured["tools"])
+        listed = {tool.source for tool in tools if tool is not None}
+    found = {id_: trouble for id_, trouble in troubles.items() if id_ in listed}
+    if not found:
+        return result
+    lines = [
+        safe_line(f"Source {id_} {_STATES[trouble.state].format(tool=trouble.tool)}.")
+        for id_, trouble in sorted(found.items())
+    ]
+    structured = {
+        **result.structured,
+        "notice": " ".join(filter(None, [result.structured.get("notice"), *lines])),
+        "tokens": result.structured["tokens"] + tokens.count("\n".join(lines) + "\n"),
+    }
+    if "sources" in structured:
+        structured["sources"] = [
+            {**entry, "state": found[entry["id"]].state} if entry["id"] in found else entry
+            for entry in structured["sources"]
+        ]
+    return result._replace(structured=structured, text="\n".join([*lines, result.text]))
 
 
 def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
@@ -381,29 +403,3 @@ _STATES = {
     "changed": "has changed {tool} since it was described",
 }
 """State → what the line states of the source."""
-
-
-def _with_states(catalog: Catalog, result: Result, troubles: Mapping[str, Trouble]) -> Result:
-    """Return a list of tools with the ``state`` of each source in ``troubles`` that it has tools of."""
-    listed = {entry["id"] for entry in result.structured.get("sources", ())}
-    if not listed:  # the tools of a search
-        tools = (catalog.get(entry["name"]) for entry in result.structured["tools"])
-        listed = {tool.source for tool in tools if tool is not None}
-    found = {id_: trouble for id_, trouble in troubles.items() if id_ in listed}
-    if not found:
-        return result
-    lines = [
-        safe_line(f"Source {id_} {_STATES[trouble.state].format(tool=trouble.tool)}.")
-        for id_, trouble in sorted(found.items())
-    ]
-    structured = {
-        **result.structured,
-        "notice": " ".join(filter(None, [result.structured.get("notice"), *lines])),
-        "tokens": result.structured["tokens"] + tokens.count("\n".join(lines) + "\n"),
-    }
-    if "sources" in structured:
-        structured["sources"] = [
-            {**entry, "state": found[entry["id"]].state} if entry["id"] in found else entry
-            for entry in structured["sources"]
-        ]
-    return result._replace(structured=structured, text="\n".join([*lines, result.text]))

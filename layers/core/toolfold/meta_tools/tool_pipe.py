@@ -262,7 +262,6 @@ class _Pipe:
             raise invalid_arguments(tool, resolved._replace(problems=problems, next_step=None))
 
     def _value(self, text: Any, position: int) -> Any:
-        """Return the value that the reference ``text`` of the step at ``position`` means."""
         reference = parse_reference(text, self._names, position)
         if reference.step not in self._views:
             answer = self.items[reference.step].answer
