@@ -170,11 +170,7 @@ class Approvals:
         return self._replace(found.id, _OPEN.encode(), ApprovalRecord("redeemed"))
 
     def _problem(self, secret: bytes, call: CallContext, token: ApprovalToken) -> str:
-        """Return why a token that was made for the call cannot be redeemed; empty if it can, which is then set.
-
-        Raises:
-            ApprovalPending, ApprovalDenied, ApprovalUnavailable: as :meth:`check`.
-        """
+        """Return why a token that was made for the call cannot be redeemed; empty if it can, which is then set."""
         stored = self._run(lambda store: store.get(record_key(token.id)))
         if token.expires_at <= self._now():
             return "has expired"

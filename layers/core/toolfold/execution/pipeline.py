@@ -128,12 +128,6 @@ def _performed(executor: ToolExecutor, call: CallContext) -> CallResult:
 
 
 def _authorize(executor: ToolExecutor, call: CallContext) -> None:
-    """Check that the caller may call the tool here.
-
-    Raises:
-        CallError: the tool is switched off or of another context, it changes data and the call only reads, or the
-            caller's access token lacks a scope.
-    """
     tool, credentials = call.tool, call.credentials
     call.catalog.require_callable(tool)
     if credentials.reads_only and tool.effect != "read":

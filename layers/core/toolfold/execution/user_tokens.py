@@ -311,7 +311,6 @@ class UserTokens:
             store.write(name, tokens._replace(code=code if is_token(code) else ""))
 
     def _request_tokens(self, source: Source, client: str, form: Mapping[str, str], deadline: float) -> Tokens:
-        """Return what is stored of the answer of the token endpoint."""
         from toolfold.execution.token_store import Tokens  # needs the extra oauth
 
         sent_at = self._now()

@@ -373,16 +373,14 @@ def split_notes(blocks: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, 
     ([], ('There is more: call again with page=3, other arguments unchanged.',))
     """
     notes = [block["text"] for block in blocks if block.get("type") == NOTE]
-    notes += [_next_page_note(block) for block in blocks if block.get("type") == NEXT_PAGE]
+    for block in (block for block in blocks if block.get("type") == NEXT_PAGE):
+        given = [
+            f"{name}={value if value.isalnum() else json.dumps(value, ensure_ascii=False)}"
+            for name, value in block["arguments"].items()
+        ]
+        if given and not block["unknown"]:
+            notes.append(f"There is more: call again with {', '.join(given)}, other arguments unchanged.")
+        else:
+            names = f" ({', '.join(block['unknown'])})" if block["unknown"] else ""
+            notes.append(f"There is more, on a page that this tool has no argument for{names}.")
     return [block for block in blocks if block.get("type") not in (NEXT_PAGE, NOTE)], tuple(notes)
-
-
-def _next_page_note(block: Mapping[str, Any]) -> str:
-    if block["unknown"] or not block["arguments"]:
-        names = f" ({', '.join(block['unknown'])})" if block["unknown"] else ""
-        return f"There is more, on a page that this tool has no argument for{names}."
-    given = [
-        f"{name}={value if value.isalnum() else json.dumps(value, ensure_ascii=False)}"
-        for name, value in block["arguments"].items()
-    ]
-    return f"There is more: call again with {', '.join(given)}, other arguments unchanged."

@@ -339,7 +339,6 @@ class _Lexer:
 
 
 def _literal(kind: str, text: str) -> str:
-    """Return a token with a value, or a quoted name, as SQL."""
     if kind == "quoted":
         return _quoted(text[1:-1].replace('""', '"'))
     if kind == "string":

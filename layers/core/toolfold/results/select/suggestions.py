@@ -271,7 +271,6 @@ class _Guess:
                     yield from self.steps(step, rounds - 1)
 
     def _parts(self, text: str) -> Iterator[str]:
-        """Yield the parts of a step that are steps of their own."""
         text = text.strip()
         if self._kind_of(text) in ("sql", "slice"):
             yield text

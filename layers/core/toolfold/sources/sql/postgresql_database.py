@@ -185,7 +185,30 @@ class PostgresqlDatabase:
 
     def __init__(self, connection_string: str, tables: TableFilter, max_bytes: int, deadline: float) -> None:
         self._tables, self._max_bytes = tables, max_bytes
-        self._connection = _connect(connection_string, deadline)
+        try:
+            import psycopg
+            from psycopg.conninfo import conninfo_to_dict
+        except ImportError:
+            raise DatabaseFailure(FailureKind.DRIVER_MISSING) from None
+        remaining_s = deadline - time.monotonic()
+        if remaining_s <= 0:
+            raise DatabaseFailure(FailureKind.TIMEOUT)
+        try:
+            stored = connection_values(connection_string)
+            # SQLAlchemy names a driver in a URL (``postgresql+psycopg://``), which libpq does not know.
+            scheme, separator, rest = connection_string.strip().partition("://")
+            conninfo = f"{scheme.partition('+')[0]}{separator}{rest}"
+            values: dict[str, Any] = conninfo_to_dict(conninfo) if stored is None else {**stored}
+        except (psycopg.Error, ValueError):
+            raise DatabaseFailure(FailureKind.CONNECTION_STRING) from None
+        values.update(client_encoding="utf8", connect_timeout=max(2, int(min(remaining_s, _MAX_CONNECT_S))))
+        values.setdefault("application_name", "toolfold")
+        try:
+            self._connection: Connection[Any] = psycopg.connect(**values, autocommit=True, prepare_threshold=None)
+        except (psycopg.Error, OSError, UnicodeError) as error:
+            # The text has host and role in it, and goes nowhere.
+            kinds = (kind for pattern, kind in _CONNECTION_TEXTS if re.search(pattern, str(error)))
+            raise DatabaseFailure(next(kinds, FailureKind.NOT_CONNECTED)) from None
 
     def close(self) -> None:
         """Close the connection."""
@@ -280,33 +303,6 @@ class PostgresqlDatabase:
             with contextlib.suppress(psycopg.Error, DatabaseFailure):
                 self._fetch("ROLLBACK")
             timer.cancel()
-
-
-def _connect(connection_string: str, deadline: float) -> Connection[Any]:
-    try:
-        import psycopg
-        from psycopg.conninfo import conninfo_to_dict
-    except ImportError:
-        raise DatabaseFailure(FailureKind.DRIVER_MISSING) from None
-    remaining_s = deadline - time.monotonic()
-    if remaining_s <= 0:
-        raise DatabaseFailure(FailureKind.TIMEOUT)
-    try:
-        stored = connection_values(connection_string)
-        # SQLAlchemy names a driver in a URL (``postgresql+psycopg://``), which libpq does not know.
-        scheme, separator, rest = connection_string.strip().partition("://")
-        conninfo = f"{scheme.partition('+')[0]}{separator}{rest}"
-        values: dict[str, Any] = conninfo_to_dict(conninfo) if stored is None else {**stored}
-    except (psycopg.Error, ValueError):
-        raise DatabaseFailure(FailureKind.CONNECTION_STRING) from None
-    values.update(client_encoding="utf8", connect_timeout=max(2, int(min(remaining_s, _MAX_CONNECT_S))))
-    values.setdefault("application_name", "toolfold")
-    try:
-        return psycopg.connect(**values, autocommit=True, prepare_threshold=None)
-    except (psycopg.Error, OSError, UnicodeError) as error:
-        # The text has host and role in it, and goes nowhere.
-        kinds = (kind for pattern, kind in _CONNECTION_TEXTS if re.search(pattern, str(error)))
-        raise DatabaseFailure(next(kinds, FailureKind.NOT_CONNECTED)) from None
 
 
 def _shut_down(descriptor: int) -> None:
