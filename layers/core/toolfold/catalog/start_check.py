@@ -40,7 +40,21 @@ def check_catalog(settings: Settings, store: Callable[[], Catalog] | None = None
     if location.startswith("s3://"):
         return
     if location:
-        _check_file(os.path.expanduser(location))
+        path = os.path.expanduser(location)
+        if path.startswith("s3:"):
+            raise SettingsError(f"TOOLFOLD_CATALOG must be a path or s3://bucket/prefix, not {path}.")
+        if os.path.isdir(path):
+            compiled = os.path.join(path, "catalog.json")
+            step = f"Name the file in it: {compiled}." if os.path.exists(compiled) else _TO_COMPILE
+            raise SettingsError(f"TOOLFOLD_CATALOG names {path}, which is a folder. {step}")
+        try:
+            os.close(open_regular_file(path))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "no file can have this name"
+            if isinstance(error, FileNotFoundError) and not os.path.isabs(path):
+                reason += f" in {os.getcwd()}"
+            problem = f"TOOLFOLD_CATALOG names {path}, which cannot be read: {reason}."
+            raise SettingsError(f"{problem} {_TO_COMPILE}") from None
     _logger.addFilter(_is_not_in_error)
     try:
         (store or open_store(settings))()
@@ -54,19 +68,3 @@ def check_catalog(settings: Settings, store: Callable[[], Catalog] | None = None
 def _is_not_in_error(record: logging.LogRecord) -> bool:
     """Return whether a line of the log says more than the error that is printed."""
     return not any(hasattr(record, name) for name in IN_ERROR)
-
-
-def _check_file(path: str) -> None:
-    if path.startswith("s3:"):
-        raise SettingsError(f"TOOLFOLD_CATALOG must be a path or s3://bucket/prefix, not {path}.")
-    if os.path.isdir(path):
-        compiled = os.path.join(path, "catalog.json")
-        step = f"Name the file in it: {compiled}." if os.path.exists(compiled) else _TO_COMPILE
-        raise SettingsError(f"TOOLFOLD_CATALOG names {path}, which is a folder. {step}")
-    try:
-        os.close(open_regular_file(path))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no file can have this name"
-        if isinstance(error, FileNotFoundError) and not os.path.isabs(path):
-            reason += f" in {os.getcwd()}"
-        raise SettingsError(f"TOOLFOLD_CATALOG names {path}, which cannot be read: {reason}. {_TO_COMPILE}") from None

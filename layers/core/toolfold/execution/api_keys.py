@@ -271,9 +271,15 @@ class SecretProvider:
         parts = name.split(":", 5)  # arn:partition:service:region:account:…
         region = parts[3] if parts[0] == "arn" else ""
         is_parameter = "ssm" in (parts[0], parts[2] if parts[0] == "arn" else "")
-        provider = self._provider("ssm" if is_parameter else "secretsmanager", region)
+        service = "ssm" if is_parameter else "secretsmanager"
+        if (service, region) not in self._providers:
+            from aws_lambda_powertools.utilities import parameters
+
+            create = parameters.SSMProvider if is_parameter else parameters.SecretsProvider
+            client = self._aws.client(service, timeout_s=self._timeout_s, region=region)
+            self._providers[service, region] = create(boto3_client=client)
         options = {"decrypt": True} if is_parameter else {}
-        value = provider.get(
+        value = self._providers[service, region].get(
             name.removeprefix("ssm:"), max_age=math.ceil(self._ttl_s), force_fetch=force_fetch, **options
         )
         text = (value.decode() if isinstance(value, bytes) else str(value)).strip()
@@ -293,15 +299,6 @@ class SecretProvider:
         if not (text.isascii() and text.isprintable()):
             raise _UnusableSecret("the secret is not printable ASCII")
         return text
-
-    def _provider(self, service: str, region: str) -> Any:
-        if (service, region) not in self._providers:
-            from aws_lambda_powertools.utilities import parameters
-
-            create = parameters.SSMProvider if service == "ssm" else parameters.SecretsProvider
-            client = self._aws.client(service, timeout_s=self._timeout_s, region=region)
-            self._providers[service, region] = create(boto3_client=client)
-        return self._providers[service, region]
 
 
 def _field_of(stored: Any, field: str) -> str:

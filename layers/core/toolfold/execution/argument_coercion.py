@@ -121,7 +121,6 @@ class Coercion:
         return points
 
     def _converted(self, rules: _Rules, value: Any, depth: int) -> Any:
-        """Return ``value`` as one of the types that ``rules`` allow, or ``value``."""
         types = rules.types
         if isinstance(value, str):
             text = value.strip()

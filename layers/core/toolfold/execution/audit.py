@@ -220,16 +220,13 @@ class AuditLog:
         if self._file is None:
             in_line = ("tool", "code")
             call.log.audit = {name: value for name, value in fields.items() if value and name not in in_line}
-        else:
-            at = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            self._append(self._file, {"time": at, "kind": "audit", **fields})
-
-    def _append(self, file: _LogFile, fields: Mapping[str, Any]) -> None:
+            return
+        at = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         with self._lock:
-            line = {**fields, "lost": self._lost} if self._lost else fields
+            line = {"time": at, "kind": "audit", **fields, **({"lost": self._lost} if self._lost else {})}
             try:
                 # An empty line ends one that was cut by a full disk.
-                file.append(b"\n" * self._is_cut + json.dumps(line).encode() + b"\n")
+                self._file.append(b"\n" * self._is_cut + json.dumps(line).encode() + b"\n")
                 self._lost, self._is_cut = 0, False
             except (OSError, PathRefused) as error:
                 self._lost += 1

@@ -275,12 +275,16 @@ class Combination(NamedTuple):
         """
         named = {name: answer.document for name, answer in answers.items()}
         notes = [note for document in named.values() for note in document.notes]
-        whole = Document(tuple(_all_rows(named, budget)))
+        tables, whole = _named_tables(named), Document()
+        if len({table.columns for table in tables}) == 1 and "data" not in named and len(tables) == len(named):
+            parts = [LabelledDocument((table.name,), Document((replace(table, name=""),))) for table in tables]
+            under_each_other = stack_documents(("id",), parts, budget).tables[0]
+            whole = Document((replace(under_each_other, name="data"),))
         if self.select is not None and self.select.has_sql:
-            whole = Document((*_named_tables(named), *whole.tables))
+            whole = Document((*tables, *whole.tables))
         elif self.join:
             columns = set(map(normalize, _names_in(self.select)))
-            whole = join(_named_tables(named), self.join.on, self.join.how, budget, columns)
+            whole = join(tables, self.join.on, self.join.how, budget, columns)
         selected = whole
         if self.select is not None:
             data = {"rows": whole.tables[0].objects()} if self.select.jmespath else None
@@ -324,15 +328,6 @@ def _named_tables(named: Mapping[str, Document]) -> list[Table]:
             own = name if len(document.tables) == 1 or not table.name else f"{name}.{table.name}"
             tables.append(replace(table, name=own))
     return tables
-
-
-def _all_rows(named: Mapping[str, Document], budget: WorkBudget) -> list[Table]:
-    """Return the rows of all results under each other as ``data``, where they have the same columns; else nothing."""
-    tables = _named_tables(named)
-    if len({table.columns for table in tables}) != 1 or "data" in named or len(tables) != len(named):
-        return []
-    parts = [LabelledDocument((table.name,), Document((replace(table, name=""),))) for table in tables]
-    return [replace(stack_documents(("id",), parts, budget).tables[0], name="data")]
 
 
 def _ranks_things(selection: Selection, items: Sequence[Item]) -> bool:

@@ -157,8 +157,17 @@ class Plan(CallSession):
 
         A call that writes is performed when all before it have ended, and before any that follow it.
         """
-        is_stopped = False
-        for group in _groups(items, one_by_one=stops_on_error and max_parallel == 1):
+        one_by_one = stops_on_error and max_parallel == 1
+        groups: list[list[Item]] = []
+        is_after_read = is_stopped = False
+        for item in items:
+            is_read = not one_by_one and (item.is_read or item.error is not None)
+            if is_read and is_after_read:
+                groups[-1].append(item)
+            else:
+                groups.append([item])
+            is_after_read = is_read
+        for group in groups:
             if is_stopped or (self.is_over and self._can_continue):
                 for item in group:
                     item.is_skipped = item.error is None
@@ -182,8 +191,15 @@ class Plan(CallSession):
             item.given = read_call(self.catalog, item.given)
             found = self._read(item.given)
             if found.options.raw_by:
-                is_raw = keeps_raw and not item.given.get("inspect")
-                return found if is_raw else self._read(self._without_raw_form(item, found))
+                if keeps_raw and not item.given.get("inspect"):
+                    return found
+                parameter, arguments = found.options.raw_by, dict(item.given.get("arguments") or {})
+                if parameter not in arguments:
+                    arguments = dict(reader_of(self.catalog, found.tool).rename(arguments).arguments)
+                del arguments[parameter]
+                item.given = {**item.given, "arguments": arguments}
+                item.notes = (f"{parameter} was left out: answers of several calls have one form.",)
+                return self._read(item.given)
             if text is not None and found.approval_token is None and list not in map(type, found.sent.values()):
                 memo.put("call", owners, (text, self.request.whole), found, _READ_BYTES + 4 * len(text))
         item.given = found.given
@@ -204,16 +220,6 @@ class Plan(CallSession):
             raw_by = parameter if reader.rename(sent).arguments.get(parameter) is not None else ""
         wanted = output_options(self.request, given.get("max_tokens"), parse_select(given.get("select")), raw_by)
         return Call(given, tool, sent, wanted, bool(given.get("fresh")), given.get("approval_token"))
-
-    def _without_raw_form(self, item: Item, call: Call) -> Mapping[str, Any]:
-        """Return the arguments of TOOL_CALL without the parameter for the form of the service; ``item`` notes it."""
-        parameter, arguments = call.options.raw_by, dict(item.given.get("arguments") or {})
-        if parameter not in arguments:
-            arguments = dict(reader_of(self.catalog, call.tool).rename(arguments).arguments)
-        del arguments[parameter]
-        item.given = {**item.given, "arguments": arguments}
-        item.notes = (f"{parameter} was left out: answers of several calls have one form.",)
-        return item.given
 
     def _perform_group(self, group: Sequence[Item], max_parallel: int, stops_on_error: bool) -> None:
         failed = [index for index, item in enumerate(group) if item.error is not None]
@@ -336,20 +342,6 @@ class Plan(CallSession):
             item.answer = with_notes(answer, *item.notes)
         except CallError as error:
             item.error = self.with_next_call(item.given, error)
-
-
-def _groups(items: Sequence[Item], *, one_by_one: bool) -> list[list[Item]]:
-    """Return the items that are performed together: reads that follow each other, each other call alone."""
-    groups: list[list[Item]] = []
-    is_after_read = False
-    for item in items:
-        is_read = not one_by_one and (item.is_read or item.error is not None)
-        if is_read and is_after_read:
-            groups[-1].append(item)
-        else:
-            groups.append([item])
-        is_after_read = is_read
-    return groups
 
 
 def _late() -> UpstreamTimeout:

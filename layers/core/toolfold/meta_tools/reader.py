@@ -119,7 +119,13 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
     unknown = [key for key in read if key not in TOOLS[tool].arguments]
     is_search = not unknown or any(own_name("TOOL_LIST", key) for key in unknown)
     if tool == "TOOL_GET" and "tool_name" not in read and is_search:
-        read["tool_name"] = _name_in_query(catalog, given)
+        renamed = {own_name("TOOL_LIST", key): value for key, value in given.items()}
+        query = renamed.get("query")
+        found = find_name(catalog, query) if isinstance(query, str) else None
+        if found is None:
+            known = {key: value for key, value in renamed.items() if key and key not in TOOLS["TOOL_GET"].arguments}
+            raise invalid("TOOL_GET", "tool_name is missing", DESCRIBE_OR_SEARCH, **next_call("TOOL_LIST", known))
+        read["tool_name"] = found
         read = {key: one for key, one in read.items() if key == "tool_name" or own_name("TOOL_LIST", key) != "query"}
     if unknown and tool in META_TOOLS:
         _refuse_call(catalog, tool, read, unknown[0])
@@ -260,17 +266,6 @@ def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArgument
         query = rest.get("query", rest.get("q"))
         following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
     return invalid(TOOL, "tool_name must be the name of a tool", NAME_TOOL, **following)
-
-
-def _name_in_query(catalog: Catalog, given: Mapping[str, Any]) -> str:
-    """Return the name of a tool that a TOOL_GET without ``tool_name`` has as ``query``."""
-    renamed = {own_name("TOOL_LIST", key): value for key, value in given.items()}
-    query = renamed.get("query")
-    if isinstance(query, str) and (found := find_name(catalog, query)) is not None:
-        return found
-    known = {key: value for key, value in renamed.items() if key and key not in TOOLS["TOOL_GET"].arguments}
-    following = next_call("TOOL_LIST", known)
-    raise invalid("TOOL_GET", "tool_name is missing", DESCRIBE_OR_SEARCH, **following)
 
 
 def _refuse_call(catalog: Catalog, tool: str, read: Mapping[str, Any], name: str) -> None:

@@ -399,7 +399,13 @@ class _TableFinder:
                 return table_of_objects(name, [{self._dates: date, **row} for date, row in value.items()], self._budget)
             return Table(name, (self._dates, "value"), list(value.items())) if _is_flat(value) else None
         if isinstance(value, dict) and value and all(_are_dates(one) and _is_flat(one) for one in value.values()):
-            return _table_of_series(name, self._dates, value, self._budget)
+            # Side by side, with a row for each date of any, unless that would be mostly empty.
+            days = dict.fromkeys(day for one in value.values() for day in one)
+            if not parsing.is_dense(len(days), len(value), sum(map(len, value.values()))):
+                return None
+            self._budget.reserve(parsing.rows_size(len(days), len(value)))
+            rows = [(day, *[one.get(day) for one in value.values()]) for day in self._budget.checked(days)]
+            return Table(name, (self._dates, *value), rows)
         if _are_keyed_rows(value):
             key = values.unique_names([*next(iter(value.values())), "key"])[-1]
             self._budget.reserve(sum(parsing.object_size(len(row) + 1) for row in value.values()))
@@ -423,18 +429,6 @@ def table_of_objects(name: str, items: Sequence[Mapping[str, Any]], budget: Work
     else:
         rows = (tuple([item.get(column) for column in columns]) for item in budget.checked(items))
     return Table(name, columns, list(rows))
-
-
-def _table_of_series(
-    name: str, dates: str, series: Mapping[str, Mapping[str, Any]], budget: WorkBudget
-) -> Table | None:
-    """Return the series side by side, with a row for each date of any; None where that would be mostly empty."""
-    days = dict.fromkeys(day for one in series.values() for day in one)
-    if not parsing.is_dense(len(days), len(series), sum(map(len, series.values()))):
-        return None
-    budget.reserve(parsing.rows_size(len(days), len(series)))
-    rows = [(day, *[one.get(day) for one in series.values()]) for day in budget.checked(days)]
-    return Table(name, (dates, *series), rows)
 
 
 def _is_flat(value: Any) -> bool:

@@ -353,7 +353,6 @@ def _require_alike(left: exp.Expr, right: exp.Expr) -> None:
 
 
 def _truth(left: exp.Expr, text: str) -> exp.Expr:
-    """Return true or false as a text or a number says it."""
     if (truth := _TRUTHS.get(text.lower())) is None:
         problem = f"{shown(left)} is true or false, and {quoted_name(text)} is neither"
         raise invalid(problem, f"Write {shown(left)} = true or {shown(left)} = false.")

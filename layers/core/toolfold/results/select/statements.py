@@ -248,7 +248,6 @@ def _name_order(tree: exp.Expr) -> None:
 
 
 def _selects_around(node: exp.Expr) -> list[exp.Select]:
-    """Return the statements that a node is in, the innermost first."""
     found = []
     inner: exp.Expr | None = node
     while inner is not None and (inner := inner.find_ancestor(exp.Select)) is not None:

@@ -203,7 +203,13 @@ def suggested(
     guess = _Guess(kind_of, document, today)
     try:
         steps = [step for part, _ in split_outside(" ".join(text.split()), ";") for step in guess.steps(part.strip())]
-        steps = _merged(steps, guess)
+        merged: list[str] = []
+        for step in dict.fromkeys(steps):  # columns that follow each other are one step
+            if merged and guess.is_column(step) and guess.is_column(merged[-1].split(",")[-1].strip()):
+                merged[-1] = f"{merged[-1]}, {step}"
+            else:
+                merged.append(step)
+        steps = merged
     except _NeedsAnswerError:
         return None
     forms = ["; ".join(steps), *("; ".join(_in_order(steps, ranks, kind_of)) for ranks in (_RANKS, _RANKS_OF_ROWS))]
@@ -215,20 +221,7 @@ def suggested(
     return [form for form in dict.fromkeys(forms) if form and form != written]
 
 
-def _merged(steps: Sequence[str], guess: _Guess) -> list[str]:
-    """Return the steps with columns that follow each other as one, and the columns of a path from one table."""
-    merged: list[str] = []
-    for step in dict.fromkeys(steps):
-        if merged and guess.is_column(step) and guess.is_column(merged[-1].split(",")[-1].strip()):
-            merged[-1] = f"{merged[-1]}, {step}"
-        else:
-            merged.append(step)
-    return merged
-
-
 def _in_order(steps: Sequence[str], ranks: Mapping[str, int], kind_of: KindOf) -> list[str]:
-    """Return the steps in the order of their kinds, of which conditions are one."""
-
     def rank(step: str) -> int:
         kind = kind_of(step)
         return ranks.get("condition" if kind in ("items", "group") and _CONDITION.search(step) else kind, 2)

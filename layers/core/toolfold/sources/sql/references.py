@@ -249,16 +249,15 @@ class References:
                         problem = f"a query has more than {_MAX_COLUMNS:,} columns"
                         raise DatabaseFailure(FailureKind.NOT_ALLOWED, problem)
             else:
-                name = _output_name(expression)
-                names.append(self._folded(name) if name is not None else "")
+                inner = expression
+                while isinstance(inner, exp.Cast | exp.Collate | exp.Paren):
+                    inner = inner.this
+                name = inner.args.get("alias") if isinstance(inner, exp.Alias) else inner.this
+                if isinstance(inner, exp.Alias | exp.Column) and isinstance(name, exp.Identifier):
+                    names.append(self._folded(name))
+                else:
+                    names.append("")
         return names
-
-
-def _output_name(expression: exp.Expr) -> exp.Expr | None:
-    while isinstance(expression, exp.Cast | exp.Collate | exp.Paren):
-        expression = expression.this
-    name = expression.args.get("alias") if isinstance(expression, exp.Alias) else expression.this
-    return name if isinstance(expression, exp.Alias | exp.Column) and isinstance(name, exp.Identifier) else None
 
 
 def _queries_around(node: exp.Expr) -> Iterator[exp.Select]:

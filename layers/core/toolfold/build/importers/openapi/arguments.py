@@ -159,21 +159,17 @@ class Arguments:
         is_required = body.get("required") is True
         if media.kind in ("json", "form"):
             # Many documents leave out that a form is required, although its fields are.
-            found = self._without_credentials(_as_object(converted, self._converter))
+            found = _as_object(converted, self._converter)
+            if found is not None:
+                kept = {
+                    name: part
+                    for name, part in found.properties.items()
+                    if not (isinstance(part, dict) and self._credentials.include("body", name, part.get("description")))
+                }
+                found = _Object(kept, found.required - (found.properties.keys() - kept.keys()))
             if self._add_fields(media, found, is_required=is_required or media.kind == "form"):
                 return
         self._add_whole(media, converted, body, at, is_required=is_required)
-
-    def _without_credentials(self, found: _Object | None) -> _Object | None:
-        """Return an object without the properties that authentication sends."""
-        if found is None:
-            return None
-        kept = {
-            name: part
-            for name, part in found.properties.items()
-            if not (isinstance(part, dict) and self._credentials.include("body", name, part.get("description")))
-        }
-        return _Object(kept, found.required - (found.properties.keys() - kept.keys()))
 
     def _add_fields(self, media: _Media, found: _Object | None, *, is_required: bool) -> bool:
         """Add the properties of a body as arguments; return whether they can be."""
