@@ -53,12 +53,20 @@ def definition_of(name: str, entry: Mapping[str, Any], requests: TellingRequests
     if "select" not in properties and not entry["call"].get("skill"):
         properties["select"] = _SELECT
     whole = {**schema, "properties": properties}
+    # What it returns, and the example requests that fit; without any, its description.
+    summary, description = entry["summary"].rstrip("."), entry["description"]
+    text = f"{summary} (premium)" if entry["access"] == "premium" else summary
+    told = requests.describe(name, text, _MAX_TOOL_DESCRIPTION)
+    if told == text:
+        told = description if description.startswith(summary) else f"{text}. {description}".rstrip()
+        if len(told) > _MAX_TOOL_DESCRIPTION:
+            told = f"{told[:_MAX_TOOL_DESCRIPTION].rpartition(' ')[0]}…"
     made: dict[str, Any] = {}
     for characters, dropped in _SHORTER:
         made = {
             "name": name,
             "title": entry["title"],
-            "description": _description(name, entry, requests),
+            "description": told,
             "inputSchema": _brief(whole, characters, dropped | {"additionalProperties"}),
             "annotations": annotations_of([entry["effect"]]),
         }
@@ -79,16 +87,6 @@ def _brief(schema: Mapping[str, Any], characters: int, dropped: Collection[str])
         elif len(description) > characters:
             made["description"] = _shorten(description, characters)
     return json_schema.with_inner(made, lambda _, part: _brief(part, characters, dropped))
-
-
-def _description(name: str, entry: Mapping[str, Any], requests: TellingRequests) -> str:
-    """Return what a tool returns, and the example requests that fit; without any, its description."""
-    summary, description = entry["summary"].rstrip("."), entry["description"]
-    text = f"{summary} (premium)" if entry["access"] == "premium" else summary
-    if (described := requests.describe(name, text, _MAX_TOOL_DESCRIPTION)) != text:
-        return described
-    more = description if description.startswith(summary) else f"{text}. {description}".rstrip()
-    return more if len(more) <= _MAX_TOOL_DESCRIPTION else f"{more[:_MAX_TOOL_DESCRIPTION].rpartition(' ')[0]}…"
 
 
 def annotations_of(effects: Collection[str]) -> dict[str, bool]:

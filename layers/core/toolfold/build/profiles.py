@@ -292,6 +292,13 @@ class _Compiler:
         most_used = [self._positions[name_key(tool)] for tool in self._file.most_used]
         keys = profile.model_fields_set if name in self._file.profiles else ()
         path = str(self._document.path)
+        elsewhere: list[list[Any]] = []  # contexts of tools that the profile knows and does not list
+        unlisted = included - listed - unexposed
+        for context, members in self._contexts.items():
+            if here := sorted(unlisted & members):
+                profiles = [key for key, other in self._file.profiles.items() if other.context == context]
+                elsewhere.append([context, profiles, runs(here)])
+                unlisted = unlisted - members
         entry = {
             "title": profile.title or "",
             "description": profile.description or "",
@@ -303,20 +310,10 @@ class _Compiler:
             "context": profile.context or "",
             "listed": None if len(listed) == len(self._names) else runs(sorted(listed)),
             "unexposed": runs(sorted(unexposed)),
-            "elsewhere": self._elsewhere(included - listed - unexposed),
+            "elsewhere": elsewhere,
             "where": {key: self._where("profiles", name, key).replace(path, FILE) for key in sorted(keys)},
         }
         return {key: value for key, value in entry.items() if value or (key == "listed" and value is not None)}
-
-    def _elsewhere(self, positions: set[int]) -> list[list[Any]]:
-        """Return the contexts of tools that a profile knows and does not list, each with its profiles."""
-        found: list[list[Any]] = []
-        for context, members in self._contexts.items():
-            if here := sorted(positions & members):
-                profiles = [name for name, other in self._file.profiles.items() if other.context == context]
-                found.append([context, profiles, runs(here)])
-                positions = positions - members
-        return found
 
     def _listed(self, profile: ProfileSettings) -> set[int]:
         included = {at for at in self._passing(profile) if self._names[at] not in self._unexposed}

@@ -110,9 +110,11 @@ def compile_relations(
         if (number := len(tool.relations)) > MAX_RELATIONS:  # its own and those of its overlay
             where = tool.where("relations")
             problems.append(f"{where}: relations of {tool.name}: has {number}; {MAX_RELATIONS} are the most")
+        folded = {name_key(safe_name(original)): final for original, final in own.items()} if tool.relations else {}
         found: dict[tuple[str, str], list[str]] = {}
         for position, relation in enumerate(tool.relations):
-            target = _target(relation.to, own, known)
+            target = own.get(relation.to) or folded.get(name_key(safe_name(relation.to)))
+            target = target or known.get(name_key(relation.to), "")
             if problem := _problem(tool.name, relation, target, found, names):
                 problems.append(f"{tool.where('relations', position)}: relations of {tool.name}: {problem}")
                 continue
@@ -122,15 +124,6 @@ def compile_relations(
         compiled[tool.name] = sorted(found.values(), key=lambda entry: _ORDER.index(entry[1]))
     problems += _cycles(needs)
     return compiled
-
-
-def _target(name: str, own: Mapping[str, str], known: Mapping[str, str]) -> str:
-    """Return the name in the catalog of the tool that a relation names, or an empty text."""
-    if name in own:
-        return own[name]
-    key = name_key(safe_name(name))
-    folded = {name_key(safe_name(original)): final for original, final in own.items()}
-    return folded.get(key) or known.get(name_key(name), "")
 
 
 def _problem(

@@ -136,28 +136,23 @@ def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIM
         SourceError: It is not YAML, exceeds the limits, or repeats a key in one mapping.
     """
     try:
-        root = _compose(text, limits)
-        data = None if root is None else _construct(root, {})
-    except _Unreadable as error:
-        raise SourceError([f"{path}:{error.line - 1 + first_line}: {error}"]) from None
-    return Document(path, data, functools.partial(_lines, root, first_line), first_line)
-
-
-def _compose(text: str, limits: Limits) -> yaml.Node | None:
-    try:
         # Both are rare, and reading the events of a large document takes as long as composing it.
         if "*" in text or _depth_at_most(text) > limits.depth:
             _check_events(text, limits)
         root: yaml.Node | None = yaml.compose(text, Loader=_Loader)
-        return root
+        data = None if root is None else _construct(root, {})
+        return Document(path, data, functools.partial(_lines, root, first_line), first_line)
+    except _Unreadable as error:
+        line, problem = error.line, str(error)
     except yaml.MarkedYAMLError as error:
         line = 1 if error.problem_mark is None else error.problem_mark.line + 1
         hint = "; put the text in quotes" if "mapping values" in str(error.problem) else ""
-        raise _Unreadable(line, f"is not valid YAML: {error.problem or error.context}{hint}") from None
+        problem = f"is not valid YAML: {error.problem or error.context}{hint}"
     except yaml.reader.ReaderError as error:
         position = error.position if isinstance(error.position, int) else 0
         line = text.encode(errors="replace")[:position].count(b"\n") + 1
-        raise _Unreadable(line, "contains a character that YAML does not allow") from None
+        problem = "contains a character that YAML does not allow"
+    raise SourceError([f"{path}:{line - 1 + first_line}: {problem}"])
 
 
 def _depth_at_most(text: str) -> int:

@@ -152,9 +152,42 @@ def rank(
     found = [pair for pair in scored.scores.items() if candidates is None or pair[0] in candidates]
     found.sort()  # by position, which decides between equal scores
     found.sort(key=itemgetter(1), reverse=True)
-    hits, fit = _fitting(catalog, scored, list(map(_make_hit, found)), None if is_whole else MEASURED_TOOLS)
-    ties = sum(hit.score >= _TIE_RATIO * hits[0].score for hit in hits[:_MAX_TIES])
-    return SearchResult(tuple(hits), ties, fit)
+    hits = list(map(_make_hit, found))
+    parsed, sources = scored.parsed, {source.id: source.fit for source in catalog.sources}
+    members = catalog.memoize(
+        "positions by source",
+        lambda: {id_: frozenset(positions) for id_, positions in catalog.positions_of("source").items()},
+    )
+    fitting: defaultdict[Fit, list[Hit]] = defaultdict(list)
+    terms = {term.term for term in parsed.terms if term.term.startswith(OUTSIDE)}
+    outside = {position for term in terms for position in catalog.postings(term)[::2]}
+    if parsed.wants_change:
+        outside.update(catalog.positions_of("effect").get("read", ()))
+    for id_, positions in members.items():
+        own = hits if len(members) == 1 else [hit for hit in hits if hit.position in positions]
+        if not own:
+            continue
+        thresholds = sources.get(id_)  # a view may list tools of a source that it does not name
+        by_score, best = scored.fit(own[0].score), [hit.position for hit in own[:MEASURED_TOOLS]]
+        measured = measure(catalog, parsed, scored.weights, best, positions)
+        fit = measured.fit(**(thresholds or _UNCALIBRATED))
+        if any(is_certain and position in positions for position, is_certain in parsed.named.items()):
+            fit = Fit.SURE
+        elif not thresholds:
+            fit = min(fit, by_score)
+        elif fit is Fit.WEAK and measured.is_one_word:  # which says enough where few tools have it
+            fit = by_score
+        if best[0] in outside:
+            fit = min(fit, Fit.WEAK)
+        # Of a source with thresholds that only fits weakly, the best alone are ranked, unless all are wanted.
+        has_all = is_whole or fit is Fit.SURE or not thresholds
+        fitting[fit] += own if has_all else own[:MEASURED_TOOLS]
+    for kept in fitting.values():
+        kept.sort(key=lambda hit: (-hit.score, hit.position))
+    ranked = fitting[Fit.SURE] + fitting[Fit.WEAK]
+    ties = sum(hit.score >= _TIE_RATIO * ranked[0].score for hit in ranked[:_MAX_TIES])
+    best_fit = Fit.SURE if fitting[Fit.SURE] else Fit.WEAK if ranked else Fit.NOTHING
+    return SearchResult(tuple(ranked), ties, best_fit)
 
 
 def score(catalog: Catalog, query: str, candidates: Container[int] | None = None) -> Scored:
@@ -187,44 +220,6 @@ def score(catalog: Catalog, query: str, candidates: Container[int] | None = None
         for position, added in by_meaning.items():
             scores[position] = scores.get(position, 0.0) + added
     return Scored(parsed, weights, scores, parts, by_meaning, has_known_words)
-
-
-def _fitting(catalog: Catalog, scored: Scored, hits: list[Hit], most_weak: int | None) -> tuple[list[Hit], Fit]:
-    """Return the hits of the sources that fit, those that surely fit first, and how well the first one fits.
-
-    Of a source with thresholds that only fits weakly, ``most_weak`` are returned; None: all.
-    """
-    parsed, sources = scored.parsed, {source.id: source.fit for source in catalog.sources}
-    members = catalog.memoize(
-        "positions by source",
-        lambda: {id_: frozenset(positions) for id_, positions in catalog.positions_of("source").items()},
-    )
-    found: defaultdict[Fit, list[Hit]] = defaultdict(list)
-    terms = {term.term for term in parsed.terms if term.term.startswith(OUTSIDE)}
-    outside = {position for term in terms for position in catalog.postings(term)[::2]}
-    if parsed.wants_change:
-        outside.update(catalog.positions_of("effect").get("read", ()))
-    for id_, positions in members.items():
-        own = hits if len(members) == 1 else [hit for hit in hits if hit.position in positions]
-        if not own:
-            continue
-        thresholds = sources.get(id_)  # a view may list tools of a source that it does not name
-        by_score, best = scored.fit(own[0].score), [hit.position for hit in own[:MEASURED_TOOLS]]
-        measured = measure(catalog, parsed, scored.weights, best, positions)
-        fit = measured.fit(**(thresholds or _UNCALIBRATED))
-        if any(is_certain and position in positions for position, is_certain in parsed.named.items()):
-            fit = Fit.SURE
-        elif not thresholds:
-            fit = min(fit, by_score)
-        elif fit is Fit.WEAK and measured.is_one_word:  # which says enough where few tools have it
-            fit = by_score
-        if best[0] in outside:
-            fit = min(fit, Fit.WEAK)
-        found[fit] += own if fit is Fit.SURE or not thresholds else own[:most_weak]
-    for kept in found.values():
-        kept.sort(key=lambda hit: (-hit.score, hit.position))
-    ranked = found[Fit.SURE] + found[Fit.WEAK]
-    return ranked, Fit.SURE if found[Fit.SURE] else Fit.WEAK if ranked else Fit.NOTHING
 
 
 def _scores(

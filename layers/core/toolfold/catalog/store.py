@@ -308,20 +308,18 @@ class S3Store:
             raise unavailable("has a malformed pointer")
         if self._catalog is not None and self._catalog.sha256 == sha256:
             return self._catalog
-        catalog = self._load(sha256, size, length, of_head)
-        self._embedded = None  # a published catalog stays, even if its pointer is deleted
-        return catalog
-
-    def _load(self, sha256: str, size: int, length: int, of_head: str) -> Catalog:
         name = object_name(sha256)
         if size <= SMALL:
             content = self._get(name, size)
             _check_hash(content, sha256)
-            return parse_catalog(content, sha256, self._allow_list)
-        line = self._ranges(name, [0], [length])[0]
-        _check_hash(line, of_head)
-        read = CachedBlockReader(partial(self._ranges, name), len(line))
-        return _open_catalog(line, size, read, sha256, self._allow_list)
+            catalog = parse_catalog(content, sha256, self._allow_list)
+        else:
+            line = self._ranges(name, [0], [length])[0]
+            _check_hash(line, of_head)
+            read = CachedBlockReader(partial(self._ranges, name), len(line))
+            catalog = _open_catalog(line, size, read, sha256, self._allow_list)
+        self._embedded = None  # a published catalog stays, even if its pointer is deleted
+        return catalog
 
     def _get(self, name: str, max_bytes: int) -> bytes:
         def get(obstore: Any, client: Any) -> bytes:

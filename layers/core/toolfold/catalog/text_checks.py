@@ -35,10 +35,6 @@ def text_problem(text: str) -> str:
         return f"contains the character U+{ord(found[0]):04X}"
     if text.lstrip().startswith("#"):
         return "starts with #, as notices of toolfold do"
-    return _url_problem(text) if "://" in text else ""
-
-
-def _url_problem(text: str) -> str:
     before, *rest = text.split("://")
     for after in rest:
         if before.lower().endswith(_WEB_SCHEMES):

@@ -182,7 +182,15 @@ class ArgumentReader(ArgumentValidator):
             if self.accepts(name, proposal.value):
                 return proposal.value, proposal.is_noted
         if "string" in types and keyword(self.schema, rule, "enum") is None:
-            self._refuse_date(name, value, argument_values.bound_of(name))
+            readings, wrong = parse_date(value, _today()), impossible_date(value)
+            nearest = parse_date(wrong.nearest) if wrong else []
+            if wrong and nearest and (spelled := self._spelled(name, nearest[0], "")):
+                raise _Refused(name, f"{quoted(value)} {wrong.problem}", spelled)
+            # A date has two readings, or it lacks the day that is needed.
+            bounds: tuple[Bound, ...] = (argument_values.bound_of(name),) if len(readings) > 1 else ("start", "end")
+            found = [self._spelled(name, reading, one) for reading in readings for one in bounds]
+            if len(found) == 2 and all(found):
+                raise _Refused(name, f"{quoted(value)} can be read in two ways", " or ".join(found))
         return value, False
 
     def _may_be_text(self, name: str, rule: Any, value: Any, text: Any) -> bool:
@@ -233,18 +241,6 @@ class ArgumentReader(ArgumentValidator):
         if len(readings) == 1:
             for text, says_less in spellings(readings[0], bound):
                 yield Proposal(text, says_less or readings[0].is_relative)
-
-    def _refuse_date(self, name: str, value: Any, bound: Bound) -> None:
-        """Refuse a date with two readings, one without the day that is needed, or one after the end of its month."""
-        readings = parse_date(value, _today())
-        wrong = impossible_date(value)
-        nearest = parse_date(wrong.nearest) if wrong else []
-        if wrong and nearest and (spelled := self._spelled(name, nearest[0], "")):
-            raise _Refused(name, f"{quoted(value)} {wrong.problem}", spelled)
-        bounds: tuple[Bound, ...] = (bound,) if len(readings) > 1 else ("start", "end")
-        found = [self._spelled(name, reading, one) for reading in readings for one in bounds]
-        if len(found) == 2 and all(found):
-            raise _Refused(name, f"{quoted(value)} can be read in two ways", " or ".join(found))
 
     def _spelled(self, name: str, reading: Reading, bound: Bound) -> str:
         texts = (text for text, _ in spellings(reading, bound))

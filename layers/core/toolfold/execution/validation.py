@@ -146,7 +146,21 @@ class ArgumentValidator:
             options = self.properties[name].get("enum", ())
             return value, "" if name in self._blank_allowed or value in options else "is empty"
         if name in self._lists and isinstance(value, str):
-            return _tidied_list(self._lists[name], value)
+            # Items may have options: NAME(option=value).
+            listed = self._lists[name]
+            items = [item.strip() for item in value.split(listed["separator"])]
+            if not all(items):
+                return value, "has an empty item"
+            most = listed.get("max_items", len(items))
+            if len(items) > most:
+                return value, f"has {len(items)} items, at most {most} are allowed"
+            allowed = {item.lower(): item for item in listed.get("items", ())}
+            for index, item in enumerate(items):
+                word, bracket, options = item.partition("(")
+                if allowed and word.strip().lower() not in allowed:
+                    return value, f"{quoted(item)} is not one of {', '.join(allowed.values())}"
+                items[index] = allowed.get(word.strip().lower(), word) + bracket + options
+            return listed["separator"].join(items), ""
         # What looks like a date is wrong where the parameter takes no other text.
         values = value if isinstance(value, list) else [value]
         texts = [text for text in values if isinstance(text, str) and text[:4].isdecimal() and len(text.strip()) > 8]
@@ -250,26 +264,6 @@ def compile_schema(schema: Mapping[str, Any]) -> Validator:
             problem = str(getattr(error, "message", error)).partition("\n")[0]
             path = list(getattr(error, "instance_path", ()))
     raise SchemaError(problem, path)
-
-
-def _tidied_list(listed: Mapping[str, Any], value: str) -> tuple[str, str]:
-    """Return a list in one string, tidied, and what is wrong with it.
-
-    Items may have options: ``NAME(option=value)``.
-    """
-    items = [item.strip() for item in value.split(listed["separator"])]
-    if not all(items):
-        return value, "has an empty item"
-    most = listed.get("max_items", len(items))
-    if len(items) > most:
-        return value, f"has {len(items)} items, at most {most} are allowed"
-    allowed = {item.lower(): item for item in listed.get("items", ())}
-    for index, item in enumerate(items):
-        name, bracket, options = item.partition("(")
-        if allowed and name.strip().lower() not in allowed:
-            return value, f"{quoted(item)} is not one of {', '.join(allowed.values())}"
-        items[index] = allowed.get(name.strip().lower(), name) + bracket + options
-    return listed["separator"].join(items), ""
 
 
 def _levels(value: Any) -> Iterator[list[Any]]:

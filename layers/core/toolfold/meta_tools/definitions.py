@@ -82,8 +82,8 @@ def instructions(
     # From Sunday and Monday back to Friday; gmtime counts weekdays from Monday.
     back = {6: 2, 0: 3}.get(day.tm_wday, 1)
     before = time.gmtime(now - back * 86_400)
-    dates = f"Today is {_date(day)} (UTC), the last full weekday {_date(before)}."
-    return f"{guide[:_MAX_CHARACTERS]} {dates}"
+    today, weekday = (time.strftime("%A %Y-%m-%d", one) for one in (day, before))
+    return f"{guide[:_MAX_CHARACTERS]} Today is {today} (UTC), the last full weekday {weekday}."
 
 
 def _contents(catalog: Catalog) -> str:
@@ -99,10 +99,6 @@ def _contents(catalog: Catalog) -> str:
     )
     more = len(catalog.categories) - _MOST_NAMED
     return f"Tools for {here}{f' and {more} more' if more > 0 else ''}." if here else ""
-
-
-def _date(day: time.struct_time) -> str:
-    return time.strftime("%A %Y-%m-%d", day)
 
 
 def definitions(catalog: Catalog | None, names: Sequence[str] = META_TOOLS) -> list[dict[str, Any]]:

@@ -97,7 +97,14 @@ def column_type(cells: Sequence[Any]) -> ColumnType:
     if not kinds:
         return ColumnType(Kind.EMPTY, cells)
     if kinds <= {int, float}:
-        return _of_numbers(cells, kinds)
+        if float in kinds:
+            return ColumnType(Kind.NUMBER, cells)
+        given = {cell for cell in cells if cell is not None}
+        may_be_days = len(given) > 1 and all(cell in _COMPACT_YEARS for cell in given)
+        if may_be_days and (found := _compact_days([*map(str, given)])):
+            return ColumnType(Kind.DATE, [None if cell is None else found[0][str(cell)] for cell in cells])
+        spread = {next((unit for unit, times in _UNIX_TIMES.items() if cell in times), "") for cell in given}
+        return ColumnType(Kind.INTEGER, cells, unit=spread.pop() if len(spread) == 1 else "")
     if kinds == {bool}:
         return ColumnType(Kind.BOOLEAN, cells)
     if kinds == {bool, str} and all(isinstance(cell, bool) or _text_or_none(cell) is None for cell in cells):
@@ -117,17 +124,6 @@ def number_of(text: str) -> int | float | None:
     """Return the number that a text spells, or None: ``1.5M`` is 1500000, ``10%`` is 10, ``$99`` is 99."""
     match = _NUMBER.fullmatch(text.strip())
     return None if match is None else _number(match)
-
-
-def _of_numbers(cells: Sequence[Any], kinds: set[type]) -> ColumnType:
-    if float in kinds:
-        return ColumnType(Kind.NUMBER, cells)
-    given = {cell for cell in cells if cell is not None}
-    may_be_days = len(given) > 1 and all(cell in _COMPACT_YEARS for cell in given)
-    if may_be_days and (found := _compact_days([*map(str, given)])):
-        return ColumnType(Kind.DATE, [None if cell is None else found[0][str(cell)] for cell in cells])
-    spread = {next((unit for unit, times in _UNIX_TIMES.items() if cell in times), "") for cell in given}
-    return ColumnType(Kind.INTEGER, cells, unit=spread.pop() if len(spread) == 1 else "")
 
 
 def _of_texts(cells: Sequence[Any]) -> ColumnType:
@@ -216,9 +212,13 @@ def _dates(texts: Sequence[str]) -> _Read | str | None:
     known: dict[str, Any] = {}
     zones: dict[bool, str] = {}
     for text in texts:
-        found = _iso(text) or _read_date(text)
+        found = _iso(text)
         if found is None:
-            return None
+            readings = parse_date(text)
+            if len(readings) != 1 or (text.isdecimal() and len(text) in (4, 10, 13)):
+                return None  # a year alone and seconds since 1970 are numbers
+            low = readings[0].low.replace(tzinfo=None)
+            found = (low.isoformat() if readings[0].has_time else low.date().isoformat()), text[-1] in "Zz"
         known[text], is_zoned = found
         if "T" in known[text]:
             zones.setdefault(is_zoned, text)
@@ -241,14 +241,6 @@ def _iso(text: str) -> tuple[str, bool] | None:
     if time.tzinfo is not None:
         return time.astimezone(UTC).replace(tzinfo=None).isoformat(), True
     return time.isoformat(), False
-
-
-def _read_date(text: str) -> tuple[str, bool] | None:
-    readings = parse_date(text)
-    if len(readings) != 1 or (text.isdecimal() and len(text) in (4, 10, 13)):
-        return None  # a year alone and seconds since 1970 are numbers
-    low = readings[0].low.replace(tzinfo=None)
-    return (low.isoformat() if readings[0].has_time else low.date().isoformat()), text[-1] in "Zz"
 
 
 def _slashed_dates(texts: Sequence[str]) -> _Read | str | None:

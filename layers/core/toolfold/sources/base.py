@@ -177,21 +177,13 @@ def create_adapter(
     Raises:
         CatalogUnavailable: no adapter of that name is installed, or it cannot be imported.
     """
-    return ((factories or {}).get(source.kind) or _load(source.kind, source.title))(source, context)
-
-
-def adapter_names() -> list[str]:
-    """Return the kinds of all adapters that are found here: built-in ones and entry points."""
-    from importlib.metadata import entry_points
-
-    return sorted({*BUILT_IN, *(entry_point.name for entry_point in entry_points(group=ENTRY_POINT_GROUP))})
-
-
-def _load(kind: str, title: str) -> AdapterFactory:
+    kind = source.kind
+    if factories and kind in factories:
+        return factories[kind](source, context)
     if kind in BUILT_IN:
         module, _, attribute = BUILT_IN[kind].partition(":")
         factory: AdapterFactory = getattr(importlib.import_module(module), attribute)
-        return factory
+        return factory(source, context)
     from importlib.metadata import entry_points
 
     for entry_point in entry_points(group=ENTRY_POINT_GROUP, name=kind):
@@ -200,8 +192,15 @@ def _load(kind: str, title: str) -> AdapterFactory:
         except (ImportError, AttributeError) as error:
             logger.error("adapter %s cannot be imported: %s", kind, type(error).__name__)
             break
-        return loaded
+        return loaded(source, context)
     raise CatalogUnavailable(
-        f"{title} cannot be reached: its adapter is not installed here.",
+        f"{source.title} cannot be reached: its adapter is not installed here.",
         TELL_OPERATOR_TO.filled(do=f"install the package with the adapter {kind}."),
     )
+
+
+def adapter_names() -> list[str]:
+    """Return the kinds of all adapters that are found here: built-in ones and entry points."""
+    from importlib.metadata import entry_points
+
+    return sorted({*BUILT_IN, *(entry_point.name for entry_point in entry_points(group=ENTRY_POINT_GROUP))})

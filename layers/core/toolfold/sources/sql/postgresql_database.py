@@ -87,22 +87,19 @@ def _checked(result: PGresult, statement: str) -> PGresult:
     position = field(DiagnosticField.STATEMENT_POSITION)
     offset = int(position) - 1 if position and statement else None
     kind = _STATES.get(state) or _CLASSES.get(state[:2]) or FailureKind.STATEMENT
-    raise DatabaseFailure(kind, _detail(kind, message, hint), offset)
-
-
-def _detail(kind: FailureKind, message: str, hint: str) -> str:
-    """Return what an error says about the statement: a name, or the sentence of the server."""
-    if kind is FailureKind.NO_COLUMN and (found := _COLUMN.search(message)):
-        return found[1]
     quoted = _QUOTED.search(message)
-    if kind in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN) and quoted:
-        return quoted[1]
-    if kind is FailureKind.NO_PRIVILEGE:
-        return message.rpartition(" ")[2]
-    if kind is FailureKind.SYNTAX:
-        return f"the error is at or near {quoted[1]!r}" if quoted else message[:_MAX_DETAIL_CHARS]
-    said = ". ".join(part.rstrip(".") for part in (message, hint) if part)
-    return f"PostgreSQL says: {said[:_MAX_DETAIL_CHARS]}"
+    if kind is FailureKind.NO_COLUMN and (found := _COLUMN.search(message)):
+        detail = found[1]
+    elif kind in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN) and quoted:
+        detail = quoted[1]
+    elif kind is FailureKind.NO_PRIVILEGE:
+        detail = message.rpartition(" ")[2]
+    elif kind is FailureKind.SYNTAX:
+        detail = f"the error is at or near {quoted[1]!r}" if quoted else message[:_MAX_DETAIL_CHARS]
+    else:
+        said = ". ".join(part.rstrip(".") for part in (message, hint) if part)
+        detail = f"PostgreSQL says: {said[:_MAX_DETAIL_CHARS]}"
+    raise DatabaseFailure(kind, detail, offset)
 
 
 _JSON_TYPES = frozenset((114, 3802))
