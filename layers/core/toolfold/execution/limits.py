@@ -20,6 +20,7 @@ import math
 import re
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -225,9 +226,13 @@ class RateLimiter:
             state = _UNKNOWN
         if self._shared is None or 0 <= now - read_at < _REFRESH_S:
             return state
-        shared = _decode(self._run(lambda store: store.get(f"limits/{key_id}")))
-        if shared is not None and shared.updated_at <= now + MAX_CLOCK_SKEW_S:
-            state = shared
+        stored = self._run(lambda store: store.get(f"limits/{key_id}"))
+        with suppress(ValueError, TypeError):  # of a damaged one
+            shared = KeyState(**json.loads(stored or b"null"))
+            times = (shared.blocked_until, shared.resets_at, shared.spaced_until, shared.interval_s, shared.updated_at)
+            is_whole = len(shared.refusal) == 3 and all(map(math.isfinite, times))
+            if is_whole and shared.updated_at <= now + MAX_CLOCK_SKEW_S:
+                state = shared
         with self._lock:
             self._read_at[key_id] = now
             if state is not _UNKNOWN:  # keys of which nothing is known do not displace others
@@ -236,16 +241,6 @@ class RateLimiter:
 
     def _run(self, operation: Callable[[CacheStore], T]) -> T | None:
         return None if self._shared is None else self._shared.run(operation)
-
-
-def _decode(blob: bytes | None) -> KeyState | None:
-    try:
-        state = KeyState(**json.loads(blob or b"null"))
-        times = (state.blocked_until, state.resets_at, state.spaced_until, state.interval_s, state.updated_at)
-        is_whole = len(state.refusal) == 3 and all(map(math.isfinite, times))
-    except (ValueError, TypeError):
-        return None
-    return state if is_whole else None
 
 
 def _whole_seconds(seconds: float) -> int:

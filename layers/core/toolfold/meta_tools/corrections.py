@@ -253,8 +253,13 @@ def _move(
 
 def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:
     """Return the value that a refused one means: the closest option or day, or a list; None: none is known."""
-    if (nearest := _within_bounds(tool, name, value)) is not None:
-        return nearest
+    rule = properties(tool.parameters).get(name, {})
+    if not tool.source and isinstance(value, list):  # of a meta-tool: the first items
+        most = next((one["maxItems"] for one in (rule, *rule.get("anyOf", ())) if "maxItems" in one), len(value))
+        if len(value) > most:
+            return value[:most]
+    elif not tool.source and rule.get("type") == "integer" and (number := whole_number(value) or 0) > 0:
+        return min(max(number, rule.get("minimum", 1)), rule.get("maximum", number))
     listed = value if isinstance(value, list) else listed_values(value)
     takes = reader.reads(name, listed) if reader.separator(name) else all(reader.reads(name, one) for one in listed)
     if listed and takes and (tool.only_reads or len(listed) == 1):
@@ -267,18 +272,6 @@ def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) ->
     if isinstance(value, str) and not value.isdecimal() and (wrong := impossible_date(value)) and wrong.nearest:
         return wrong.nearest
     return _closest_option(str(value), _options(tool, name)) if isinstance(value, str | int | float) else None
-
-
-def _within_bounds(tool: Tool, name: str, value: Any) -> Any:
-    """Return the number nearest to ``value`` that a meta-tool takes, or the first items of a list; None for others."""
-    rule = properties(tool.parameters).get(name, {})
-    if tool.source:
-        return None
-    if isinstance(value, list):
-        most = next((one["maxItems"] for one in (rule, *rule.get("anyOf", ())) if "maxItems" in one), len(value))
-        return value[:most] if len(value) > most else None
-    number = (whole_number(value) or 0) if rule.get("type") == "integer" else 0
-    return min(max(number, rule.get("minimum", 1)), rule.get("maximum", number)) if number > 0 else None
 
 
 def _closest_option(text: str, options: Sequence[str]) -> str | None:

@@ -255,11 +255,6 @@ def _choice(other_names: str, *options: str) -> Argument:
     return Argument({"type": "string", "enum": list(options)}, other_names, listed="never")
 
 
-def _calls(most: int) -> dict[str, Any]:
-    """Return the schema of a list of calls: each is read alone, so that a wrong one does not stop the others."""
-    return {"type": "array", "minItems": 1, "maxItems": most}
-
-
 # An enum has a type, and no schema has a list of types: Gemini refuses both otherwise.
 _TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _NAME = {"type": "string", "minLength": 1}
@@ -367,7 +362,8 @@ TOOLS: Mapping[str, MetaTool] = {
                     },
                 },
                 "batch request item tool tool_call invocation operation task job command",
-                _calls(MAX_CALLS),
+                # Each is read alone, so that a wrong one does not stop the others.
+                {"type": "array", "minItems": 1, "maxItems": MAX_CALLS},
             ),
             "stop_on_error": Argument(
                 {**_BOOLEAN, "description": "Start no further call after a failed one"},
@@ -411,7 +407,7 @@ TOOLS: Mapping[str, MetaTool] = {
                     },
                 },
                 "pipe pipeline call chain stage task command",
-                _calls(MAX_STEPS),
+                {"type": "array", "minItems": 1, "maxItems": MAX_STEPS},
             ),
             "return": Argument(text("last (default), all, or the name of a step"), "output result"),
             "max_tokens": _whole("For the answer", _TOKENS),

@@ -169,8 +169,15 @@ def check_templates(value: Any, names: Sequence[str], position: int, has_rows: C
         step = json.dumps({LITERAL: text}, ensure_ascii=False) + " to send it. Nothing was sent."
         if is_variable or _TEMPLATE.fullmatch(start) is not None:
             path = re.sub(r"^steps(?:\.|(?=\[))", "", text.strip().strip("{}$<>@% ").removeprefix("."))
-            path = _working_path(path, names, position, has_rows)
-            reference = json.dumps({REFERENCE: path})
+            found = re.match(r"\[?([\w-]+)\]?", path)
+            head, rest = (found[1], path[found.end() :]) if found else (PREVIOUS, "")
+            if head.isdecimal() and int(head) >= position:  # counted from 1
+                head = PREVIOUS
+            elif head not in (*names, PREVIOUS) and not head.isdecimal():
+                head, rest = (closest_matches(head, names) or [PREVIOUS])[0], rest or f".{head}"
+            is_column = re.fullmatch(r"\.\w+", rest) is not None and rest not in (".rows", ".columns", ".row_count")
+            row = ".rows[0]" if is_column and has_rows(head) else ""
+            reference = json.dumps({REFERENCE: f"{head}{row}{rest}"})
             step = f"Write {reference}, or {step}" if position else f"It is the first step; write {step}"
         else:
             why = f"A {REFERENCE} is a whole value, and no part of a text"
@@ -197,18 +204,6 @@ def refers(value: Any, names: Sequence[str]) -> bool:
         return found is not None and found[1] in (*names, PREVIOUS)
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(refers(item, names) for item in items)
-
-
-def _working_path(path: str, names: Sequence[str], position: int, has_rows: Callable[[str], bool]) -> str:
-    """Return the path of a template as a reference has it: with the name of a step, and the row of a column."""
-    found = re.match(r"\[?([\w-]+)\]?", path)
-    head, rest = (found[1], path[found.end() :]) if found else (PREVIOUS, "")
-    if head.isdecimal() and int(head) >= position:  # counted from 1
-        head = PREVIOUS
-    elif head not in (*names, PREVIOUS) and not head.isdecimal():
-        head, rest = (closest_matches(head, names) or [PREVIOUS])[0], rest or f".{head}"
-    is_column = re.fullmatch(r"\.\w+", rest) is not None and rest not in (".rows", ".columns", ".row_count")
-    return f"{head}.rows[0]{rest}" if is_column and has_rows(head) else head + rest
 
 
 def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:

@@ -223,7 +223,16 @@ def _joined(
             if cell is not None and not isinstance(cell, list | dict):
                 day = cell[:length] if length is not None and isinstance(cell, str) else cell
                 indexed[-1].setdefault(day, []).append((*row[:key], *row[key + 1 :]))
-    order = _order(indexed, how, budget)
+    first = list(indexed[0])
+    if how == "inner":
+        order = [key for key in budget.checked(first) if all(key in rows_of for rows_of in indexed[1:])]
+    else:
+        keys_of_rows = dict.fromkeys(first)
+        for rows_of in indexed[1:] if how == "outer" else ():
+            keys_of_rows.update(dict.fromkeys(budget.checked(rows_of)))
+        order = list(keys_of_rows)
+        if how == "outer" and all(map(values.is_date, order)):
+            order.sort(reverse=len(first) > 1 and first[0] > first[-1])
     others = [(*table.columns[:key], *table.columns[key + 1 :]) for table, key in zip(tables, keys, strict=True)]
     columns = values.unique_names([tables[0].columns[keys[0]], *(column for listed in others for column in listed)])
     rows: list[tuple[Any, ...]] = []
@@ -249,19 +258,6 @@ def _key_index(table: Table, on: str) -> int:
         next_step = f"Join by a column that all results have. It has: {listed}."
         raise InvalidArguments(f"{quoted_name(table.name)} has {what}.", next_step)
     return found
-
-
-def _order(indexed: Sequence[dict[Any, Any]], how: str, budget: WorkBudget) -> list[Any]:
-    if how == "inner":
-        return [key for key in budget.checked(indexed[0]) if all(key in rows_of for rows_of in indexed[1:])]
-    keys = dict.fromkeys(indexed[0])
-    if how == "outer":
-        for rows_of in indexed[1:]:
-            keys.update(dict.fromkeys(budget.checked(rows_of)))
-        if all(values.is_date(key) for key in keys):
-            first = list(indexed[0])
-            return sorted(keys, reverse=len(first) > 1 and first[0] > first[-1])
-    return list(keys)
 
 
 def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Sequence[Any], how: str) -> list[str]:

@@ -80,7 +80,18 @@ def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dic
         bound["parameters"] = described
     in_body = {name: parameter for name, parameter in parameters.items() if located[name] == "body"}
     if in_body:
-        bound["body"] = _body(tool, in_body)
+        content_type = BODY_TYPES.get(tool.body.type, tool.body.type)
+        body: dict[str, Any] = {} if content_type == BODY_TYPES["json"] else {"content_type": content_type}
+        whole = tool.body.parameter or (next(iter(in_body)) if tool.body.type in ("text", "bytes") else None)
+        if whole is not None:
+            is_base64 = whole in in_body and (in_body[whole].base64 or tool.body.type == "bytes")
+            body |= {"argument": whole, **({"base64": True} if is_base64 else {})}
+        else:
+            fields = {name: parameter.sent_as or name for name, parameter in in_body.items()}
+            keys = ("style", "explode", "content_type", "filename", "base64")
+            encoding = {fields[name]: how for name, parameter in in_body.items() if (how := _how(parameter, keys))}
+            body |= {"fields": fields, **({"encoding": encoding} if encoding else {})}
+        bound["body"] = body
     if tool.response in ("csv", "text"):
         bound["response"] = tool.response
     return bound
@@ -139,19 +150,6 @@ def _property(parameter: HttpParameter) -> dict[str, Any]:
 def _how(parameter: HttpParameter, keys: Iterable[str]) -> dict[str, Any]:
     """Return those of ``keys`` that the parameter sets to another value than the usual one."""
     return {key: value for key in keys if (value := getattr(parameter, key)) != HttpParameter.model_fields[key].default}
-
-
-def _body(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
-    content_type = BODY_TYPES.get(tool.body.type, tool.body.type)
-    body: dict[str, Any] = {} if content_type == BODY_TYPES["json"] else {"content_type": content_type}
-    whole = tool.body.parameter or (next(iter(parameters)) if tool.body.type in ("text", "bytes") else None)
-    if whole is not None:
-        is_base64 = whole in parameters and (parameters[whole].base64 or tool.body.type == "bytes")
-        return {**body, "argument": whole, **({"base64": True} if is_base64 else {})}
-    fields = {name: parameter.sent_as or name for name, parameter in parameters.items()}
-    keys = ("style", "explode", "content_type", "filename", "base64")
-    encoding = {fields[name]: how for name, parameter in parameters.items() if (how := _how(parameter, keys))}
-    return {**body, "fields": fields, **({"encoding": encoding} if encoding else {})}
 
 
 _OTHER_FILES = frozenset({"source.yaml", base.OVERLAY, VOCABULARY})

@@ -324,7 +324,14 @@ def _form_of_object(value: Mapping[str, Any]) -> str:
 
 def _steps(kind: str, part: Any) -> Iterator[str]:
     if kind == "where" and isinstance(part, Mapping):
-        yield from (f"{column} {condition}" for column, value in part.items() for condition in _conditions(value))
+        for column, value in part.items():
+            if isinstance(value, Mapping):
+                for sign, bound in value.items():
+                    yield f"{column} {_SIGNS.get(str(sign).strip('$').lower(), sign)} {bound}"
+            else:
+                yield (
+                    f"{column} in ({', '.join(map(str, value))})" if isinstance(value, list) else f"{column} = {value}"
+                )
     elif kind == "where" and isinstance(part, list):
         yield from map(str, part)
     else:
@@ -332,12 +339,3 @@ def _steps(kind: str, part: Any) -> Iterator[str]:
         if kind == "order by" and text.startswith("-"):
             text = f"{text[1:]} desc"
         yield text if kind == "where" else f"{kind} {text}".strip()
-
-
-def _conditions(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        yield from (f"{_SIGNS.get(str(sign).strip('$').lower(), sign)} {bound}" for sign, bound in value.items())
-    elif isinstance(value, list):
-        yield f"in ({', '.join(map(str, value))})"
-    else:
-        yield f"= {value}"
