@@ -127,10 +127,7 @@ class Catalog:
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of all tools, in the order of the listing."""
-        for _, line in self._sections["lines"].items():
-            if not is_summary(line):
-                raise damaged("a line of the listing")
-            yield ToolSummary(*line).name
+        return (line.name for line in self._lines())
 
     def memoize(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of ``make``, cached under ``key`` as long as the catalog is loaded.
@@ -400,3 +397,9 @@ class Catalog:
             logger.error("tool %s of the catalog is damaged: its %s", ascii(value["name"][:64]), error)
             return False
         return True
+
+    def _lines(self) -> Iterator[ToolSummary]:  # a view lists fewer
+        for _, line in self._sections["lines"].items():
+            if not is_summary(line):
+                raise damaged("a line of the listing")
+            yield ToolSummary(*line)
