@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.aws.clients import AwsClients, error_code
 from toolfold.errors import KEY_UNREADABLE, AuthRequired
@@ -146,7 +145,7 @@ logger = logging.getLogger("toolfold")
 
 
 class _UnusableSecret(Exception):
-    """A secret was read that contains no key. The text is a fixed one, which may be logged."""
+    """There is no key. The text says why: a fixed one or a code of AWS, which may be logged."""
 
 
 class _NoField(_UnusableSecret):
@@ -154,6 +153,18 @@ class _NoField(_UnusableSecret):
 
 
 _WANTED_FIELD = "the secret is JSON; name its field after the ARN, as #FIELD"
+
+_RETRY_S = 5.0
+"""Seconds until what could not be read or used is read again, so that not every call waits for a time-out of AWS."""
+
+
+class _Reading(NamedTuple):
+    """What AWS has returned for a name, or why it has returned nothing, and for which time that is used."""
+
+    text: str
+    failure: str
+    read_at: float
+    until: float
 
 
 class SecretProvider:
@@ -167,7 +178,8 @@ class SecretProvider:
     ``ssm:/PATH``, ``arn:aws:ssm:…:parameter/PATH``    a parameter, decrypted if it is a SecureString; #FIELD as above
     =================================================  ===========================================================
 
-    When AWS cannot be reached, or the secret contains no key any more, the key that was read last is better than none.
+    When AWS cannot be reached, or the secret contains no key any more, the key that was read last is better than none,
+    and AWS is called again after some seconds.
 
     Args:
         settings: the settings in force.
@@ -192,9 +204,8 @@ class SecretProvider:
         self._aws, self._ttl_s, self._timeout_s = aws, settings.secret_ttl_s, settings.secret_timeout_s
         self._on_failure, self.uses_own, self.environment = on_failure, uses_own, environment
         self.source_keys = settings.source_keys
-        self._providers: dict[tuple[str, str], Any] = {}
+        self._readings: dict[str, _Reading] = {}
         self._last_good: dict[str, str] = {}
-        self._last_call_at = 0.0
 
     def get_secret(self, reference: str, *, is_database: bool = False) -> str:
         """Return the key that ``reference`` names; empty when it cannot be read and never was.
@@ -204,7 +215,7 @@ class SecretProvider:
         try:
             key = self._read(reference, "API key", is_database)
         except _NoField as error:
-            self._report("API key", str(error))
+            self._report(reference, "API key", str(error))
             key = self._last_good.get(reference, "")
         return key or ""
 
@@ -235,54 +246,40 @@ class SecretProvider:
             own = self._last_good.get(own or f"{self.source_keys}#{source.id}", "")
         return own if is_possible_key(own) else ""
 
+    def expire(self, source: Source) -> None:
+        """Read the key of ``source``, which has refused it, again for the next call: it may have been rotated."""
+        own = self.environment.get(source.auth.environment, "").strip() if source.auth else ""
+        self._expire(own or self.source_keys)
+
     def reset(self) -> None:
         """Drop all keys, so that the next call reads its key again."""
-        self._providers.clear()
+        self._readings.clear()
         self._last_good.clear()
 
     def _read(self, reference: str, subject: str, is_database: bool) -> str | None:
         """Return the key of ``reference``, the one before when that fails, which is reported; None: never read."""
-        # Powertools compares times of day: a clock that was set back would keep a key for too long.
-        now = time.time()
-        clock_set_back, self._last_call_at = now < self._last_call_at, now
         try:
-            self._last_good[reference] = self._read_key(reference, force_fetch=clock_set_back)
+            self._last_good[reference] = self._read_key(reference)
         except _NoField:
             raise
         except _UnusableSecret as error:
-            self._report(subject, str(error))
-        except Exception as error:  # noqa: BLE001 - anything can be wrong with a reference and what it names
-            # Powertools wraps what boto3 raised. Never the text: it may hold the reference.
-            self._report(subject, error_code(error.__context__ or error))
+            self._report(reference, subject, str(error))
         key = self._last_good.get(reference)
         if is_database or not key or not key.startswith("{") or _parsed(key) is None:
             return key
-        self._report(subject, _WANTED_FIELD)  # the JSON of a database, and the source is not one
+        self._report(reference, subject, _WANTED_FIELD)  # the JSON of a database, and the source is not one
         return None
 
-    def _report(self, subject: str, reason: str) -> None:
+    def _report(self, reference: str, subject: str, reason: str) -> None:
+        self._expire(reference)
         logger.error("%s cannot be read from AWS: %s", subject, reason)
         if self._on_failure is not None:
             self._on_failure(KEY_UNREADABLE)
 
-    def _read_key(self, reference: str, *, force_fetch: bool) -> str:
+    def _read_key(self, reference: str) -> str:
         """Return the key that AWS has now for ``reference``; raises what is wrong with one of the two."""
         name, _, field = reference.partition("#")
-        parts = name.split(":", 5)  # arn:partition:service:region:account:…
-        region = parts[3] if parts[0] == "arn" else ""
-        is_parameter = "ssm" in (parts[0], parts[2] if parts[0] == "arn" else "")
-        service = "ssm" if is_parameter else "secretsmanager"
-        if (service, region) not in self._providers:
-            from aws_lambda_powertools.utilities import parameters
-
-            create = parameters.SSMProvider if is_parameter else parameters.SecretsProvider
-            client = self._aws.client(service, timeout_s=self._timeout_s, region=region)
-            self._providers[service, region] = create(boto3_client=client)
-        options = {"decrypt": True} if is_parameter else {}
-        value = self._providers[service, region].get(
-            name.removeprefix("ssm:"), max_age=math.ceil(self._ttl_s), force_fetch=force_fetch, **options
-        )
-        text = (value.decode() if isinstance(value, bytes) else str(value)).strip()
+        text = self._stored_text(name)
         if field:
             text = _field_of(_parsed(text), field).strip()
         if not text:
@@ -299,6 +296,32 @@ class SecretProvider:
         if not (text.isascii() and text.isprintable()):
             raise _UnusableSecret("the secret is not printable ASCII")
         return text
+
+    def _stored_text(self, name: str) -> str:
+        """Return the text that AWS has under ``name``, or had when it was read last."""
+        now, known = time.time(), self._readings.get(name)  # a monotonic clock stands still in a frozen environment
+        if known is None or not known.read_at <= now < known.until:
+            try:
+                known = _Reading(self._fetch(name).strip(), "", now, now + self._ttl_s)
+            except Exception as error:  # noqa: BLE001 - anything can be wrong with a reference and what it names
+                known = _Reading("", error_code(error), now, now + _RETRY_S)
+            self._readings[name] = known
+        if known.failure:
+            raise _UnusableSecret(known.failure)
+        return known.text
+
+    def _fetch(self, name: str) -> str:
+        _, _, service, region = name.split(":")[:4] if name.startswith("arn:") else ("", "", "ssm", "")
+        client = self._aws.client(service, timeout_s=self._timeout_s, region=region)
+        if service == "ssm":
+            return str(client.get_parameter(Name=name.removeprefix("ssm:"), WithDecryption=True)["Parameter"]["Value"])
+        found = client.get_secret_value(SecretId=name)
+        return str(found["SecretString"]) if "SecretString" in found else bytes(found["SecretBinary"]).decode()
+
+    def _expire(self, reference: str) -> None:
+        name = reference.partition("#")[0]
+        if known := self._readings.get(name):
+            self._readings[name] = known._replace(until=min(known.until, known.read_at + _RETRY_S))
 
 
 def _field_of(stored: Any, field: str) -> str:

@@ -114,17 +114,22 @@ def _performed(executor: ToolExecutor, call: CallContext) -> CallResult:
     except errors.AuthRejected as error:
         if call.has_entered_key:
             raise error.changed(next_step=executor.user_tokens.another_key(call)) from None
-        if not call.source.signs_in:
-            raise
-        executor.user_tokens.drop_token(call, call.operator_key)
-        if call.tool.effect != "read":  # a write is sent once; the next call has a new token
-            raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
+        refusal, refused_key = error, call.source_credentials.api_key
+        if call.source.signs_in:
+            refusal = error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id))
+            executor.user_tokens.drop_token(call, call.operator_key)
+        elif call.log.is_operator_key:
+            executor.secret_provider.expire(call.source)
+        if call.tool.effect != "read":  # a write is sent once; the next call has a new key or token
+            raise refusal from None
     call.admit = None  # it is counted once
     _find_key(executor, call)
+    if call.source_credentials.api_key == refused_key:
+        raise refusal
     try:
         return answer_prepared(executor, call)
-    except errors.AuthRejected as error:
-        raise error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id)) from None
+    except errors.AuthRejected:
+        raise refusal from None
 
 
 def _authorize(executor: ToolExecutor, call: CallContext) -> None:

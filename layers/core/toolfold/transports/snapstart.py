@@ -125,8 +125,6 @@ def _import_libraries(app: App) -> None:
         for name in _USED_BY_SCRIPTS:
             importlib.import_module(name)
     services = _aws_services(app)
-    if {"secretsmanager", "ssm"} & services:
-        importlib.import_module("aws_lambda_powertools.utilities.parameters")
     if services:
         app.aws.preload(*sorted(services))
 
