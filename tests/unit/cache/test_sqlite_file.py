@@ -9,13 +9,14 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from tests.support.hostile_files import FILES, NOTES, _database
 from tests.support.trees import snapshot
+from toolfold import private_folder
 from toolfold.cache.base import increment
 from toolfold.cache.sqlite import APPLICATION_ID, SQLiteStore, check_location
 from toolfold.private_folder import PathRefused
@@ -179,6 +180,7 @@ def test_a_cache_that_the_user_deletes_while_it_is_used_is_made_again(tmp_path: 
 
 WRITER = """
 import sys
+from toolfold import private_folder
 from toolfold.cache.base import increment
 from toolfold.cache.sqlite import SQLiteStore
 path, name, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -252,6 +254,35 @@ def test_what_is_not_a_file_of_the_user_alone_stays_also_at_toolfolds_own_place(
     with pytest.raises(PathRefused):
         use(path)
     assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("locked", ["the file", "the folder"])
+def test_threads_do_not_wait_in_turn_for_a_process_that_keeps_a_lock(tmp_path: Path, locked: str) -> None:
+    path = tmp_path / "responses.sqlite"
+    store = SQLiteStore(path, LIMIT, 0.3)
+    failures: list[Exception] = []
+
+    def increment_once() -> None:
+        try:
+            increment(store, "n", 2.0)
+        except Exception as error:  # noqa: BLE001 - checked below
+            failures.append(error)
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as other, ExitStack() as kept:
+        if locked == "the file":
+            other.execute("BEGIN EXCLUSIVE")
+        else:
+            kept.enter_context(private_folder.lock_folder(str(tmp_path), 1))
+        threads = [threading.Thread(target=increment_once) for _ in range(20)]
+        started = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert time.monotonic() - started < 3  # not 20 times 0.3 s
+    assert len(failures) == 20
+    assert increment(store, "n", 2.0) == 1
+    store.close()
 
 
 def test_a_process_that_opens_the_file_again_while_it_writes_keeps_its_locks(tmp_path: Path) -> None:

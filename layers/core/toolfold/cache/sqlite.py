@@ -108,6 +108,7 @@ class SQLiteStore:
         self._max_pages = int(self._max_bytes * _ENTRIES) // _PAGE_BYTES
         self._connection: sqlite3.Connection | None = None
         self._opened: tuple[int, int] | None = None
+        self._failed_at = 0.0
         self._run(lambda _: None)
 
     def get(self, key: str) -> bytes | None:
@@ -239,22 +240,33 @@ class SQLiteStore:
         return self._run(lambda connection: connection.execute(statement, values).fetchall())
 
     def _run(self, operation: Callable[[sqlite3.Connection], T]) -> T:
-        """Run ``operation``. If the file does not open, or is damaged, also when used alone, it is replaced."""
+        """Run ``operation``, unless the one that it has waited for found the file busy, full or read-only."""
+        began = time.monotonic()
         with _LOCK:
-            if not os.path.lexists(self._path):
-                self._path = _resolve_file(self._given, create=True)
-            for is_shared in (True, False):  # alone, another process may have replaced it
-                with private_folder.lock_folder(os.path.dirname(self._path), self._timeout_s, shared=is_shared):
-                    try:
-                        return operation(self._open())
-                    except sqlite3.DatabaseError as error:
-                        if _code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                            raise  # busy, full, or read-only
-                        self._close()
-                    if not is_shared:
-                        self._recreate()
-                        return operation(self._open())
-            raise AssertionError
+            if began < self._failed_at:  # else as many threads would wait for another process in turn
+                raise TimeoutError("the file could not be used a moment ago")
+            try:
+                return self._run_alone(operation)
+            except (TimeoutError, sqlite3.OperationalError):
+                self._failed_at = time.monotonic()
+                raise
+
+    def _run_alone(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        """Run ``operation``. If the file does not open, or is damaged, also when used alone, it is replaced."""
+        if not os.path.lexists(self._path):
+            self._path = _resolve_file(self._given, create=True)
+        for is_shared in (True, False):  # alone, another process may have replaced it
+            with private_folder.lock_folder(os.path.dirname(self._path), self._timeout_s, shared=is_shared):
+                try:
+                    return operation(self._open())
+                except sqlite3.DatabaseError as error:
+                    if _code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                        raise  # busy, full, or read-only
+                    self._close()
+                if not is_shared:
+                    self._recreate()
+                    return operation(self._open())
+        raise AssertionError
 
     def _open(self) -> sqlite3.Connection:
         """Return the connection to the file that is at the path now: another process may have replaced it.
