@@ -28,6 +28,11 @@ def refusal(code: Any, status: int = 400) -> ClientError:
         (ClientError({}, "GetItem"), "ClientError"),
         (NoCredentialsError(), "NoCredentialsError"),
         (TimeoutError("SECRET"), "TimeoutError"),
+        # As obstore writes them.
+        (OSError("503 for SECRET: <Error><Code>SlowDown</Code>\ninner: Status { status: 503 }"), "SlowDown"),
+        (OSError("SECRET <Code>a SECRET</Code>\ninner: Status {\n  status: 502, body: SECRET }"), "502"),
+        (OSError("SECRET\ninner: Http(HttpError { kind: Timeout, source: SECRET { kind: Request } })"), "Timeout"),
+        (OSError("SECRET without LOCATION\ninner: BareRedirect,"), "BareRedirect"),
     ],
 )
 def test_an_error_is_reduced_to_its_code(error: Exception, code: str) -> None:

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
 _CODE = r"[A-Za-z][A-Za-z0-9.]{2,79}\Z|[1-5][0-9]{2}\Z"
 """What AWS's error codes look like. Other text in their place could quote a request."""
 
+_CODE_IN_TEXT = (
+    r"<Code>([A-Za-z][A-Za-z0-9.]{2,79})</Code>|\bstatus: ([1-5][0-9]{2})\b"
+    r"|\b(?:kind: |inner: (?=Bare))([A-Z][A-Za-z]+)"
+)
+"""Where the text of an error of obstore has the code of S3, the status or what happened, ``Timeout`` for one."""
+
 _CREDENTIALS_TTL_S = 600
 """botocore renews credentials at the latest this long before they end (``RefreshableCredentials``), so what it returns
 is good for this long. obstore requests new ones five minutes earlier."""
@@ -227,7 +233,8 @@ def error_code(error: BaseException) -> str:
         code = str(response.get("Error", {}).get("Code", ""))
         status = str(response.get("ResponseMetadata", {}).get("HTTPStatusCode", ""))
         return code if re.match(_CODE, code) else status or type(error).__name__
-    return type(error).__name__
+    found = re.search(_CODE_IN_TEXT, str(error))
+    return found[found.lastindex or 0] if found else type(error).__name__
 
 
 def _retry_read(attempts: int, operation: Any, caught_exception: Exception | None, **_: Any) -> float | None:

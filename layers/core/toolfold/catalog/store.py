@@ -352,7 +352,7 @@ class S3Store:
             return send(obstore, self._client)
         except FileNotFoundError as error:
             # Never the text: it contains the address.
-            if "<Code>NoSuchBucket</Code>" in str(error):
+            if error_code(error) == "NoSuchBucket":
                 logger.error("catalog bucket does not exist")
                 raise unavailable("is in a bucket that does not exist") from None
             if name != POINTER or self._embedded is None:
