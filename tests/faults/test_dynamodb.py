@@ -58,6 +58,7 @@ STORED_FAULTS = {
     "object of the cache cut short": {"GET /": Fault(change=lambda content: content[: len(content) // 2])},
     "object of the cache slow": {"GET /": Fault(delay_s=3)},
     "item of another call": {},
+    "item of another form": {},
 }
 
 
@@ -123,6 +124,8 @@ def test_unusable_cache_item_is_a_miss(
         other.call("WTI", select="last 1")
         [wrong] = [found for found in aws.items() if found["pk"] != item["pk"]]
         aws.dynamodb.put_item(TableName=TABLE, Item={**wrong, "pk": item["pk"]})
+    if row.fault == "item of another form":
+        aws.dynamodb.put_item(TableName=TABLE, Item={"pk": item["pk"], "v": {"S": "a text"}})
     upstream.requests.clear()
     upstream.replies = [(200, {}, CSV.encode())]
     other = scenario(upstream.url, **place)

@@ -69,9 +69,10 @@ class DynamoDBStore:
         item = self._dynamodb.get_item(TableName=self._table, Key=_key(key), ConsistentRead=self._is_consistent).get(
             "Item", {}
         )
-        if "large" in item and self._bucket:
-            return self._s3.run(lambda s3: self._get_object(s3, item["large"]["S"]))
-        return bytes(item["v"]["B"]) if "v" in item else None
+        path, value = item.get("large", {}).get("S"), item.get("v", {}).get("B")
+        if path and self._bucket:
+            return self._s3.run(lambda s3: self._get_object(s3, path))
+        return None if value is None else bytes(value)
 
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
         """Store ``value``, unless a newer one is stored."""
@@ -89,7 +90,7 @@ class DynamoDBStore:
             self._dynamodb.put_item(
                 TableName=self._table,
                 Item=item,
-                ConditionExpression="attribute_not_exists(pk) OR #at <= :at OR #at > :wrong",
+                ConditionExpression="attribute_not_exists(#at) OR #at <= :at OR #at > :wrong",
                 ExpressionAttributeNames={"#at": "at"},
                 ExpressionAttributeValues={
                     ":at": _number(created_at),
