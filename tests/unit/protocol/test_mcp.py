@@ -198,6 +198,7 @@ def test_notification_of_an_unsupported_version_is_rejected(version: str, status
         (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', 400, -32600, None),
         (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', 400, -32600, None),
         (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', 400, -32600, None),
+        (b'{"jsonrpc":"2.0","id":"' + b'\\"' * 100_001 + b'","method":"ping"}', 400, -32600, None),
         (b'{"jsonrpc":"2.0","id":1,"method":7}', 400, -32600, 1),
         (b'{"jsonrpc":"2.0","id":1}', 400, -32600, 1),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', 400, -32600, 1),

@@ -13,6 +13,9 @@ Id = str | int
 MAX_DEPTH = 100
 """Levels of nesting of a message. Real ones have fewer than ten; code that recurses fails at some 300."""
 
+_MAX_ID_CHARS = 100_000
+"""An id is a part of the response, of which a Lambda function returns at most 6 MB, quotes escaped twice."""
+
 _MAX_INTEGER_BITS = 14_000
 """Integers of more than 4,300 digits cannot be written as text in Python."""
 
@@ -61,7 +64,8 @@ def parse_message(body: bytes) -> Message | None:
     if "method" not in data and _is_response(data):
         return None
     if "id" in data and id_ is None:
-        raise JsonRpcError(INVALID_REQUEST, "id must be a string or an integer.")
+        limits = f"id must be an integer, or a string of at most {_MAX_ID_CHARS:,} characters."
+        raise JsonRpcError(INVALID_REQUEST, limits)
     if not isinstance(data.get("method"), str):
         raise JsonRpcError(INVALID_REQUEST, "method must be a string.", id_=id_)
     # Clients in some languages send null for a member that they leave out.
@@ -192,7 +196,9 @@ def _is_encodable(text: str) -> bool:
 
 
 def _is_id(value: Any) -> bool:
-    return (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and _is_encodable(value))
+    if isinstance(value, str):
+        return len(value) <= _MAX_ID_CHARS and _is_encodable(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_response(data: Mapping[str, Any]) -> bool:
