@@ -156,7 +156,7 @@ class Upstream:
     def _fetch(self, call: CallContext) -> ParsedResponse:
         """Return the upstream's data, or raise the outcome of the last request, without the keys of the call.
 
-        Retried are: no connection, a connection that broke, status 502, 503 and 504, an empty response; and once a
+        Retried are: no connection, a broken connection, status 408, 425 and 502 to 504, an empty response; and once a
         refusal because requests came too fast. Everything else would fail again. Only a tool that reads is sent more
         than once: after a broken connection it is unknown whether a write took effect.
         """

@@ -554,8 +554,11 @@ class TestResponses:
         service.answer = (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(time.time()) + 90)}, b"")
         assert 80 <= failure(pets, key=KEY).details["retry_after_s"] <= 90
 
-    def test_after_a_failed_write_the_next_step_is_to_check(self, pets: Pets, service: HttpService) -> None:
-        service.answer = (502, {}, b"")
+    @pytest.mark.parametrize("status", [408, 500, 502])
+    def test_after_a_failed_write_the_next_step_is_to_check(
+        self, pets: Pets, service: HttpService, status: int
+    ) -> None:
+        service.answer = (status, {}, b"")
         error = failure(pets, call={"method": "POST", "path": "/pets"}, effect="write")
         assert "may have taken effect" in error.suggestion
         assert "retryable" not in error.details

@@ -160,6 +160,20 @@ def test_an_unreadable_response_is_an_upstream_error(catalog: Catalog, body: str
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        {"success": False, "message": "quota of the plan"},
+        {"errors": [{"message": "quota of the plan"}]},
+        {"status": "error", "message": "quota of the plan"},
+    ],
+)
+def test_an_error_in_a_form_of_other_services_is_no_data(catalog: Catalog, body: dict[str, Any]) -> None:
+    error = fault(catalog, json.dumps(body), name="CPI", datatype="csv")
+    assert error.code == "UPSTREAM_ERROR"
+    assert "quota of the plan" in error.details["upstream_says"]
+
+
+@pytest.mark.parametrize(
     ("status", "code"),
     [(302, "UPSTREAM_ERROR"), (401, "AUTH_REJECTED"), (404, "UPSTREAM_ERROR"), (429, "RATE_LIMITED"),
      (500, "UPSTREAM_ERROR"), (503, "UPSTREAM_ERROR")],
@@ -183,7 +197,7 @@ def test_data_is_returned_as_the_upstream_wrote_it(catalog: Catalog) -> None:
     assert read(catalog, f" {json_}\n", "GLOBAL_QUOTE", datatype="json")[:2] == ("json", f"{json_}\n")
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
+@pytest.mark.parametrize("status", [408, 425, 429, 502, 503, 504])
 def test_transient_failures_are_retryable(catalog: Catalog, status: int) -> None:
     passing = fault(catalog, "", status=status, retry_after_s=2)
     assert isinstance(passing, Retryable) is (status != 429)

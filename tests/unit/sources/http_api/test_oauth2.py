@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from toolfold.catalog.entries import Auth, Source
-from toolfold.errors import AuthRejected, CallError, UpstreamError, UpstreamTimeout
+from toolfold.errors import AuthRejected, CallError, RateLimited, UpstreamError, UpstreamTimeout
 from toolfold.network.session import Response
 from toolfold.sources.base import ConnectionFailed
 from toolfold.sources.http_api.authentication import TokenProvider, token_request
@@ -117,6 +117,7 @@ def test_credentials_do_not_share_a_token() -> None:
         (answer(302, ""), UpstreamError, "302"),
         (answer(500, ""), UpstreamError, "500"),
         (answer(503, ""), ConnectionFailed, "503"),
+        (answer(429, KEY), RateLimited, "The token endpoint of A is limiting calls."),
         (answer(200, ""), UpstreamError, "without an access token"),
         (answer(200, "[" * 100_000), UpstreamError, "without an access token"),
         (answer(200, '["access_token"]'), UpstreamError, "without an access token"),

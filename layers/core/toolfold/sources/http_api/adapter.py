@@ -30,8 +30,7 @@ from toolfold.sources.http_api.request import (
     HttpRequest,
     exchange_for,
     join_url,
-    parse_limit_reset,
-    parse_retry_after,
+    stated_wait_s,
 )
 from toolfold.sources.http_api.response_parser import ResponseParser, next_link
 from toolfold.sources.http_api.styles import InvalidArgument
@@ -204,9 +203,7 @@ def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> Ups
     content = decode_content(response.body, response.headers.get("content-type", ""))
     redactor = Redactor(secrets)
     text = redactor.redact_text(content.text) if content.text and redactor.appears_in(content.text) else content.text
-    wait_s = parse_retry_after(response.headers.get("retry-after", ""), response.headers.get("date", ""))
-    if wait_s is None and response.status in (403, 429):
-        wait_s = parse_limit_reset(response.headers)
+    wait_s = stated_wait_s(response)
     location = _shown_target(endpoint, response) if response.status in _REDIRECTS else ""
     if response.status in _MADE and (made := response.headers.get("location", "")).isprintable():
         location = redactor.redact_text(made[:MAX_URL_CHARS])

@@ -36,8 +36,7 @@ from cachetools import LRUCache
 
 from toolfold.errors import AuthRejected, CallError, UpstreamError, UpstreamTimeout
 from toolfold.messages import CHECK_KEY, TRY_AGAIN
-from toolfold.sources.base import ConnectionFailed
-from toolfold.sources.http_api.request import Exchange, HttpRequest
+from toolfold.sources.http_api.request import Exchange, HttpRequest, stated_wait_s, status_error
 from toolfold.sources.http_api.styles import cookie_text
 
 if TYPE_CHECKING:
@@ -268,9 +267,7 @@ def read_tokens(source: Source, response: Response) -> dict[str, Any]:
         failure = GrantRejected if error == "invalid_grant" else AuthRejected
         raise failure(f"The token endpoint of {title} does not accept the client id and secret{code}.", CHECK_KEY)
     if response.status != 200:
-        message = f"The token endpoint of {title} answered with HTTP status {response.status}."
-        kind = ConnectionFailed if response.status in (502, 503, 504) else UpstreamError
-        raise kind(message, TRY_AGAIN, retryable=response.status >= 500)
+        raise status_error(f"The token endpoint of {title}", response.status, stated_wait_s(response), TRY_AGAIN)
     if not is_token(data.get("access_token")):
         raise UpstreamError(f"The token endpoint of {title} answered without an access token.", TRY_AGAIN)
     if str(data.get("token_type", "bearer")).lower() != "bearer":

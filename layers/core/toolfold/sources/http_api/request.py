@@ -137,6 +137,12 @@ def parse_limit_reset(headers: Mapping[str, str]) -> int | None:
     return None
 
 
+def stated_wait_s(response: Response) -> int | None:
+    """Return the seconds after which a service accepts the next request, by its response; None: it states none."""
+    wait_s = parse_retry_after(response.headers.get("retry-after", ""), response.headers.get("date", ""))
+    return parse_limit_reset(response.headers) if wait_s is None and response.status in (403, 429) else wait_s
+
+
 def _parse_http_date(value: str) -> datetime | None:
     from email.utils import parsedate_to_datetime
 
@@ -251,8 +257,9 @@ def to_call_error(
 _DEFAULT_RETRY_AFTER_S = 60
 """The wait after a status 429 that names none."""
 
-_UNAVAILABLE = (502, 503, 504)
-"""Statuses by which a gateway reports that the service behind it is not available at the moment."""
+_UNAVAILABLE = (408, 425, 502, 503, 504)
+"""Statuses by which a gateway reports that the service behind it is not available at the moment, or a server that it
+has not read or not processed the request and that it may be repeated (RFC 9110, 15.5.9; RFC 8470, 5.2)."""
 
 
 def status_error(title: str, status: int, retry_after_s: int | None, next_step: Text) -> CallError:

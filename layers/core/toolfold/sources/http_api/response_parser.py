@@ -207,10 +207,8 @@ class ResponseParser:
                 if is_json:
                     raise
             else:
-                says_error = faults.is_failure(data) or media_type == "application/problem+json"
-                if tool.effect == "read" and says_error:
-                    problem = f"{self.source.title} reports an error, with a status of success."
-                    raise errors.UpstreamError(problem, messages.READ_NOTICE, **_said(response, credentials))
+                if tool.effect == "read":
+                    self._raise_reported(data, response, credentials)
                 self._raise_failure(data, text, arguments, credentials.api_key)
                 return ParsedResponse("json", text)
         if form == "text":
@@ -238,6 +236,7 @@ class ResponseParser:
         if body[0] in "{[":
             data = self._load_json(body)
             self._raise_failure(data, body, arguments, credentials.api_key)
+            self._raise_reported(data, response, credentials)
             # Not str.format: a path of a catalog could name attributes of the arguments, or a width of gigabytes.
             fill = partial(_PLACEHOLDER.sub, lambda found: str(arguments.get(found[1], found[0])))
             return ParsedResponse(
@@ -268,6 +267,12 @@ class ResponseParser:
         except (ValueError, RecursionError):
             problem = f"{self.source.title} sent broken JSON."
             raise errors.UpstreamError(problem, messages.TRY_AGAIN, retryable=True) from None
+
+    def _raise_reported(self, data: Any, response: UpstreamResponse, credentials: SourceCredentials) -> None:
+        """Raise an error for JSON that says nothing but that the call failed."""
+        if faults.is_failure(data) or response.media_type == "application/problem+json":
+            problem = f"{self.source.title} reports an error, with a status of success."
+            raise errors.UpstreamError(problem, messages.READ_NOTICE, **_said(response, credentials))
 
     def _raise_failure(self, data: Any, body: str, arguments: Mapping[str, Any], api_key: str) -> None:
         """Raise the error that JSON is by the texts of the source, if it is one."""
@@ -345,7 +350,7 @@ class ResponseParser:
         if status == 403:
             problem = f"{title} does not allow this call (HTTP status 403): the key may lack a permission."
             return errors.AuthRejected(problem, messages.CHECK_KEY, **said)
-        if tool.effect != "read" and status >= 500:
+        if tool.effect != "read" and error.details.get("retryable"):
             return type(error)(error.problem, messages.CHECK_WRITE, **said)  # not one that may be repeated
         is_notice = said and 400 <= status < 500 and status not in (401, 429)
         return error.changed(next_step=messages.READ_NOTICE if is_notice else None, **said)
