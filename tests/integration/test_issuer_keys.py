@@ -23,6 +23,20 @@ def test_a_new_key_is_found_at_its_first_token(gateway: Gateway, monkeypatch: py
     assert gateway.status(gateway.issuer.token(RESOURCE)) == 200
 
 
+def test_a_new_key_that_cannot_be_read_yet_is_no_wrong_token(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = gateway.issuer.token(RESOURCE)
+    assert gateway.status(old) == 200
+    monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 0.0)
+    gateway.issuer.keys.append(RSAKey.generate_key(2048, {"kid": "second"}))
+    new, gateway.issuer.is_down = gateway.issuer.token(RESOURCE), True
+    for _ in range(2):  # the second is answered without a request to the issuer
+        assert (gateway.status(new), gateway.status(old)) == (503, 200)
+        monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 60.0)
+    gateway.issuer.is_down = False
+    monkeypatch.setattr(issuer_keys, "RETRY_S", 0.0)
+    assert gateway.status(new) == 200
+
+
 def test_unknown_keys_do_not_flood_the_issuer(gateway: Gateway) -> None:
     stranger = RSAKey.generate_key(2048, {"kid": "unknown"})
     for _ in range(5):

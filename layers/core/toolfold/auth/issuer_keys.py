@@ -135,7 +135,7 @@ MIN_INTERVAL_S = 60.0
 """Seconds between two readings: a token that names an unknown key must not make this process flood the issuer."""
 
 RETRY_S = 10.0
-"""Seconds after a reading has failed, where nothing is cached: callers wait for it."""
+"""Seconds after a reading has failed, where a caller needs what is not cached."""
 
 MIN_RSA_BITS = 2048
 """RFC 7518, section 3.3."""
@@ -178,35 +178,36 @@ class Cached(Generic[T]):
         """Drop it."""
         self._value: T | None = None
         self._read_at = self._tried_at = float("-inf")
+        self._has_failed = True
 
     def get(self, *, renew: bool = False) -> T:
         """Return it; ``renew``: what is cached was tried.
 
         Raises:
-            IssuerUnreachable: It is not cached, and cannot be read.
+            IssuerUnreachable: It is not cached, or was tried, and cannot be read.
         """
         if self._value is not None and not renew and self._age_s() < MAX_AGE_S:
             return self._value
         # What is cached is used while another thread reads.
         if self._lock.acquire(blocking=renew or self._value is None or self._age_s() >= MAX_STALE_S):
             try:
-                self._read_if_due()
+                self._read_if_due(RETRY_S if self._value is None or (renew and self._has_failed) else MIN_INTERVAL_S)
             finally:
                 self._lock.release()
-        if self._value is None or self._age_s() >= MAX_STALE_S:
+        if self._value is None or self._age_s() >= MAX_STALE_S or (renew and self._has_failed):
             raise IssuerUnreachable(max(1.0, RETRY_S - (time.monotonic() - self._tried_at)))
         return self._value
 
     def _age_s(self) -> float:
         return time.monotonic() - self._read_at
 
-    def _read_if_due(self) -> None:
-        if time.monotonic() - self._tried_at < (RETRY_S if self._value is None else MIN_INTERVAL_S):
+    def _read_if_due(self, interval_s: float) -> None:
+        if time.monotonic() - self._tried_at < interval_s:
             return
-        deadline = new_deadline()
+        deadline, self._has_failed = new_deadline(), True
         try:
             self._value = self._parse(self._documents.metadata(deadline), deadline)
-            self._read_at = time.monotonic()
+            self._read_at, self._has_failed = time.monotonic(), False
         except UnusableDocument as error:
             logger.error("the issuer cannot be read: %s: %s", self._documents.issuer, error)
         finally:
