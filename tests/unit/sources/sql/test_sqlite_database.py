@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -345,10 +347,57 @@ def test_a_locked_database_is_busy(tmp_path: Path) -> None:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(DatabaseFailure) as caught:
             database.query("SELECT 1 FROM orders", [], 1, soon(0.05))
-        assert caught.value.kind in (FailureKind.BUSY, FailureKind.TIMEOUT)
+        assert caught.value.kind is FailureKind.BUSY
+        started = time.monotonic()
+        with pytest.raises(DatabaseFailure) as caught:
+            SqliteDatabase(path, TABLES, 1000, soon(0.05)).read_schema(soon(0.05))
+        assert caught.value.kind is FailureKind.BUSY
+        assert time.monotonic() - started < 1
 
 
 # Files.
+
+
+def replace_by_another(path: Path) -> None:
+    with closing(sqlite3.connect(path.with_name("new.db"))) as other:
+        other.executescript("CREATE TABLE orders (id); INSERT INTO orders VALUES ('of another file')")
+    path.with_name("new.db").replace(path)
+
+
+def replace_by_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def leave_a_journal(path: Path) -> None:
+    path.with_name(f"{path.name}-journal").write_bytes(b"x" * 4000)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be replaced, and there are no FIFOs")
+@pytest.mark.parametrize(
+    ("change", "outcome"),
+    [
+        (replace_by_another, '{"rows":[{"id":"of another file"}]}'),
+        (Path.unlink, FailureKind.NO_DATABASE),
+        (replace_by_fifo, FailureKind.NOT_READABLE),
+        (leave_a_journal, FailureKind.UNFINISHED_WRITE),
+    ],
+)
+@pytest.mark.parametrize("is_open", [True, False])
+def test_what_is_at_the_path_now_is_read(tmp_path: Path, change: Any, outcome: Any, is_open: bool) -> None:
+    path = create_sqlite(tmp_path / "shop.db")
+    reader = DatabaseReader(SqlSettings("sqlite"), 100_000)
+
+    def query() -> str | FailureKind:
+        try:
+            return reader.query(str(path), soon(), "SELECT id FROM orders", [], 1)
+        except DatabaseFailure as failure:
+            return failure.kind
+
+    if is_open:
+        assert isinstance(query(), str)
+    change(path)
+    assert query() == outcome
 
 
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"x" * 200])

@@ -125,7 +125,7 @@ _MIN_SCHEMA_AGE_S = 1.0
 def open_database(settings: SqlSettings, connection_string: str, max_bytes: int, deadline: float) -> Database:
     """Open a connection, and check that its role can only read."""
     if settings.dialect == "sqlite":
-        return SqliteDatabase(sqlite_path(connection_string), settings.tables, max_bytes)
+        return SqliteDatabase(sqlite_path(connection_string), settings.tables, max_bytes, deadline)
     from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
 
     database = PostgresqlDatabase(connection_string, settings.tables, max_bytes, deadline)

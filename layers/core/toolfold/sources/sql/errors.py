@@ -79,6 +79,11 @@ class FailureKind(Enum):
         "The file set for {title} cannot be read.",
         _operator_must("check its permissions, and those of its folder."),
     )
+    UNFINISHED_WRITE = _Failed(
+        ConnectionNotPossible,
+        "{title} was left in the middle of a write, and cannot be read before that is undone.",
+        _operator_must("open it once with the application that writes it."),
+    )
     NOT_CONNECTED = _Failed(
         NotConnected, "{title} cannot be reached.", _retry_else("the database is down or unreachable.")
     )

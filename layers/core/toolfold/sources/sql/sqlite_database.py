@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 import sqlite3
 import sys
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
+from toolfold.catalog.store import open_regular_file
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.functions import SQLITE_FUNCTIONS
 from toolfold.sources.sql.schema import (
@@ -115,8 +117,11 @@ _CODES: dict[int, FailureKind] = {
     **dict.fromkeys((sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL), FailureKind.DATABASE),
     sqlite3.SQLITE_INTERRUPT: FailureKind.TIMEOUT,
     sqlite3.SQLITE_READONLY: FailureKind.NOT_ALLOWED,
+    sqlite3.SQLITE_READONLY_ROLLBACK: FailureKind.UNFINISHED_WRITE,
+    sqlite3.SQLITE_READONLY_RECOVERY: FailureKind.UNFINISHED_WRITE,
+    sqlite3.SQLITE_READONLY_CANTINIT: FailureKind.UNFINISHED_WRITE,
 }
-"""Primary result codes of SQLite."""
+"""Result codes of SQLite: primary ones, and extended ones that mean something else."""
 
 _MESSAGES: tuple[tuple[re.Pattern[str], FailureKind, str], ...] = tuple(
     (re.compile(pattern, re.S), kind, detail)
@@ -141,7 +146,7 @@ def to_failure(error: Exception, statement: str) -> DatabaseFailure:
             offset = lowered.find(last) if last and lowered.count(last) == 1 else None
             return DatabaseFailure(kind, detail.format(name=name), offset)
     code = getattr(error, "sqlite_errorcode", None)
-    if code is not None and (kind_of_code := _CODES.get(code & 0xFF)):
+    if code is not None and (kind_of_code := _CODES.get(code) or _CODES.get(code & 0xFF)):
         return DatabaseFailure(kind_of_code)
     if isinstance(error, MemoryError):
         return DatabaseFailure(FailureKind.TOO_LARGE)
@@ -208,7 +213,7 @@ _LIMITS = {
 }
 """Of statements, and of the views that they read."""
 
-_MAX_WAIT_FOR_LOCK_MS = 5_000
+_MAX_WAIT_FOR_LOCK_S = 5.0
 """Another process that writes holds the lock for milliseconds; a longer wait is a transaction left open."""
 
 
@@ -232,10 +237,10 @@ def sqlite_path(connection_string: str) -> Path:
     return Path(path)
 
 
-def open_read_only(path: Path, max_bytes: int) -> sqlite3.Connection:
+def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sqlite3.Connection:
     """Open a database that exists, for reading alone."""
     try:
-        with path.open("rb") as file:
+        with open(open_regular_file(path), "rb") as file:
             if file.read(len(_HEADER)) != _HEADER:
                 raise DatabaseFailure(FailureKind.NOT_A_DATABASE)
     except FileNotFoundError:
@@ -244,7 +249,8 @@ def open_read_only(path: Path, max_bytes: int) -> sqlite3.Connection:
         raise DatabaseFailure(FailureKind.NOT_READABLE) from None
     uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        wait_s = _wait_for_lock_s(deadline)
+        connection = sqlite3.connect(uri, wait_s, uri=True, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
         raise to_failure(error, "") from None
     try:
@@ -265,9 +271,10 @@ def open_read_only(path: Path, max_bytes: int) -> sqlite3.Connection:
 class SqliteDatabase:
     """One connection to an SQLite database. Used by one thread at a time."""
 
-    def __init__(self, path: Path, tables: TableFilter, max_bytes: int) -> None:
-        self._tables, self._max_bytes = tables, max_bytes
-        self._connection = open_read_only(path, max_bytes)
+    def __init__(self, path: Path, tables: TableFilter, max_bytes: int, deadline: float = math.inf) -> None:
+        self._path, self._tables, self._max_bytes = path, tables, max_bytes
+        self._file = _file_at(path)  # first: one that replaces it before it is opened is opened again
+        self._connection = open_read_only(path, max_bytes, deadline)
         self._schema: DatabaseSchema | None = None
         self._schema_version = -1
         self._readable: set[str] = set()
@@ -284,7 +291,13 @@ class SqliteDatabase:
         self._connection.interrupt()
 
     def read_schema(self, deadline: float) -> DatabaseSchema:
-        """Return the tables as they are now."""
+        """Return the tables as they are now.
+
+        Raises:
+            DatabaseFailure: of the kind ``BROKEN`` where another file has the name of the one that was opened.
+        """
+        if _file_at(self._path) != self._file:
+            raise DatabaseFailure(FailureKind.BROKEN)
         with self._running("", deadline):
             (version,) = self._connection.execute("PRAGMA schema_version").fetchone()
             if self._schema is None or version != self._schema_version:
@@ -347,14 +360,26 @@ class SqliteDatabase:
 
     @contextmanager
     def _running(self, statement: str, deadline: float) -> Iterator[None]:
-        remaining_s = deadline - time.monotonic()
-        if remaining_s <= 0:
+        if time.monotonic() >= deadline:
             raise DatabaseFailure(FailureKind.TIMEOUT)
-        self._connection.execute(f"PRAGMA busy_timeout={min(int(remaining_s * 1000), _MAX_WAIT_FOR_LOCK_MS)}").close()
+        self._connection.execute(f"PRAGMA busy_timeout={int(_wait_for_lock_s(deadline) * 1000)}").close()
         try:
             with ended_at(self._connection, deadline):
                 yield
         except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError, MemoryError) as error:
-            if time.monotonic() >= deadline:
-                raise DatabaseFailure(FailureKind.TIMEOUT) from None
-            raise to_failure(error, statement) from None
+            failure = to_failure(error, statement)
+            is_late = time.monotonic() >= deadline and failure.kind is not FailureKind.BUSY
+            raise (DatabaseFailure(FailureKind.TIMEOUT) if is_late else failure) from None
+
+
+def _wait_for_lock_s(deadline: float) -> float:
+    return max(0.0, min(deadline - time.monotonic(), _MAX_WAIT_FOR_LOCK_S))
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Return what identifies the file at ``path``; None without one."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
