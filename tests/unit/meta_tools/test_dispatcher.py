@@ -62,11 +62,14 @@ def test_missing_catalog_is_an_error_of_each_meta_tool(tools: MetaTools) -> None
     assert "TOOL_LIST" in MetaTools(missing, tools.executor).instructions()
 
 
-def test_internal_error_has_no_details(tools: MetaTools, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(("kind", "code"), [(RuntimeError, "INTERNAL_ERROR"), (MemoryError, "ANSWER_TOO_LARGE")])
+def test_internal_error_has_no_details(
+    tools: MetaTools, caplog: pytest.LogCaptureFixture, kind: type[Exception], code: str
+) -> None:
     def broken() -> Any:
-        raise RuntimeError(f"https://upstream/?apikey={KEY}")
+        raise kind(f"https://upstream/?apikey={KEY}")
 
     found = error(MetaTools(broken, tools.executor).call("TOOL_LIST", {}))
-    assert found["code"] == "INTERNAL_ERROR"
-    assert "RuntimeError at broken:" in caplog.text
+    assert found["code"] == code
+    assert f"{kind.__name__} at broken:" in caplog.text
     assert KEY not in json.dumps(found) + caplog.text

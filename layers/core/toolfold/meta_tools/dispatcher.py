@@ -245,9 +245,13 @@ class MetaTools:
             # Only the type and the place: an exception's text may contain a URL with an API key.
             trace = traceback.extract_tb(error.__traceback__)[-1]
             logger.error("defect in %s: %s at %s:%s", name, type(error).__name__, trace.name, trace.lineno)
+            from toolfold.budget import WorkBudget
             from toolfold.messages import REPORT
 
-            result = error_result(InternalError("toolfold failed on this call.", REPORT))
+            failure: CallError = InternalError("toolfold failed on this call.", REPORT)
+            if isinstance(error, MemoryError):  # of a process whose memory is limited
+                failure = WorkBudget().too_large("This call needs more memory than this server has.")
+            result = error_result(failure)
         finally:
             if end is not None:
                 fields: dict[str, Any] = {"error": InsufficientScope.code}
