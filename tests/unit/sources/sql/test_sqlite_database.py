@@ -295,6 +295,9 @@ def test_functions_take_a_time_in_proportion_to_their_texts(database: SqliteData
         ("ltrim('  a ')", "a "),
         ("rtrim('a.,', ',.')", "a"),
         ("trim(' a ', '')", " a "),
+        ("replace(1e15, 'e', ' x 10^')", "1.0 x 10^+15"),
+        ("instr(123456789012345678.0, '.2')", 2),
+        ("replace(2.50, '.', ',') || trim(-9e999, '-')", "2,5Inf"),
     ],
 )
 def test_functions_return_what_those_of_sqlite_return(database: SqliteDatabase, expression: str, value: Any) -> None:

@@ -17,6 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from math import isfinite
 from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
@@ -191,6 +192,10 @@ def _on_texts(function: Callable[..., Any], *values: _Value) -> Any:
 
 
 def _text(value: _Value) -> str:
+    """Return a value as SQLite converts it to a text: ``1.0e+15``, and ``Inf``."""
+    if isinstance(value, float):
+        digits, exponent, power = f"{value:.15g}".partition("e")
+        return f"{digits}{'' if '.' in digits else '.0'}{exponent}{power}" if isfinite(value) else digits.title()
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
