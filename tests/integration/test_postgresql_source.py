@@ -138,6 +138,7 @@ _READ_ONLY_FOR_A_SUPERUSER = {
     *("the database in XML", "version", "current_user", "session_user", "passwords", "passwords with a schema"),
     *("statements of others", "settings", "files of settings", "information_schema", "XMLTABLE", "set_config"),
     *(what for what in sql_attacks.POSTGRESQL if what.startswith(("a row of a table", "a type by", "a function as"))),
+    *(what for what in sql_attacks.POSTGRESQL if what.startswith("the role")),
     *("a very long text", "a very long text by an expression", "repeat", "pg_terminate_backend", "a comment"),
 }
 """What a superuser reads, or does without changing data, when neither the guard nor the look at the role is there."""

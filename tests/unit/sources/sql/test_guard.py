@@ -89,6 +89,9 @@ SELECT sum(total) OVER (ORDER BY day RANGE '1 day' PRECEDING), total::double pre
 SELECT '1'::"char", note::bit varying, doc::jsonb::text FROM orders
 SELECT id::int[], CAST(day AS timestamp(3) with time zone), 'english'::regconfig, tags::text[][] FROM orders
 SELECT E'it\\'s', $$dollar; quoted$$, $tag$x$tag$, U&'\\0041'
+SELECT (day, due) OVERLAPS (due, now()), current_timestamp(0), id AS user, o.name AS current_role FROM orders o
+SELECT 'é\u00a0' /* é\u00a0 */ AS "\u3000" -- é\u00a0
+SELECT count(*) FROM orders WHERE id IN ($1 ,$2 ) AND total = $3
 """
 SQLITE = """
 SELECT json_extract(note, '$.b'), note ->> '$.b', strftime('%Y', day), julianday('now') FROM orders
@@ -99,6 +102,7 @@ SELECT id FROM orders WHERE note MATCH 'word'
 SELECT o.rowid, o.ID, j.key, json_tree.fullkey FROM orders o, json_each(o.note) j, json_tree(o.note)
 SELECT CAST(id AS tinyint), total 'Total' FROM orders
 SELECT x'00ff', 1e3, id COLLATE NOCASE, printable FROM orders
+SELECT user, current_user, json_object('a', id, 'b', json_array(1)) FROM orders
 """
 
 
@@ -222,6 +226,9 @@ def test_a_table_that_is_left_out_hides_one_of_a_later_schema() -> None:
         ("SELECT pg_sleep(1)", FailureKind.NO_FUNCTION, 7),
         ("SELECT 1; SELECT 2", FailureKind.NOT_ALLOWED, 8),
         ("SELECT * FORM orders", FailureKind.SYNTAX, 14),
+        ("SELECT id FROM orders ORDER BY user", FailureKind.STATEMENT, 31),
+        ("SELECT id\u00a0FROM orders", FailureKind.NOT_ALLOWED, 9),
+        ("SELECT $1+$2, $1+$2", FailureKind.NOT_ALLOWED, 7),
         ("SELECT 'x", FailureKind.SYNTAX, None),
         ("SELECT (1", FailureKind.SYNTAX, None),
     ],

@@ -27,6 +27,10 @@ from toolfold.sources.sql.postgresql_database import encode_parameters
         ("postgresql", "a = 7 %s", [], "a = 7 %s", []),
         ("postgresql", "$$ ? $$ || $t$ :x $t$ || :x", {"x": 1}, "$$ ? $$ || $t$ :x $t$ || $1", [1]),
         ("postgresql", r"E'it\'s ?' || ?", ["v"], r"E'it\'s ?' || $1", ["v"]),
+        ("postgresql", "a IN ($1,$2)", [1, 2], "a IN ($1 ,$2 )", [1, 2]),
+        ("postgresql", "a = ? OR t[:b] = :b", [1], "a = $1 OR t[:b] = :b", [1]),
+        ("postgresql", "a = $2 AND b = :c", {"2": 1, "c": 3}, "a = $1 AND b = $2", [1, 3]),
+        ("postgresql", "a = @b AND t[:b] = $1", {"1": 5}, "a = @b AND t[:b] = $1", [5]),
         ("sqlite", "a = ? AND b = ?", [1, 2], "a = :p1 AND b = :p2", [1, 2]),
         ("sqlite", "a = ?2 AND b = ?1", [1, 2], "a = :p2 AND b = :p1", [1, 2]),
         ("sqlite", "a = $1 AND b = %s", [1], "a = :p1 AND b = %s", [1]),
@@ -49,16 +53,28 @@ def test_an_error_is_placed_in_the_statement_of_the_caller() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "params", "problem"),
+    ("dialect", "statement", "params", "problem"),
     [
-        ("a = ? AND b = ?", [1], "the statement has 2 parameters and params has 1 values"),
-        ("a = :x", {"y": 1}, "params has no value for x"),
-        ("a = :x", [], "params has no value for x"),
+        ("sqlite", "a = ? AND b = ?", [1], "the statement has 2 parameters and params has 1 values"),
+        ("sqlite", "a = :x", {"y": 1}, "params has no value for x"),
+        ("sqlite", "a = :x", [], "params has no value for x"),
+        ("sqlite", "a IN (?)", [[1, 2]], "a list is no value of IN (…); write IN (SELECT value FROM json_each(?))"),
+        ("postgresql", "a = :x", {"X": 1}, "params has no value for x"),
+        ("postgresql", "a = $2", {"1": 1}, "params has no value for 2"),
+        ("postgresql", "a in ( $1 )", [[1, 2]], "a list is no value of IN (…); write = ANY(?), or <> ALL(?)"),
+        (
+            "postgresql",
+            "doc ? 'a' AND b = ?",
+            [1],
+            "the statement has 2 parameters and params has 1 values; ? is an operator as well, so write them as $1, $2",
+        ),
     ],
 )
-def test_a_missing_value_is_named(statement: str, params: Any, problem: str) -> None:
+def test_a_value_without_a_place_and_a_missing_one_are_named(
+    dialect: str, statement: str, params: Any, problem: str
+) -> None:
     with pytest.raises(DatabaseFailure) as caught:
-        bind_parameters(statement, params, "sqlite")
+        bind_parameters(statement, params, dialect)
     assert caught.value.detail == problem
 
 

@@ -50,6 +50,11 @@ _PARTS = re.compile(
 
 _PREFIXES = {"sqlite": ":p", "postgresql": "$"}
 
+_IN = re.compile(r"\bin\s*\(\s*\Z", re.IGNORECASE)
+_MAX_IN_CHARS = 20
+_LISTS = {"sqlite": "IN (SELECT value FROM json_each(?))", "postgresql": "= ANY(?), or <> ALL(?)"}
+"""How a statement compares with all values of one parameter."""
+
 
 @dataclass(frozen=True)
 class BoundStatement:
@@ -72,40 +77,52 @@ class BoundStatement:
 
 def bind_parameters(statement: str, params: Sequence[Any] | Mapping[str, Any], dialect: str) -> BoundStatement:
     """Return ``statement`` with its placeholders as ``dialect`` has them, and the values."""
-    prefix = _PREFIXES[dialect]
     found: defaultdict[str | None, list[re.Match[str]]] = defaultdict(list)
     for match in _PARTS.finditer(statement):
         found["named" if match.lastgroup in ("name", "percent_name") else match.lastgroup].append(match)
     if not isinstance(params, Mapping):
         if numbers := found["number"]:
-            return _replaced(statement, [(match, f"{prefix}{match[0][1:]}") for match in numbers], params)
+            return _replaced(statement, [(match, int(match[0][1:])) for match in numbers], params, dialect)
         # In PostgreSQL "?" is an operator of jsonb as well, and "%s" may be a remainder: the numbers decide.
-        if (marks := len(found["mark"])) and dialect == "sqlite" and marks != len(params):
-            raise DatabaseFailure(
-                FailureKind.STATEMENT, f"the statement has {marks} parameters and params has {len(params)} values"
-            )
-        for group in (found["mark"], found["percent"]):
+        marks = len(found["mark"])
+        for group in (found["mark"], *([] if marks and dialect == "sqlite" else [found["percent"]])):
             if group and len(group) == len(params):
-                changes = [(match, f"{prefix}{position}") for position, match in enumerate(group, 1)]
-                return _replaced(statement, changes, params)
+                changes = [(match, position) for position, match in enumerate(group, 1)]
+                return _replaced(statement, changes, params, dialect)
         names = list(dict.fromkeys(match["name"] for match in found["named"] if match["name"]))
-        if not names or (len(names) != len(params) and dialect != "sqlite"):
+        is_named = bool(names) and (dialect == "sqlite" or len(names) == len(params))
+        if marks and (dialect == "sqlite" or (params and not is_named)):
+            also = "" if dialect == "sqlite" else "; ? is an operator as well, so write them as $1, $2"
+            problem = f"the statement has {marks} parameters and params has {len(params)} values{also}"
+            raise DatabaseFailure(FailureKind.STATEMENT, problem)
+        if not is_named:
             return BoundStatement(statement, params)
         params = dict(zip(names, params, strict=False))
     order: dict[str, int] = {}
     changes = []
-    for match in found["named"]:
-        name = match["name"] or match["percent_name"]
+    for match in sorted((*found["named"], *found["number"]), key=re.Match.start):
+        name = match["name"] or match["percent_name"] or match[0][1:]
         if name in params:
-            changes.append((match, f"{prefix}{order.setdefault(name, len(order) + 1)}"))
-        elif dialect != "postgresql":  # where ":" may be that of a slice
+            changes.append((match, order.setdefault(name, len(order) + 1)))
+        # In PostgreSQL ":" may be that of a slice, and "@" an operator.
+        elif dialect == "sqlite" or match["number"] or (match[0][0] == ":" and "[" not in statement):
             raise DatabaseFailure(FailureKind.STATEMENT, f"params has no value for {name}", match.start())
-    return _replaced(statement, changes, [params[name] for name in order])
+    return _replaced(statement, changes, [params[name] for name in order], dialect)
 
 
-def _replaced(statement: str, changes: Sequence[tuple[re.Match[str], str]], values: Sequence[Any]) -> BoundStatement:
+def _replaced(
+    statement: str, changes: Sequence[tuple[re.Match[str], int]], values: Sequence[Any], dialect: str
+) -> BoundStatement:
+    """Return ``statement`` with the placeholder of ``dialect`` for each of ``changes``, a match and its position."""
     parts, edits, position, length = [], [], 0, 0
-    for match, text in changes:
+    for match, number in changes:
+        is_list = isinstance(values[number - 1], list) if 0 < number <= len(values) else False
+        if is_list and _IN.search(statement, max(0, match.start() - _MAX_IN_CHARS), match.start()):
+            problem = f"a list is no value of IN (…); write {_LISTS[dialect]}"
+            raise DatabaseFailure(FailureKind.STATEMENT, problem, match.start())
+        # sqlglot reads what is between "$1," and "$2" as a text, where no space is.
+        space = "" if statement[match.end() : match.end() + 1].isspace() or match.end() == len(statement) else " "
+        text = f"{_PREFIXES[dialect]}{number}{space}"
         parts += [statement[position : match.start()], text]
         length += match.start() - position + len(text)
         edits.append((length, len(text) - len(match[0])))

@@ -48,6 +48,7 @@ POSTGRESQL_FUNCTIONS = _words(
     "age date date_bin date_part date_trunc extract isfinite justify_days justify_hours justify_interval make_date",
     "make_interval make_time make_timestamp make_timestamptz now clock_timestamp statement_timestamp",
     "transaction_timestamp timezone to_char to_date to_number to_timestamp date_add date_subtract",
+    "current_time current_timestamp localtime localtimestamp",  # with a precision
     # arrays, ranges and rows
     "array array_append array_cat array_dims array_length array_lower array_ndims array_position array_positions",
     "array_prepend array_remove array_replace array_sample array_shuffle array_to_string array_upper cardinality",
@@ -78,6 +79,14 @@ POSTGRESQL_FUNCTIONS = _words(
     "time_bucket first last histogram",
 )
 
+SESSION_WORDS = {
+    "postgresql": _words(
+        "current_catalog current_role current_schema current_user session_user system_user user",
+    ),
+    "sqlite": frozenset[str](),
+}
+"""Functions that are called without parentheses, and say something about the role or the server."""
+
 LENGTH_LIMITED = frozenset({"lpad", "rpad"})
 """Functions whose second argument is the length of their result: a number of at most :data:`MAX_LITERAL_LENGTH`."""
 
@@ -87,9 +96,9 @@ WORDS_BEFORE_PARENTHESES = _words(
     # words of the grammar
     "all and any array as between by case cross cube distinct else end escape except exists fetch filter first from",
     "full group grouping having ilike in inner intersect interval is isnull join last lateral left like limit",
-    "materialized natural next not notnull offset on or outer over partition range recursive regexp right rollup row",
-    "rows select set sets similar some table tablesample then to union unique using values variadic when where window",
-    "with within cast glob match collate symmetric asymmetric ordinality only",
+    "materialized natural next not notnull offset on or outer over overlaps partition range recursive regexp right",
+    "rollup row rows select set sets similar some table tablesample then to union unique using values variadic when",
+    "where window with within cast glob match collate symmetric asymmetric ordinality only",
     # methods of TABLESAMPLE
     "bernoulli system",
     # types with a length

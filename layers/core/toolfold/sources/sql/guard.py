@@ -8,6 +8,7 @@ sqlglot reads as a command without understanding it. The guard is the first laye
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from toolfold.sources.sql.functions import (
     LENGTH_LIMITED,
     MAX_LITERAL_LENGTH,
     POSTGRESQL_FUNCTIONS,
+    SESSION_WORDS,
     SQLITE_FUNCTIONS,
     TYPES,
     WORDS_BEFORE_PARENTHESES,
@@ -47,11 +49,16 @@ _ALLOWED = _kinds(
     "ByteString RawString National UnicodeString Interval IntervalSpan DataType DataTypeParam ColumnDef Dot Kwarg",
     # operators
     "In Between Like ILike SimilarTo Escape Is Not Any All Case If Bracket Slice Array Filter WithinGroup",
-    "IgnoreNulls RespectNulls AtTimeZone Collate Variadic Distance Opclass JSONPath",
+    "IgnoreNulls RespectNulls AtTimeZone Collate Variadic Distance Opclass JSONPath JSONKeyValue",
 )
 
-_REFUSED = _kinds("CurrentUser CurrentRole SessionUser CurrentCatalog CurrentSchema ConnectByRoot Operator")
-"""Functions that are called without parentheses, and say something about the role or the server; operators by name."""
+_REFUSED = _kinds("ConnectByRoot Operator")
+"""A function that is called without parentheses; operators by name."""
+
+_DOLLAR_QUOTE = re.compile(r"(?<![\w$])\$(?:[^\W\d]\w*)?\$")
+"""How a text in dollars begins. sqlglot takes the ``$1||$`` of ``$1||$2`` for it too, and does not see what follows."""
+
+_COMMENT = re.compile(r"--[^\r\n]*|/\*.*?\*/", re.DOTALL)
 
 _NAMES: dict[str, str] = {
     "Into": "SELECT INTO creates a table",
@@ -74,6 +81,7 @@ _BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
 _SQLGLOT_NAMES = {"sqlite": "sqlite", "postgresql": "postgres"}
 _CASTS = ("cast", "try_cast")
 _TEXTS = frozenset(one for one in TokenType if one.name == "STRING" or one.name.endswith("_STRING"))
+_QUOTED = _TEXTS | {TokenType.IDENTIFIER}
 
 _FUNCTIONS = {"sqlite": SQLITE_FUNCTIONS, "postgresql": POSTGRESQL_FUNCTIONS}
 
@@ -93,6 +101,7 @@ class GuardedStatement(NamedTuple):
 def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> GuardedStatement:
     """Return ``statement`` when it is one statement that only reads tables of ``schema``."""
     tokens = _tokenize(statement, dialect)
+    _check_words(statement, tokens, dialect)
     text = statement[: tokens[-1].end + 1]
     tree = _parse(text, tokens, dialect)
     _check_functions(tokens, tree, dialect)
@@ -143,6 +152,20 @@ def _tokenize(statement: str, dialect: str) -> list[Token]:
         if token.token_type is TokenType.SEMICOLON:
             raise _refused("only one statement can be run", token.start)
     return tokens
+
+
+def _check_words(statement: str, tokens: list[Token], dialect: str) -> None:
+    """Refuse what the database reads in another way than sqlglot, and functions without parentheses."""
+    for before, token in zip((tokens[0], *tokens), tokens, strict=False):
+        if token.token_type is TokenType.HEREDOC_STRING and not _DOLLAR_QUOTE.match(statement, token.start):
+            raise _refused("a space is needed after a parameter such as $1", token.start)
+        if not _COMMENT.sub("", statement[before.end + 1 : token.start]).isascii():
+            # Both databases read it as a letter of a name, which may go on with what sqlglot takes for a text.
+            raise _refused("white space that SQL does not have is between two words; write a space", before.end + 1)
+        is_name = token.token_type in _QUOTED or before.token_type in (TokenType.DOT, TokenType.ALIAS)
+        if not is_name and (word := token.text.lower()) in SESSION_WORDS[dialect]:
+            problem = f'{word} is a function that is not available; a table or column of this name is "{word}"'
+            raise DatabaseFailure(FailureKind.STATEMENT, problem, token.start)
 
 
 def _parse(statement: str, tokens: list[Token], dialect: str) -> exp.Expr:
