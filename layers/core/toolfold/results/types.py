@@ -131,8 +131,10 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
     given = list(dict.fromkeys(text for text in texts if text is not None))
     if not given:
         return ColumnType(Kind.EMPTY, [None] * len(cells))
-    if all(map(str.isdecimal, given)) and any(map(is_code, given)):
-        return ColumnType(Kind.TEXT, texts)
+    if all(map(str.isdecimal, given)) and (codes := [text for text in given if is_code(text)]):
+        # As texts, 10 is less than 9: without leading zeros, codes of several lengths have no order.
+        has_order = len(set(map(len, given))) == 1 or any(text[0] == "0" for text in codes)
+        return ColumnType(Kind.TEXT, texts) if has_order else ColumnType(Kind.MIXED, texts, misfit=codes[0])
     if all(text.lower() in ("true", "false") for text in given):
         return ColumnType(Kind.BOOLEAN, [None if text is None else text.lower() == "true" for text in texts])
     for read in (_compact_days, _numbers, _dates):

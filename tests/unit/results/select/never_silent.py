@@ -295,6 +295,8 @@ NUMBERS = [
     Case("leading zeros, max", csv("code,v", "0100,1", "0020,2"), "max(code)", "max(code): 0100"),
     Case("long identifiers", csv("id,v", "9007199254740993,1", "9007199254740992,2"),
          "id = 9007199254740993; count", "count: 1"),
+    Case("long identifiers among short ones", csv("id,v", "9007199254740993,1", "9,2", "10,3"), "min(id)",
+         says=("9007199254740993 does not fit",)),
     Case("numbers against a text", csv("name,v", "a,1", "b,2"), "name > 5", says=("name",)),
 ]  # fmt: skip
 
