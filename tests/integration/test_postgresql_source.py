@@ -335,6 +335,7 @@ def test_tables_columns_keys_and_comments_are_read(server: PostgresqlServer, rea
         ("12345678901234567890.123::numeric", 12345678901234567890.123),
         ("'NaN'::numeric", "NaN"),
         ("'-Infinity'::float8", "-Infinity"),
+        ("0.1::float8 + 0.2::float8", 0.30000000000000004),
         ("9007199254740993::int8", 9007199254740993),
         ("true", True),
         ("NULL::int", None),

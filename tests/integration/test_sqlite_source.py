@@ -102,7 +102,7 @@ def test_the_limit_of_the_source_is_in_the_schema(executor: ToolExecutor, catalo
         ("query", {"sql": "SELECT * FROM secrets"}, "there is no table secrets", "Tables: customers, guarded"),
         ("query", {"sql": "DELETE FROM orders"}, "only SELECT, WITH and VALUES can be run", "cannot be changed"),
         ("query", {"sql": "SELECT ?", "params": []}, "1 parameters and params has 0 values", "Correct the statement"),
-        ("describe_table", {"table": "ordrs"}, "there is no table ordrs", "Did you mean orders?"),
+        ("describe_table", {"table": "ordrs"}, "table: there is no table ordrs", "Did you mean orders?"),
         ("describe_table", {"table": "secrets"}, "there is no table secrets", "Tables: "),
         ("describe_table", {"table": "\x1b[2J"}, 'there is no table "\\u001b[2J"', "Tables: "),
     ],
@@ -164,6 +164,24 @@ def test_tables_beyond_the_bytes_of_one_answer_are_counted(database: Path) -> No
     found = json.loads(reader.list_tables(str(database), time.monotonic() + 5, "ORDERS"))
     assert [table["name"] for table in found["tables"]] == ["orders"]
     assert "more_tables" not in found
+
+
+@pytest.mark.parametrize(
+    ("contains", "names"),
+    [
+        ("CUSTOMER", ["customers", "orders"]),  # customer_id
+        ('"createdAt"', ["customers"]),
+        ("createdat", ["customers"]),
+        ("table", []),  # a word of the answer, but not of a table
+        ("kind", []),
+    ],
+)
+def test_tables_are_found_by_their_names_descriptions_and_columns(
+    database: Path, contains: str, names: list[str]
+) -> None:
+    reader = DatabaseReader(SqlSettings("sqlite"), 10_000)
+    found = json.loads(reader.list_tables(str(database), time.monotonic() + 5, contains))
+    assert [table["name"] for table in found["tables"]] == names
 
 
 def _source(catalog: Catalog, **changes: Any) -> Source:

@@ -25,7 +25,10 @@ PASSWORD = "Sesame-CANARY-0123"
 """Of every role of the server. It may appear in a connection string and nowhere else."""
 
 _STARTS, _START_TIMEOUT_S = 3, 60
-_SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_connections": "30", "shared_buffers": "16MB"}
+_SETTINGS = {
+    "fsync": "off", "full_page_writes": "off", "max_connections": "30", "shared_buffers": "16MB",
+    "extra_float_digits": "0",  # rounds a double to 15 digits
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -232,8 +232,12 @@ class DatabaseReader:
         What is beyond the bytes of one answer is left out, and counted in it.
         """
         schema = self._read_schema(connection_string, deadline)
-        entries = [_json(_table_entry(table, schema)) for table in schema.tables]
-        entries = [entry for entry in entries if contains.casefold() in entry.casefold()]
+        wanted = _searched(contains)
+        entries = [
+            _json(entry)
+            for entry in (_table_entry(table, schema) for table in schema.tables)
+            if wanted in _searched(" ".join(entry[name] for name in ("name", "description", "columns")))
+        ]
         sizes = itertools.accumulate(len(entry.encode()) + 1 for entry in entries)
         shown = sum(size <= self._max_bytes for size in sizes)
         more = "" if shown == len(entries) else f"{len(entries) - shown:,} tables are not listed; use contains"
@@ -317,6 +321,10 @@ class DatabaseReader:
         if known and known[0] == connection_string and time.monotonic() - known[1] < max_age_s:
             return known[2]
         return self._read_schema(connection_string, deadline)
+
+
+def _searched(text: str) -> str:
+    return text.replace('"', "").casefold()
 
 
 def _table_entry(table: Table, schema: DatabaseSchema) -> dict[str, Any]:

@@ -183,7 +183,8 @@ def _invalid_sql(
 ) -> errors.InvalidArguments:
     """Return the error of a statement, with the line and column at which the problem is, both from 1."""
     if failure.offset is None or not statement:
-        return errors.InvalidArguments(f"sql: {problem}.", suggestion)
+        argument = "table" if failure.kind is FailureKind.NO_TABLE and not statement else "sql"
+        return errors.InvalidArguments(f"{argument}: {problem}.", suggestion)
     before = statement[: max(0, failure.offset)]
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
     where = f"(line {line}, column {column})"

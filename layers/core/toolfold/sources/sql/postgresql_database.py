@@ -160,6 +160,7 @@ _SETTINGS = (
     "SET LOCAL TimeZone = 'UTC'",
     "SET LOCAL DateStyle = 'ISO, YMD'",
     "SET LOCAL bytea_output = 'hex'",
+    "SET LOCAL extra_float_digits = 3",  # the digits that read as the same number
 )
 
 _ROWS = """DECLARE {cursor} NO SCROLL CURSOR FOR
