@@ -97,6 +97,21 @@ def test_a_new_table_is_seen_at_once(tmp_path: Path) -> None:
         assert query(database, "SELECT count(*) AS n FROM later") == [{"n": 0}]
 
 
+def test_a_file_that_takes_the_place_of_another_is_read(tmp_path: Path) -> None:
+    path, other = create_sqlite(tmp_path / "shop.db"), create_sqlite(tmp_path / "new.db")
+    with closing(sqlite3.connect(other)) as connection:
+        connection.executescript("DELETE FROM orders WHERE id > 1")
+    reader = DatabaseReader(SqlSettings("sqlite", TABLES), 10_000)
+    count = "SELECT count(*) AS n FROM orders"
+    assert json.loads(reader.query(str(path), soon(), count, [], 1))["rows"] == [{"n": 3}]
+    other.replace(path)
+    assert json.loads(reader.query(str(path), soon(), count, [], 1))["rows"] == [{"n": 1}]
+    path.unlink()
+    with pytest.raises(DatabaseFailure) as caught:
+        reader.query(str(path), soon(), count, [], 1)
+    assert caught.value.kind is FailureKind.NO_DATABASE
+
+
 def test_a_view_may_read_and_change_what_is_left_out(database: SqliteDatabase) -> None:
     assert query(database, "SELECT token FROM guarded") == [{"token": "CANARY-***"}]
 

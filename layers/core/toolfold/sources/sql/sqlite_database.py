@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import re
 import sqlite3
 import sys
@@ -22,7 +23,6 @@ from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
-from toolfold.catalog.store import open_regular_file
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.functions import SQLITE_FUNCTIONS
 from toolfold.sources.sql.schema import (
@@ -199,8 +199,6 @@ def _text(value: _Value) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-_HEADER = b"SQLite format 3\0"
-
 _PREFIX = "sqlite:///"
 """How a URL of an SQLite file begins; an absolute path follows with its own slash, as SQLAlchemy writes it."""
 
@@ -242,16 +240,26 @@ def sqlite_path(connection_string: str) -> Path:
     return Path(path)
 
 
-def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sqlite3.Connection:
-    """Open a database that exists, for reading alone."""
+def _stat(path: Path) -> os.stat_result | None:
+    """Return the status of a file; None: there is no file."""
     try:
-        with open(open_regular_file(path), "rb") as file:
-            if file.read(len(_HEADER)) != _HEADER:
-                raise DatabaseFailure(FailureKind.NOT_A_DATABASE)
+        return path.stat()
     except FileNotFoundError:
-        raise DatabaseFailure(FailureKind.NO_DATABASE) from None
+        return None
     except OSError:
         raise DatabaseFailure(FailureKind.NOT_READABLE) from None
+
+
+def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sqlite3.Connection:
+    """Open a database that exists, for reading alone.
+
+    The file is not opened beside SQLite: closing it would end the locks of the other connections of this process.
+    """
+    file = _stat(path)
+    if file is None:
+        raise DatabaseFailure(FailureKind.NO_DATABASE)
+    if not file.st_size or not path.is_file():
+        raise DatabaseFailure(FailureKind.NOT_A_DATABASE if path.is_file() else FailureKind.NOT_READABLE)
     uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
         wait_s = _wait_for_lock_s(deadline)
@@ -260,7 +268,7 @@ def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sq
         raise to_failure(error, "") from None
     try:
         connection.text_factory = lambda text: text.decode(errors="replace")
-        for pragma in ("query_only=ON", "cell_size_check=ON"):
+        for pragma in ("query_only=ON", "cell_size_check=ON", "schema_version"):  # the last one reads the file
             connection.execute(f"PRAGMA {pragma}").close()
         if sys.version_info >= (3, 12):
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
@@ -277,8 +285,8 @@ class SqliteDatabase:
     """One connection to an SQLite database. Used by one thread at a time."""
 
     def __init__(self, path: Path, tables: TableFilter, max_bytes: int, deadline: float = math.inf) -> None:
-        self._path, self._tables, self._max_bytes = path, tables, max_bytes
-        self._file = _file_at(path)  # first: one that replaces it before it is opened is opened again
+        self._tables, self._max_bytes = tables, max_bytes
+        self._path, self._file = path, _stat(path)  # one that replaces it before it is opened is opened again
         self._connection = open_read_only(path, max_bytes, deadline)
         self._schema: DatabaseSchema | None = None
         self._schema_version = -1
@@ -296,13 +304,7 @@ class SqliteDatabase:
         self._connection.interrupt()
 
     def read_schema(self, deadline: float) -> DatabaseSchema:
-        """Return the tables as they are now.
-
-        Raises:
-            DatabaseFailure: of the kind ``BROKEN`` where another file has the name of the one that was opened.
-        """
-        if _file_at(self._path) != self._file:
-            raise DatabaseFailure(FailureKind.BROKEN)
+        """Return the tables as they are now."""
         with self._running("", deadline):
             (version,) = self._connection.execute("PRAGMA schema_version").fetchone()
             if self._schema is None or version != self._schema_version:
@@ -367,6 +369,9 @@ class SqliteDatabase:
     def _running(self, statement: str, deadline: float) -> Iterator[None]:
         if time.monotonic() >= deadline:
             raise DatabaseFailure(FailureKind.TIMEOUT)
+        file = _stat(self._path)
+        if not (file and self._file and os.path.samestat(file, self._file)):  # another file has its name
+            raise DatabaseFailure(FailureKind.BROKEN)
         self._connection.execute(f"PRAGMA busy_timeout={int(_wait_for_lock_s(deadline) * 1000)}").close()
         try:
             with ended_at(self._connection, deadline):
@@ -379,12 +384,3 @@ class SqliteDatabase:
 
 def _wait_for_lock_s(deadline: float) -> float:
     return max(0.0, min(deadline - time.monotonic(), _MAX_WAIT_FOR_LOCK_S))
-
-
-def _file_at(path: Path) -> tuple[int, int] | None:
-    """Return what identifies the file at ``path``; None without one."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
