@@ -508,6 +508,13 @@ def test_threads_share_a_few_connections(server: PostgresqlServer, calls: Calls)
         ("mysql://reader:{password}@127.0.0.1/shop", "UPSTREAM_ERROR", "is not valid for PostgreSQL"),
         ("{password}", "UPSTREAM_ERROR", "is not valid for PostgreSQL"),
         ("postgresql://reader:{password}@127.0.0.1:{port}/shop?nonsense=1", "UPSTREAM_ERROR", "is not valid for"),
+        ("postgresql://reader:{password}@127.0.0.1:{port}/shop?service=nowhere", "UPSTREAM_ERROR", "is not valid for"),
+        ("postgresql://reader:{password}@127.0.0.1:{port}/shop?sslmode=require", "UPSTREAM_ERROR", "the encryption"),
+        (
+            "postgresql://reader:{password}@127.0.0.1:{port}/shop?sslmode=verify-full&sslrootcert=/nowhere.pem",
+            "UPSTREAM_ERROR",
+            "the certificate",
+        ),
     ],
 )
 def test_a_connection_that_fails_says_why_without_the_connection_string(

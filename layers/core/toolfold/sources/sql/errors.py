@@ -87,6 +87,11 @@ class FailureKind(Enum):
     NOT_CONNECTED = _Failed(
         NotConnected, "{title} cannot be reached.", _retry_else("the database is down or unreachable.")
     )
+    TLS = _Failed(
+        ConnectionNotPossible,
+        "{title} does not have the encryption, or the certificate, that the connection string set here demands.",
+        _operator_must("check sslmode and sslrootcert in the connection string, and the certificate of the server."),
+    )
     LOGIN = _Failed(
         errors.AuthRejected,
         "{title} does not accept the role or the password that is set up here.",

@@ -62,7 +62,8 @@ _CONNECTION_TEXTS = (
         r"|no pg_hba\.conf entry|permission denied for database",
         FailureKind.LOGIN,
     ),
-    (r"invalid (?:connection option|port number|integer value|\w+ value)", FailureKind.CONNECTION_STRING),
+    (r"does not support SSL|root certificate|SSL error|server certificate|weak sslmode", FailureKind.TLS),
+    (r"invalid (?:connection option|port number|integer value|\w+ value)|of service", FailureKind.CONNECTION_STRING),
 )
 """libpq has no SQLSTATE for a connection that failed."""
 
