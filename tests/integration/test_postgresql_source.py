@@ -388,6 +388,8 @@ def test_parameters_are_bound_by_the_driver(calls: Calls, statement: str, params
         ("SELECT name + 1 FROM customers", ["operator does not exist: text + integer", "explicit type casts"]),
         ("SELECT id FROM orders WHERE id = 'x'", ['invalid input syntax for type integer: "x"']),
         ("SELECT 1 / 0", ["division by zero"]),
+        ("SELECT (c).name FROM customers c", ["to_jsonb(value) ->> 'field'", "Correct the statement"]),
+        ("SELECT * FROM user", ['a table or column of this name is "user" (line 1, column 15)']),
         ("SELECT id, count(*) FROM orders", ['"orders.id" must appear in the GROUP BY clause']),
         ("SELECT id FROM orders WHERE id = $1", ["the statement has 1 parameters and params has 0 values"]),
         ("SELECT FROM orders", ["it returns no columns"]),

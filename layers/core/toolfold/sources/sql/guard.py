@@ -83,6 +83,7 @@ _CASTS = ("cast", "try_cast")
 _TEXTS = frozenset(one for one in TokenType if one.name == "STRING" or one.name.endswith("_STRING"))
 _QUOTED = _TEXTS | {TokenType.IDENTIFIER}
 
+_FIELD = {"sqlite": "", "postgresql": ", or write to_jsonb(value) ->> 'field'"}
 _FUNCTIONS = {"sqlite": SQLITE_FUNCTIONS, "postgresql": POSTGRESQL_FUNCTIONS}
 
 
@@ -113,7 +114,8 @@ def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> Gua
         # Not that of ``pg_catalog.lower(x)``, of a type, or of ``(x).*``, which calls no function.
         is_name = isinstance(node.parent, exp.DataType) or isinstance(node.expression, exp.Func | exp.Star)
         if isinstance(node, exp.Dot) and not is_name:
-            raise _refused("a field of a value is not available; name a column of a table", _offset(node))
+            problem = f"a field of a value is not available; name a column of a table{_FIELD[dialect]}"
+            raise DatabaseFailure(FailureKind.STATEMENT, problem, _offset(node))
         if isinstance(node, exp.In) and node.args.get("field") is not None:
             raise _refused("IN takes a list or a SELECT in parentheses")  # in SQLite a name there is a table
         _check_length(node)
