@@ -76,8 +76,8 @@ _MAGNITUDES = {"k": 3, "m": 6, "b": 9, "bn": 9, "t": 12}
 _NUMBER_LIKE = re.compile(r"[-+\u2212$€£¥( ]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT$€£¥]|bn|[AaPp][Mm])?")
 """A text that a reader takes for a number, a date or a time."""
 
-_MEASURE = re.compile(r"[-+\u2212]?\d[\d.,]* ?[^\W\d_]{1,12}")
-"""A number with a unit: 5 kg, 900KB, 10th. As texts, 5 kg is more than 12 kg."""
+_MEASURE = re.compile(r"[-+\u2212]?\d[\d.,]* ?[^\W\d_]{1,12}(?: [-+]?\d[\d.,:]*(?: [^\W\d_]{1,12})?){0,5}")
+"""Numbers with a unit: 5 kg, 900KB, 10th, 3 days 04:00:00. As texts, 5 kg is more than 12 kg."""
 
 _SLASHED = re.compile(r"(\d\d?)([-/.])(\d\d?)\2(\d{4})(?P<time>[ T].*)?")
 _COMPACT_YEARS = range(19000101, 21001232)

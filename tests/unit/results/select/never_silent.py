@@ -297,6 +297,8 @@ NUMBERS = [
          "id = 9007199254740993; count", "count: 1"),
     Case("long identifiers among short ones", csv("id,v", "9007199254740993,1", "9,2", "10,3"), "min(id)",
          says=("9007199254740993 does not fit",)),
+    Case("intervals", csv("span,v", "3 days 04:00:00,1", "10 days -01:30:00,2", "1 year 2 mons,3"), "max(span)",
+         says=("not of one kind",)),
     Case("numbers against a text", csv("name,v", "a,1", "b,2"), "name > 5", says=("name",)),
 ]  # fmt: skip
 
