@@ -23,6 +23,10 @@ _Y25 = "2025-12-31 2025-12-15 2025-09-30 2025-07-15 2025-01-14 2025-01-13"
 _TOP3 = "timestamp,close: 2026-01-13,104 / 2026-01-12,102 / 2026-01-09,100"
 _CHEAP = "timestamp,close: 2026-01-06,95 / 2025-12-31,96"
 
+_TOP2 = "timestamp,close: 2026-01-13,104 / 2026-01-12,102"
+_SAME = "sum(strike) FILTER(WHERE type = 'put') / sum(strike) FILTER(WHERE type = 'put'): 1"
+_PER_100 = "fiscalDateEnding,totalRevenue / 100: 2025-12-31,2"
+
 GUESSES: list[tuple[str, str, Any, str]] = [
     # relative periods
     ("same", "daily", "last 5 days", "= 2026-01-13 2026-01-12 2026-01-09 2026-01-08 2026-01-07"),
@@ -441,4 +445,34 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "options", "df.query('strike > 300 and type == put')", "= F"),
     ("error", "options", "total volume by type", "type,sum(volume): call,290 / put,85"),
     ("error", "statements", "SELECT totalRevenue FROM data ORDER BY 1 DESC LIMIT 1", "totalRevenue: 200"),
+    # other languages, and other words for columns, units and orders
+    ("error", "daily", "close.diff().idxmin() since 2026", "timestamp,min(change(close)): 2026-01-08,1"),
+    ("error", "daily", "2026; max_drawdown(close)", "drawdown_percent: 0"),
+    ("error", "daily", "close.rolling(2).mean().tail(1)", "timestamp,avg(close) over 2: 2026-01-13,103"),
+    ("error", "daily", "close.iloc[-1] / close.iloc[0] - 1 as r", "r: 0.55223880597"),
+    ("error", "daily", "df[df['close'] > 100]['close'].count()", "count(close): 2"),
+    ("error", "daily", "sort_values('close', ascending=False).head(2)[['date','close']]", _TOP2),
+    ("error", "daily", "df.sort_values(by='close').head(1)", "= 2024-12-31"),
+    ("error", "daily", "percent_rank(close); last 1", "timestamp,percent_rank: 2026-01-13,1"),
+    ("error", "daily", '=SUMIF(close, ">100", volume)', "SUM(volume): 2100000"),
+    ("error", "daily", "COUNTIF(close, '>100')", "count: 2"),
+    ("same", "daily", "countif(close > 100)", "countif(close > 100): 2"),
+    ("error", "daily", "count by day of week; top 1 by count", "weekday,count: Tuesday,6"),
+    ("error", "daily", "dayofweek = 'Fri' and date between '2026-01-01' and '2026-01-31'; count", "count: 1"),
+    ("error", "daily", "avg(close) by decade", "year - year % 10,avg(close): 2020,89.4615384615"),
+    ("error", "daily", "top 2 by close asc; close", "timestamp,close: 2024-12-31,67 / 2025-01-13,70"),
+    ("error", "daily", "bottom 2 by close desc; close", "timestamp,close: 2024-12-31,67 / 2025-01-13,70"),
+    ("error", "daily", "price; last 2", _TOP2),
+    ("error", "daily", "price > 100; count", "count: 2"),
+    ("error", "quote", "close", '{"price":303.02}'),
+    ("error", "dividends", "payment_date isna; count", "count: 0"),
+    ("error", "dividends", "payment_date.isnull(); count", "count: 0"),
+    ("error", "options", "groupby('type')['strike'].max()", "type,max(strike): call,320 / put,320"),
+    ("error", "options", "sum(strike) where type='put' / sum(strike) where type='put'", _SAME),
+    ("error", "options", "%strike > 300; count", "count: 2"),
+    ("error", "statements", "annualReports where totalRevenue > 150 count", "count: 3"),
+    ("error", "statements", "annualReports[0].totalRevenue / 100", _PER_100),
+    ("error", "statements", "annualReports[0].{r: totalRevenue}", '{"r":200}'),
+    ("error", "statements", "annualReports; sum(totrev)", "sum(totalRevenue): 690"),
+    ("error", "news", "feed[?overall_sentiment_label=='Bullish'] | length(@)", "0"),
 ]

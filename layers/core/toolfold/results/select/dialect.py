@@ -67,7 +67,7 @@ _REFUSED: Mapping[type[exp.Expr], tuple[str, str]] = {
     exp.Parameter: ("a parameter", "Write its value."),
 }
 
-_AGGREGATES = (exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Count, exp.GroupConcat)
+_AGGREGATES = (exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Count, exp.CountIf, exp.GroupConcat)
 _MOST_SQL_FUNCTIONS = (
     "avg, count, sum, min, max, median, stddev, percentile(x, 90), first, last, change, pct_change, lag"
 )

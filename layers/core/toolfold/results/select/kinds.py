@@ -64,7 +64,7 @@ def is_condition(node: exp.Expr) -> bool:
 
 
 def require_counted(tree: exp.Expr) -> None:
-    """Refuse to count a condition: false is a value as well.
+    """Refuse to count a condition, of which false is a value as well, and to count by what is none.
 
     Raises:
         InvalidSelect: it does.
@@ -74,6 +74,9 @@ def require_counted(tree: exp.Expr) -> None:
             problem = f"{shown(one)} counts each row in which the condition has a value, true or false"
             next_step = "Write sum, or the condition as a step before count."
             raise invalid(problem, next_step, replaces=[(r"\bcount\((?!\*)", "sum(")])
+    for one in tree.find_all(exp.CountIf):  # sqlglot takes a second argument for another setting
+        if not is_condition(one.this):
+            raise invalid("countif needs a condition", "Write the condition as a step before count.")
 
 
 def argument_of(node: exp.Expr) -> exp.Expr | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,12 @@ _PATH = re.compile(r"""'(?:[^']|'')*'|["`](?P<quoted>[^"`]+)["`]|(?P<path>[^\W\d
 
 _MIN_BEGINNING = 4
 """Letters of a name that is taken for the beginning of another: MarketCap of MarketCapitalization."""
+
+_PRICES = frozenset(("price", "close", "value", "rate", "level"))
+"""Names by which one service or another calls the figure that its answer is about."""
+
+_MAX_ABBREVIATED = 6
+"""Words of a name that is abbreviated."""
 
 _LOOKED_AT, _MAX_PATHS, _MAX_DEPTH = 20, 40, 3
 """Rows whose objects say which paths there are; the most paths of one column that an error lists, and their length."""
@@ -133,7 +140,8 @@ class Names:
         if wanted in DATE_NAMES and self.date is not None:
             return self.date
         having = [one for one in named if wanted in words_of(one.name)]
-        if not by_word or len(having) != 1 or wanted in PARTS_OF_DATES:
+        is_price = wanted in _PRICES and any(normalize(one.name) in _PRICES for one in named)
+        if not by_word or len(having) != 1 or wanted in PARTS_OF_DATES or is_price:
             return None
         note = f"{quoted_name(name)} is read as {quoted_name(having[0].name)}."
         self.notes += [note] if note not in self.notes else []
@@ -161,8 +169,20 @@ def words_of(name: str) -> set[str]:
     >>> sorted(words_of("totalRevenue"))
     ['revenue', 'total', 'totalrevenue']
     """
-    words = [word.casefold() for word in _WORDS.findall(name)]
+    words = _parts_of(name)
     return {"".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, len(words) + 1)}
+
+
+def _parts_of(name: str) -> list[str]:
+    return [word.casefold() for word in _WORDS.findall(name)]
+
+
+def _abbreviates(short: str, words: Sequence[str]) -> bool:
+    """Return whether ``short`` is made of the beginnings of all ``words``, as capex is of capital expenditures."""
+    if not words or not short:
+        return not words and not short
+    same = itertools.takewhile(lambda end: short[:end] == words[0][:end], range(1, len(words[0]) + 1))
+    return len(words) <= _MAX_ABBREVIATED and any(_abbreviates(short[end:], words[1:]) for end in same)
 
 
 def written_name(name: str) -> str:
@@ -178,7 +198,10 @@ def unknown_column(
     wanted = normalize(name)
     having = [other for other in compared if wanted in words_of(other)]
     begun = [other for other in compared if len(wanted) >= _MIN_BEGINNING and normalize(other).startswith(wanted)]
-    closest = list(dict.fromkeys([*having, *begun, *closest_matches(name, compared, 3)]))[:3]
+    made_of = [other for other in compared if len(wanted) >= _MIN_BEGINNING and _abbreviates(wanted, _parts_of(other))]
+    same = [other for other in compared if {wanted, normalize(other)} <= _PRICES]
+    alike = made_of or closest_matches(name, compared, 3)
+    closest = list(dict.fromkeys([*same, *having, *begun, *alike]))[:3]
     replaces = [(rf"(?<!\w){re.escape(name)}(?!\w)", written_name(one).replace("\\", "")) for one in closest]
     replaces += [(re.escape(text_for), "'" + name.replace("'", "''") + "'")] if text_for else []
     means = f"Did you mean {' or '.join(map(quoted_name, closest))}? " if closest else ""

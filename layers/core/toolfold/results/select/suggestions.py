@@ -37,6 +37,8 @@ _REPLACED = {
 }  # fmt: skip
 """Signs and words of other languages → those of the language."""
 
+_METHODS = "max|min|sum|avg|mean|median|std|stddev|count|first|last|diff|change|pct_change"
+
 _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(?:please|just|for the|of the|the|their|its|(?:give|show|tell|get) me|i (?:want|need))\b", " "),
     (r"\s\|\s", "; "),
@@ -67,7 +69,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(\w+_)?(ms|kg|km|usd|eur)( ?[<>=]=? ?\d+(?:\.\d+)?) ?\2\b", r"\1\2\3"),
     (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
     (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
-    (r"\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
+    (r"(?<!\band )\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
     (r"\bdate in (?=\d)", ""),
     (r"\b(?:count|number)(?: of)? (?:days|rows|records) (?:where|with|when) ([^;]+)", r"\1; count"),
     (r"\bhow many (?:days|rows|records)?(?: (?:where|with|when|have|are))? ?([^;]+)", r"\1; count"),
@@ -79,10 +81,34 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(?:skip|offset) (\d+)[;,]? *limit (\d+)|\blimit (\d+)[;,]? *skip (\d+)", r"limit \2\3 offset \1\4"),
     (r"(?<![\w.])\d+[a-z]?\. (?=[A-Za-z])", ""),
     (r"(?<![\w.,])(\d{1,3}),(\d{3})(?:,(\d{3}))?(?![\d,])", r"\1\2\3"),
-    (r"(?:df|data)\[(?:df|data)\.([^\[\]]+)\]\.(\w+)\.(\w+)\(\)", r"\1; \3(\2)"),
-    (r"(?:df|data)\.group by\(['\"](\w+)['\"]\)\[['\"](\w+)['\"]\]\.(\w+)\(\)", r"\3(\2) by \1"),
+    (r"(?:df|data)\[(?:df|data)\[ ?(['\"])(\w+)\1 ?\]", r"df[df.\2"),
+    (r"(?:df|data)\[(?:df|data)\.([^\[\]]+)\](?:\.|\[['\"])(\w+)(?:['\"]\])?\.(\w+)\(\)", r"\1; \3(\2)"),
+    (r"(?:(?:df|data)\.)?group by\(['\"](\w+)['\"]\)\[['\"](\w+)['\"]\]\.(\w+)\(\)", r"\3(\2) by \1"),
     (r"(?:df|data)\.query\((['\"])(.+?)\1\)", r"\2"),
     (r"(?:df|data)?\[ ?['\"](\w+)['\"] ?\]", r"\1"),
+    (r"\.(?:idx|arg)(max|min)\(\)", r".\1()"),
+    (rf"\b(?:(?:df|data)\.)?(\w+)\.({_METHODS})\(\)", r"\2(\1)"),
+    (rf"\b({_METHODS})(\(\w+\))\.({_METHODS})\(\)", r"\3(\1\2)"),
+    (r"(\))\.head\( ?(\d+) ?\)", r"\1; limit \2"),
+    (r"(\))\.tail\( ?(\d+) ?\)", r"\1; last \2"),
+    (r"(?:(?:df|data)\.)?sort_values\((?:by ?= ?)?['\"](\w+)['\"] ?, ?asc ?= ?(?:False|0)\)", r"order by \1 desc"),
+    (r"(?:(?:df|data)\.)?sort_values\((?:by ?= ?)?['\"](\w+)['\"](?: ?, ?asc ?= ?(?:True|1))?\)", r"order by \1"),
+    (r"\b(\w+)\.iloc\[-1\]", r"last(\1)"),
+    (r"\b(\w+)\.iloc\[0\]", r"first(\1)"),
+    (r"\b(?:day[ _]?of[ _]?week|day[ _]?name)\b", "weekday"),
+    (r"(?<=\w)(?: is ?(?:na|null|missing|empty)\b|\.is(?:na|null)\(\))", " is null"),
+    (r"(?<=\w)(?:(?: is)? not ?(?:na|null)\b|\.not(?:na|null)\(\))", " is not null"),
+    (r"\bby decade\b", "by year - year % 10"),
+    (r"(?<![\w)%] )(?<![\w)%])%(?=[A-Za-z])", ""),
+    (r"(?<=[\d)\]])\[\[([^\[\]]+)\]\]", r"; \1"),
+    (r"\b(?:top|bottom)( \d+ by [\w.]+) asc\b|\bbottom( \d+ by [\w.]+) desc\b", r"bottom\1\2"),
+    (r"\b(top \d+ by [\w.]+) desc\b", r"\1"),
+    (r"\b((?:percent_|dense_)?rank|row_number|cume_dist)\((\w+)\)", r"\1() over (order by \2) as \1"),
+    (r"([<>=] ?['\w.-]+) count$", r"\1; count"),
+    (
+        r"(\w+\([^()]*\)) where (\w+ ?=+ ?[\w'.-]+) ?([-+*/]) ?(\w+\([^()]*\)) where (\w+ ?=+ ?[\w'.-]+)",
+        r"SELECT \1 FILTER (WHERE \2) \3 \4 FILTER (WHERE \5) FROM data",
+    ),
 )
 """Words and signs anywhere in a guess → those of the language."""
 
@@ -112,6 +138,14 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"(?:(\w+)\.)?value_counts\((\w*)\)|(\w+) value_counts", r"count by \1\2\3; order by count desc"),
     (r"mode\((\w+)\)", r"count by \1; top 1 by count"),
     (r"cumsum\((\w+)\)", r"SELECT date, sum(\1) OVER (ORDER BY date) AS cumsum FROM data"),
+    (
+        r"(?:max_?)?drawdown\((\w+)\)",
+        r"SELECT 100 * min(\1 / peak - 1) AS drawdown_percent FROM "
+        r"(SELECT \1, max(\1) OVER (ORDER BY date) AS peak FROM data)",
+    ),
+    (r"prod(?:uct)?\((\w+)\)", r"exp(sum(ln(\1)))"),
+    (r"=?(sum|average|avg)ifs?\((\w+) ?, ?['\"]?([<>=]+ ?[\w.-]+)['\"]? ?, ?(\w+)\)", r"\2 \3; \1(\4)"),
+    (r"=?countifs?\((\w+) ?, ?['\"]?([<>=]+ ?[\w.-]+)['\"]?\)", r"\1 \2; count"),
     (r"'([^']+)' in (\w+)", r"\2 contains \1"),
     (r"rank(?:ed)? by (.+)", r"order by \1 desc"),
     (r"(\w+)\.(\w+)\(\)", r"\2(\1)"),
@@ -167,6 +201,7 @@ _PATH = re.compile(
     rf"(?:\$\.?)?(?P<head>[A-Za-z_][\w ]*)?(?:\[(?P<place>{_PLACE})\])?"
     rf"(?:\.(?P<tail>[\w. ]+))?(?:\[(?P<end>{_PLACE})\])?"
 )
+_OF_ROW = re.compile(r"(?P<head>[A-Za-z_]\w*\[\d+\])\.(?P<rest>.+)")
 BOUNDS = {"since": ">=", "after": ">", "before": "<", "until": "<="}
 """Words of a period → the comparison of dates that each is."""
 
@@ -193,7 +228,8 @@ def suggested(
     """
     if len(select) > _MAX_CHARS or re.match(r"\s*(?:select\b.+\bfrom|with)\b", select, re.I | re.S):
         return []
-    is_path = re.search(r"\[\?|\[\*\]|^\s*\$|\[\]|\|", select) and not re.search(r";|\s\|\s", select)
+    has_signs = re.search(r"\[\*\]|^\s*\$|\[\]|\.\{|\|", select) and not re.search(r";|\s\|\s", select)
+    is_path = "[?" in select or has_signs
     if is_path and document is None:
         return None
     text = _REPLACED_SIGNS.sub(lambda match: _REPLACED[match[0].lower()], select)
@@ -344,6 +380,9 @@ class _Guess:
     def _path(self, step: str) -> str | None:
         """Return the steps of a path such as ``feed[0:3].title``."""
         match = _PATH.fullmatch(step)
+        row = _OF_ROW.fullmatch(step) if match is None else None
+        if row is not None and (of_table := self._path(row["head"])):
+            return f"{of_table}; {row['rest']}"
         if match is None or not any(sign in step for sign in ".[") or step in self._columns.values():
             return None
         self._require_names()
