@@ -18,6 +18,7 @@ from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.argument_reader import ArgumentReader, reader_of
 from toolfold.execution.argument_values import bound_of, listed_values
+from toolfold.execution.period_select import REQUESTED
 from toolfold.fuzzy import closest_matches, names_beginning, normalize
 from toolfold.meta_tools.arguments import is_blank, next_call, whole_number
 from toolfold.text_safety import quoted, shortened
@@ -184,6 +185,8 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     unknown = dict(islice(others, _MAX_PLACED))
     if inside := _inside(tool, {name: renamed[name] for name in renamed if name not in given}, given):
         given, unknown, wrong = given | inside, {}, wrong - inside.keys()
+    if _as_select(tool, unknown)[0]:  # the rows are counted off after the condition, not before
+        unknown |= {name: given.pop(name) for name in list(given) if _counts_rows(name) and name not in required}
     read = {
         name: _closest_value(reader, tool, name, value) if name in wrong else value for name, value in given.items()
     }
@@ -231,14 +234,18 @@ def _move(
     words = {name: name if value is True else value for name, value in unknown.items()}
     tables = {name: table for name, word in words.items() if (table := _table(tool, word))}
     placed = {
-        name: _place(tool, name, value, reader.properties, corrected, len(unknown))
+        name: _place(reader, tool, name, value, corrected, len(unknown))
         for name, value in unknown.items()
         if name not in conditions and name not in tables
     }
     targets = list(placed.values())
     placed = {name: target if targets.count(target) == 1 else "" for name, target in placed.items()}
     periods = {name: unknown[name] for name in placed if reader.period_hint({name: unknown[name]})}
-    rows = {name: value for name, value in periods.items() if not reader.reads(placed[name], value)}
+    rows = {
+        name: value
+        for name, value in periods.items()
+        if name in reader.properties or not reader.reads(placed[name], value)
+    }
     if hint := reader.period_hint(rows):
         placed = {name: target for name, target in placed.items() if name not in rows}
     found = {
@@ -258,7 +265,8 @@ def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) ->
         most = next((one["maxItems"] for one in (rule, *rule.get("anyOf", ())) if "maxItems" in one), len(value))
         if len(value) > most:
             return value[:most]
-    elif not tool.source and rule.get("type") == "integer" and (number := whole_number(value) or 0) > 0:
+    bounded = rule.get("type") == "integer" and (not tool.source or _counts_rows(name))
+    if bounded and (number := whole_number(value) or 0) > 0:
         return min(max(number, rule.get("minimum", 1)), rule.get("maximum", number))
     listed = value if isinstance(value, list) else listed_values(value)
     takes = reader.reads(name, listed) if reader.separator(name) else all(reader.reads(name, one) for one in listed)
@@ -284,12 +292,12 @@ def _closest_option(text: str, options: Sequence[str]) -> str | None:
 
 
 def _place(
-    tool: Tool, name: str, value: Any, known: Iterable[str], corrected: Mapping[str, Any], unknown_count: int
+    reader: ArgumentReader, tool: Tool, name: str, value: Any, corrected: Mapping[str, Any], unknown_count: int
 ) -> str:
     """Return the parameter that an unknown argument may mean: by its name, by a value of one alone, or as missing."""
     bound = bound_of(name)  # a start is not an end, and neither is a day
-    free = [one for one in known if one not in corrected and bound in ("", bound_of(one))]
-    with_option = [parameter for parameter in free if value in _options(tool, parameter)]
+    free = [one for one in reader.properties if one not in corrected and bound in ("", bound_of(one))]
+    with_option = [parameter for parameter in free if _options(tool, parameter) and reader.reads(parameter, value)]
     if closest := closest_matches(name, free) or (with_option if len(with_option) == 1 else []):
         return closest[0]
     missing = [one for one in tool.parameters.get("required", ()) if one not in corrected]
@@ -321,6 +329,10 @@ def _options(tool: Tool, name: str) -> list[str]:
     return [option for option in options if isinstance(option, str)] if isinstance(options, list) else []
 
 
+def _counts_rows(name: str) -> bool:
+    return REQUESTED.get(normalize(name)) in ("first", "last")
+
+
 def _is_form(tool: Tool, name: str) -> bool:
     """Return whether a parameter is a choice of form, whose value does not say what the question is about."""
     rule = properties(tool.parameters).get(name, {})
@@ -343,7 +355,9 @@ def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], 
     for name, value in unknown.items():
         spelled = normalize(name)
         bound = {"min": ">=", "max": "<="}.get(spelled[:3], "") if spelled not in columns else ""
-        column, parameter = columns.get(spelled[3:] if bound else spelled, ("", ""))
+        last = normalize(name.rpartition("_")[2])  # option_type is the type
+        other = last if spelled not in columns and not {spelled, last} & REQUESTED.keys() else spelled
+        column, parameter = columns.get(spelled[3:] if bound else other, ("", ""))
         if column and isinstance(value, str | int | float | list) and not (isinstance(value, bool) or value == []):
             clauses[name] = f"{column} {bound} {_literal(value)}" if bound else _condition(column, value)
             parameters += [parameter] if parameter else []
@@ -355,6 +369,12 @@ def _table(tool: Tool, word: Any) -> str:
     start = normalize(word).removesuffix("ly") if isinstance(word, str) else ""
     found = [name for name in _tables(tool) if len(start) >= _MIN_WORD and start in normalize(name)]
     return found[0] if len(found) == 1 else ""
+
+
+def words_of_tables(tool: Tool, words: Iterable[str], select: str) -> dict[str, Any]:
+    """Return, as arguments, the words that each name a table of the answer which ``select`` does not name."""
+    tables = {word.lower(): table for word in words if (table := _table(tool, word)) and table not in select}
+    return dict.fromkeys(tables, True) if len(set(tables.values())) == 1 else {}
 
 
 def _tables(tool: Tool) -> list[str]:

@@ -379,9 +379,11 @@ class _CallReader:
             return
         if "; ".join(steps) not in self._steps:
             self._steps["; ".join(steps)] = _PLACES.get(normalize(given_as), 0)
-        self._options[name] = (
-            "; ".join(sorted(self._steps, key=self._steps.__getitem__)) if len(self._steps) > 1 else value
-        )
+        if len(self._steps) > 1:
+            from toolfold.results.select.grammar import rows_before_summary  # compiles its expressions
+
+            value = rows_before_summary("; ".join(sorted(self._steps, key=self._steps.__getitem__)))
+        self._options[name] = value
 
     def _not_an_object(self, value: Any) -> InvalidArguments:
         text = value.strip() if isinstance(value, str) else ""

@@ -20,7 +20,7 @@ from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object
-from toolfold.meta_tools.corrections import correct, divide
+from toolfold.meta_tools.corrections import correct, divide, words_of_tables
 from toolfold.meta_tools.detail_levels import properties, signature
 from toolfold.meta_tools.result import WRITE, MetaCall
 from toolfold.text_safety import quoted
@@ -112,6 +112,9 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     named = next((key for key, found in given.items() if found), "")
     called_so = names_at_sources(catalog, name[:MAX_NAME_LENGTH])
     closest = [str(given[named])] if named else called_so or search.closest_names(catalog, name)
+    rest = {key: value for key, value in (arguments or {}).items() if key != named}
+    if arguments and not (named or called_so):
+        closest = _taking(catalog, closest, rest)
     tool = catalog.get(closest[0]) if closest else None
     if tool is None:
         words = " ".join(tokenizer.in_words(name[:MAX_NAME_LENGTH]).lower().split())
@@ -130,8 +133,9 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     note: str | Text = ""
     following = {}
     if arguments is not None:
-        own, options = divide(tool, {key: value for key, value in arguments.items() if key != named})
-        correction = correct(catalog, tool, own)
+        own, options = divide(tool, rest)
+        words = tokenizer.in_words(name[:MAX_NAME_LENGTH]).split()
+        correction = correct(catalog, tool, own | words_of_tables(tool, words, str(options.get("select", ""))))
         following = correction.call(tool, options)
         note = correction.note(tool) if following else ""
     if len(called_so) > 1:  # which source is meant, the caller has to say
@@ -145,6 +149,17 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         closest=closest,
         **following,
     )
+
+
+def _taking(catalog: Catalog, names: list[str], arguments: Mapping[str, Any]) -> list[str]:
+    """Return names of tools, before the closest those that take all ``arguments`` and lack none, if it does not."""
+    tools = [tool for tool in map(catalog.get, names) if tool is not None]
+    found = [(correct(catalog, tool, divide(tool, arguments)[0]), tool) for tool in tools]
+    whole = [tool.name for one, tool in found if one.is_complete and not one.note(tool)]
+    if names[0] in whole:
+        return names
+    listed = list(catalog) if len(catalog) <= _MAX_NORMALIZED else names
+    return list(dict.fromkeys([*sorted(whole, key=listed.index), *names]))
 
 
 _EXECUTE = ("execute", "call", "run", "invoke")

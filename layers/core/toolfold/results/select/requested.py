@@ -22,7 +22,7 @@ from toolfold.results.select.dialect import function_of, is_aggregate, to_sqlite
 from toolfold.results.select.expressions import parse_items, parse_sql
 from toolfold.results.select.grammar import Clause, Selection
 from toolfold.results.select.kinds import COMPARISONS, MIRRORED, is_condition
-from toolfold.results.select.names import find_table, table_name
+from toolfold.results.select.names import PARTS_OF_DATES, find_table, table_name
 from toolfold.results.select.periods import span
 from toolfold.results.tables import DATE_NAMES, Document, Table
 
@@ -37,20 +37,22 @@ def requested_of(selection: Selection, document: Document, today: date) -> Reque
             reader.take(step.table)
         with suppress(InvalidArguments):
             reader.read(step.clause)
-        if reader.is_done:
-            break
     return reader.requested
 
 
 @dataclass
 class _Reader:
-    """What the steps so far request. ``is_done``: later steps are about what was computed."""
+    """What the steps so far request.
+
+    ``is_done``: later steps are about what was computed; ``has_groups``: periods are still about the dates of the rows.
+    """
 
     tables: list[Table]
     today: date
     requested: Requested = Requested()  # noqa: RUF009 - it is immutable
     table: Table | None = None
     is_done: bool = False
+    has_groups: bool = False
 
     def __post_init__(self) -> None:
         self._look_at(self.tables[0] if self.tables else None)
@@ -64,17 +66,19 @@ class _Reader:
     def read(self, clause: Clause) -> None:
         """Read one step."""
         kind = clause.kind
-        if kind == "from":
+        if self.is_done:
+            is_filtered = self.requested.is_filtered
+            if self.has_groups and kind == "period":
+                self._read_period(clause)
+            elif self.has_groups and kind == "items":
+                self._read_condition(to_sqlite(parse_items(clause.text)[0]))
+                self._note(is_filtered=is_filtered)  # a condition on the groups
+        elif kind == "from":
             self.take(clause.text)
         elif kind == "sql":
             self._read_sql(clause.text)
         elif kind == "period":
-            if not clause.unit:
-                self._read_condition(parse_items(clause.text)[0])
-            elif self.dates:
-                low, high = (moment[:10] for moment in span(clause, max(self.dates), self.today))
-                is_open = any((number or 0) > 0 for number in clause.numbers)  # up to the newest row
-                self._narrow(low, "" if is_open else high)
+            self._read_period(clause)
         elif kind == "order":
             name, _, direction = clause.text.partition(" ")
             self._order(clause.by or name, is_descending="desc" in direction.lower() or clause.by == "newest")
@@ -86,6 +90,14 @@ class _Reader:
             self._summarize()
         elif kind in ("items", "group"):
             self._read_items(clause)
+
+    def _read_period(self, clause: Clause) -> None:
+        if not clause.unit:
+            self._read_condition(parse_items(clause.text)[0])
+        elif self.dates:
+            low, high = (moment[:10] for moment in span(clause, max(self.dates), self.today))
+            is_open = any((number or 0) > 0 for number in clause.numbers)  # up to the newest row
+            self._narrow(low, "" if is_open else high)
 
     def _look_at(self, table: Table | None) -> None:
         index = None if table is None else table.date_index
@@ -135,6 +147,7 @@ class _Reader:
         for tree in trees:
             self._read_names(tree)
         self.is_done = bool(self.requested.functions) or clause.kind == "group"
+        self.has_groups = clause.kind == "group" and clause.by.strip().lower() in PARTS_OF_DATES - {"weekday"}
         if self.requested.functions - {"last"} or clause.kind == "group":
             self._summarize()
 
