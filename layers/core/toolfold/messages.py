@@ -108,6 +108,7 @@ DOUBTFUL_DAY = Text("or, as {name} {day} {doubt}, {step}")
 OF_SOURCE = Text("{advice}")  # of the source's table of faults, about the values of arguments
 DID_YOU_MEAN = Text("Did you mean {signature}?")
 CHECK_VALUE = Text("Check {name}: {call}; {others}")
+OF_PAIR = Text("{value} is a pair of currencies: {call}.")
 CHECK_ARGUMENTS = Text("Change dates and filters, or check the arguments: {description}.")
 STEP = Text("Step {step}{name}: {problem}")
 CALL_AGAIN = Text(

@@ -227,7 +227,7 @@ class ArgumentReader(ArgumentValidator):
         """Yield the value that the catalog says a word stands for: ``bitcoin`` for ``BTC``."""
         spelled = normalize(value) if isinstance(value, str) and len(value) <= _MAX_WORD_CHARS else ""
         for known, others in words.items():
-            if spelled and any(normalize(other) == spelled for other in others):
+            if spelled and any(normalize(other) == spelled for other in (known, *others)):
                 yield Proposal(known, True)
 
     def _texts(self, value: Any, bound: Bound) -> Iterator[Proposal]:

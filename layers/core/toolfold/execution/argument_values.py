@@ -247,6 +247,11 @@ def parse_pair(value: Any) -> tuple[str, str] | None:
     return (base, quote) if quote in _CURRENCIES else None
 
 
+def is_currency(code: str) -> bool:
+    """Return whether a code is one of ISO 4217, or of a coin that stands for the dollar."""
+    return code.upper() in _CURRENCIES
+
+
 _START_WORDS = frozenset({"from", "start", "since", "after", "begin", "min", "earliest"})
 _END_WORDS = frozenset({"to", "end", "until", "before", "max", "latest"})
 

@@ -216,7 +216,10 @@ _NAME = re.compile(rf"(?!\d+(?:\.\d+)?(?![\w.])){_WORD}(?:\.{_WORD})?")
 
 
 class JoinRequest(NamedTuple):
-    """How results are joined: by which column, and which rows stay; see :func:`toolfold.results.combine.join`."""
+    """How results are joined: by which column, and which rows stay; see :func:`toolfold.results.combine.join`.
+
+    ``on`` is empty where it is not said: by date, or for results that are single things not at all.
+    """
 
     on: str = "date"
     how: str = "inner"
@@ -340,10 +343,11 @@ def _ranks_things(selection: Selection, items: Sequence[Item]) -> bool:
 
 
 def _named_join(selection: Selection | None, items: Sequence[Item]) -> JoinRequest | None:
-    """Return the join by date whose columns steps name: ``AAPL_close`` and ``MSFT.close``; None: they name no join."""
+    """Return the join whose columns steps name: ``AAPL_close``, ``MSFT.close`` or ``AAPL``; None: they name no join."""
     names = set() if selection is None or selection.has_sql else _names_in(selection)
     ends = {item.id: (f"{item.id.lower()}_", f"{item.id.lower()}.") for item in items}
-    return JoinRequest() if sum(any(name.startswith(end) for name in names) for end in ends.values()) > 1 else None
+    named = [id_ for id_, end in ends.items() if any(name == id_.lower() or name.startswith(end) for name in names)]
+    return JoinRequest("") if len(named) > 1 else None
 
 
 def _names_in(selection: Selection | None) -> set[str]:

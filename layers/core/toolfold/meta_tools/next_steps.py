@@ -11,8 +11,10 @@ from toolfold.catalog.json_schema import properties
 from toolfold.dates import parse_date
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
 from toolfold.execution.argument_reader import reader_of
-from toolfold.execution.argument_values import bound_of
+from toolfold.execution.argument_values import bound_of, is_currency, parse_pair
 from toolfold.meta_tools.arguments import next_call
+from toolfold.meta_tools.corrections import correct
+from toolfold.text_safety import quoted
 from toolfold.wording import CallText, Text, joined
 
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
         step = error.next_step
         # The advice of the source's table of faults names a tool which finds values.
         advice = step.fields["advice"] if isinstance(step, Text) and step.is_of(messages.OF_SOURCE) else ""
-        if not any(finder["tool"] in advice for finder in finders.values()):
+        if not any(catalog.get(word.strip(".,")) for word in advice.split()):
             return step
     day, is_certain = _day_step(tool, arguments) if isinstance(error, NoData) else ("", False)
     if is_certain:
@@ -146,6 +148,8 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
     for name, finder in finders.items():
         value = arguments.get(name)
         other = None if value is None else catalog.get(finder["tool"])
+        if other is not None and (step := _of_pair(catalog, tool, name, arguments)):
+            return step
         if other is not None:
             guess = (_items(tool, name, value) or [str(value)])[0].partition(".")[0][:_MAX_KEYWORDS]
             search = {finder["parameter"]: guess} if finder["parameter"] else {}
@@ -157,6 +161,29 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
                 others = messages.WITHOUT_PERIOD.filled(names=" and ".join(ends), call=call)
             return messages.CHECK_VALUE.filled(name=name, call=_call(other.name, search), others=others)
     return messages.CHECK_ARGUMENTS.filled(description=CallText({"tool_name": tool.name}, "TOOL_GET"))
+
+
+def _of_pair(catalog: Catalog, tool: Tool, name: str, arguments: Mapping[str, Any]) -> Text | None:
+    """Return the call of a similar tool for a symbol that is a pair: its examples have such codes."""
+    value = arguments[name]
+    if (pair := parse_pair(value)) is None:
+        return None
+
+    def taken(other: Tool) -> list[str]:
+        """Return the two parameters that the pair becomes."""
+        found = reader_of(catalog, other).rename({name: value}).arguments
+        return list(found) if tuple(found.values()) == pair else []
+
+    similar = sorted(filter(None, map(catalog.get, tool.use_instead.values())), key=lambda one: not taken(one))
+    further = [other for one in similar for other in filter(None, map(catalog.get, one.use_instead.values()))]
+    for other in (*similar, *further):
+        parameters = taken(other)[:1]
+        examples = [code for one in parameters for code in properties(other.parameters)[one].get("examples", ())]
+        if any(is_currency(code) == is_currency(pair[0]) for code in examples):
+            found, has_rows = correct(catalog, other, arguments), other.returns.startswith("rows")
+            if found.is_complete and not found.examples and has_rows == tool.returns.startswith("rows"):
+                return messages.OF_PAIR.filled(value=quoted(value), call=_call(other.name, found.arguments))
+    return None
 
 
 def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> tuple[str | Text, bool]:

@@ -156,7 +156,7 @@ def _taking(catalog: Catalog, names: list[str], arguments: Mapping[str, Any]) ->
     tools = [tool for tool in map(catalog.get, names) if tool is not None]
     found = [(correct(catalog, tool, divide(tool, arguments)[0]), tool) for tool in tools]
     whole = [tool.name for one, tool in found if one.is_complete and not one.note(tool)]
-    if names[0] in whole:
+    if not whole or names[0] in whole:
         return names
     listed = list(catalog) if len(catalog) <= _MAX_NORMALIZED else names
     return list(dict.fromkeys([*sorted(whole, key=listed.index), *names]))

@@ -116,14 +116,15 @@ def join(
 
     Args:
         tables: at least two, with names of their own.
-        on: ``date`` for the dates of each table, or the name of a column.
+        on: ``date`` for the dates of each table, or the name of a column; empty for single rows as they are, and the
+            dates of others.
         how: one of :data:`HOW`.
         budget: what it may cost.
         named: columns that are named with their table, as ``fuzzy.normalize`` spells it: ``aaplclose``.
 
     Returns:
         A table whose first column is the key. A column that several tables have, or that ``named`` has, gets the name
-        of its table before it.
+        of its table before it; the only one of a table that ``named`` has is called like that.
         Dates of different precision are compared by the days that both have. The rows are in the order of the first
         table that has them.
 
@@ -134,19 +135,24 @@ def join(
     if len(tables) < 2:
         problem = "A join needs the results of at least two calls that succeeded."
         raise InvalidArguments(problem, "Name two or more, or leave join out.")
-    keys = [_key_index(table, on) for table in tables]
-    # A column that several tables or ``named`` have gets the name of its table before it.
-    count = Counter([tables[0].columns[keys[0]].lower()] * 2)
+    is_row = not on and all(len(table.rows) == 1 for table in tables)
+    on = on or "date"
+    keys = [-1 if is_row else _key_index(table, on) for table in tables]
+    # A column that several tables or ``named`` have gets the name of its table before it, or is called like that.
+    count = Counter([] if is_row else [tables[0].columns[keys[0]].lower()] * 2)
     for table, key in zip(tables, keys, strict=True):
         count.update(column.lower() for index, column in enumerate(table.columns) if index != key)
     renamed = []
     for table, key in zip(tables, keys, strict=True):
         columns = list(table.columns)
         for index, column in enumerate(columns):
-            long = f"{table.name}_{column}"
-            if index != key and (count[column.lower()] > 1 or normalize(long) in named):
+            is_only = normalize(table.name) in named and {*range(len(columns))} - {table.date_index} == {index}
+            long = table.name if is_only else f"{table.name}_{column}"
+            if index != key and (is_only or count[column.lower()] > 1 or normalize(long) in named):
                 columns[index] = long
         renamed.append(replace(table, columns=tuple(columns)))
+    if is_row:
+        return _one_row(renamed)
     joined, notes = _joined("", renamed, keys, how, budget, by_day=normalize(on) in DATE_NAMES)
     return Document((joined,), notes=tuple(notes))
 
@@ -258,6 +264,15 @@ def _key_index(table: Table, on: str) -> int:
         next_step = f"Join by a column that all results have. It has: {listed}."
         raise InvalidArguments(f"{quoted_name(table.name)} has {what}.", next_step)
     return found
+
+
+def _one_row(tables: Sequence[Table]) -> Document:
+    """Return single rows side by side, with a note where they are of different days."""
+    columns = values.unique_names([column for table in tables for column in table.columns])
+    days = {table.name: str(table.dates[0])[:_DAY] for table in tables if table.dates}
+    listed = ", ".join(f"{quoted_name(name)} {day}" for name, day in days.items())
+    notes = (f"The rows are of different days: {listed}.",) if len(set(days.values())) > 1 else ()
+    return Document((Table("", columns, [tuple(cell for table in tables for cell in table.rows[0])]),), notes=notes)
 
 
 def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Sequence[Any], how: str) -> list[str]:
