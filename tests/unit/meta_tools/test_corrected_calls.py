@@ -78,7 +78,14 @@ CORRECTED: tuple[Row, ...] = (
     ("BALANCE_SHEET", {**MSFT, "frequency": "quarterly", "limit": 2}, MSFT, "from quarterlyReports; limit 2"),
     ("EARNINGS", {**MSFT, "quarterly": True}, MSFT, "from quarterlyEarnings"),
     ("TOP_GAINERS_LOSERS", {"type": "gainers"}, {}, "from top_gainers"),
+    # Rows are counted off after a condition, and no more than there can be; a word of a parameter's value, of a column
+    ("NEWS_SENTIMENT", {"tickers": "TSLA", "source": "Placeholder Post", "max_results": 3}, {"tickers": "TSLA"},
+     "source = 'Placeholder Post'; limit 3"),
+    ("NEWS_SENTIMENT", {"tickers": "TSLA", "limit": 5000}, {"tickers": "TSLA", "limit": 1000}, ""),
+    ("TIME_SERIES_DAILY", {**MSFT, "period": "max"}, {**MSFT, "outputsize": "full"}, ""),
+    ("HISTORICAL_OPTIONS", {**MSFT, "option_type": "CALL", "strike": 480}, MSFT, "type = call and strike = 480"),
     # A period beside arguments that the tool does not have
+    ("INFLATION", {"start_year": 1970, "end_year": 1979, "country": "US"}, {}, "1970..1979"),
     ("TIME_SERIES_DAILY", {**MSFT, "period": "1y", "interval": "1d"}, MSFT, "past year"),
     ("TIME_SERIES_DAILY", {**MSFT, "since": "2025-12-01", "top": 5, "colour": 1}, MSFT, "since 2025-12-01; limit 5"),
     ("TIME_SERIES_DAILY", {**MSFT, "period": "daily"}, MSFT, ""),

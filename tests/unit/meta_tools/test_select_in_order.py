@@ -46,6 +46,10 @@ def _changes_by_year(data: RawData) -> list[Any]:
 
 CASES: list[tuple[str, dict[str, Any], str, Callable[[RawData], list[Any]]]] = [
     ("RSI", RSI, "last 30; RSI > 50; count", lambda data: [sum(row["RSI"] > 50 for row in _rsi(data)[:30])]),
+    # A number of rows among the arguments comes before a function of all of them.
+    ("RSI", {**RSI, "limit": 4}, "sum(RSI)", lambda data: [sum(row["RSI"] for row in _rsi(data)[:4])]),
+    ("RSI", {**RSI, "limit": 4}, "last 9; sum(RSI)", lambda data: [sum(row["RSI"] for row in _rsi(data)[:4])]),
+    ("RSI", {**RSI, "limit": 4}, "last 9; count", lambda _: [4]),
     ("RSI", RSI, "RSI > 50; last 3; RSI", lambda data: [row["RSI"] for row in _rsi(data) if row["RSI"] > 50][:3]),
     ("EARNINGS", IBM, "quarterlyEarnings; last 8; surprise > 0; count",
      lambda data: [sum((row["surprise"] or 0) > 0 for row in _quarters(data)[:8])]),

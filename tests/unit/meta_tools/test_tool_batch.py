@@ -232,6 +232,37 @@ def test_column_may_be_named_with_its_call(tools: MetaTools, select: str, column
     assert tools.call("TOOL_PIPE", {"steps": steps}).structured["result"] == result
 
 
+@pytest.mark.parametrize(
+    ("selects", "select", "columns", "note"),
+    [
+        (("price", "price"), "KO / PEP as ratio", ["ratio"], "latestDay is 2026-01-13."),
+        ((None, None), "KO.price - PEP.price as gap", ["KO_latestDay", "gap"], None),
+        (
+            ("close; last 1", "close; first 1"),
+            "KO_close - PEP_close as gap",
+            ["KO_timestamp", "gap"],
+            "The rows are of different days: KO 2026-01-13, PEP 2000-01-03.",
+        ),
+    ],
+)
+def test_single_rows_are_side_by_side_on_any_day(
+    tools: MetaTools, selects: tuple[str | None, ...], select: str, columns: list[str], note: str | None
+) -> None:
+    name = DAILY if "close" in str(selects[0]) else "GLOBAL_QUOTE"
+    calls = [{"id": one, "tool_name": name, "arguments": {"symbol": one}} for one in ("KO", "PEP")]
+    calls = [{**one, **({"select": own} if own else {})} for one, own in zip(calls, selects, strict=True)]
+    answer = batch(tools, calls, select=select).structured
+    assert (answer["result"]["columns"], len(answer["result"]["rows"])) == (columns, 1)
+    assert [*answer.get("notes", []), None][0 if note is None else -2] == note
+
+
+def test_id_of_a_result_with_one_column_is_that_column(tools: MetaTools) -> None:
+    calls = [{"id": name.lower(), "tool_name": name} for name in ("BRENT", "WTI")]
+    short, long = (batch(tools, calls, select=f"{one}; last 3") for one in ("brent - wti", "brent_value - wti_value"))
+    assert short.structured["result"]["rows"] == long.structured["result"]["rows"]
+    assert len(short.structured["result"]["rows"]) == 3
+
+
 def test_join_of_dates_that_differ_shows_one_by_month(tools: MetaTools) -> None:
     calls = [{**daily("AAPL"), "tool_name": "TIME_SERIES_MONTHLY", "id": "my AAPL"}, {"id": "2", "tool_name": "CPI"}]
     note, *more = batch(tools, calls, join="date", select="last 2").structured["notes"]

@@ -549,7 +549,38 @@ def test_answer_over_a_budget_that_is_too_small_states_the_least(
             {"keywords": "qqqqzzzz"},
             PREMIUM,
             "NO_DATA",
-            "Search again with another spelling: the first word of the name, or the ticker without its venue suffix.",
+            "Search again with another spelling: the first word of the name, or the ticker without its venue suffix. "
+            "Rates of currencies and coins come from CURRENCY_EXCHANGE_RATE, codes of market indices from "
+            "INDEX_CATALOG.",
+        ),
+        (
+            "GLOBAL_QUOTE",
+            {"symbol": "BTC-USD"},
+            PREMIUM,
+            "NO_DATA",
+            '\'BTC-USD\' is a pair of currencies: TOOL_CALL {"tool_name":"CURRENCY_EXCHANGE_RATE","arguments":'
+            '{"from_currency":"BTC","to_currency":"USD"}}.',
+        ),
+        *(
+            (
+                "TIME_SERIES_DAILY",
+                {"symbol": pair},
+                PREMIUM,
+                "INVALID_ARGUMENTS",
+                f'\'{pair}\' is a pair of currencies: TOOL_CALL {{"tool_name":"{other}","arguments":{arguments}}}.',
+            )
+            for pair, other, arguments in (
+                ("USDJPY", "FX_DAILY", '{"from_symbol":"USD","to_symbol":"JPY"}'),
+                ("ETHUSD", "DIGITAL_CURRENCY_DAILY", '{"symbol":"ETH","market":"USD"}'),
+            )
+        ),
+        (
+            "INDEX_DATA",
+            {"symbol": "^FTSE", "interval": "daily"},
+            PREMIUM,
+            "INVALID_ARGUMENTS",
+            'Check symbol: TOOL_CALL {"tool_name":"INDEX_CATALOG","arguments":{}}; or change the other arguments, such '
+            "as dates and filters.",
         ),
         (
             "CONGRESS_TRADES",

@@ -148,8 +148,8 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
     for name, finder in finders.items():
         value = arguments.get(name)
         other = None if value is None else catalog.get(finder["tool"])
-        if other is not None and (step := _of_pair(catalog, tool, name, arguments)):
-            return step
+        if other is not None and (of_pair := _of_pair(catalog, tool, name, arguments)):
+            return of_pair
         if other is not None:
             guess = (_items(tool, name, value) or [str(value)])[0].partition(".")[0][:_MAX_KEYWORDS]
             search = {finder["parameter"]: guess} if finder["parameter"] else {}

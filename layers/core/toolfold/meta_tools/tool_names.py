@@ -134,8 +134,10 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     following = {}
     if arguments is not None:
         own, options = divide(tool, rest)
-        words = tokenizer.in_words(name[:MAX_NAME_LENGTH]).split()
-        correction = correct(catalog, tool, own | words_of_tables(tool, words, str(options.get("select", ""))))
+        of_table = words_of_tables(
+            tool, tokenizer.in_words(name[:MAX_NAME_LENGTH]).split(), str(options.get("select", ""))
+        )
+        correction = correct(catalog, tool, own | of_table)
         following = correction.call(tool, options)
         note = correction.note(tool) if following else ""
     if len(called_so) > 1:  # which source is meant, the caller has to say
@@ -332,7 +334,7 @@ OTHER_NAMES = {normalize(name): meant for name, meant in _NAMES.items()}
 """Another name, as ``fuzzy.normalize`` spells it → the meta-tool that it is, or what makes the call."""
 
 
-_ACTION_KEYS = ("action", "tool_name", "tool", "command", "method", "operation")
+_ACTION_KEYS = ("action", "tool_name", "tool", "command", "method", "operation", "function", "indicator")
 """Names of the argument that names the tool, the documented one first."""
 
 

@@ -29,6 +29,21 @@ def test_order_of_the_rows_says_which_end_a_limit_takes() -> None:
     assert not requested("last 5", OLDEST_FIRST).is_oldest_first
 
 
+@pytest.mark.parametrize(
+    ("select", "low", "high"),
+    [
+        ("avg(close) by month; 2025", "2025", "2025"),
+        ("avg(close) by year; year = 2025; avg(close) > 1", "2025", "2025"),
+        ("avg(close) by quarter; since 2025-02; last 1", "2025-02", ""),
+        ("avg(close) by weekday; 2025", "", ""),
+        ("max(close); 2025", "", ""),
+    ],
+)
+def test_period_of_groups_of_dates_is_one_of_the_rows(select: str, low: str, high: str) -> None:
+    found = requested(select)
+    assert (found.low, found.high, found.is_filtered) == (low, high, False)
+
+
 def test_table_functions_and_columns_are_named() -> None:
     statements = document("statements")
     assert requested("annualReports: netIncome", statements).table == "annualReports"

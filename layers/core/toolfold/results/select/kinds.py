@@ -74,8 +74,8 @@ def require_counted(tree: exp.Expr) -> None:
             problem = f"{shown(one)} counts each row in which the condition has a value, true or false"
             next_step = "Write sum, or the condition as a step before count."
             raise invalid(problem, next_step, replaces=[(r"\bcount\((?!\*)", "sum(")])
-    for one in tree.find_all(exp.CountIf):  # sqlglot takes a second argument for another setting
-        if not is_condition(one.this):
+    for counted in tree.find_all(exp.CountIf):  # sqlglot takes a second argument for another setting
+        if not is_condition(counted.this):
             raise invalid("countif needs a condition", "Write the condition as a step before count.")
 
 
