@@ -81,6 +81,8 @@ CORRECTED: tuple[Row, ...] = (
     # Rows are counted off after a condition, and no more than there can be; a word of a parameter's value, of a column
     ("NEWS_SENTIMENT", {"tickers": "TSLA", "source": "Placeholder Post", "max_results": 3}, {"tickers": "TSLA"},
      "source = 'Placeholder Post'; limit 3"),
+    ("NEWS_SENTIMENT", {"tickers": "TSLA", "source": "Placeholder Post", "limit": 200},
+     {"tickers": "TSLA", "limit": 200}, "source = 'Placeholder Post'"),
     ("NEWS_SENTIMENT", {"tickers": "TSLA", "limit": 5000}, {"tickers": "TSLA", "limit": 1000}, ""),
     ("TIME_SERIES_DAILY", {**MSFT, "period": "max"}, {**MSFT, "outputsize": "full"}, ""),
     ("HISTORICAL_OPTIONS", {**MSFT, "option_type": "CALL", "strike": 480}, MSFT, "type = call and strike = 480"),

@@ -218,7 +218,7 @@ _NAME = re.compile(rf"(?!\d+(?:\.\d+)?(?![\w.])){_WORD}(?:\.{_WORD})?")
 class JoinRequest(NamedTuple):
     """How results are joined: by which column, and which rows stay; see :func:`toolfold.results.combine.join`.
 
-    ``on`` is empty where it is not said: by date, or for results that are single things not at all.
+    ``on`` is empty where it is not stated: by date, or for results that are single things not at all.
     """
 
     on: str = "date"

@@ -185,8 +185,8 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     unknown = dict(islice(others, _MAX_PLACED))
     if inside := _inside(tool, {name: renamed[name] for name in renamed if name not in given}, given):
         given, unknown, wrong = given | inside, {}, wrong - inside.keys()
-    if _as_select(tool, unknown)[0]:  # the rows are counted off after the condition, not before
-        unknown |= {name: given.pop(name) for name in list(given) if _counts_rows(name) and name not in required}
+    if _as_select(tool, unknown)[0]:  # rows fewer than the tool returns are counted off after the condition
+        unknown |= {name: given.pop(name) for name in list(given) if _is_few(tool, name, given[name])}
     read = {
         name: _closest_value(reader, tool, name, value) if name in wrong else value for name, value in given.items()
     }
@@ -331,6 +331,12 @@ def _options(tool: Tool, name: str) -> list[str]:
 
 def _counts_rows(name: str) -> bool:
     return REQUESTED.get(normalize(name)) in ("first", "last")
+
+
+def _is_few(tool: Tool, name: str, value: Any) -> bool:
+    """Return whether a number of rows is less than the one that a parameter has by default."""
+    default, number = properties(tool.parameters)[name].get("default"), whole_number(value)
+    return _counts_rows(name) and isinstance(default, int) and number is not None and number < default
 
 
 def _is_form(tool: Tool, name: str) -> bool:

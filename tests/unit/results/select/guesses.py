@@ -473,6 +473,8 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "statements", "annualReports where totalRevenue > 150 count", "count: 3"),
     ("error", "statements", "annualReports[0].totalRevenue / 100", _PER_100),
     ("error", "statements", "annualReports[0].{r: totalRevenue}", '{"r":200}'),
+    ("error", "statements", "annualReports.tail(1)", "= 2025-12-31"),
+    ("error", "statements", "annualReports.totalRevenue.sum()", "sum(totalRevenue): 690"),
     ("error", "statements", "annualReports; sum(totrev)", "sum(totalRevenue): 690"),
     ("error", "news", "feed[?overall_sentiment_label=='Bullish'] | length(@)", "0"),
 ]

@@ -64,7 +64,7 @@ def is_condition(node: exp.Expr) -> bool:
 
 
 def require_counted(tree: exp.Expr) -> None:
-    """Refuse to count a condition, of which false is a value as well, and to count by what is none.
+    """Refuse to count a condition, of which false is a value as well, and ``countif`` of another expression.
 
     Raises:
         InvalidSelect: it does.
