@@ -136,11 +136,9 @@ class SourceAdapter(Protocol):
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
         """Return how the response to this call, fetched at ``now`` (seconds since 1970), may be cached.
 
-        By default as long as the freshness class says, and for its key alone where callers bring their own. That does
-        not depend on ``now``.
+        By default as long as the freshness class says, and for its key alone. That does not depend on ``now``.
         """
-        auth = self.source.auth
-        return CachePolicy(self.source.freshness.get(tool.freshness, 0), auth is not None and auth.caller_key)
+        return CachePolicy(self.source.freshness.get(tool.freshness, 0), varies_by_key=True)
 
     def quota_resets_at(self, now: float) -> float:
         """Return when the daily quota of an API key that holds at ``now`` is reset (seconds since 1970).

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
-from toolfold.sources.base import CachePolicy, SourceAdapter
+from toolfold.sources.base import SourceAdapter
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
@@ -406,10 +406,6 @@ class SqlAdapter(SourceAdapter):
     ) -> ParsedResponse:
         """Return the answer, as :meth:`call` has made it."""
         return ParsedResponse("json", response.body)
-
-    def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
-        """Keep an answer as long as the source says, for its connection string alone."""
-        return CachePolicy(self.source.freshness[tool.freshness], varies_by_key=True)
 
     def warm_up(self) -> None:
         """Import what a query needs. Nothing is opened."""
