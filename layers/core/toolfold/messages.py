@@ -142,7 +142,7 @@ READ_NOTICE = Text(
 )
 SLOW = Text(
     "Try again in a moment, or ask for less; if it keeps failing, tell the user that the service is slow.",
-    "Try again in a moment, or ask for less. TOOLFOLD_TIMEOUT_S allows more time; --verbose shows where it went.",
+    "Try again, or ask for less. TOOLFOLD_TIMEOUT_S and the source's timeout_s allow more; --verbose shows it.",
 )
 REPORT = Text(
     "Try again; if it fails again, report it.",

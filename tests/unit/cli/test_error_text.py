@@ -126,7 +126,7 @@ STEPS: dict[str, tuple[str | Text, dict[str, Any], str, str]] = {
     "UPSTREAM_TIMEOUT": (
         messages.SLOW, {},
         "Try again in a moment, or ask for less; if it keeps failing, tell the user that the service is slow.",
-        "Try again in a moment, or ask for less. TOOLFOLD_TIMEOUT_S allows more time; --verbose shows where it went.",
+        "Try again, or ask for less. TOOLFOLD_TIMEOUT_S and the source's timeout_s allow more; --verbose shows it.",
     ),
     "ANSWER_TOO_LARGE": ("Ask for less.", {}, "Ask for less.", ""),
     "CATALOG_UNAVAILABLE": (
