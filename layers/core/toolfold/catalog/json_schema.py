@@ -132,6 +132,19 @@ def properties(root: Any, schema: Any = None) -> dict[str, Mapping[str, Any]]:
     return found
 
 
+def property_rule(root: Any, schema: Any, name: str) -> Mapping[str, Any]:
+    """Return the schema of a property, or ``{}``. Values that alternatives fix are those of all."""
+    first = properties(root, schema).get(name, {})
+    described = [part.get("properties") for part in parts(root, schema)]
+    if any(isinstance(rules, Mapping) and name in rules for rules in described):
+        return first
+    found = [properties(root, branch).get(name, {}) for branch in branches(parts(root, schema))]
+    fixed = [[rule["const"]] if "const" in rule else _list(rule.get("enum")) for rule in found if rule]
+    if len(fixed) < 2 or not all(fixed):
+        return first
+    return {"enum": list({repr(value): value for values in fixed for value in values}.values())}
+
+
 def applied(root: Any, schema: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
     """Yield the :func:`parts` of ``schema``, and then those of its alternatives."""
     rules = parts(root, schema)

@@ -225,10 +225,19 @@ class Translator:
             given = [name for branch in failed for name in branch[0].kind.types]
             yield self._problem(path, type_problem(self._phrase(path, list(dict.fromkeys(given))), self._value(path)))
         else:
-            # Of those for its type the one that goes deepest, and breaks the fewest rules there, is most likely meant.
+            # Of those for its type and its form the one that goes deepest, and breaks the fewest rules there, is most
+            # likely meant.
             typed = [branch for branch in failed if branch[0].kind.name != "type" or branch[0].instance_path != path]
-            closest = min(typed, key=lambda branch: (-max(len(one.instance_path) for one in branch), len(branch)))
-            yield from self.problems(closest[0])
+            other_form = [any(map(self._is_of_another_form, branch)) for branch in typed]
+            depth = [max(len(one.instance_path) for one in branch) for branch in typed]
+            closest = min(range(len(typed)), key=lambda at: (other_form[at], -depth[at], len(typed[at])))
+            yield from self.problems(typed[closest][0])
+
+    def _is_of_another_form(self, error: Any) -> bool:
+        """Return whether the value states another of the alternatives: ``{"method": "card"}``."""
+        path = list(error.instance_path)
+        stated = self._rule(path).get("enum", ()) if error.kind.name in ("const", "enum") else ()
+        return self._value(path) in stated
 
     def _value(self, path: Sequence[str | int]) -> Any:
         found: Any = self._arguments
@@ -244,7 +253,7 @@ class Translator:
         rule: Any = self._root
         for key in path:
             if isinstance(key, str):
-                rule = json_schema.properties(self._root, rule).get(key, {})
+                rule = json_schema.property_rule(self._root, rule, key)
             else:
                 first = json_schema.keyword(self._root, rule, "prefixItems")
                 listed = isinstance(first, list) and key < len(first)
