@@ -251,11 +251,19 @@ def test_the_host_of_a_token_endpoint_must_be_allowed(world: World, services: Ma
     assert world.endpoint.received == []
 
 
-def test_what_may_be_cached_is_the_answer_of_a_read_without_a_secret(world: World) -> None:
-    assert [world.call("bearer__find", {"q": "c"}).structured["cached"] for _ in range(2)] == [False, True]
+@pytest.mark.parametrize("name", ["keyless", "query", "bearer"])
+def test_what_may_be_cached_is_the_answer_of_a_read(world: World, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def is_cached() -> bool:
+        return bool(world.call(f"{name}__find", {"q": "c"}).structured["cached"])
+
+    assert [is_cached() for _ in range(3)] == [False, True, True]
     for _ in range(2):
-        world.call("bearer__add", {"name": "c"})
-    assert [request.method for request in world.services["bearer"].received] == ["GET", "POST", "POST"]
+        world.call(f"{name}__add", {"name": "c"})
+    assert [request.method for request in world.services[name].received] == ["GET", "POST", "POST"]
+    world.executor.clock.sleep(1)
+    assert [is_cached() for _ in range(2)] == [False, True]  # a write may have changed it
+    monkeypatch.setenv(f"TOOLFOLD_SOURCE_{name.upper()}_KEY", "another-key")
+    assert is_cached() == (name == "keyless")  # another account may see something else
 
 
 @pytest.mark.slow  # imports boto3

@@ -5,7 +5,8 @@ The steps are those of ``docs/explanation/architecture.md``, in its order. Each 
 :class:`~toolfold.execution.call.CallContext`, which it completes; one that refuses the call raises a ``CallError``.
 After the last one the call is answered: from the cache, together with an equal call, or by a request.
 
-Only tools that read are cached, joined, retried or answered with stale data. A write is sent once, even when it fails.
+Only tools that read are cached, joined, retried or answered with stale data. A write is sent once, even when it fails;
+what its source has answered before is not used afterwards.
 
 A response is shared with other API keys only if it cannot depend on the key: the source states that (``CachePolicy``),
 it has the form of the tool's data, and it repeats no key. Otherwise it is cached for its key alone, and what repeats a
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallContext, Middleware
     from toolfold.execution.executor import ToolExecutor
     from toolfold.models import ParsedResponse
+
+_WRITTEN = "written/"
+"""What the cache key of the time of a source's last write begins with."""
 
 
 def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
@@ -203,7 +207,10 @@ def answer_prepared(executor: ToolExecutor, call: CallContext) -> CallResult:
         if call.admit is not None:
             call.admit(is_cached=False)
         upstream = executor.upstream(call.source)
-        found = upstream.fetch(call)
+        try:
+            found = upstream.fetch(call)
+        finally:
+            _note_write(executor, call)
         redactor = call.redactor if _repeats_key(call, found) else NO_REDACTION
         result = CallResult(found.body, found.kind, False, 0, call.arguments, redactor=redactor, blocks=found.blocks)
     log.response_chars = len(result.body)
@@ -292,9 +299,28 @@ def _find(executor: ToolExecutor, call: CallContext, local: bool = False) -> Ent
         found, where = cache.get_shared(keys.data[0], now), "shared"
     if found is None:
         found, where = cache.get_local((keys.error,), now), "memory"
-    if found is not None:
-        call.log.cache = where
+    if found is None or found.created_at <= _written_at(executor, call, local):
+        return None
+    call.log.cache = where
     return found
+
+
+def _written_at(executor: ToolExecutor, call: CallContext, local: bool) -> float:
+    """Return when a call last changed the source, in any process with this cache; before 1970 for never."""
+    catalog, source, key, now = call.catalog, call.source.id, _WRITTEN + call.source.id, executor.clock.now()
+    reads = catalog.memoize("tools that read", lambda: frozenset(catalog.positions_of("effect").get("read", ())))
+    tools = catalog.positions_of("source").get(source, ())
+    if catalog.memoize(("only reads", source), lambda: reads.issuperset(tools)):
+        return -1
+    entry = (None if local else executor.cache.get_shared(key, now)) or executor.cache.get_local((key,), now)
+    return -1 if entry is None else entry.created_at
+
+
+def _note_write(executor: ToolExecutor, call: CallContext) -> None:
+    """Store when the source was changed, as long as an older answer may be fresh."""
+    now, settings = executor.clock.now(), executor.settings
+    ttl_s = max(settings.no_data_ttl_s, settings.negative_ttl_s, *call.source.freshness.values())
+    executor.cache.put(_WRITTEN + call.source.id, Entry("text", "", now, now + ttl_s))
 
 
 def _fetch_together(executor: ToolExecutor, call: CallContext) -> Entry:
