@@ -56,6 +56,7 @@ RECORD = {"id": 5, "user": {"login": "ann"}, "genres": ["a", "b"], "languages": 
         (COMMITS, "labels.name contains urg; sha", "sha: a"),
         (COMMITS, "labels.name; limit 1", "labels.name: ['bug', 'urgent']"),
         (COMMITS, "labels.name is null; sha", "sha: b"),
+        ([{"sha": "a", "labels": []}, {"sha": "b", "labels": []}], "labels.name", "labels.name: [] / []"),
         (COMMITS, "labels is not null; sha", "sha: a / c"),
         (COMMITS, "length(labels) < 2; sha", "sha: b / c"),
         (COMMITS, "SELECT sha FROM data WHERE length(labels) = 2", "sha: a"),
@@ -127,6 +128,7 @@ def test_lists_are_compared_by_the_values_in_them(select: str, expected: str) ->
     ("answer", "select", "said"),
     [
         (COMMITS, "commit.author.nme", "commit.author.date, commit.message, commit.comments, labels.name"),
+        (COMMITS, "sha, labels.nme", "commit.author.date, commit.message, commit.comments, labels.name"),
         (COMMITS, "state = open", "commit.author.name"),
         (COMMITS, "SELECT commit.nothing FROM data", "commit"),
         (COMMITS, "count by commit.author.name; commit.message = first", "commit.message"),

@@ -226,6 +226,10 @@ def find_table(name: str, tables: Sequence[Table]) -> Table | None:
     return having[0] if len(having) == 1 else None
 
 
+_NOTHING: list[Any] = []
+"""What a path leads to in a list whose objects do not have it."""
+
+
 def with_paths(table: Table, text: str, budget: WorkBudget) -> Table:
     """Return a table with a column for each path in ``text`` that leads to a value; they count as ``nested``."""
     written = dict.fromkeys(match["quoted"] or match["path"] or "" for match in _PATH.finditer(text))
@@ -236,7 +240,8 @@ def with_paths(table: Table, text: str, budget: WorkBudget) -> Table:
         budget.reserve(parsing.list_size(len(table.rows)))
         rest = path.split(".")[1:]
         cells = [] if index is None else [_within(row[index], rest) for row in budget.checked(table.rows)]
-        if any(cell is not None for cell in cells):
+        is_empty = index is not None and not any(row[index] for row in table.rows)
+        if any(cell is not None and (is_empty or cell is not _NOTHING) for cell in cells):
             found[path] = cells
     if not found:
         return table
@@ -284,6 +289,7 @@ def _within(cell: Any, path: Sequence[str]) -> Any:
     """Return what a path leads to; of a list of objects the values in each, and None where there is nothing."""
     for at, part in enumerate(path):
         if isinstance(cell, list):
-            return [value for item in cell if (value := _within(item, path[at:])) is not None]
+            found = [value for item in cell if (value := _within(item, path[at:])) is not None]
+            return found or _NOTHING
         cell = cell.get(part) if isinstance(cell, dict) else None
     return cell
