@@ -56,6 +56,8 @@ def test_parts_of_a_path_have_the_style_of_openapi(style: str, explode: bool, va
         ("form", True, None, ""),
         ("form", True, True, "color=true"),
         ("form", True, [{"x": 1}], "color=%7B%22x%22%3A1%7D"),
+        ("form", True, [None, 1], "color=null&color=1"),
+        ("form", True, {"sort": ["a,desc", "b"], "page": 2, "no": []}, "sort=a%2Cdesc&sort=b&page=2"),
     ],
 )
 def test_pairs_of_a_query_have_the_style_of_openapi(style: str, explode: bool, value: Any, expected: str) -> None:

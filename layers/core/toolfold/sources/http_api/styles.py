@@ -69,10 +69,11 @@ def named_values(name: str, value: Any, style: str, explode: bool, encode: Encod
         return []
     if style == "deepObject" and isinstance(value, dict | list):
         return [f"{encode(path)}={encode(text)}" for path, text in _deep(name, value)]
-    if isinstance(value, dict) and explode:
-        return [f"{encode(key)}={encode(scalar_text(item))}" for key, item in value.items() if item is not None]
-    if isinstance(value, list) and explode:
-        return [f"{encode(name)}={encode(scalar_text(item))}" for item in value]
+    if isinstance(value, list | dict) and explode:
+        # OpenAPI leaves a list in an object undefined: frameworks read its key again and again, as that of a list.
+        pairs = value.items() if isinstance(value, dict) else [(name, value)]
+        texts = [(key, item if isinstance(item, list) else [item]) for key, item in pairs if item is not None]
+        return [f"{encode(key)}={encode(scalar_text(item))}" for key, items in texts for item in items]
     return [f"{encode(name)}={SEPARATORS.get(style, ',').join(map(encode, texts_of(value)))}"]
 
 
