@@ -1,6 +1,7 @@
 """Sources and settings that change while a server of one user runs."""
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -16,6 +17,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.support import processes
 from tests.support.mcp_sources import PROGRAM
 from tests.support.processes import TOOLFOLD
+from toolfold.build.compiler import compile_folder
+from toolfold.catalog.allow_list import AllowList
+from toolfold.catalog.store import FileStore
 from toolfold.settings import Settings
 from toolfold.transports.reloading import Reloading, SettingsSource
 
@@ -135,3 +139,27 @@ def test_a_variable_of_the_environment_stays_before_the_file(tmp_path: Path, mon
                         SettingsSource(Settings.from_environment, str(path)))  # fmt: skip
     path.write_text('mode = "lazy"\n')
     assert current() == "direct"
+
+
+def test_a_source_that_is_removed_may_keep_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolfold.transports.reloading.LOOK_S", 0.0)
+    for name in ("one", "two"):
+        tool = "tools: [{name: rain, summary: Millimetres of rain in a town}]"
+        (tmp_path / name).mkdir()
+        source = f"kind: http_api\nbase_url: http://127.0.0.1:9\nauth: {{bearer: true}}\n{tool}\n"
+        (tmp_path / name / "source.yaml").write_text(source)
+        monkeypatch.setenv(f"TOOLFOLD_SOURCE_{name.upper()}_KEY", "key-0123456789")
+    catalog = tmp_path / "catalog.json"
+    catalog.write_text(compile_folder(tmp_path))
+    monkeypatch.setenv("TOOLFOLD_CATALOG", str(catalog))
+    monkeypatch.setenv("TOOLFOLD_ALLOWED_HOSTS", "127.0.0.1:9")
+
+    def checked(settings: Settings) -> list[str]:
+        loaded = FileStore(str(catalog))()
+        AllowList(settings).check_all(loaded.sources)
+        return [source.id for source in loaded.sources]
+
+    current = Reloading(checked, Settings.from_environment(), SettingsSource(Settings.from_environment))
+    shutil.rmtree(tmp_path / "two")
+    catalog.write_text(compile_folder(tmp_path))
+    assert current() == ["one"]

@@ -92,7 +92,10 @@ def remove(options: Options) -> int:
             kept = kept.with_name(f"{kept.name}_")
         found.folder.rename(kept)
     print(f"Removed {found.id}. To have it back: mv {kept} {found.folder}")
-    print(f"Next: toolfold catalog compile --folder {options.folder}")
+    if list_sources(options.folder):
+        print(f"Next: toolfold catalog compile --folder {options.folder}")
+    else:
+        print(f"Next, as it was the last: delete {options.folder}/catalog.json, and unset TOOLFOLD_CATALOG.")
     return 0
 
 

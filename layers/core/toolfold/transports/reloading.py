@@ -80,7 +80,8 @@ class Reloading(Generic[T]):
     def _reload(self, source: SettingsSource) -> None:
         try:
             self._source = source._replace(from_file=list(use_settings_file(source.path, source.from_file)))
-            settings = source.read()
+            # The keys are those of the start, when they were checked: a source that is removed still has one.
+            settings = source.read().replaced(keyed_sources=())
             self._catalog = catalog_path(settings)
             self._seen[1] = _stamp(self._catalog)
             self._made = self._make(settings)
