@@ -1,9 +1,11 @@
 """The Python client against the local server over HTTP and against a child process over stdio."""
 
 import asyncio
+import copy
 import datetime
+import pickle
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -12,7 +14,7 @@ from tests.conftest import KEY
 from tests.support.commands import CommandLine
 from toolfold.client import AnthropicToolSearch, AsyncClient, Client, ClientError, OpenAIToolSearch
 from toolfold.client.client import OtherCallError, to_error
-from toolfold.errors import AuthRequired, InvalidArguments, ToolNotFound
+from toolfold.errors import AuthRequired, CallError, InvalidArguments, ToolNotFound
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.local_http.server import LocalServer
@@ -73,6 +75,14 @@ def test_an_unknown_code_of_a_newer_server_is_kept() -> None:
     error = to_error({"code": "NEW_CODE", "message": "A.", "suggestion": "B.", "limit": 3})
     assert isinstance(error, OtherCallError)
     assert error.as_dict() == {"code": "NEW_CODE", "message": "A.", "suggestion": "B.", "limit": 3}
+
+
+@pytest.mark.parametrize("code", ["INVALID_ARGUMENTS", "NEW_CODE"])
+@pytest.mark.parametrize("sent", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy, copy.deepcopy])
+def test_an_error_is_the_same_in_another_process(code: str, sent: Callable[[CallError], CallError]) -> None:
+    error = to_error({"code": code, "message": "A.", "suggestion": "B.", "problems": [{"parameter": "x"}]})
+    assert (sent(error), sent(error).args, str(sent(error))) == (error, error.args, "A.")
+    assert type(sent(error).details) is type(error.details)
 
 
 def test_without_a_key_the_server_says_how_to_get_one(url: str) -> None:

@@ -74,6 +74,13 @@ class CallError(ToolfoldError):
     def __hash__(self) -> int:
         return hash((self.code, self.message))
 
+    def __reduce__(self) -> tuple[Any, ...]:  # for another process, as pools of workers and test runners send it
+        texts = {"problem": self.message, "next_step": self.suggestion}
+        return type(self).__new__, (type(self), self.message), {**vars(self), **texts, "details": dict(self.details)}
+
+    def __setstate__(self, state: Any) -> None:
+        vars(self).update({**state, "details": MappingProxyType(state["details"])})
+
     @property
     def message(self) -> str:
         """What is wrong, for a model."""
