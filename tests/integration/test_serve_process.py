@@ -16,7 +16,7 @@ from tests.support import processes
 from tests.support.processes import TOOLFOLD, announced_url
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from tests.support.threads import run_concurrently
-from toolfold.cli.environment import install_command
+from toolfold.extras import install_command
 from toolfold.mock_api.server import MockApi
 
 COMMAND = [*TOOLFOLD, "serve"]

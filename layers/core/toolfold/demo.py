@@ -76,7 +76,7 @@ def _run_steps(screen: _Screen) -> int:
     screen.print("A request that no tool can answer has no matches:\n")
     screen.step("TOOL_LIST", {"query": "book me a flight"})
     has_failed = bool(compared["isError"]) or not _compare_ten(screen)
-    missing = "" if importlib.util.find_spec("uvicorn") else ", after pip install 'toolfold[serve]'"
+    missing = "" if importlib.util.find_spec("uvicorn") else ", with the extra serve"
     page = f"toolfold ui opens http://127.0.0.1:{LOCAL_PORT}/{missing}"
     screen.print(f"\nThe same catalog as a page in a browser: {page}.")
     return int(has_failed)
@@ -85,7 +85,7 @@ def _run_steps(screen: _Screen) -> int:
 def _compare_ten(screen: _Screen) -> bool:
     """Compare ten symbols in one call: with a script where scripts can be run, else with a batch."""
     if importlib.util.find_spec("pydantic_monty") is None:
-        screen.print("Ten symbols are compared in one batch; a script would need pip install 'toolfold[scripts]':\n")
+        screen.print("Ten symbols are compared in one batch; a script would need the extra scripts:\n")
         calls = [{"id": symbol, "tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}} for symbol in _SYMBOLS]
         return not screen.step("TOOL_CALL", {"tool_name": "TOOL_BATCH", "arguments": {"calls": calls}})["isError"]
     screen.print("A script compares ten symbols in one call, and returns the answer alone:\n")

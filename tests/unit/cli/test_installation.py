@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolfold.cli import environment
+from toolfold import extras
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_command_uses_what_is_installed(
 
     monkeypatch.setattr(importlib.metadata, "distribution", lambda _: Distribution())
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
-    assert environment.install_command("build") == command
+    assert extras.install_command("build") == command
     monkeypatch.delenv("VIRTUAL_ENV")
-    assert environment.install_command("build") == f"{sys.executable} -m {command}"
+    assert extras.install_command("build") == f"{sys.executable} -m {command}"
 
 
 def test_checkout_that_is_not_installed_uses_make(monkeypatch: pytest.MonkeyPatch) -> None:  # N4
@@ -50,6 +50,6 @@ def test_checkout_that_is_not_installed_uses_make(monkeypatch: pytest.MonkeyPatc
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "distribution", fail)
-    assert environment.install_command("build") == f"cd {Path.cwd()} && make .venv/.dev"
-    monkeypatch.setattr(environment, "__file__", "/site-packages/toolfold/cli/environment.py")
-    assert environment.install_command("aws").endswith("pip install 'toolfold[aws]'")
+    assert extras.install_command("build") == f"cd {Path.cwd()} && make .venv/.dev"
+    monkeypatch.setattr(extras, "__file__", "/site-packages/toolfold/extras.py")
+    assert extras.install_command("aws").endswith("pip install 'toolfold[aws]'")

@@ -419,7 +419,7 @@ def test_on_lambda_a_missing_package_is_added_by_the_settings(
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "gateway")
     assert extras.how_to_add(extra) == f'add "{value}" to extras in settings.toml and deploy again'
     monkeypatch.delenv("AWS_LAMBDA_FUNCTION_NAME")
-    assert extras.how_to_add(extra) == f"run: pip install 'toolfold[{extra}]'"
+    assert extras.how_to_add(extra) == f"run: {extras.install_command(extra)}"
 
 
 def test_without_the_package_the_error_says_how_to_install_it(
@@ -435,7 +435,7 @@ def test_without_the_package_the_error_says_how_to_install_it(
     monkeypatch.setattr(builtins, "__import__", refuse)
     found = failure(run(make_tools(), "1"))
     assert found["code"] == ScriptsUnavailable.code
-    assert "pip install 'toolfold[scripts]'" in found["suggestion"]
+    assert extras.install_command("scripts") in found["suggestion"]
 
 
 @pytest.mark.slow

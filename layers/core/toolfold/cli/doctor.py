@@ -28,7 +28,7 @@ from toolfold.catalog.start_check import check_catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
 from toolfold.cli.application import Options
-from toolfold.cli.environment import EXTRAS, PLACEHOLDER, install_command
+from toolfold.cli.environment import EXTRAS, PLACEHOLDER
 from toolfold.cli.error_text import for_person
 from toolfold.cli.output import counted, print_json, print_trace
 from toolfold.cli.terminal import wrap
@@ -37,6 +37,7 @@ from toolfold.errors import CallError, SettingsError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.exposure.profiles import profile_names, select
+from toolfold.extras import install_command
 from toolfold.fuzzy import closest_matches
 from toolfold.local_defaults import with_local_defaults
 from toolfold.network.errors import TransportError

@@ -6,20 +6,15 @@ working directory is not: a folder that was downloaded could send the calls of a
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sys
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from toolfold.errors import SettingsError, ToolfoldError
+from toolfold.extras import install_command
 from toolfold.local_defaults import use_settings_file
 from toolfold.settings.file import apply_settings
 from toolfold.settings.model import unknown_names
-
-_NAME = "toolfold"
 
 EXTRAS = {
     "yaml": "build",
@@ -53,35 +48,6 @@ def missing_extra(error: ModuleNotFoundError) -> str:
     command = install_command(EXTRAS[package])
     every = f"   ([all] in the place of [{EXTRAS[package]}] installs every extra)" if "[" in command else ""
     return f"{package}: {command}{every}"
-
-
-def install_command(extra: str) -> str:
-    """Return the command that installs ``extra`` for the Python that runs, from where toolfold came from.
-
-    https://packaging.python.org/en/latest/specifications/direct-url/ says how an installer records that.
-    """
-    import importlib.metadata  # 20 ms, and no other command needs it
-
-    try:
-        distribution = importlib.metadata.distribution(_NAME)
-        origin = json.loads(distribution.read_text("direct_url.json") or "{}")
-    except (importlib.metadata.PackageNotFoundError, ValueError, OSError):
-        distribution, origin = None, {}
-    checkout = (Path(__file__).parent / "../../../..").resolve()
-    if distribution is None and (checkout / "pyproject.toml").is_file() and (checkout / "Makefile").is_file():
-        return f"cd {checkout} && make .venv/.dev"
-    url, package, options = str(origin.get("url", "")), f"{_NAME}[{extra}]", ""
-    if found := origin.get("vcs_info"):
-        commit = f"@{found['commit_id']}" if found.get("commit_id") else ""
-        package += f" @ {found.get('vcs', 'git')}+{url}{commit}"
-    elif "dir_info" in origin and url.startswith("file:"):
-        package = f"{Path(unquote(urlsplit(url).path))}[{extra}]"
-        options = "-e " if origin["dir_info"].get("editable") else ""
-    elif url:  # a wheel
-        package += f" @ {url}"
-    # In an active virtual environment, pip in the path of a shell is that of this Python.
-    is_active = bool(os.environ.get("VIRTUAL_ENV")) and Path(sys.prefix) == Path(os.environ["VIRTUAL_ENV"])
-    return f"{'pip' if is_active else f'{sys.executable} -m pip'} install {options}'{package}'"
 
 
 _MAX_BYTES = 1_000_000

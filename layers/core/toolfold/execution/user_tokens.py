@@ -343,7 +343,7 @@ class UserTokens:
         except ModuleNotFoundError:
             raise AuthorizationRequired(
                 f"{source.title} needs its user to sign in, for which the extra oauth of toolfold is missing here.",
-                "Install toolfold[oauth] where this server runs.",
+                "Install that extra where this server runs.",
             ) from None
         with self._lock:
             if self._opened is None:
