@@ -2,6 +2,8 @@
 
 import importlib.metadata
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from toolfold import extras
+from toolfold.cli import environment
 
 
 @pytest.mark.parametrize(
@@ -53,3 +56,23 @@ def test_checkout_that_is_not_installed_uses_make(monkeypatch: pytest.MonkeyPatc
     assert extras.install_command("build") == f"cd {Path.cwd()} && make .venv/.dev"
     monkeypatch.setattr(extras, "__file__", "/site-packages/toolfold/extras.py")
     assert extras.install_command("aws").endswith("pip install 'toolfold[aws]'")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["source add http rain http://127.0.0.1:9/rain?town=Oslo --yes", "source list", "catalog compile", "catalog lint"],
+)
+def test_what_builds_a_catalog_needs_the_extra_build_alone(command: str, tmp_path: Path) -> None:
+    (tmp_path / "catalog/one").mkdir(parents=True)
+    tool = "tools: [{name: rain, summary: Millimetres of rain in a town}]"
+    (tmp_path / "catalog/one/source.yaml").write_text(f"kind: http_api\nbase_url: https://rain.example\n{tool}\n")
+    others = [package for package, extra in environment.EXTRAS.items() if extra != "build"]
+    program = (
+        f"import sys; sys.modules.update(dict.fromkeys({others})); from toolfold.cli import main; sys.exit(main())"
+    )
+    variables = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "TOOLFOLD_ALLOWED_HOSTS": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command.split()],
+        cwd=tmp_path, env=variables, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "This needs" in done.stderr) == (0, False), done.stderr

@@ -20,8 +20,6 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from toolfold.aws.clients import error_code
 from toolfold.build.pointer import Pointer, parse_pointer
 from toolfold.catalog.store import POINTER, object_name
@@ -78,6 +76,8 @@ def explained(what: str, owner: str = "", permissions: str = _PERMISSIONS) -> It
     Raises:
         BucketUnavailable: AWS refused, or was not reached.
     """
+    from botocore.exceptions import BotoCoreError, ClientError  # the extra aws, which compiling does not need
+
     try:
         yield
     except (BotoCoreError, ClientError) as error:
@@ -220,6 +220,8 @@ class CatalogBucket:
         )
 
     def _get(self, name: str) -> dict[str, Any] | None:
+        from botocore.exceptions import ClientError
+
         try:
             found: dict[str, Any] = self._client.get_object(**self._common, Key=self._prefix + name)
         except ClientError as error:
@@ -230,6 +232,8 @@ class CatalogBucket:
 
     def _put(self, name: str, body: bytes, **options: Any) -> int | None:
         """Write an object; return None, or the status that says that its condition does not hold."""
+        from botocore.exceptions import ClientError
+
         checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
         try:
             self._client.put_object(
