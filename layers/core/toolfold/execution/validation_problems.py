@@ -79,7 +79,6 @@ _TEXTS: dict[str, Callable[[Any, Any], str]] = {
     "maxProperties": lambda kind, value: f"has {len(value)} keys, at most {kind.limit} are allowed",
     "propertyNames": lambda *_: "has a key that is not allowed",
     "not": lambda *_: "has a form that is not allowed",
-    "falseSchema": lambda *_: "must not be given",
 }
 """Keyword of JSON Schema → what is wrong with a value, from the error's kind and the value."""
 
@@ -184,8 +183,9 @@ class Translator:
         if kind.name in ("additionalProperties", "unevaluatedProperties"):
             named = ", ".join(quoted(name) for name in kind.unexpected[:MAX_UNKNOWN])
             return f"has keys that are not allowed: {named}"
-        if kind.name == "type":
-            text = type_problem(self._phrase(path, kind.types), value)
+        if kind.name in ("type", "falseSchema"):
+            is_type = kind.name == "type"
+            text = type_problem(self._phrase(path, kind.types), value) if is_type else "must not be given"
             return f"item {path[1] + 1} {text}" if len(path) == 2 and isinstance(path[1], int) else text
         try:
             return _TEXTS[kind.name](kind, value)
@@ -225,19 +225,18 @@ class Translator:
             given = [name for branch in failed for name in branch[0].kind.types]
             yield self._problem(path, type_problem(self._phrase(path, list(dict.fromkeys(given))), self._value(path)))
         else:
-            # Of those for its type and its form the one that goes deepest, and breaks the fewest rules there, is most
-            # likely meant.
             typed = [branch for branch in failed if branch[0].kind.name != "type" or branch[0].instance_path != path]
-            other_form = [any(map(self._is_of_another_form, branch)) for branch in typed]
-            depth = [max(len(one.instance_path) for one in branch) for branch in typed]
-            closest = min(range(len(typed)), key=lambda at: (other_form[at], -depth[at], len(typed[at])))
-            yield from self.problems(typed[closest][0])
-
-    def _is_of_another_form(self, error: Any) -> bool:
-        """Return whether the value states another of the alternatives: ``{"method": "card"}``."""
-        path = list(error.instance_path)
-        stated = self._rule(path).get("enum", ()) if error.kind.name in ("const", "enum") else ()
-        return self._value(path) in stated
+            meant = [branch for branch in typed if not any(_is_tag(one, path) for one in branch)]
+            if meant:  # of these the one that goes deepest, and breaks the fewest rules there
+                closest = min(meant, key=lambda branch: (-max(len(one.instance_path) for one in branch), len(branch)))
+                yield from self.problems(closest[0])
+            else:
+                tags = [one for branch in typed for one in branch if _is_tag(one, path)]
+                place = list(tags[0].instance_path)
+                options = [value for one in tags if list(one.instance_path) == place for value in _allowed(one)]
+                given = [name for branch in failed if branch not in typed for name in branch[0].kind.types]
+                words = [*(dict.fromkeys(given) if place == path else ()), describe_expected({"enum": options})]
+                yield {**self._problem(place, self._text(tags[0])), "expected": " or ".join(words)}
 
     def _value(self, path: Sequence[str | int]) -> Any:
         found: Any = self._arguments
@@ -261,3 +260,16 @@ class Translator:
             if rule is None:
                 return {}
         return rule
+
+
+def _allowed(error: Any) -> list[Any]:
+    """Return the values that an error says are allowed; none where it is about something else."""
+    if error.kind.name == "const":
+        return [error.kind.expected_value]
+    return list(error.kind.options) if error.kind.name == "enum" else []
+
+
+def _is_tag(error: Any, path: Sequence[str | int]) -> bool:
+    """Return whether an alternative at ``path`` is not the one that is meant: it is of other values, or a member is."""
+    count = len(_allowed(error))
+    return count > 0 if list(error.instance_path) == path else count == 1
