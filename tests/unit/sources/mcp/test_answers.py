@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolfold.sources.mcp.answers import parse_result, result_text
+from toolfold.sources.mcp.answers import failure_text, parse_result
 
 ROWS = [{"city": "Oslo", "people": 717710}, {"city": "Bergen", "people": 291940}]
 IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png", "annotations": {"audience": ["user"]}}
@@ -98,10 +98,26 @@ def test_what_is_no_content_is_refused(result: Any) -> None:
         parse_result(result)
 
 
-def test_the_words_of_a_failure_are_all_of_its_text_or_its_data() -> None:
-    assert result_text({"content": [text("no"), IMAGE, text("berth")]}) == "no\nberth"
-    assert result_text({"content": [], "structuredContent": {"error": "full"}}) == '{"error":"full"}'
-    assert result_text({"content": []}) == ""
+@pytest.mark.parametrize(
+    ("content", "data", "said", "left_out"),
+    [
+        ([text("no"), IMAGE, text("berth")], None, "no\nberth", "image"),
+        ([], {"error": "full"}, '{"error":"full"}', ""),
+        ([], None, "", ""),
+        ([IMAGE, IMAGE, HOLOGRAM], None, "", "2 × image, content block"),
+        ([RESOURCE, LINK], None, "Low tide.\ntwo note://2", ""),
+        # The data of a failure, unless a text is all of it.
+        ([text("no berth")], {"code": "E1", "hint": "ask for B2"}, 'no berth\n{"code":"E1","hint":"ask for B2"}', ""),
+        ([text("no berth")], {"code": "E1", "message": "no berth"}, '{"code":"E1","message":"no berth"}', ""),
+        ([text("no berth")], {"result": "no berth"}, "no berth", ""),
+        ([text({"code": "E1"})], {"code": "E1"}, '{\n  "code": "E1"\n}', ""),
+        ([text("no"), IMAGE], {"result": [text("no"), IMAGE]}, "no", "image"),
+    ],
+)
+def test_the_words_of_a_failure_are_all_that_can_be_read_of_it(
+    content: list[Any], data: Any, said: str, left_out: str
+) -> None:
+    assert failure_text({"content": content, "structuredContent": data}) == (said, left_out)
 
 
 def test_a_list_that_is_sent_as_one_block_for_each_item_is_read_in_linear_time() -> None:

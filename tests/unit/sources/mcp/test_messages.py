@@ -121,8 +121,10 @@ def test_an_error_of_the_server_is_no_end_of_the_connection(code: int, message: 
         (CallRefused(-32602, "bad", {"field": "a"}), "INVALID_ARGUMENTS", 'bad\n{"field": "a"}'),
         (CallRefused(1, "", ["full"]), "UPSTREAM_ERROR", '["full"]'),
         (CallRefused(1, " "), "UPSTREAM_ERROR", None),
+        (CallRefused(1, "a" * 1_200 + "b" * 1_000), "UPSTREAM_ERROR",
+         f"{'a' * 1_000}\n[200 characters left out]\n{'b' * 1_000}"),
     ],
-)
+)  # fmt: skip
 def test_a_refusal_says_what_the_server_says(refusal: CallRefused, code: str, said: str | None) -> None:
     source = Source("quay", "Quay", "mcp", "", "", None, {}, "", (), ())
     texts = FaultTexts(source, program="quay", max_bytes=1, smaller_response_hint="")

@@ -31,7 +31,7 @@ from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, SourceAdapter
 from toolfold.sources.http_api.authentication import TokenProvider, secrets_of
 from toolfold.sources.http_api.request import exchange_for, upstream_timeout
-from toolfold.sources.mcp.answers import parse_result, result_text
+from toolfold.sources.mcp.answers import failure_text, parse_result
 from toolfold.sources.mcp.connection import NO_HTTP_SSE, SessionLimits, read_connection, with_key
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.session import Description, OpenSession, Session, Sessions, ToolRequest
@@ -188,8 +188,9 @@ class McpAdapter(SourceAdapter):
         title = self.source.title
         try:
             if response.result.get("isError"):
-                said = result_text(response.result)
-                raise self.texts.reported("reports that the call failed", said, response.credentials)
+                said, left_out = failure_text(response.result)
+                what = f"reports that the call failed{f' (left out: {left_out})' if left_out else ''}"
+                raise self.texts.reported(what, said, response.credentials)
             found = parse_result(response.result)
         except ValueError:
             raise UpstreamError(f"{title} sent something that is not the result of a call.", CHECK_SERVER) from None

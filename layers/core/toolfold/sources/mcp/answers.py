@@ -34,11 +34,8 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     Raises:
         ValueError: it is not a result of ``tools/call``.
     """
-    content = _content(result)
-    structured = result.get("structuredContent")
-    # Frameworks make structured content of all of the content again, for tools that return content.
-    is_repeated = structured is not None and content and _given(_items(_wrapped(structured))) == _given(content)
-    if structured is not None and not is_repeated:
+    content, structured = _read(result)
+    if structured is not None:
         value, others = _unwrapped(structured, content)
         if isinstance(value, str):
             return ParsedResponse("text" if _json_value(value) is None else "json", value, blocks=_encode(others))
@@ -47,11 +44,8 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     if not any(block["type"] != "text" or block["text"].strip() for block in content):
         return ParsedResponse("text", _NO_CONTENT)
     texts = [block for block in content if block["type"] == "text"]
-    if not texts:
-        # A sentence about them, for those who see text alone.
-        counts = Counter(_NAMES.get(block["type"], "content block") for block in content)
-        parts = ", ".join(name if count == 1 else f"{count} × {name}" for name, count in counts.items())
-        return ParsedResponse("text", f"The call returned: {parts}.", blocks=_encode(content))
+    if not texts:  # a sentence about them, for those who see text alone
+        return ParsedResponse("text", f"The call returned: {_named(content)}.", blocks=_encode(content))
     values = [_json_value(block["text"]) for block in texts]
     if len(texts) > 1 and len(texts) == len(content) and None not in values:
         return ParsedResponse("json", _dumps(values))
@@ -62,20 +56,41 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     return ParsedResponse("json", main["text"].strip(), blocks=_encode(others))
 
 
-def result_text(result: Mapping[str, Any]) -> str:
-    """Return what a result says in words: all of its text, or its structured content.
+def failure_text(result: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what a failed result says, in its texts, links and data, and the names of its content without text.
+
+    >>> failure_text({"content": [{"type": "text", "text": "full"}, {"type": "image", "data": "aGk="}]})
+    ('full', 'image')
 
     Raises:
         ValueError: it is not a result of ``tools/call``.
     """
-    texts = [block["text"] for block in _content(result) if block["type"] == "text"]
-    if any(text.strip() for text in texts):
-        return "\n".join(texts)
-    structured = result.get("structuredContent")
-    return "" if structured is None else _dumps(structured)
+    content, data = _read(result)
+    said: list[Mapping[str, Any]] = [*content]
+    if data is not None:
+        value, others = _unwrapped(data, content)
+        whole = {_signature(value), _signature(data)}
+        if all(whole.isdisjoint(_readings(block)) for block in content):
+            said = [*others, {"type": "text", "text": _dumps(data)}]
+    texts = [text for block in said if (text := _text_of(block)).strip()]
+    return "\n".join(texts), _named([block for block in content if not _text_of(block) and block["type"] != "text"])
 
 
-def _content(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _text_of(block: Mapping[str, Any]) -> str:
+    """Return what a block says: a text, that of a resource, the name and address of a link; empty for a picture."""
+    resource = block.get("resource")
+    holder = resource if isinstance(resource, Mapping) else block
+    keys = ("name", "uri") if block["type"] == "resource_link" else ("text",)
+    return " ".join(value for key in keys if isinstance(value := holder.get(key), str))
+
+
+def _named(content: Sequence[Mapping[str, Any]]) -> str:
+    counts = Counter(_NAMES.get(block["type"], "content block") for block in content)
+    return ", ".join(name if count == 1 else f"{count} × {name}" for name, count in counts.items())
+
+
+def _read(result: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Any]:
+    """Return the content of a result, and its structured content; None where that is missing, or all of it again."""
     content = result.get("content", [])
     if not isinstance(content, list) or not all(
         isinstance(block, dict)
@@ -85,7 +100,11 @@ def _content(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     ):
         raise ValueError("not the content of a result")
     # No server may write the notes of toolfold: see toolfold.results.preview.
-    return [block for block in content if not block["type"].startswith("toolfold/")]
+    content = [block for block in content if not block["type"].startswith("toolfold/")]
+    structured = result.get("structuredContent")
+    # Frameworks make structured content of all of the content again, for tools that return content.
+    is_repeated = structured is not None and content and _given(_items(_wrapped(structured))) == _given(content)
+    return content, None if is_repeated else structured
 
 
 def _wrapped(structured: Any) -> Any:
@@ -112,7 +131,7 @@ def _unwrapped(structured: Any, content: Sequence[Mapping[str, Any]]) -> tuple[A
     """
     value = _wrapped(structured)
     whole, items = _signature(value), [_signature(item) for item in _items(value)]
-    readings = [_readings(block["text"]) if block["type"] == "text" else frozenset() for block in content]
+    readings = [_readings(block) for block in content]
     texts = list(filter(None, readings))
     is_each = len(texts) == len(items) > 0 and all(item in reading for item, reading in zip(items, texts, strict=True))
     is_said = is_each or any(whole in reading for reading in texts)
@@ -122,8 +141,11 @@ def _unwrapped(structured: Any, content: Sequence[Mapping[str, Any]]) -> tuple[A
     return value if is_said else structured, others
 
 
-def _readings(text: str) -> frozenset[str]:
-    """Return the signatures of what a text may be: itself, and the value that it spells."""
+def _readings(block: Mapping[str, Any]) -> frozenset[str]:
+    """Return the signatures of what a text may be: itself, and the value that it spells; none of other content."""
+    if block["type"] != "text":
+        return frozenset()
+    text = block["text"]
     try:
         return frozenset((_signature(text), _signature(json.loads(text))))
     except (ValueError, RecursionError):

@@ -236,8 +236,11 @@ class FaultTexts:
 
     def said(self, text: str, credentials: SourceCredentials) -> str:
         """Return text of the server as it may be shown: without the secrets, and shortened after that."""
-        redactor = Redactor((credentials.api_key, *credentials.secrets))
-        return encodable(redactor.redact_text(text)[:MAX_SAID_CHARS])
+        said = Redactor((credentials.api_key, *credentials.secrets)).redact_text(text)
+        if (surplus := len(said) - MAX_SAID_CHARS) > 0:  # of a traceback the end says what is wrong
+            half = MAX_SAID_CHARS // 2
+            said = f"{said[:half]}\n[{surplus:,} characters left out]\n{said[-half:]}"
+        return encodable(said)
 
     def _server_error(self, fault: ServerFault, credentials: SourceCredentials) -> errors.CallError:
         title = self._source.title

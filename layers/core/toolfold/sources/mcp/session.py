@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolfold.network.errors import TransportError
-from toolfold.sources.mcp.answers import result_text
+from toolfold.sources.mcp.answers import failure_text
 from toolfold.sources.mcp.client import (
     REFUSED,
     ask,
@@ -144,7 +144,7 @@ class Session:
             if methods := _requested_methods(result):
                 raise InputRequested(methods)
             if result.get("isError") and (methods := self._stream.refused[before:]):
-                raise InputRequested(methods, result_text(result))
+                raise InputRequested(methods, failure_text(result)[0])
             return result
         finally:
             self.calls -= 1
