@@ -50,6 +50,16 @@ def test_structured_rows_and_rows_in_a_text_can_be_selected(harbour: Sources, se
 
 
 @pytest.mark.parametrize("server", SERVERS)
+def test_text_beside_the_data_is_in_the_structured_answer_too(harbour: Sources, server: str) -> None:
+    """Some clients read structured content alone."""
+    calls = [{"tool_name": f"{server}__cities_as_text"}, {"tool_name": f"{server}__cities"}]
+    found = harbour.call(calls[0]["tool_name"])
+    assert found.structured["further_text"] == [block["text"] for block in found.blocks] == ["As of 2024."]
+    each = harbour.app.server.tools.call("TOOL_BATCH", {"calls": calls}).structured["results"]
+    assert [one.get("further_text") for one in each] == [["As of 2024."], None]
+
+
+@pytest.mark.parametrize("server", SERVERS)
 def test_images_sounds_resources_and_links_are_passed_on_unaltered(harbour: Sources, server: str) -> None:
     for _ in range(2):  # the second time from the cache
         image, audio = harbour.call(f"{server}__picture").blocks

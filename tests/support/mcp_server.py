@@ -63,7 +63,7 @@ TOOLS = [
          annotations=READ),
     tool("cities", "List cities of Norway with the number of their people.", annotations=READ,
          outputSchema={"type": "object", "properties": {"cities": {"type": "array"}}}),
-    tool("cities-as-text", "List cities of Norway as JSON in a text.", annotations=READ),
+    tool("cities-as-text", "List cities of Norway as JSON in a text, and their year.", annotations=READ),
     tool("picture", "Draw a picture of a harbour, with a sound of it.", annotations=READ),
     tool("documents", "Return a document, and a link to another one.", annotations=READ),
     tool("fail", "Fail with a message that quotes the key.", annotations=READ),
@@ -182,7 +182,7 @@ class Server:
         found = {
             "echo": lambda: {"content": [text(traced or str(arguments.get("text", "")))]},
             "cities": lambda: {"content": [text(json.dumps({"cities": ROWS}))], "structuredContent": {"cities": ROWS}},
-            "cities-as-text": lambda: {"content": [text(json.dumps(ROWS, indent=1))]},
+            "cities-as-text": lambda: {"content": [text(json.dumps(ROWS, indent=1)), text("As of 2024.")]},
             "picture": lambda: {
                 "content": [
                     text("The harbour at noon."),

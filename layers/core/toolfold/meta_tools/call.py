@@ -203,14 +203,18 @@ _MAX_ALTERNATIVES = 3
 """Similar tools that are named: those that the catalog lists first."""
 
 
-def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_ms: float) -> dict[str, Any]:
-    """Return the metadata of an answer: times, requests, ``source``, ``reasoning``, ``warnings`` and ``alternatives``.
+def metadata(
+    call: Call, answer: Any, use: UpstreamUse, elapsed_ms: float, blocks: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the metadata of an answer: times, requests, ``source``, ``reasoning``, ``warnings`` and the like.
 
     ``warnings`` are the notes of the answer and that it is a preview or has expired, ``alternatives`` similar tools,
-    ``reasoning`` where the answer comes from.
+    ``reasoning`` where the answer comes from, ``further_text`` the texts among its content ``blocks``: some clients
+    read structured content alone.
     """
     tool = call.tool
     others = list(dict.fromkeys([*tool.use_instead.values(), *tool.see_also]))[:_MAX_ALTERNATIVES]
+    texts = [block["text"] for block in blocks if block.get("type") == "text"]
     warnings = list(answer.get("notes", ()))
     if "late" in answer:
         warnings.append(f"The answer has expired; the source could not be reached: {answer['late']}.")
@@ -226,6 +230,7 @@ def metadata(call: Call, answer: Any, use: UpstreamUse, elapsed_ms: float) -> di
         "upstream_ms": round(use.seconds * 1000, 1),
         "upstream_requests": use.requests,
         "source": tool.source,
+        **({"further_text": texts} if texts else {}),
         **({"warnings": warnings} if warnings else {}),
         **({"alternatives": others} if others else {}),
         "reasoning": f"From {origin}{form}{part}.",
@@ -324,5 +329,5 @@ class Item:
             return {**entry, "error": self.error.as_dict(reader)}
         if rendered is None or self.call is None or self.answer is None:
             return entry
-        figures = metadata(self.call, rendered.structured, self.answer.use, elapsed_ms)
+        figures = metadata(self.call, rendered.structured, self.answer.use, elapsed_ms, self.answer.blocks)
         return {**entry, **rendered.structured, **figures}

@@ -57,7 +57,7 @@ def tool_call(request: MetaRequest) -> Result:
                 use = answer.use
         except (InvalidArguments, NoData, PremiumOnly) as error:
             raise plan.with_next_call(item.given, error) from error.__cause__
-    figures = metadata(call, result.structured, use, plan.elapsed_ms)
+    figures = metadata(call, result.structured, use, plan.elapsed_ms, result.blocks)
     return result._replace(structured={**result.structured, **figures})
 
 

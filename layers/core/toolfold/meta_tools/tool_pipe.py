@@ -169,9 +169,10 @@ class _Pipe:
         rendered = with_notes(item.answer, *notes).render(wanted, WorkBudget(plan.budget.deadline))
         use = sum((one.answer.use for one in self.items if one.call and one.answer), NO_USE)
         elapsed_ms = round(item.elapsed_s * 1000, 1)
-        figures = {} if item.call is None else metadata(item.call, rendered.structured, use, elapsed_ms)
+        sent = item.answer.blocks
+        figures = {} if item.call is None else metadata(item.call, rendered.structured, use, elapsed_ms, sent)
         entries = _entries(self.items, [one.entry(None, plan.request.tools.reader) for one in self.items])
-        return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=item.answer.blocks)
+        return Result({**rendered.structured, **figures, "steps": entries}, rendered.text, blocks=sent)
 
     def failure(self, error: CallError, max_tokens: int | None) -> Result:
         """Return the result of a pipe whose last step so far has failed."""
