@@ -34,6 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     The examples are the same in every run, so that a failure comes from a change. ``make explore`` tries others.
     """
     settings.load_profile(config.getoption("--hypothesis-profile") or "same")
+    gc.disable()  # until all tests are collected: nothing of them is garbage
     gc.set_threshold(20_000, 20, 20)  # with those of Python, collecting garbage takes a tenth of the time of all tests
 
 
@@ -41,6 +42,7 @@ def pytest_collection_finish() -> None:
     """Leave what collection made out of later collections of garbage, each of which would pass over all tests."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 _NOT_TRACED = {"benchmarks", "differential", "fuzz", "mock_api"}

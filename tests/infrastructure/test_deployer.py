@@ -10,6 +10,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.sam_template import REGION, load, translate
 
 ROOT = Path(__file__).parents[2]
@@ -86,6 +88,7 @@ def allows(statement: dict[str, Any], action: str) -> bool:
     return any(fnmatchcase(action.lower(), one.lower()) for one in listed(statement["Action"]))
 
 
+@pytest.mark.slow  # the schemas of all resources are read
 def test_each_type_of_the_templates_has_its_actions() -> None:
     rest = [one for sid, one in statements().items() if sid != "Packages"]  # for other buckets
     assert [action for action in needed() if not any(allows(one, action) for one in rest)] == []

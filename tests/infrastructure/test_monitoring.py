@@ -159,13 +159,6 @@ def check(namespace: str, name: str, dimensions: Mapping[str, Any], emitted: Emi
         assert dimensions["code"] in CALL_ERRORS
 
 
-def test_the_template_has_no_lint() -> None:
-    from cfnlint.api import ManualArgs, lint
-
-    found = lint(TEMPLATE.read_text(encoding="utf-8"), config=ManualArgs(regions=["us-east-1"]))
-    assert [str(one) for one in found] == []
-
-
 class TestAlarms:
     def test_every_metric_of_an_alarm_is_written(self, resources: dict[str, dict[str, Any]], emitted: Emitted) -> None:
         for alarm in of_type(resources, "AWS::CloudWatch::Alarm").values():

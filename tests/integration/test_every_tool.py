@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.examples import each_tenth
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold.catalog.model import Catalog
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -18,7 +19,7 @@ def answered(tools: MetaTools, name: str, **more: Any) -> Any:
     return result.structured["result"]
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", each_tenth(EXAMPLES))
 def test_example_returns_the_documented_columns(tools: MetaTools, catalog: Catalog, name: str) -> None:
     tool = catalog.get(name)
     assert tool is not None

@@ -88,6 +88,7 @@ def test_files_are_used_where_nothing_is_in_the_way(run: Callable[..., Any], tmp
     assert {path.name for path in (tmp_path / ".cache" / "toolfold").iterdir()} == {"responses", "toolfold-answers"}
 
 
+SLOW = pytest.mark.slow
 SOME = ["a database in WAL mode", "a FIFO", "a link to a text file"]
 """Kinds for tests that start a process for each; ``test_sqlite_file`` and ``test_answer_folder`` have all."""
 
@@ -115,7 +116,14 @@ def open_folder() -> Iterator[Path]:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become another user")
-@pytest.mark.parametrize("kind", ["read-only home", "closed home", "closed cache", "home of another user"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "read-only home",
+        "closed cache",
+        *(pytest.param(kind, marks=SLOW) for kind in ("closed home", "home of another user")),
+    ],
+)
 def test_a_home_in_which_nothing_can_be_written_costs_a_warning_for_each(
     run: Callable[..., Any], open_folder: Path, kind: str
 ) -> None:
@@ -140,7 +148,8 @@ def test_a_home_in_which_nothing_can_be_written_costs_a_warning_for_each(
     reason="only root on Linux can mount a small file system",
 )
 @pytest.mark.parametrize(
-    ("size", "options"), [("0k", "rw"), ("16k", "rw"), ("64k", "rw"), ("200k", "rw"), ("200k", "ro")]
+    ("size", "options"),
+    [("0k", "rw"), ("200k", "ro"), *(pytest.param(size, "rw", marks=SLOW) for size in ("16k", "64k", "200k"))],
 )
 def test_a_full_or_read_only_disk_costs_a_warning_for_each_kind_of_failure(
     run: Callable[..., Any], tmp_path: Path, size: str, options: str

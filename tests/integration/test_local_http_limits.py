@@ -33,6 +33,8 @@ def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         def started(timeout_s: float = 10, **environment: str) -> str:
             monkeypatch.setattr(protocol, "HEAD_TIMEOUT_S", timeout_s)
             monkeypatch.setattr(protocol, "SEND_TIMEOUT_S", timeout_s)
+            for module in (protocol, asgi):
+                monkeypatch.setattr(module, "REFUSED_TIMEOUT_S", 0.2)
             monkeypatch.setattr(asgi, "BODY_TIMEOUT_S", timeout_s)
             return servers.enter_context(LocalServer(Settings.from_environment(environment))).url
 

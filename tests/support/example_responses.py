@@ -1,17 +1,18 @@
-"""Responses of the mock API to the example of every tool, in each format, fetched once over HTTP."""
+"""Responses of the mock API to the example of every tool, in each format."""
 
 import functools
 import json
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold.catalog.entries import Tool
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import validation
-from toolfold.mock_api.server import MockApi
+from toolfold.mock_api.router import Api, open_api
 from toolfold.sources.http_api.binding import bind
 
 FEW_ROWS = {"interval": "monthly", "outputsize": "compact"}
@@ -27,34 +28,32 @@ class ExampleResponse:
     kind: str
     body: str
 
-    @property
-    def id(self) -> str:
-        return f"{self.tool.name}.{self.kind}"
+
+@functools.cache
+def example_response(id_: str) -> ExampleResponse:
+    """Return the response of the kind in ``TOOL.kind`` to the example of the tool."""
+    name, _, kind = id_.rpartition(".")
+    tool = _catalog().get(name)
+    assert tool is not None
+    takes = tool.parameters["properties"]
+    arguments = {**EXAMPLES[name], **({"datatype": kind} if "datatype" in takes else {})}
+    for parameter, few in FEW_ROWS.items():
+        if few in takes.get(parameter, {}).get("enum", ()):
+            arguments[parameter] = few
+    checked, problems = validation.validate_arguments(tool.parameters, tool.call, arguments)
+    assert problems == []
+    query = parse_qsl("&".join([*bind(tool.call, checked).query, "apikey=mock-key"]), keep_blank_values=True)
+    return ExampleResponse(tool, kind, _first_rows(_api().answer(query, None).body.decode(), kind))
 
 
 @functools.cache
-def example_responses() -> dict[str, ExampleResponse]:
-    """Return the response to the example of each tool by ``TOOL.kind``."""
-    catalog = FileStore(bundled_path())()
-    found = {}
-    with MockApi() as mock_api:
-        for name, example in EXAMPLES.items():
-            tool = catalog.get(name)
-            assert tool is not None
-            for kind in tool.formats:
-                takes = tool.parameters["properties"]
-                asked = "datatype" in takes
-                arguments = {**example, **({"datatype": kind} if asked else {})}
-                for parameter, few in FEW_ROWS.items():
-                    if few in takes.get(parameter, {}).get("enum", ()):
-                        arguments[parameter] = few
-                checked, problems = validation.validate_arguments(tool.parameters, tool.call, arguments)
-                assert problems == []
-                query = "&".join([*bind(tool.call, checked).query, "apikey=mock-key"])
-                with urllib.request.urlopen(f"{mock_api.url}?{query}") as response:
-                    answer = ExampleResponse(tool, kind, _first_rows(response.read().decode(), kind))
-                found[answer.id] = answer
-    return found
+def _catalog() -> Catalog:
+    return FileStore(bundled_path())()
+
+
+@functools.cache
+def _api() -> Api:
+    return open_api()
 
 
 def _first_rows(body: str, kind: str) -> str:
@@ -72,15 +71,14 @@ def _fewer(value: Any) -> Any:
 
 
 def _names() -> Iterator[tuple[str, str]]:
-    catalog = FileStore(bundled_path())()
     for name in EXAMPLES:
-        tool = catalog.get(name)
+        tool = _catalog().get(name)
         assert tool is not None
         yield from ((name, kind) for kind in tool.formats)
 
 
 RESPONSE_IDS = [f"{name}.{kind}" for name, kind in _names()]
-"""The keys of :func:`example_responses`, known before any test runs."""
+"""What :func:`example_response` takes."""
 
 ONE_RESPONSE_PER_TOOL = [f"{name}.{kind}" for name, kind in dict(reversed(list(_names()))).items()]
 """The first format of every tool."""

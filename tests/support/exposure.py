@@ -26,7 +26,8 @@ def compile_profiles(folder: Path, text: str, *sources: str) -> Path:
 
 def app_of(catalog: Path | str = "", **environment: str) -> App:
     """Return an App for a catalog; without one, for that of the package."""
-    variables = {"TOOLFOLD_CATALOG": str(catalog)} if catalog else {}
+    hosts = "docks.test,harbour.test,tides.test"
+    variables = {"TOOLFOLD_CATALOG": str(catalog), "TOOLFOLD_ALLOWED_HOSTS": hosts} if catalog else {}
     return build_app(Settings.from_environment({**variables, **environment}))
 
 

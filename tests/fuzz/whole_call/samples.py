@@ -10,11 +10,11 @@ _MAX_ITEMS = 4
 def load_samples(cache: Path) -> tuple[dict[str, dict[str, Any]], dict[str, list[str]]]:
     """Return tool → example arguments, and tool → bodies; from ``cache`` once they were fetched from the mock API."""
     if not cache.exists():
-        from tests.support.example_responses import example_responses
+        from tests.support.example_responses import RESPONSE_IDS, example_response
         from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 
         samples: dict[str, list[str]] = {}
-        for response in example_responses().values():
+        for response in map(example_response, RESPONSE_IDS):
             samples.setdefault(response.tool.name, []).append(_shortened(response.body, response.kind))
         cache.parent.mkdir(parents=True, exist_ok=True)
         cache.write_text(json.dumps([EXAMPLES, samples]))

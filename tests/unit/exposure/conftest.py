@@ -31,6 +31,7 @@ profiles:
   readers:
     mode: auto
     include: {category: congress}
+  desk: {mode: research, include: {category: [core_stock_apis]}}
   busy:
     mode: auto
     exclude: {effect: [write, destructive]}
@@ -62,7 +63,7 @@ def catalog(compiled: tuple[Path, Any, Any]) -> Path:
 @pytest.fixture(scope="package")
 def app(catalog: Path) -> App:
     """Return an App with that catalog. Its docks have a host that is never reached."""
-    return app_of(catalog, TOOLFOLD_ALLOWED_HOSTS="docks.test")
+    return app_of(catalog)
 
 
 @pytest.fixture(scope="package")

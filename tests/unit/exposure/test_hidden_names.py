@@ -44,7 +44,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> App:
         for mode in MODES
     )
     catalog = compile_profiles(folder, f"profiles:\n{MODES_OF_PROFILES}{related}", "alpha_vantage")
-    return app_of(catalog, TOOLFOLD_ALLOWED_HOSTS="harbour.test")
+    return app_of(catalog)
 
 
 def texts(value: Any, *, at: str = "") -> Iterator[tuple[str, str]]:

@@ -373,7 +373,7 @@ def test_kind_that_is_inline_is_shown_tool_by_tool() -> None:
 
 
 def test_kind_that_is_off_is_described_and_not_called(catalog: Any) -> None:
-    app = app_of(catalog, TOOLFOLD_ALLOWED_HOSTS="docks.test", TOOLFOLD_CONNECTOR_MODE="off")
+    app = app_of(catalog, TOOLFOLD_CONNECTOR_MODE="off")
     for path in PATHS:
         assert code(call(app, path, "TOOL_CALL", {"tool_name": "CPI"})) == "TOOL_NOT_EXPOSED"
         assert code(call(app, path, "CPI", {})) == "TOOL_NOT_EXPOSED"

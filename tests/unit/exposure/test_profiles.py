@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.catalogs import BUNDLED_TOOLS
-from tests.support.exposure import app_of, call, code, compile_profiles, listed, names, rpc
+from tests.support.exposure import SOURCES, app_of, call, code, compile_profiles, listed, names, rpc
 from tests.support.mcp_requests import message, request
 from toolfold.app import App, build_app
 from toolfold.build import profiles
@@ -176,26 +175,27 @@ def test_profile_is_a_field_of_the_log(app: App) -> None:
 
 
 def test_default_profile_restricts_the_path_without_a_name_and_the_ready_made_ones(tmp_path: Path) -> None:
-    text = "profiles: {default: {include: {category: forex}, mode: lazy}, wide: {}}\n"
-    app = app_of(compile_profiles(tmp_path, text, "alpha_vantage"))
+    text = "profiles: {default: {include: {source: tides}, mode: lazy}, wide: {}}\n"
+    app = app_of(compile_profiles(tmp_path, text, "docks", "tides"))
     assert "TOOL_BATCH" in names(app, "/mcp")
     for path in ("/mcp", "/mcp/default", "/mcp/direct", "/mcp/individual", "/mcp/grouped", "/mcp/kinds"):
-        assert call(app, path, "TOOL_LIST", {})["structuredContent"]["total"] == 4
-        assert code(call(app, path, "TOOL_CALL", {"tool_name": "CPI"})) == "TOOL_NOT_FOUND"
-    assert call(app, "/mcp/wide", "TOOL_LIST", {})["structuredContent"]["total"] == BUNDLED_TOOLS
+        assert call(app, path, "TOOL_LIST", {})["structuredContent"]["total"] == 1
+        assert code(call(app, path, "TOOL_CALL", {"tool_name": "CLOSE_HARBOUR"})) == "TOOL_NOT_FOUND"
+    assert call(app, "/mcp/wide", "TOOL_LIST", {})["structuredContent"]["total"] == 3
 
 
 def test_tool_with_expose_false_is_described_and_not_called(tmp_path: Path) -> None:
-    shutil.copytree("catalog/alpha_vantage", tmp_path / "alpha_vantage")
-    forex = tmp_path / "alpha_vantage" / "forex.yaml"
-    forex.write_text(forex.read_text().replace("  - name: FX_DAILY\n", "  - name: FX_DAILY\n    expose: false\n"))
+    shutil.copytree(SOURCES / "docks", tmp_path / "docks")
+    works = tmp_path / "docks" / "works.yaml"
+    works.write_text(works.read_text().replace("- name: CLOSE_HARBOUR\n", "- name: CLOSE_HARBOUR\n    expose: false\n"))
     app = app_of(compile_profiles(tmp_path, "profiles: {}\n"))
     for route in ("/mcp", "/mcp/direct", "/mcp/grouped"):
-        assert code(call(app, route, "FX_DAILY", {})) == "TOOL_NOT_EXPOSED"
-        entry = call(app, route, "TOOL_GET", {"tool_name": ["FX_DAILY", "FX_WEEKLY"]})["structuredContent"]["tools"]
+        assert code(call(app, route, "CLOSE_HARBOUR", {})) == "TOOL_NOT_EXPOSED"
+        both = ["CLOSE_HARBOUR", "SURVEY_HARBOUR"]
+        entry = call(app, route, "TOOL_GET", {"tool_name": both})["structuredContent"]["tools"]
         assert [one["callable"] for one in entry] == [False, True]
-        assert call(app, route, "TOOL_LIST", {})["structuredContent"]["total"] == BUNDLED_TOOLS - 1
-    assert "FX_DAILY" not in json.dumps([one["inputSchema"] for one in listed(app, "/mcp/grouped")])
+        assert call(app, route, "TOOL_LIST", {})["structuredContent"]["total"] == 1
+    assert "CLOSE_HARBOUR" not in json.dumps([one["inputSchema"] for one in listed(app, "/mcp/grouped")])
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_mistakes_in_the_file_are_named_with_their_line(
 )
 def test_profile_is_read_from_the_catalog(tmp_path: Path, profile: str, expected: tuple[Any, ...]) -> None:
     path = compile_profiles(tmp_path, f"profiles:\n  a: {profile}\n", "docks")
-    found = app_of(path, TOOLFOLD_ALLOWED_HOSTS="docks.test").catalog_store().profile("a")
+    found = app_of(path).catalog_store().profile("a")
     assert (found.mode, found.pinned, found.kinds) == expected
 
 

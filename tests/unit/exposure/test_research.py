@@ -1,13 +1,12 @@
 """``search`` and ``fetch``: what a query finds, which answers it is enough for, and what an id returns."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import KEY
-from tests.support.exposure import app_of, compile_profiles, listed, rpc
+from tests.support.exposure import app_of, listed, rpc
 from tests.support.mcp_requests import message, request
 from toolfold.app import App
 from toolfold.mock_api.server import MockApi
@@ -170,9 +169,7 @@ def test_tools_that_change_data_are_neither_found_nor_called(app: App) -> None:
     assert refused["structuredContent"]["error"]["code"] == "TOOL_NOT_EXPOSED"
 
 
-def test_a_profile_may_have_the_mode(tmp_path: Path) -> None:
-    profiles = "profiles:\n  desk: {mode: research, include: {category: [core_stock_apis]}}\n"
-    app = app_of(compile_profiles(tmp_path, profiles, "alpha_vantage"))
+def test_a_profile_may_have_the_mode(app: App) -> None:
     assert [tool["name"] for tool in listed(app, "/mcp/desk")] == ["search", "fetch"]
     found = rpc(app, "/mcp/desk", "tools/call", {"name": "search", "arguments": {"query": "IBM option chain"}})
     assert "OPTIONS" not in json.dumps(found)

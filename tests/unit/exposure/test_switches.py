@@ -22,15 +22,15 @@ profiles:
 """
 
 REQUESTS: dict[str, dict[str, Any]] = {
-    "TOOL_BATCH": {"calls": [{"tool_name": "CPI"}]},
-    "TOOL_PIPE": {"steps": [{"tool_name": "CPI"}]},
+    "TOOL_BATCH": {"calls": [{"tool_name": "SURVEY_HARBOUR"}]},
+    "TOOL_PIPE": {"steps": [{"tool_name": "SURVEY_HARBOUR"}]},
     "TOOL_SCRIPT": {"script": "1"},
 }
 
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_profiles(tmp_path_factory.mktemp("switches"), PROFILES, "alpha_vantage")
+    return compile_profiles(tmp_path_factory.mktemp("switches"), PROFILES, "docks")
 
 
 @pytest.fixture(scope="module")

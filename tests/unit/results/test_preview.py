@@ -10,7 +10,8 @@ from typing import Any
 import bpe_openai
 import pytest
 
-from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, RESPONSE_IDS, example_responses
+from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, RESPONSE_IDS, example_response
+from tests.support.examples import each_tenth
 from tests.support.rendering import render_result
 from toolfold.results import output as presenting
 from toolfold.results.offload import AnswerStore
@@ -40,12 +41,14 @@ def without_notices(text: str) -> str:
 
 @pytest.mark.bulk
 @pytest.mark.parametrize(
-    ("name", "raw"),
-    [(name, False) for name in ONE_RESPONSE_PER_TOOL]
-    + [(name, True) for name in RESPONSE_IDS if name.endswith(".json")],
+    "case",
+    each_tenth(
+        [*ONE_RESPONSE_PER_TOOL, *(f"{name} raw" for name in RESPONSE_IDS if name.endswith(".json"))],
+    ),
 )
-def test_preview_of_every_tool_fits_the_budget(name: str, raw: bool) -> None:
-    answer, budget = example_responses()[name], MIN_TOKENS
+def test_preview_of_every_tool_fits_the_budget(case: str) -> None:
+    name, _, raw = case.partition(" ")
+    answer, budget = example_response(name), MIN_TOKENS
     options = OutputOptions(raw_by="datatype" if raw else "", max_tokens=budget)
     result = render_result(answer.body, answer.kind, answer.tool.answer, options)
     assert len(encode(result.text)) <= 1.1 * budget
