@@ -9,9 +9,7 @@ import pytest
 from tests.support.authorization_server import CognitoServer, Grant
 from tests.support.oauth_gateway import RESOURCE, Gateway
 from toolfold.auth import issuer_keys
-from toolfold.errors import SettingsError
 from toolfold.mock_api.server import MockApi
-from toolfold.settings import Settings
 
 REDIRECT_URI = "https://claude.ai/api/mcp/auth_callback"
 OTHER_URI = "http://localhost:3334/oauth/callback"
@@ -166,10 +164,3 @@ def test_a_pool_without_a_domain_is_named_in_the_log(
     monkeypatch.setattr(pool, "server_metadata", lambda: metadata)
     assert shim.get(METADATA)["statusCode"] == 503
     assert any("a user pool needs a domain" in line for line in caplog.messages)
-
-
-@pytest.mark.parametrize("name", ["TOOLFOLD_OAUTH_COGNITO_CLIENT", "TOOLFOLD_OAUTH_REDIRECT_URIS"])
-def test_client_and_redirect_uris_are_set_together(name: str) -> None:
-    issuer = {"TOOLFOLD_OAUTH_ISSUER": "https://issuer.example.com", "TOOLFOLD_PUBLIC_URL": RESOURCE}
-    with pytest.raises(SettingsError, match="must be set together"):
-        Settings.from_environment({**issuer, name: "https://client.example.com/callback"})

@@ -109,13 +109,6 @@ def private(private_certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 class TestPrivateHosts:
-    @pytest.mark.parametrize("entry", ["crm.internal.example:{port}", "alpha_vantage=CRM.internal.example:{port}"])
-    def test_a_private_host_that_is_named_is_called(self, send: Send, private: HttpService, entry: str) -> None:
-        port = private.server_port
-        url = f"https://crm.internal.example:{port}/query"
-        assert send(url, private_hosts=entry.format(port=port)).status == 200
-        assert len(private.received) == 1
-
     @pytest.mark.parametrize("entry", ["", "crm.internal.example", "crm=crm.internal.example:{port}", "x.example"])
     def test_no_other_private_host_is_called(self, send: Send, private: HttpService, entry: str) -> None:
         port = private.server_port

@@ -18,7 +18,7 @@ from tests.support.tls import write_certificate
 from tests.support.upstream import CSV, Upstream
 from toolfold.errors import UpstreamError
 from toolfold.network.session import HttpClient, Response
-from toolfold.sources.base import ConnectionFailed, ConnectTimeout
+from toolfold.sources.base import ConnectionFailed
 
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 NAME = "upstream.example"
@@ -220,12 +220,6 @@ class TestFailure:
                 send(f"https://{NAME}/query")
             thread.join()
 
-    def test_a_silent_proxy_is_a_connect_timeout(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as silent:
-            monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{silent.getsockname()[1]}")
-            with pytest.raises(ConnectTimeout):
-                send(f"https://{NAME}/query", connect_s=0.3)
-
     @pytest.mark.parametrize("proxy", ["http://localhost:9", "http://", "http://x:port", "http://me\n:x@y\0:1"])
     def test_an_unusable_proxy_url_is_a_failed_connection(
         self, send: Send, monkeypatch: pytest.MonkeyPatch, proxy: str
@@ -236,12 +230,3 @@ class TestFailure:
             match=r"(no connection through the proxy|the proxy cannot be reached)\.",
         ):
             send(f"https://{NAME}/query")
-
-    @pytest.mark.parametrize("proxy", ["https://localhost:9", "socks5://localhost:9"])
-    def test_an_unsupported_kind_of_proxy_names_the_supported_one(
-        self, send: Send, monkeypatch: pytest.MonkeyPatch, proxy: str
-    ) -> None:
-        monkeypatch.setenv("HTTPS_PROXY", proxy)
-        with pytest.raises(UpstreamError, match="other kinds are not supported") as caught:
-            send(f"https://{NAME}/query")
-        assert "http://" in str(caught.value.as_dict())

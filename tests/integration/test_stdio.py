@@ -49,17 +49,6 @@ def test_server_starts_without_configuration() -> None:
     assert len(listed.structured_content["tools"]) == BUNDLED_TOOLS
 
 
-def test_list_get_and_call(mock_api: MockApi) -> None:
-    async def steps(client: Client) -> Any:
-        await client.call_tool("TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
-        arguments = {"symbol": "AAPL", "datatype": "json"}
-        return await client.call_tool("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": arguments})
-
-    called = play(steps, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url, ALPHA_VANTAGE_API_KEY=KEY)
-    assert not called.is_error
-    assert called.structured_content["result"]["Global Quote"]["01. symbol"] == "AAPL"
-
-
 def piped(*messages: dict[str, Any], **environment: str) -> list[dict[str, Any]]:
     """What comes out when messages are piped in and the pipe is closed at once."""
     opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}}

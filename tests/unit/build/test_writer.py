@@ -295,12 +295,6 @@ def test_a_tool_without_a_field_makes_the_catalog_unavailable(field: str) -> Non
         catalog.get(TOOL)
 
 
-def test_a_tool_with_an_unknown_effect_makes_the_catalog_unavailable() -> None:
-    catalog = damaged_catalog(tools={**FEW["tools"], TOOL: FEW["tools"][TOOL] | {"effect": "harmless"}})
-    with pytest.raises(CatalogUnavailable):
-        catalog.get(TOOL)
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -334,14 +328,3 @@ def test_a_catalog_of_another_version_is_refused_and_the_log_says_to_compile_it_
     with pytest.raises(CatalogUnavailable, match="was compiled by another version of toolfold"):
         parse_catalog(head + b"\n" + rest)
     assert "compiled by another version (format 2, not 5): compile it again" in caplog.text
-
-
-@pytest.mark.parametrize("block", [7, [], ["A"], ["A", "0", 9, ""], ["A", -5, 9, ""], ["A", 0, 9, 7]])
-def test_a_damaged_table_of_blocks_makes_the_catalog_unavailable(block: Any) -> None:
-    line, _, rest = bundled_path().read_bytes().partition(b"\n")
-    head = json.loads(line + b"}")
-    head["sections"]["tools"] = [block]
-    catalog = parse_catalog(json.dumps(head).encode()[:-1] + b"\n" + rest)
-    assert catalog.summary(0)
-    with pytest.raises(CatalogUnavailable):
-        catalog.get("SMA")

@@ -64,11 +64,6 @@ def test_a_damaged_file_makes_the_catalog_unavailable(tmp_path: Path, content: b
     assert "toolfold catalog compile" in caught.value.suggestion
 
 
-def test_a_missing_file_makes_the_catalog_unavailable(tmp_path: Path) -> None:
-    with pytest.raises(CatalogUnavailable, match="cannot be read"):
-        open_catalog(str(tmp_path / "none.json"))
-
-
 @pytest.mark.parametrize("location", ["https://example.com/catalog.json", "s3:///prefix"])
 def test_an_invalid_location_is_refused_when_the_store_is_made(location: str) -> None:
     with pytest.raises(SettingsError, match="TOOLFOLD_CATALOG"):

@@ -123,11 +123,6 @@ def test_no_connection(call: Call, silent: str, url: str, variables: dict[str, s
     assert "secret" not in err
 
 
-def test_reset(call: Call) -> None:  # N6
-    with RawServer(reset) as server:
-        assert "127.0.0.1 reset the connection before the response was complete." in call(f"http://{server.authority}")
-
-
 @pytest.mark.parametrize(
     ("status", "message", "step"),
     [

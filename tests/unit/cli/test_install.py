@@ -294,10 +294,6 @@ def test_a_placeholder_in_the_place_of_a_key_is_named(install: Run, monkeypatch:
     assert "ALPHA_VANTAGE_API_KEY has YOUR_KEY in the place of a key" in err
 
 
-def test_an_unknown_client_is_wrong_usage(install: Run) -> None:
-    assert install("netscape")[0] == 2
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="links and FIFOs are of POSIX")
 @pytest.mark.parametrize("kind", ["a FIFO", "a folder", "a socket", "a link to a folder"])
 def test_a_configuration_that_is_not_a_file_is_refused_and_stays(install: Run, tmp_path: Path, kind: str) -> None:

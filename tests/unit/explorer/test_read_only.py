@@ -49,12 +49,6 @@ def test_other_pages_are_refused(explorer: str, origin: str) -> None:
     assert post(explorer, "TOOL_LIST", ("origin", origin)).status == 403
 
 
-def test_calls_from_the_page_need_an_issuer() -> None:
-    with pytest.raises(Exception, match="TOOLFOLD_OAUTH_ISSUER"):
-        Settings.from_environment({"TOOLFOLD_EXPLORER": "calls"})
-    assert Settings.from_environment({"TOOLFOLD_EXPLORER": "calls", **ISSUER}).explorer == "calls"
-
-
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.unit.results.select.answers import TODAY, document
+from tests.unit.results.select.answers import TODAY
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.meta_tools.completion import Gap, GapKind, find_gap
 from toolfold.results.select.grammar import parse_select
@@ -27,38 +27,6 @@ def gap_of(select: str, whole: Document, arguments: Mapping[str, str] = FULL) ->
     assert TOOL is not None
     assert selection is not None
     return find_gap(TOOL, arguments, requested_of(selection, whole, TODAY), whole, TODAY)
-
-
-# F1
-@pytest.mark.parametrize(
-    ("select", "note"),
-    [
-        ("2024-01-13..2026-01-13; min(close)", "Asked from 2024-01-13; the data begin 2024-12-31."),
-        ("close; last 3 years", "Asked from 2023-01-14; the data begin 2024-12-31."),
-        ("date >= 2020; max(close)", "Asked from 2020; the data begin 2024-12-31."),
-        ("since 2023; last 5", "Asked from 2023; the data begin 2024-12-31."),
-        ("last 400", "Asked for 400 rows; the data have 13."),
-    ],
-)
-def test_period_that_the_data_lack_is_noted(select: str, note: str) -> None:
-    gap = gap_of(select, document("daily"))
-    assert gap is not None
-    assert gap.note == note
-
-
-@pytest.mark.parametrize(
-    "select", ["2025; max(close)", "since 2025-01-01", "until 2025", "2026", "last 5", "close > 1"]
-)
-def test_period_that_the_data_have_needs_no_note(select: str) -> None:
-    assert gap_of(select, document("daily")) is None
-
-
-def test_gap_has_the_dates_and_rows() -> None:
-    gap = gap_of("2020-03..2025-02; last 400", document("daily"))
-    assert gap is not None
-    assert gap.kind is GapKind.BEGINNING
-    assert (gap.requested.low, gap.requested.high, gap.requested.row_count) == ("2020-03", "2025-02", 400)
-    assert (gap.covered.first, gap.covered.last, len(gap.covered.dates)) == ("2024-12-31", "2026-01-13", 13)
 
 
 PARTS = {
@@ -231,14 +199,3 @@ def test_answer_from_a_part_of_a_series_has_a_gap(kind: GapKind | None) -> None:
     }
     kinds = {select: gap and gap.kind for select, gap in gaps.items()}
     assert {select: found for select, found in kinds.items() if found is not kind} == {}
-
-
-def test_filter_that_finds_the_newest_rows_lacks_nothing() -> None:
-    selection = parse_select("close > 300; last 5")
-    assert TOOL is not None
-    assert selection is not None
-    requested = requested_of(selection, LIMITED, TODAY)
-    assert find_gap(TOOL, {"symbol": "IBM"}, requested, LIMITED, TODAY, selected_rows=5) is None
-    gap = find_gap(TOOL, {"symbol": "IBM"}, requested, LIMITED, TODAY, selected_rows=4)
-    assert gap is not None
-    assert gap.kind is GapKind.MATCHES

@@ -12,7 +12,7 @@ import pytest
 from tests.support.meta_tools import error, tokens
 from tests.support.upstream import Upstream
 from toolfold.execution.credentials import RequestCredentials
-from toolfold.meta_tools.dispatcher import HANDLERS, MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
 
@@ -29,16 +29,6 @@ def daily(symbol: str, **more: Any) -> dict[str, Any]:
 
 def batch(tools: MetaTools, calls: Any, **more: Any) -> Result:
     return tools.call("TOOL_BATCH", {"calls": calls, **more})
-
-
-def test_the_default_list_has_three_tools_and_others_can_be_listed(tools: MetaTools) -> None:
-    names = (*(tool["name"] for tool in tools.definitions()), "TOOL_BATCH")
-    assert names == ("TOOL_LIST", "TOOL_GET", "TOOL_CALL", "TOOL_BATCH")
-    assert set(names) <= set(HANDLERS)
-    listed = tools.definitions(names)
-    assert [tool["name"] for tool in listed] == list(names)
-    assert listed[:3] == tools.definitions()
-    assert listed[3]["annotations"] == listed[2]["annotations"]
 
 
 def test_results_are_in_order_with_their_ids(tools: MetaTools) -> None:

@@ -149,6 +149,10 @@ WRONG = {
     "FX_DALIY": "FX_DAILY",
     "NATURAL_GAS_PRICE": "NATURAL_GAS",
     "OIL_PRICE": "BRENT",
+    "COMPANY_OVERVEIW": "COMPANY_OVERVIEW",
+    "CRYPTO_DAILY": "DIGITAL_CURRENCY_DAILY",
+    "US_INFLATION_RATE": "INFLATION",
+    "TIME_SERIES_DALY": "TIME_SERIES_DAILY",
 }
 """What a model may write from memory → the tool."""
 

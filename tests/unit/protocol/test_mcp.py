@@ -353,15 +353,6 @@ def test_every_result_can_be_encoded(value: Any) -> None:
     assert json.loads(encoded.decode(), parse_constant=pytest.fail)["id"] == 1
 
 
-def test_preflight_of_an_allowed_origin_is_answered() -> None:
-    server = Server(TOOLS, OriginPolicy(origins=("https://app.test",)))
-    response = server.handle_http(request(b"", method="OPTIONS", origin="https://app.test"))
-    headers = dict(response.headers)
-    assert response.status == 204
-    assert headers["access-control-allow-origin"] == "https://app.test"
-    assert "mcp-protocol-version" in headers["access-control-allow-headers"]
-
-
 def test_log_fields_are_names_and_codes() -> None:
     arguments = {"tool_name": "NO_TOOL", "arguments": {"symbol": "SECRET"}}
     to = request(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}), authorization="Bearer SECRET")

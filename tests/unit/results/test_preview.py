@@ -105,12 +105,6 @@ def test_notice_says_what_is_left_out_and_how_to_ask_for_less() -> None:
     assert ' For less: select="timestamp,close; last 20" (about ' in notice
 
 
-def test_answer_within_the_budget_has_no_notice() -> None:
-    result = shown("a,b\n1,2\n")
-    assert "preview" not in result.structured
-    assert result.text == "a,b\n1,2"
-
-
 def test_inner_lists_and_long_texts_are_truncated_before_rows() -> None:
     result = shown(NEWS, 600)
     part = result.structured["result"]
@@ -127,12 +121,6 @@ def test_preview_of_nested_json_keeps_its_structure() -> None:
     assert matrix[-1] == [3999, 4000]
     assert 10 < len(matrix) < 4000
     assert "of 4000 items of payload.MATRIX" in result.structured["preview"]["left_out"]
-
-
-def test_long_selection_is_a_preview() -> None:
-    result = shown(PRICES, select=grammar.parse_select("timestamp,close"))
-    assert result.structured["result"]["columns"] == ["timestamp", "close"]
-    assert result.structured["preview"]["rows_total"] == 5000
 
 
 def test_full_text_is_saved_in_a_file_only_its_owner_can_read(tmp_path: Path) -> None:

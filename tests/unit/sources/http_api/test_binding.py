@@ -222,12 +222,6 @@ class TestBody:
         assert request.query == ("dry=true",)
         assert bind(call, {}).body is None
 
-    def test_fields_have_the_names_of_the_body(self) -> None:
-        call = {"method": "POST", "path": "/a/{id}", "body": {"fields": {"pet_name": "name", "tags": "tags"}}}
-        request = bind(call, {"id": 1, "pet_name": "Rex", "tags": []})
-        assert json.loads(request.body or b"") == {"name": "Rex", "tags": []}
-        assert request.query == ()
-
     def test_a_form_has_lists_objects_and_styles(self) -> None:
         body = {
             "content_type": "application/x-www-form-urlencoded",

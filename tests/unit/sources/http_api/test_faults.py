@@ -173,15 +173,6 @@ def test_an_error_in_a_form_of_other_services_is_no_data(catalog: Catalog, body:
     assert "quota of the plan" in error.details["upstream_says"]
 
 
-@pytest.mark.parametrize(
-    ("status", "code"),
-    [(302, "UPSTREAM_ERROR"), (401, "AUTH_REJECTED"), (404, "UPSTREAM_ERROR"), (429, "RATE_LIMITED"),
-     (500, "UPSTREAM_ERROR"), (503, "UPSTREAM_ERROR")],
-)  # fmt: skip
-def test_an_http_error_has_its_code_for_every_body(catalog: Catalog, status: int, code: str) -> None:
-    assert fault(catalog, '{"Global Quote": {"a": "b"}}', status=status).code == code
-
-
 @pytest.mark.parametrize(("status", "note"), [(203, ""), (202, "no data yet"), (206, "a part of the data")])
 def test_a_status_of_success_with_data_says_what_may_be_missing(catalog: Catalog, status: int, note: str) -> None:
     found = read(catalog, '{"Global Quote": {"a": "b"}}', "GLOBAL_QUOTE", status)
