@@ -171,10 +171,10 @@ class TestValues:
     ids=["CSV", "JSON", "JSON with escapes"],
 )
 def test_searching_a_large_answer_takes_little_time(line: str) -> None:
-    redactor, text = Redactor((KEY, "OPERATORKEY98765")), line * (10_000_000 // len(line))
+    redactor, text = Redactor((KEY, "OPERATORKEY98765")), line * (5_000_000 // len(line))
     started = time.thread_time()
     assert not redactor.appears_in(text)
-    assert time.thread_time() - started < 2
+    assert time.thread_time() - started < 1
 
 
 @pytest.mark.parametrize(

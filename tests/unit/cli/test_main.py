@@ -206,7 +206,7 @@ def test_closed_stdout_is_not_an_error() -> None:
     ("command", "problem"),
     [
         ("--version >&-", "The output cannot be written: it is closed. It is not complete.\n"),
-        ("catalog compile --check >&-", "The output cannot be written: it is closed. It is not complete.\n"),
+        ("catalog list >&-", "The output cannot be written: it is closed. It is not complete.\n"),
         ("--version >&- 2>&-", ""),
     ],
 )

@@ -74,6 +74,7 @@ def test_meta_data_are_numbered(function: str, expected: str) -> None:
     assert "|".join(document(function)["Meta Data"]) == expected
 
 
+@pytest.mark.slow
 def test_numbers_are_text_where_the_vendor_sends_text() -> None:
     with_numbers = {
         name
