@@ -95,16 +95,6 @@ class TestDailyQuota:
         assert limits.acquire("key", FOREVER) == 0
 
 
-class TestPerMinute:
-    def test_key_is_refused_until_the_stated_wait_is_over(self, make: Make, clock: Clock) -> None:
-        limits = make()
-        limits.record_refusal("key", MINUTE)
-        clock.now += 20
-        assert refusal(limits).details == {"retry_after_s": 40}
-        clock.now += 40
-        assert limits.acquire("key", FOREVER) == 0
-
-
 class TestPerSecond:
     def test_a_key_that_was_too_fast_is_spaced_for_a_day(self, make: Make, clock: Clock) -> None:
         limits = make()
@@ -119,12 +109,6 @@ class TestPerSecond:
         limits.acquire("key", FOREVER)
         limits.acquire("key", FOREVER)
         assert len(clock.slept) == slept
-
-    def test_interval_follows_the_stated_rate(self, make: Make, clock: Clock) -> None:
-        limits = make()
-        limits.record_refusal("key", RateLimited("", "", retry_after_s=2, limit="20 per second"))
-        limits.acquire("key", FOREVER)
-        assert limits.acquire("key", FOREVER) == pytest.approx(0.051)
 
     def test_the_operator_can_set_the_rate(self, make: Make) -> None:
         limits = make(REQUESTS_PER_SECOND="2")

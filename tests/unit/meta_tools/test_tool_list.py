@@ -55,6 +55,12 @@ def test_no_arguments_lists_every_tool_in_one_line() -> None:
     result = ask()
     assert result.text == CATALOG.listing
     assert names(result) == list(CATALOG)
+    assert shown(result)[7] == {
+        "name": "GLOBAL_QUOTE",
+        "description": "Latest price, volume and day change of one stock",
+        "category": "core_stock_apis",
+        "access": "mixed",
+    }
     assert result.structured["matched"] == result.structured["returned"] == result.structured["total"] == len(CATALOG)
     assert set(tiers(result)) == {3}
     assert result.structured["more"] is None
@@ -257,18 +263,6 @@ def test_definition_has_arguments_that_the_code_accepts_and_those_that_most_call
     properties = tools.definitions()[0]["inputSchema"]["properties"]
     assert tuple(properties) == ("query", "category", "limit", "offset")
     assert set(properties) < set(TOOLS[list_request.TOOL].arguments)
-
-
-def test_every_entry_has_name_description_and_category(tools: MetaTools) -> None:
-    listed = tools.call("TOOL_LIST", {}).structured
-    assert len(listed["tools"]) == listed["total"] == BUNDLED_TOOLS
-    assert listed["tools"][7] == {
-        "name": "GLOBAL_QUOTE",
-        "description": "Latest price, volume and day change of one stock",
-        "category": "core_stock_apis",
-        "access": "mixed",
-    }
-    assert sum(listed["categories"].values()) == BUNDLED_TOOLS
 
 
 def test_a_list_of_many_sources_names_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
