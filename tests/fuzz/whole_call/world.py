@@ -199,6 +199,7 @@ class World:
                 self._connection = None
                 return 0, ""
             except (OSError, http.client.HTTPException):
+                self._connection.close()
                 self._connection = None
                 if is_retry:
                     raise
