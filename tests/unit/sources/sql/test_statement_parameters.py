@@ -30,6 +30,7 @@ from toolfold.sources.sql.postgresql_database import encode_parameters
         ("postgresql", "a IN ($1,$2)", [1, 2], "a IN ($1 ,$2 )", [1, 2]),
         ("postgresql", "a = ? OR t[:b] = :b", [1], "a = $1 OR t[:b] = :b", [1]),
         ("postgresql", "a = $2 AND b = :c", {"2": 1, "c": 3}, "a = $1 AND b = $2", [1, 3]),
+        ("postgresql", f"a = ${'1' * 5_000}", [1], f"a = ${'1' * 5_000}", [1]),
         ("postgresql", "a = @b AND t[:b] = $1", {"1": 5}, "a = @b AND t[:b] = $1", [5]),
         ("sqlite", "a = ? AND b = ?", [1, 2], "a = :p1 AND b = :p2", [1, 2]),
         ("sqlite", "a = ?2 AND b = ?1", [1, 2], "a = :p2 AND b = :p1", [1, 2]),

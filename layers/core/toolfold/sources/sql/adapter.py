@@ -42,7 +42,7 @@ logger = logging.getLogger("toolfold")
 _PARTS = re.compile(
     r"""[eE]'(?:[^'\\]|''|\\.)*+'?+|'(?:[^']|'')*+'?+|"(?:[^"]|"")*+"?+|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?+
     |\$\$(?:.|\n)*?(?:\$\$|\Z)|\$(?P<tag>[A-Za-z_]\w*)\$(?:.|\n)*?(?:\$(?P=tag)\$|\Z)
-    |(?P<number>[$?]\d+)|(?P<mark>\?)|%\((?P<percent_name>\w+)\)s\b|(?P<percent>%s\b)
+    |(?P<number>[$?]\d{1,5}(?!\d))|(?P<mark>\?)|%\((?P<percent_name>\w+)\)s\b|(?P<percent>%s\b)
     |(?<![:\w])[:@$](?P<name>[A-Za-z_]\w*)""",
     re.VERBOSE,
 )
@@ -116,12 +116,12 @@ def _replaced(
     """Return ``statement`` with the placeholder of ``dialect`` for each of ``changes``, a match and its position."""
     parts, edits, position, length = [], [], 0, 0
     for match, number in changes:
-        is_list = isinstance(values[number - 1], list) if 0 < number <= len(values) else False
-        if is_list and _IN.search(statement, max(0, match.start() - _MAX_IN_CHARS), match.start()):
+        is_in = _IN.search(statement, max(0, match.start() - _MAX_IN_CHARS), match.start())
+        if is_in and 0 < number <= len(values) and isinstance(values[number - 1], list):
             problem = f"a list is no value of IN (…); write {_LISTS[dialect]}"
             raise DatabaseFailure(FailureKind.STATEMENT, problem, match.start())
-        # sqlglot reads what is between "$1," and "$2" as a text, where no space is.
-        space = "" if statement[match.end() : match.end() + 1].isspace() or match.end() == len(statement) else " "
+        # Without a space, sqlglot reads "$1,$2" as the beginning of a text.
+        space = "" if not statement[match.end() : match.end() + 1].strip() else " "
         text = f"{_PREFIXES[dialect]}{number}{space}"
         parts += [statement[position : match.start()], text]
         length += match.start() - position + len(text)

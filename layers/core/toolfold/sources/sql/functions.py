@@ -80,9 +80,7 @@ POSTGRESQL_FUNCTIONS = _words(
 )
 
 SESSION_WORDS = {
-    "postgresql": _words(
-        "current_catalog current_role current_schema current_user session_user system_user user",
-    ),
+    "postgresql": _words("current_catalog current_role current_schema current_user session_user system_user user"),
     "sqlite": frozenset[str](),
 }
 """Functions that are called without parentheses, and say something about the role or the server."""
