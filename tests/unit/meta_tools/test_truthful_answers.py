@@ -429,7 +429,7 @@ UNUSUAL = "This is not the usual form of {}: it may be a message of Alpha Vantag
     [
         ("GLOBAL_QUOTE", {"message": "Endpoint request timed out"}, True),
         ("GLOBAL_QUOTE", {"Global Quote": {"01. symbol": "IBM", "05. price": "1"}}, False),
-        ("TIME_SERIES_DAILY", {"status": "error", "detail": "maintenance"}, True),
+        ("TIME_SERIES_DAILY", {"status": "paused", "detail": "maintenance"}, True),
         ("TIME_SERIES_DAILY", {"Time Series (60min)": {"2026-01-13": {"4. close": "1"}}}, False),
         ("LISTING_STATUS", {"message": "Forbidden"}, True),
         ("COMPANY_OVERVIEW", {"Symbol": "IBM", "Name": "IBM"}, False),

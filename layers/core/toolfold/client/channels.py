@@ -339,6 +339,8 @@ class StdioChannel:
     def _ended(self) -> ClientError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
+        for reader in self._readers:
+            reader.join(1)  # until the last words are read
         said = f": {self._stderr[-1][:300].rstrip('.')}" if self._stderr else ""
         return ClientError(
             f"The server has ended (exit code {self._process.returncode}){said}. Open another Client to start it again."
