@@ -297,7 +297,7 @@ def _place(
     """Return the parameter that an unknown argument may mean: by its name, by a value of one alone, or as missing."""
     bound = bound_of(name)  # a start is not an end, and neither is a day
     free = [one for one in reader.properties if one not in corrected and bound in ("", bound_of(one))]
-    with_option = [parameter for parameter in free if _options(tool, parameter) and reader.reads(parameter, value)]
+    with_option = [one for one in free if isinstance(value, str) and _options(tool, one) and reader.reads(one, value)]
     if closest := closest_matches(name, free) or (with_option if len(with_option) == 1 else []):
         return closest[0]
     missing = [one for one in tool.parameters.get("required", ()) if one not in corrected]
