@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,8 +32,8 @@ _MIN_BEGINNING = 4
 _PRICES = frozenset(("price", "close", "value", "rate", "level"))
 """Names by which one service or another calls the figure that its answer is about."""
 
-_MAX_ABBREVIATED = 6
-"""Words of a name that is abbreviated."""
+_MAX_ABBREVIATION = 12
+"""Letters of a name that may be an abbreviation."""
 
 _LOOKED_AT, _MAX_PATHS, _MAX_DEPTH = 20, 40, 3
 """Rows whose objects say which paths there are; the most paths of one column that an error lists, and their length."""
@@ -179,10 +178,11 @@ def _parts_of(name: str) -> list[str]:
 
 def _abbreviates(short: str, words: Sequence[str]) -> bool:
     """Return whether ``short`` is made of the beginnings of all ``words``, as capex is of capital expenditures."""
-    if not words or not short:
-        return not words and not short
-    same = itertools.takewhile(lambda end: short[:end] == words[0][:end], range(1, len(words[0]) + 1))
-    return len(words) <= _MAX_ABBREVIATED and any(_abbreviates(short[end:], words[1:]) for end in same)
+    ends = {0} if words and _MIN_BEGINNING <= len(short) <= _MAX_ABBREVIATION else set()
+    for word in words:
+        lengths = range(1, min(len(word), len(short)) + 1)
+        ends = {end + length for end in ends for length in lengths if short.startswith(word[:length], end)}
+    return len(short) in ends
 
 
 def written_name(name: str) -> str:
@@ -198,7 +198,7 @@ def unknown_column(
     wanted = normalize(name)
     having = [other for other in compared if wanted in words_of(other)]
     begun = [other for other in compared if len(wanted) >= _MIN_BEGINNING and normalize(other).startswith(wanted)]
-    made_of = [other for other in compared if len(wanted) >= _MIN_BEGINNING and _abbreviates(wanted, _parts_of(other))]
+    made_of = [other for other in compared if _abbreviates(wanted, _parts_of(other))]
     same = [other for other in compared if {wanted, normalize(other)} <= _PRICES]
     alike = made_of or closest_matches(name, compared, 3)
     closest = list(dict.fromkeys([*same, *having, *begun, *alike]))[:3]
