@@ -263,7 +263,7 @@ def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sq
     uri = f"{path.absolute().as_uri()}?mode=ro"
     try:
         wait_s = _wait_for_lock_s(deadline)
-        connection = sqlite3.connect(uri, wait_s, uri=True, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(uri, timeout=wait_s, uri=True, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
         raise to_failure(error, "") from None
     try:
