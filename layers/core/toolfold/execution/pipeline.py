@@ -307,11 +307,14 @@ def _find(executor: ToolExecutor, call: CallContext, local: bool = False) -> Ent
 
 def _written_at(executor: ToolExecutor, call: CallContext, local: bool) -> float:
     """Return when a call last changed the source, in any process with this cache; before 1970 for never."""
-    catalog, source, key, now = call.catalog, call.source.id, _WRITTEN + call.source.id, executor.clock.now()
-    reads = catalog.memoize("tools that read", lambda: frozenset(catalog.positions_of("effect").get("read", ())))
-    tools = catalog.positions_of("source").get(source, ())
-    if catalog.memoize(("only reads", source), lambda: reads.issuperset(tools)):
+    positions, source = call.catalog.positions_of, call.source.id
+
+    def only_reads() -> bool:
+        return set(positions("effect").get("read", ())).issuperset(positions("source").get(source, ()))
+
+    if call.catalog.memoize(("only reads", source), only_reads):
         return -1
+    key, now = _WRITTEN + source, executor.clock.now()
     entry = (None if local else executor.cache.get_shared(key, now)) or executor.cache.get_local((key,), now)
     return -1 if entry is None else entry.created_at
 
