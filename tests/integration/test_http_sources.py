@@ -10,7 +10,7 @@ import textwrap
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from toolfold.build.compiler import compile_folder
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
+from toolfold.catalog.view import CatalogView
 from toolfold.errors import CatalogUnavailable
 from toolfold.execution.call import CallContext, CallLog
 from toolfold.execution.credentials import read_credentials
@@ -264,6 +265,15 @@ def test_what_may_be_cached_is_the_answer_of_a_read(world: World, name: str, mon
     assert [is_cached() for _ in range(2)] == [False, True]  # a write may have changed it
     monkeypatch.setenv(f"TOOLFOLD_SOURCE_{name.upper()}_KEY", "another-key")
     assert is_cached() == (name == "keyless")  # another account may see something else
+
+
+def test_a_write_expires_what_a_profile_without_it_has_read(world: World) -> None:
+    view = CatalogView(world.catalog, list(world.catalog.positions_of("effect")["read"]), {})
+    reader = replace(world, tools=MetaTools(lambda: view, world.executor))
+    assert [reader.call("keyless__find", {"q": "d"}).structured["cached"] for _ in range(2)] == [False, True]
+    world.call("keyless__add", {"name": "d"})
+    world.executor.clock.sleep(1)
+    assert not reader.call("keyless__find", {"q": "d"}).structured["cached"]
 
 
 @pytest.mark.slow  # imports boto3

@@ -307,12 +307,13 @@ def _find(executor: ToolExecutor, call: CallContext, local: bool = False) -> Ent
 
 def _written_at(executor: ToolExecutor, call: CallContext, local: bool) -> float:
     """Return when a call last changed the source, in any process with this cache; before 1970 for never."""
-    positions, source = call.catalog.positions_of, call.source.id
+    catalog, source = call.catalog.base, call.source.id  # a profile may not have the tools that write
 
     def only_reads() -> bool:
-        return set(positions("effect").get("read", ())).issuperset(positions("source").get(source, ()))
+        reads = catalog.positions_of("effect").get("read", ())
+        return set(reads).issuperset(catalog.positions_of("source").get(source, ()))
 
-    if call.catalog.memoize(("only reads", source), only_reads):
+    if catalog.memoize(("only reads", source), only_reads):
         return -1
     key, now = _WRITTEN + source, executor.clock.now()
     entry = (None if local else executor.cache.get_shared(key, now)) or executor.cache.get_local((key,), now)
