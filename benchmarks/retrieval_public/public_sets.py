@@ -207,7 +207,6 @@ def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> Cat
     compiled = {
         "sources": {"public": _SOURCE},
         "categories": [],
-        "listing": "",
         "definition_tokens": 0,
         "tools": {name: {**same, "effect": "read", "title": name, "summary": name, "tags": []} for name in names},
         "index": index,

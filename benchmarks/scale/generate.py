@@ -94,9 +94,7 @@ class Tools(Sequence[dict[str, list[str]]]):
 def write(size: int, path: Path) -> None:
     """Write a compiled catalog of ``size`` tools to ``path``."""
     tools = Tools(size)
-    listed = tools.entries() if size <= writer.MAX_LISTED else ()
-    listing = "\n".join(f"{name}: {entry['summary']}" for name, entry in listed)
-    head = {"sources": {"platform": _WORDS["source"]}, "categories": tools.categories(), "listing": listing}
+    head = {"sources": {"platform": _WORDS["source"]}, "categories": tools.categories()}
     sections: dict[str, writer.Lines] = {
         "tools": tools.sorted_entries(),
         "index": writer.sort_lines(search_index.build(tools)),

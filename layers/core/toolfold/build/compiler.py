@@ -22,7 +22,7 @@ from toolfold.build.relations import assign_names, compile_relations, safe_name
 from toolfold.build.schema import Vocabulary
 from toolfold.build.source_folders import LoadedSource, load_sources
 from toolfold.catalog import json_schema
-from toolfold.catalog.entries import DESCRIBE_STEP, RESERVED_NAMES, name_key, summary_suffix
+from toolfold.catalog.entries import RESERVED_NAMES, name_key
 from toolfold.catalog.query import PREFERRED
 from toolfold.catalog.skills import SKILL_FILE
 from toolfold.catalog.tokenizer import in_words
@@ -180,7 +180,6 @@ def compile_sources(
     compiled = {
         "sources": sources,
         "categories": categories,
-        "listing": _listing(categories, tools),
         "definition_tokens": _definition_tokens(tools),
         "common": _common(definitions, list(tools)),
         "tools": tools,
@@ -292,18 +291,3 @@ def _common(definitions: Sequence[ToolDefinition], names: Sequence[str]) -> list
         parameters = tool.parameters.get("required") or list(tool.example or ())[:1]
         found.append((names.index(tool.name), f"{tool.name}({', '.join(parameters)})"))
     return found
-
-
-def _listing(categories: list[dict[str, Any]], tools: Mapping[str, Any]) -> str:
-    """Return the text of ``TOOL_LIST()``: a heading for each category, a line for each tool.
-
-    This format needs the fewest tokens of those measured (``docs/explanation/decisions/answers.md``).
-    """
-    lines = [f"{len(tools)} tools. {DESCRIBE_STEP}"]
-    for category in categories:
-        lines.append(f"# {category['name']}: {category['title']}")
-        for name, tool in tools.items():
-            if tool["category"] == category["name"]:
-                suffix = summary_suffix(tool["access"], tool["effect"], tool.get("confirm", ""))
-                lines.append(f"{name}: {tool['summary']}{suffix}")
-    return "\n".join(lines)

@@ -276,5 +276,5 @@ def catalog_of(tools: Sequence[Fields], vocabularies: Sequence[Vocabulary] = ())
     """Return a catalog that has what a search reads, and whose tools have no names that a query could have."""
     sections = {"index": build(tools), "spellings": spellings(tools, vocabularies), "synonyms": synonyms(vocabularies)}
     named = {f"tool {position}": _TOOL for position in range(len(tools))}
-    head = {"sources": {}, "categories": [], "listing": "", "tools": named}
+    head = {"sources": {}, "categories": [], "tools": named}
     return parse_catalog(writer.dumps({**head, **sections}))

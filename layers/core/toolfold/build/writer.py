@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from toolfold.catalog.entries import CONFIRM, FORMAT, name_key
+from toolfold.catalog.entries import CONFIRM, FORMAT, MAX_LISTED, Category, ToolSummary, listing_text, name_key
 from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
 from toolfold.errors import ToolfoldError
 from toolfold.files import replace_file
@@ -73,9 +73,6 @@ BLOCK_BYTES = 256 << 10
 """Size of a block. Smaller blocks make the head of a large catalog longer, larger blocks make reading one line slower
 (docs/explanation/decisions/catalog-layout.md)."""
 
-MAX_LISTED = 1000
-"""Maximum number of tools for which the text of ``TOOL_LIST()`` is stored: about 25,000 tokens."""
-
 MAX_POSTINGS = 10_000
 """Maximum number of tools in the postings of one term, those with the highest weights: a line of about 100 kB
 (docs/explanation/decisions/catalog-layout.md has the effect on the results)."""
@@ -115,9 +112,9 @@ def write(
     Args:
         out: The file to write.
         scratch: A temporary file for the sections: the head, which comes first, contains their sizes.
-        head: ``sources``, ``categories``, ``listing``, ``definition_tokens``, and, where there are
-            any, ``skills``, ``profile_names``, ``related``, the number of tools with relations, and ``common``,
-            positions and signatures of the tools that the instructions name.
+        head: ``sources``, ``categories``, ``definition_tokens``, and, where there are any, ``skills``,
+            ``profile_names``, ``related``, the number of tools with relations, and ``common``, positions and signatures
+            of the tools that the instructions name.
         listed: Name and entry of each tool in the order of the listing; summary, category, access, effect, source,
             confirm and tags are used. Like ``sections`` it can be an iterator.
         sections: The sorted lines of each section in :data:`COMPILED`, and of those in :data:`OPTIONAL` that there are.
@@ -134,6 +131,9 @@ def write(
         table[name] = write_section(scratch, _limit_postings(content) if name == "index" else content)
         scratch.write(b"}\n")
     scratch.write(b"}\n")
+    listing = ""
+    if len(lines) <= MAX_LISTED:
+        listing = listing_text([Category(**one) for one in head["categories"]], [ToolSummary(*one) for one in lines])
     line = {
         "format": FORMAT,
         "count": len(lines),
@@ -144,7 +144,7 @@ def write(
             field: {value: len(found) for (of, value), found in sorted(members.items()) if of == field}
             for field in ("tags", "access", "effect", "source")
         },
-        "listing": head["listing"] if len(lines) <= MAX_LISTED else "",
+        "listing": listing,
         "definition_tokens": head.get("definition_tokens", 0),
         "sections": table,
     }
@@ -162,8 +162,8 @@ def write(
 
 def _collect(
     listed: Iterable[tuple[str, Mapping[str, Any]]],
-) -> tuple[list[list[str]], dict[tuple[str, str], list[int]]]:
-    lines: list[list[str]] = []
+) -> tuple[list[list[Any]], dict[tuple[str, str], list[int]]]:
+    lines: list[list[Any]] = []
     members: dict[tuple[str, str], list[int]] = {}
     for position, (name, entry) in enumerate(listed):
         line = [name, entry["summary"], entry["category"], entry["access"]]

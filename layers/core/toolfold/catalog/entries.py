@@ -35,6 +35,9 @@ DESCRIBE_STEP = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
 RESERVED_NAMES = (*META_TOOLS, "TOOL_CALL_WRITE", "TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
 """Names that no tool of a catalog may have."""
 
+MAX_LISTED = 1000
+"""Tools of the largest catalog, or part of one, whose ``TOOL_LIST()`` lists all: about 25,000 tokens."""
+
 CONFIRM = "confirm"
 """What the line of a tool with ``confirm`` has at its end, and what model-visible texts add to it."""
 
@@ -184,6 +187,21 @@ def summary_suffix(access: str, effect: str, confirm: str = "") -> str:
     if confirm:
         remarks.append(CONFIRM)
     return f" ({', '.join(remarks)})" if remarks else ""
+
+
+def listing_text(categories: Sequence[Category], lines: Sequence[ToolSummary]) -> str:
+    """Return the text of ``TOOL_LIST()``: a heading for each category, a line for each tool.
+
+    This format needs the fewest tokens of those measured (``docs/explanation/decisions/answers.md``).
+    """
+    by_category: dict[str, list[str]] = {}
+    for line in lines:
+        suffix = summary_suffix(line.access, line.effect, line.confirm)
+        by_category.setdefault(line.category, []).append(f"{line.name}: {line.summary}{suffix}")
+    parts = [f"{len(lines)} tools. {DESCRIBE_STEP}"]
+    for category in categories:
+        parts += [f"# {category.name}: {category.title}", *by_category.get(category.name, ())]
+    return "\n".join(parts)
 
 
 def name_key(name: str) -> str:

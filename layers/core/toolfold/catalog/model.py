@@ -63,6 +63,7 @@ class Catalog:
         is_packaged: Whether it belongs to this package, and its values need no checks.
 
     Attributes:
+        base_positions: Positions of the listed tools in the whole catalog.
         profile_names: The profiles of ``profiles.yaml``; ``default`` is among them only where it differs from the whole
             catalog.
         definition_tokens: Tokens of the definitions of all tools, counted by the compiler; 0 where it did not count
@@ -78,11 +79,11 @@ class Catalog:
     __slots__ = (
         "_counts",
         "_head",
-        "_is_packaged",
         "_memoized",
         "_read",
         "_sections",
         "_sources",
+        "base_positions",
         "categories",
         "definition_tokens",
         "has_relations",
@@ -99,11 +100,14 @@ class Catalog:
             from toolfold.catalog.contract import check_head  # loads a compiled library
 
             check_head(head)
-        self._head, self._read, self._is_packaged = head, read, is_packaged
+        self._head, self._read = head, read
         if not all(isinstance(blocks, list) for blocks in head["sections"].values()):
             raise ValueError("its table of sections is damaged")
         size = head.get("bytes")
-        self._sections = {name: Section(name, blocks, read, size) for name, blocks in head["sections"].items()}
+        self._sections = {
+            name: Section(name, blocks, read, size, is_trusted=is_packaged) for name, blocks in head["sections"].items()
+        }
+        self.base_positions: Sequence[int] = range(int(head["count"]))
         self._sources = {id_: parse_source(id_, entry) for id_, entry in head["sources"].items()}
         self.categories = tuple(
             Category(**{field: entry[field] for field in Category._fields}) for entry in head["categories"]
@@ -123,7 +127,7 @@ class Catalog:
         self._memoized: dict[Any, Any] = {}
 
     def __len__(self) -> int:
-        return int(self._head["count"])
+        return len(self.base_positions)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of all tools, in the order of the listing."""
@@ -157,7 +161,8 @@ class Catalog:
 
     def prefetch_summaries(self, positions: Iterable[int]) -> None:
         """Read the blocks that :meth:`summary` needs for ``positions``, in parallel."""
-        self.prefetch(lines=map(line_key, positions))
+        own = self.base_positions
+        self.prefetch(lines=(line_key(own[at]) for at in positions if at < len(own)))
 
     def canonical_name(self, name: str) -> str | None:
         """Return the catalog's spelling of ``name``, or None."""
@@ -188,9 +193,9 @@ class Catalog:
     def position(self, name: str) -> int | None:
         """Return the position of the tool called ``name`` in the listing, or None."""
         found: int | None = self._sections["names"].get(
-            name_key(name), lambda value: type(value) is int and 0 <= value < len(self)
+            name_key(name), lambda value: type(value) is int and value in self.base.base_positions
         )
-        return found
+        return None if found is None else self._own(found)
 
     def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
         """Return value of ``field`` → positions of the tools that have it.
@@ -210,7 +215,7 @@ class Catalog:
     @property
     def description(self) -> str:
         """The descriptions of all sources, joined to one text."""
-        return " ".join(str(source["description"]) for source in self._head["sources"].values())
+        return " ".join(source.description for source in self.sources)
 
     @property
     def listing(self) -> str:
@@ -219,7 +224,7 @@ class Catalog:
 
     def common(self) -> Sequence[tuple[int, str]]:
         """Return positions and signatures of the tools that models may know by name: ``GLOBAL_QUOTE(symbol)``."""
-        return self._head.get("common", ())  # type: ignore[no-any-return]
+        return [(own, one) for at, one in self._head.get("common", ()) if (own := self._own(at)) is not None]
 
     @property
     def has_writes(self) -> bool:
@@ -242,16 +247,11 @@ class Catalog:
         """The whole catalog, for a part of one (``catalog.view``)."""
         return self
 
-    @property
-    def base_positions(self) -> Sequence[int]:
-        """Positions of the listed tools in the whole catalog."""
-        return range(len(self))
-
     def profile(self, name: str) -> Profile:
         """Return the profile called ``name``, one of :attr:`profile_names` or ``default``."""
         from toolfold.catalog.profiles import is_profile, parse_profile
 
-        entry = self._optional("profiles", name, lambda value: self._is_packaged or is_profile(value, len(self)))
+        entry = self._optional("profiles", name, lambda value: is_profile(value, len(self)))
         return parse_profile(name, entry)
 
     def definition(self, position: int) -> Mapping[str, Any]:
@@ -262,7 +262,7 @@ class Catalog:
         found: Mapping[str, Any] = self._optional(
             "definitions",
             line_key(position),
-            lambda value: self._is_packaged or (is_definition(value) and value["name"] == name),
+            lambda value: is_definition(value) and value["name"] == name,
         )
         return found
 
@@ -276,9 +276,7 @@ class Catalog:
         """Return the tools that stand for several in a mode: ``[{"kind", "definition"}, …]``."""
         from toolfold.catalog.profiles import is_exposed
 
-        found: Sequence[Mapping[str, Any]] = self._optional(
-            "exposed", f"{profile}/{mode}", lambda value: self._is_packaged or is_exposed(value)
-        )
+        found: Sequence[Mapping[str, Any]] = self._optional("exposed", f"{profile}/{mode}", is_exposed)
         return found
 
     def require_callable(self, tool: Tool) -> None:
@@ -384,8 +382,6 @@ class Catalog:
             raise damaged(f"there are not {self.skill_count} skills")
 
     def _is_tool(self, value: Any) -> bool:
-        if self._is_packaged:
-            return True
         if not (isinstance(value, dict) and isinstance(value.get("name"), str)):
             return False
         from toolfold.catalog.contract import check_tool  # loads a compiled library
@@ -397,6 +393,10 @@ class Catalog:
             logger.error("tool %s of the catalog is damaged: its %s", ascii(value["name"][:64]), error)
             return False
         return True
+
+    def _own(self, base_position: int) -> int | None:
+        """Return the position here of a tool of the whole catalog, or None for one that is not listed."""
+        return base_position
 
     def _lines(self) -> Iterator[ToolSummary]:  # a view lists fewer
         for _, line in self._sections["lines"].items():

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from toolfold.catalog.entries import DESCRIBE_STEP, Source, ToolSummary, summary_suffix
+from toolfold.catalog.entries import MAX_LISTED, Source, ToolSummary, listing_text
 from toolfold.catalog.model import Catalog
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"\b[A-Z][A-Z0-9_]{2,}\b")
 """What may be the name of a tool in a text: with lower-case letters, a word would be one too often."""
-
-MAX_LISTED = 1000
-"""Tools of the largest view that is listed as a whole, as ``build.writer`` has it for a catalog."""
 
 
 class CatalogView(Catalog):
@@ -35,15 +32,15 @@ class CatalogView(Catalog):
         withheld: Positions of the tools that are known and may not be called → makes the error of a call.
     """
 
-    __slots__ = ("_base", "_listed", "_withheld")
+    __slots__ = ("_base", "_withheld")
 
     def __init__(
         self, base: Catalog, listed: Sequence[int], withheld: Mapping[int, Callable[[Tool], CallError]]
     ) -> None:
-        self._base, self._listed, self._withheld = base, tuple(listed), withheld
+        self._base, self._withheld, self.base_positions = base, withheld, tuple(listed)
         self._head, self._read, self._sections = base._head, base._read, base._sections
         self._sources, self._counts, self.sha256 = base._sources, base._counts, base.sha256
-        self._is_packaged, self.profile_names = base._is_packaged, base.profile_names
+        self.profile_names = base.profile_names
         self.has_relations, self.has_semantic_postings = base.has_relations, base.has_semantic_postings
         self.definition_tokens = 0  # not counted for a part of a catalog
         self._memoized = {}
@@ -52,22 +49,10 @@ class CatalogView(Catalog):
             category._replace(tools=counts[category.name]) for category in base.categories if category.name in counts
         )
 
-    def __len__(self) -> int:
-        return len(self._listed)
-
     @property
     def base(self) -> Catalog:
         """The whole catalog."""
         return self._base
-
-    @property
-    def base_positions(self) -> Sequence[int]:
-        """Positions of the listed tools in the whole catalog."""
-        return self._listed
-
-    def prefetch_summaries(self, positions: Iterable[int]) -> None:
-        """Read the blocks that :meth:`summary` needs for ``positions``, in parallel."""
-        self._base.prefetch_summaries(self._listed[at] for at in positions if at < len(self._listed))
 
     def canonical_name(self, name: str) -> str | None:
         """Return the catalog's spelling of the name of a listed or known tool, or None."""
@@ -98,12 +83,7 @@ class CatalogView(Catalog):
 
     def summary(self, position: int) -> ToolSummary:
         """Return the summary of the tool at ``position`` of this view."""
-        return self._base.summary(self._listed[position])
-
-    def position(self, name: str) -> int | None:
-        """Return the position of the listed tool called ``name``, or None."""
-        found = self._base.position(name)
-        return None if found is None else self._own(found)
+        return self._base.summary(self.base_positions[position])
 
     def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
         """Return value of ``field`` → positions of the listed tools that have it."""
@@ -124,19 +104,11 @@ class CatalogView(Catalog):
         )
 
     @property
-    def description(self) -> str:
-        """The descriptions of the sources that have listed tools, joined to one text."""
-        present = {category.source for category in self.categories}
-        return " ".join(str(entry["description"]) for id_, entry in self._head["sources"].items() if id_ in present)
-
-    @property
     def listing(self) -> str:
         """The text of ``TOOL_LIST()``; empty for a large view."""
-        return self.memoize("listing", self._listing) if len(self) <= MAX_LISTED else ""
-
-    def common(self) -> Sequence[tuple[int, str]]:
-        """Return positions and signatures of the tools that models may know by name, of those that are listed."""
-        return [(own, one) for at, one in self._base.common() if (own := self._own(at)) is not None]
+        if len(self) > MAX_LISTED:
+            return ""
+        return self.memoize("listing", lambda: listing_text(self.categories, list(self._lines())))
 
     @property
     def has_approvals(self) -> bool:
@@ -154,11 +126,6 @@ class CatalogView(Catalog):
             return list(chain.from_iterable(kept))
 
         return self.memoize(("postings", term), find)
-
-    @property
-    def semantic_share(self) -> float:
-        """That of the whole catalog."""
-        return self._base.semantic_share
 
     def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
         """Return the positions of the listed tools near ``term`` in meaning, and their weights."""
@@ -204,20 +171,9 @@ class CatalogView(Catalog):
         return at is not None and (at in self._withheld or self._own(at) is not None)
 
     def _own(self, base_position: int) -> int | None:
-        """Return the position here of a tool, or None for one that is not listed."""
-        at = bisect_left(self._listed, base_position)
-        return at if at < len(self._listed) and self._listed[at] == base_position else None
-
-    def _listing(self) -> str:
-        lines = [f"{len(self)} tools. {DESCRIBE_STEP}"]
-        by_category: dict[str, list[str]] = {}
-        for line in self._lines():
-            suffix = summary_suffix(line.access, line.effect, line.confirm)
-            by_category.setdefault(line.category, []).append(f"{line.name}: {line.summary}{suffix}")
-        for category in self.categories:
-            lines += [f"# {category.name}: {category.title}", *by_category.get(category.name, ())]
-        return "\n".join(lines)
+        at = bisect_left(self.base_positions, base_position)
+        return at if at < len(self.base_positions) and self.base_positions[at] == base_position else None
 
     def _lines(self) -> Iterator[ToolSummary]:
-        self._base.prefetch_summaries(self._listed)
-        return map(self._base.summary, self._listed)
+        self._base.prefetch_summaries(self.base_positions)
+        return map(self._base.summary, self.base_positions)
