@@ -91,15 +91,6 @@ class Credentials(NamedTuple):
         return self.is_token and bool(_TOKEN.fullmatch(name) and _AUTHENTICATES.search(str(description)))
 
 
-def credentials_of(auth: Mapping[str, Any]) -> Credentials:
-    """Return what the calls of a source send whose ``auth`` is given."""
-    found = {("header", "authorization")}
-    for place, location in (("query_key", "query"), ("header", "header"), ("cookie", "cookie")):
-        if auth.get(place):
-            found.add((location, str(auth[place]).lower() if place == "header" else str(auth[place])))
-    return Credentials(frozenset(found), bool(auth.get("bearer") or auth.get("oauth2")))
-
-
 def scheme_like(auth: Mapping[str, Any], schemes: Schemes) -> str | None:
     """Return the name of the scheme that sends the key where ``auth`` states it, or None."""
     kinds = {"bearer", "oauth2"} if {"bearer", "oauth2"} & auth.keys() else set(auth)

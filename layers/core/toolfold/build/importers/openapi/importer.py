@@ -42,9 +42,11 @@ from toolfold.build.importers.openapi.schema_parts import dicts_in, one_paragrap
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.schema import Auth, Model, Url
 from toolfold.build.yaml_loader import Document, Location
+from toolfold.catalog import entries
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean
+from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import check_header
 
 if TYPE_CHECKING:
@@ -149,60 +151,29 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
 
     def read(self, problems: list[str]) -> base.ImportedSource | None:
         """Return the tools of the document, without those that cannot be expressed."""
-        path = self.folder / self.settings.document
+        settings, path = self.settings, self.folder / self.settings.document
         if path.is_symlink() or not path.is_file():
-            fetch = "; fetch it with: toolfold source refresh " + self.settings.id if self.settings.url else ""
-            where = self.where("document")
-            problems.append(f"{where}: {self.settings.document} is not a file in the folder of the source{fetch}")
+            fetch = f"; fetch it with: toolfold source refresh {settings.id}" if settings.url else ""
+            problem = f"{settings.document} is not a file in the folder of the source{fetch}"
+            problems.append(f"{self.where('document')}: {problem}")
             return None
         try:
-            return _Reader(self, read_document(path)).read(problems)
+            self._api = read_document(path)
+            return self._read(problems)
         except SourceError as error:
             problems += error.problems
             return None
 
-    def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
-        """Fetch the document that the service publishes."""
-        settings, where = self.settings, f"{self.folder / 'source.yaml'}:1"
-        if settings.url is None:
-            raise SourceError([f"{where}: has no url; the document is a file that you replace yourself"])
-        progress(f"Fetching {settings.url}")
-        content = formatted(fetch_document(settings.url, settings.id, process_settings, where), settings.document)
-        fetched = parse_document(content, settings.url)
-        check_version(fetched)
-        path = self.folder / settings.document
-        return base.Fetched(compare(read_document(path) if path.is_file() else None, fetched), content)
-
-
-def compare(old: Document | None, new: Document) -> base.RefreshReport:
-    """Return which operations differ; ``components`` where only definitions that they refer to do."""
-    before, after = (
-        {one.name: (one.title, one.value) for one in find_operations(References(api.data), Findings())} if api else {}
-        for api in (old, new)
-    )
-    report = base.RefreshReport.between(before, after)
-    if not report and old is not None and old.data != new.data:
-        return base.RefreshReport(changed=("components",))
-    return report
-
-
-class _Reader:
-    """Read one document with the settings of its source."""
-
-    def __init__(self, importer: OpenApiImporter, api: Document) -> None:
-        self._settings, self._where, self._api = importer.settings, importer.where, api
-        self._data = with_servers_and_security(api.data) if "swagger" in api.data else api.data
-        self._references = References(self._data, self._settings.document)
-        self._findings = Findings()
-        self._states_security = False  # whether any operation states requirements of its own
+    def _read(self, problems: list[str]) -> base.ImportedSource | None:
+        data = self._api.data
+        self._data = with_servers_and_security(data) if "swagger" in data else data
+        self._references, self._findings = References(self._data, self.settings.document), Findings()
         self._requests = SchemaConverter(self._references, "request", self._findings.note)
         self._responses = SchemaConverter(self._references, "response", self._findings.note)
-
-    def read(self, problems: list[str]) -> base.ImportedSource | None:
-        """Return the source, or None, with the reasons in ``problems``."""
         check_version(self._api)
         default_server = self._default_server()
         found = find_operations(self._references, self._findings)
+        # Whether any operation states requirements of its own.
         self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
         components = self._data.get("components")
@@ -237,7 +208,7 @@ class _Reader:
             categories=self._categories(operations),
             base_url=base_url,
             auth=auth,
-            connection={"headers": self._settings.headers} if self._settings.headers else {},
+            connection={"headers": self.settings.headers} if self.settings.headers else {},
             description=self._description(info),
             version=str(info.get("version", ""))[:50],
             left_out=left_out,
@@ -246,17 +217,17 @@ class _Reader:
 
     def _select(self, operations: list[Operation], problems: list[str]) -> list[Operation]:
         candidates = [operation.candidate for operation in operations]
-        include, exclude = self._settings.include, self._settings.exclude
+        include, exclude = self.settings.include, self.settings.exclude
         for key, selection in (("include", include), ("exclude", exclude)):
             for at, sentence in selection.unused_entries(candidates):
-                problems.append(f"{self._where(key, *at)}: {key}: {sentence}")
+                problems.append(f"{self.where(key, *at)}: {key}: {sentence}")
         selected = [
             operation
             for operation, candidate in zip(operations, candidates, strict=True)
             if (not include or include.matches(candidate)) and not exclude.matches(candidate)
         ]
         if len(selected) > MAX_OPERATIONS:
-            where = self._where("document")
+            where = self.where("document")
             raise SourceError([f"{where}: has {len(selected):,} operations; {MAX_OPERATIONS:,} are read: use include"])
         return selected
 
@@ -264,11 +235,11 @@ class _Reader:
         self, operations: Sequence[Operation], schemes: access.Schemes
     ) -> tuple[str | None, Auth | None, access.Credentials]:
         """Return the scheme, ``auth`` of the source, and what is sent of it."""
-        own, required = self._settings.auth, [self._security(one) for one in operations]
+        own, required = self.settings.auth, [self._security(one) for one in operations]
         chosen = access.choose_scheme(required, schemes)
         stated = {place: value for place in access.PLACES if (value := getattr(own, place, None))}
-        if stated:
-            return access.scheme_like(stated, schemes), own, access.credentials_of(stated)
+        if own is not None and stated:
+            return access.scheme_like(stated, schemes), own, self._sent(own)
         scheme = schemes[chosen] if chosen is not None else None
         if chosen is None or scheme is None:
             return None, own, _NO_CREDENTIALS
@@ -278,11 +249,16 @@ class _Reader:
             fields["oauth2"] = {**fields["oauth2"], "scopes": list(scopes)}
         given = {} if own is None else own.model_dump(exclude_defaults=True)
         try:
-            return chosen, Auth.model_validate({**given, **fields}), access.credentials_of(fields)
+            auth = Auth.model_validate({**given, **fields})
+            return chosen, auth, self._sent(auth)
         except ValidationError:  # a token endpoint that is not https, a header that cannot be sent
             at = ("components", "securitySchemes", chosen)
             self._findings.note(at, f"security scheme {chosen[:60]!r} cannot be used; set auth in source.yaml")
             return None, own, _NO_CREDENTIALS
+
+    def _sent(self, auth: Auth) -> access.Credentials:
+        entry = entries.Auth(**auth.entry(self.settings.id))
+        return access.Credentials(taken_names(entry), entry.bearer or entry.oauth2 is not None)
 
     def _security(self, operation: Operation) -> access.Security:
         return access.Security(operation.value.get("security"), self._data.get("security"))
@@ -292,7 +268,7 @@ class _Reader:
         main = dicts_in(self._data.get("servers"))
         if listed is None or (main and listed[0].get("url") == main[0].get("url")):  # with other variables or none
             return default
-        settings = self._settings
+        settings = self.settings
         server = access.choose_server(listed, at, settings.url or default)
         if urlsplit(server)[:2] == urlsplit(default)[:2]:
             return server
@@ -314,12 +290,12 @@ class _Reader:
 
     def _default_server(self) -> str:
         """Return where calls are sent whose operation has no server of its own."""
-        if self._settings.base_url:
-            return self._settings.base_url.rstrip("/")
+        if self.settings.base_url:
+            return self.settings.base_url.rstrip("/")
         try:
             # Without servers it is the root of where the document was fetched from (OpenAPI 3.1, section 4.8.1).
-            servers = self._data.get("servers") or ([{"url": "/"}] if self._settings.url else [])
-            return access.choose_server(servers, ("servers",), self._settings.url or "")
+            servers = self._data.get("servers") or ([{"url": "/"}] if self.settings.url else [])
+            return access.choose_server(servers, ("servers",), self.settings.url or "")
         except DocumentError as error:
             raise SourceError(self._located([error])) from None
 
@@ -379,6 +355,30 @@ class _Reader:
     def _located(self, errors: Sequence[DocumentError]) -> list[str]:
         lines = self._api.lines([error.at for error in errors])
         return list(dict.fromkeys(f"{self._api.path}:{lines[error.at]}: {error.problem}" for error in errors))
+
+    def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
+        """Fetch the document that the service publishes."""
+        settings, where = self.settings, f"{self.folder / 'source.yaml'}:1"
+        if settings.url is None:
+            raise SourceError([f"{where}: has no url; the document is a file that you replace yourself"])
+        progress(f"Fetching {settings.url}")
+        content = formatted(fetch_document(settings.url, settings.id, process_settings, where), settings.document)
+        fetched = parse_document(content, settings.url)
+        check_version(fetched)
+        path = self.folder / settings.document
+        return base.Fetched(compare(read_document(path) if path.is_file() else None, fetched), content)
+
+
+def compare(old: Document | None, new: Document) -> base.RefreshReport:
+    """Return which operations differ; ``components`` where only definitions that they refer to do."""
+    before, after = (
+        {one.name: (one.title, one.value) for one in find_operations(References(api.data), Findings())} if api else {}
+        for api in (old, new)
+    )
+    report = base.RefreshReport.between(before, after)
+    if not report and old is not None and old.data != new.data:
+        return base.RefreshReport(changed=("components",))
+    return report
 
 
 def _own_servers(operation: Operation) -> tuple[list[Any] | None, Location]:

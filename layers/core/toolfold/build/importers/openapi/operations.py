@@ -39,32 +39,15 @@ class Answer(NamedTuple):
 
 def describe_answer(responses: Any, at: Location, converter: SchemaConverter) -> Answer:
     """Return the fields of a successful response in JSON; nothing where the document does not describe it."""
+    status = next((one for one in _SUCCESS if isinstance(responses, dict) and one in responses), None)
     try:
-        schema = _schema(responses, at, converter)
-        return _described(schema, converter) if schema is not None else Answer()
-    except document.DocumentError:
-        # A response that is not described well can still be returned.
+        schema = None if status is None else _schema(responses[status], (*at, status), converter)
+        return Answer() if schema is None else _described(schema, {"$defs": converter})
+    except document.DocumentError:  # a response that is not described well can still be returned
         return Answer()
 
 
-def _schema(responses: Any, at: Location, converter: SchemaConverter) -> Any:
-    if not isinstance(responses, dict):
-        return None
-    for status in _SUCCESS:
-        if status not in responses:
-            continue
-        response_at, response = converter.references.follow(responses[status], (*at, status))
-        content = response.get("content") if isinstance(response, dict) else None
-        for content_type, media in content.items() if isinstance(content, dict) else ():
-            is_json = "json" in str(content_type).lower() or content_type == "*/*"
-            if is_json and isinstance(media, dict) and "schema" in media:
-                return converter.convert(media["schema"], (*response_at, "content", content_type, "schema"))
-        return None
-    return None
-
-
-def _described(schema: Any, converter: SchemaConverter) -> Answer:
-    root = {"$defs": converter}
+def _described(schema: Any, root: Any) -> Answer:
     if (item := _item(root, schema)) is not None:
         columns = _columns(_properties(root, item))
         return Answer(f"rows: {columns}" if columns else "", ("",))
@@ -79,6 +62,17 @@ def _described(schema: Any, converter: SchemaConverter) -> Answer:
         return Answer(f"rows: {columns}{meta}", (name,))
     fields = _columns(properties)
     return Answer(f"fields: {fields}" if fields else "", ())
+
+
+def _schema(given: Any, at: Location, converter: SchemaConverter) -> Any:
+    """Return the schema of a response in JSON, or None."""
+    response_at, response = converter.references.follow(given, at)
+    content = response.get("content") if isinstance(response, dict) else None
+    for content_type, media in content.items() if isinstance(content, dict) else ():
+        is_json = "json" in str(content_type).lower() or content_type == "*/*"
+        if is_json and isinstance(media, dict) and "schema" in media:
+            return converter.convert(media["schema"], (*response_at, "content", content_type, "schema"))
+    return None
 
 
 def _item(root: Any, schema: Any) -> Any:
