@@ -15,16 +15,13 @@ import time
 from collections.abc import Awaitable, Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.json_schema import NAMED
+from toolfold.catalog.json_schema import with_inner
 
 if TYPE_CHECKING:
     from mcp_types import ListToolsResult
 
 _PROSE = frozenset({"title", "description", "examples", "$comment", "markdownDescription"})
 """Keywords of JSON Schema that change nothing about which values are valid."""
-
-_VALUES = frozenset({"const", "default", "dependentRequired"})
-"""Keywords whose values are data, not schemas."""
 
 _SETS = frozenset({"enum", "required", "type"})
 """Keywords whose lists have no order: some servers write theirs in another one with each start."""
@@ -50,23 +47,13 @@ def tool_fingerprint(tool: Mapping[str, Any]) -> str:
 
 def canonical(schema: Any, without: Container[str] = (), depth: int = 0) -> Any:
     """Return a schema as it can be compared: lists without an order are sorted, keywords ``without`` left out."""
-    if depth >= _MAX_DEPTH:
+    if depth >= _MAX_DEPTH or not isinstance(schema, Mapping):
         return schema
-    if isinstance(schema, list):
-        return [canonical(item, without, depth + 1) for item in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    kept: dict[str, Any] = {}
-    for keyword, value in schema.items():
-        if keyword in without:
-            continue
-        if keyword in NAMED and isinstance(value, Mapping):
-            kept[keyword] = {name: canonical(inner, without, depth + 1) for name, inner in value.items()}
-        elif keyword in _SETS and isinstance(value, list):
-            kept[keyword] = sorted(value, key=lambda item: json.dumps(item, sort_keys=True))
-        else:
-            kept[keyword] = value if keyword in _VALUES else canonical(value, without, depth + 1)
-    return kept
+    kept = {keyword: value for keyword, value in schema.items() if keyword not in without}
+    for keyword in _SETS & kept.keys():
+        if isinstance(kept[keyword], list):
+            kept[keyword] = sorted(kept[keyword], key=lambda item: json.dumps(item, sort_keys=True))
+    return with_inner(kept, lambda _, part: canonical(part, without, depth + 1))
 
 
 ReadPage = Callable[[str | None], Awaitable["ListToolsResult"]]
