@@ -19,6 +19,16 @@ NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "d
 DATA_KEYWORDS = frozenset({"const", "enum", "default", "examples", "dependentRequired"})
 """Keywords whose value is data, and no schema."""
 
+LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+SINGLE = (
+    *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
+"""Keywords whose value is a list of schemas, and one schema."""
+
+IN_PLACE = frozenset({"allOf", "anyOf", "oneOf", "dependentSchemas", "not", "if", "then", "else"})
+"""Keywords whose schemas apply to the same value."""
+
 _ANY = frozenset(TYPES)
 _MAX_DEPTH, _MAX_PARTS = 16, 64
 """Maximum depth and number of references and unions that are followed: a schema may refer to itself."""

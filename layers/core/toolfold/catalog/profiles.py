@@ -19,7 +19,6 @@ DEFAULT = DEFAULT_PROFILE
 
 MODES = ("progressive", "lazy", "grouped", "direct", "kinds", "auto", "research")
 KINDS = ("connector", "database", "mcp", "skill")
-KIND_MODES = ("progressive", "inline", "off")
 
 _KIND_OF_SOURCE = {"sql": "database", "mcp": "mcp", "skills": "skill"}
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from toolfold.catalog.json_schema import NAMED, resolve
+from toolfold.catalog.json_schema import IN_PLACE, LISTS, NAMED, SINGLE, resolve
 from toolfold.catalog.text_checks import MAX_TEXT, text_problem
 
 _MAX_DEPTH, _MAX_SCHEMAS, _MAX_VALUES = 32, 10_000, 50_000
@@ -25,16 +25,9 @@ _MAX_WORK = 1_000_000
 """Schemas that one path of arguments may meet, about a tenth of a second."""
 
 _MAX_NUMBER = 2**64
-_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
-_SINGLE = frozenset(
-    {
-        *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
-        *("unevaluatedItems", "unevaluatedProperties", "contentSchema"),
-    }
-)
+_LISTS, _SINGLE = frozenset({*LISTS, "items"}), frozenset({*SINGLE, "contentSchema"})
 _TEXTS = frozenset({"description", "title", "$comment"})
 _REFERENCES = frozenset({"$ref", "$dynamicRef"})
-_IN_PLACE = ("not", "if", "then", "else")
 
 
 def check_schema(schema: Any) -> None:
@@ -157,8 +150,8 @@ class _Applied:
         """Yield the schemas that ``part`` applies to the value that it is applied to."""
         references = [part[key] for key in ("$ref", "$dynamicRef") if key in part]
         found = [self._anchors.get(one[1:]) or resolve(self._root, one) for one in references]
-        found += [inner for key in ("allOf", "anyOf", "oneOf") for inner in part.get(key, ())]
-        found += [part[key] for key in _IN_PLACE if key in part]
+        found += [inner for key in LISTS if key in IN_PLACE for inner in part.get(key, ())]
+        found += [part[key] for key in SINGLE if key in IN_PLACE & part.keys()]
         found += part.get("dependentSchemas", {}).values()
         for inner in found:
             if isinstance(inner, dict):
@@ -177,7 +170,7 @@ class _Applied:
                 found[name, id(inner)] += isinstance(inner, dict)
             for inner in (
                 *rule.get("patternProperties", {}).values(),
-                *(rule.get(key) for key in _SINGLE if key not in _IN_PLACE),
+                *(rule.get(key) for key in _SINGLE - IN_PLACE),
                 *rule.get("prefixItems", ()),
                 *(items if isinstance(items, list) else ()),
             ):

@@ -40,14 +40,13 @@ from toolfold.exposure.profiles import profile_names, select
 from toolfold.extras import install_command
 from toolfold.fuzzy import closest_matches
 from toolfold.local_defaults import with_local_defaults
-from toolfold.network.errors import TransportError
 from toolfold.network.proxies import describe_proxy
 from toolfold.network.session import HttpClient
 from toolfold.network.sockets import ca_bundle
-from toolfold.network.ssrf import address_check
 from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
-from toolfold.sources.http_api.request import to_call_error
+from toolfold.sources.base import AdapterContext
+from toolfold.sources.http_api.request import SMALLER_RESPONSE_HINT, HttpRequest, exchange_for
 from toolfold.version import __version__
 
 
@@ -63,9 +62,7 @@ class Finding(NamedTuple):
     next_step: str = ""
 
 
-_CONNECT_S = 5.0
 _ANSWER_S = 10.0
-_MAX_BYTES = 1_000_000
 
 _KEY_VARIABLE = re.compile(r"(TOOLFOLD_SOURCE_)?(?P<owner>\w+?)_?(API_?)?(KEY|TOKEN)", re.IGNORECASE)
 
@@ -187,24 +184,16 @@ def _owner(variable: str) -> str:
 
 def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> Finding:
     """Request the root of the source's host, without a key."""
-    url = settings.source_urls.get(source.id, source.base_url)
-    parts = urlsplit(url)
+    parts = urlsplit(settings.source_urls.get(source.id, source.base_url))
     client = HttpClient()
     if verbose:
         client.on_request = print_trace
+    send = exchange_for(source, AdapterContext(settings, lambda: client), SMALLER_RESPONSE_HINT)
     started = time.monotonic()
     try:
-        response = client.request(
-            "GET",
-            f"{parts.scheme}://{parts.netloc}/",
-            headers={"User-Agent": f"toolfold/{__version__}"},
-            deadline=started + _ANSWER_S,
-            connect_timeout_s=_CONNECT_S,
-            max_bytes=_MAX_BYTES,
-            is_allowed=address_check(settings.private_hosts, source.id, url),
-        )
-    except TransportError as error:
-        return Finding("problem", "network", *for_person(to_call_error(error, source, _MAX_BYTES)))
+        response = send(HttpRequest("GET", f"{parts.scheme}://{parts.netloc}/"), started + _ANSWER_S)
+    except CallError as error:
+        return Finding("problem", "network", *for_person(error))
     finally:
         client.close()
     elapsed_ms = round((time.monotonic() - started) * 1000)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from toolfold.build.emitter import first_sentence
 from toolfold.build.importers.openapi import schema_parts as parts
 from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.catalog.json_schema import inner, with_inner
+from toolfold.catalog.json_schema import IN_PLACE, inner, with_inner
 
 MAX_SCHEMA_CHARS = 16_000
 """Characters of the schema of one tool as compact JSON, about 4,000 tokens."""
@@ -32,8 +32,6 @@ _MAX_INLINE_DEPTH = 12
 _MAX_STUB_ENUM = 20
 _TYPED = ("type", "format")
 _SHORT, _SHORTEST = 150, 80
-
-_APPLIES = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"})
 
 
 class _Limits(NamedTuple):
@@ -151,7 +149,7 @@ def _shortened(
             whole = {**definitions.get(name, {}), **schema}
             keys = ("type", "format", "enum") if len(whole.get("enum", ())) in range(1, _MAX_STUB_ENUM) else _TYPED
             return {key: whole[key] for key in keys if key in whole}
-        made = with_inner(schema, lambda key, part: cut(part, level if key in _APPLIES else level + 1))
+        made = with_inner(schema, lambda key, part: cut(part, level if key in IN_PLACE else level + 1))
         if level > 1:
             made.pop("examples", None)
             if "description" in made:
@@ -181,7 +179,7 @@ def _distances(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> d
                 distances[name] = distance
                 here.append(definitions[name])
             for key, part in inner(schema):
-                (here if key in _APPLIES else level).append(part)
+                (here if key in IN_PLACE else level).append(part)
         if not level:
             break
     return distances

@@ -14,7 +14,7 @@ from typing import Any
 
 from toolfold.build.emitter import clean_text
 from toolfold.build.text_safety import find_prompt_injection
-from toolfold.catalog.json_schema import inner
+from toolfold.catalog.json_schema import IN_PLACE, inner
 from toolfold.sources.http_api.styles import scalar_text
 
 _COMMENT = re.compile(r"<!--.{0,5000}?(?:-->|\Z)", re.DOTALL)
@@ -75,19 +75,13 @@ Schema = dict[str, Any]
 
 DEFINITIONS = "#/$defs/"
 
-LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-SINGLE = (
-    *("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"),
-    *("unevaluatedItems", "unevaluatedProperties"),
-)
 MAPPINGS = ("properties", "patternProperties", "dependentSchemas")
-"""Keywords with schemas: in a list, one, and by name."""
+"""Keywords with schemas by name."""
 
 MAX_VALUE = 2000
 """Characters of a value in a schema."""
 
 MAX_NUMBER = 2**63
-_IN_PLACE = ("allOf", "anyOf", "oneOf", "dependentSchemas", "not", "if", "then", "else")
 
 
 def compact_size(schema: Any) -> int:
@@ -165,7 +159,7 @@ def references_of(schema: Any) -> list[str]:
 def in_place(schema: Any) -> Iterator[Schema]:
     """Yield the schemas in ``schema`` that apply to the same value as it does."""
     for key, part in inner(schema):
-        if key in _IN_PLACE:
+        if key in IN_PLACE:
             yield part
             yield from in_place(part)
 

@@ -16,7 +16,7 @@ from toolfold.build.checks import is_pattern
 from toolfold.build.importers.openapi import schema_parts as parts
 from toolfold.build.importers.openapi.document import DanglingReference, DocumentError, References
 from toolfold.build.yaml_loader import Location
-from toolfold.catalog.json_schema import TYPES
+from toolfold.catalog.json_schema import LISTS, SINGLE, TYPES
 
 _MAX_HIDDEN_DEPTH = 3
 MAX_DEPTH = 24
@@ -231,14 +231,14 @@ class SchemaConverter(Mapping[str, parts.Schema]):
                 self._note((*at, "pattern"), "pattern is not a regular expression of JSON Schema; it is left out")
 
     def _add_subschemas(self, schema: Mapping[str, Any], made: parts.Schema, at: Location, depth: int) -> None:
-        for key in parts.LISTS:
+        for key in LISTS:
             listed = schema.get("items") if key == "prefixItems" and isinstance(schema.get("items"), list) else None
             if isinstance(given := listed or schema.get(key), list) and given:
                 made[key] = [self.convert(part, (*at, key, index), depth + 1) for index, part in enumerate(given)]
         # Few alternatives exclude each other, and a service accepts a value that fits several.
         if "oneOf" in made and "anyOf" not in made:
             made["anyOf"] = made.pop("oneOf")
-        for key in parts.SINGLE:
+        for key in SINGLE:
             if key in schema and isinstance(schema[key], dict | bool):
                 converted = self.convert(schema[key], (*at, key), depth + 1)
                 if converted != {} or key not in ("additionalProperties", "items"):
