@@ -268,7 +268,7 @@ def test_what_may_be_cached_is_the_answer_of_a_read(world: World, name: str, mon
 
 
 def test_a_write_expires_what_a_profile_without_it_has_read(world: World) -> None:
-    view = CatalogView(world.catalog, list(world.catalog.positions_of("effect")["read"]), {})
+    view = CatalogView(world.catalog, list(world.catalog.positions("effect", "read")), {})
     reader = replace(world, tools=MetaTools(lambda: view, world.executor))
     assert [reader.call("keyless__find", {"q": "d"}).structured["cached"] for _ in range(2)] == [False, True]
     world.call("keyless__add", {"name": "d"})

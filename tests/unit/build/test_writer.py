@@ -87,14 +87,14 @@ def test_a_query_for_its_words_finds_the_tool(large: Catalog) -> None:
 def test_positions_by_tag_category_and_access_are_those_of_the_entries(large: Catalog) -> None:
     entries = [entry for _, entry in TOOLS.entries()]
     for field in ("category", "access", "effect", "tags"):
-        found = large.positions_of(field)
-        for value, positions in found.items():
+        for value, count in large.counts(field).items():
+            positions = large.positions(field, value)
             expected = [
                 at for at, entry in enumerate(entries) if value in (entry[field] if field == "tags" else [entry[field]])
             ]
-            assert len(positions) == large.counts(field)[value] == len(expected)
+            assert len(positions) == count == len(expected)
             assert list(positions) == expected
-    assert "no such tag" not in large.positions_of("tags")
+    assert not large.positions("tags", "no such tag")
 
 
 def test_opening_reads_only_the_head(path: Path) -> None:
@@ -102,7 +102,7 @@ def test_opening_reads_only_the_head(path: Path) -> None:
     catalog, _ = counted.catalog()
     assert (len(catalog), catalog.listing) == (len(TOOLS), "")
     assert "Platform" in catalog.source("platform").title
-    assert sum(len(positions) for positions in catalog.positions_of("tags").values()) > len(TOOLS)
+    assert sum(catalog.counts("tags").values()) > len(TOOLS)
     assert counted.calls == 0
 
 
@@ -263,7 +263,7 @@ USES: dict[str, tuple[str, Callable[[Catalog], Any]]] = {
     "lines": ("0000007", lambda catalog: catalog.summary(7)),
     "index": (TERM, lambda catalog: catalog.postings(TERM)),
     "spellings": (SPELLING_KEY, lambda catalog: catalog.spelled(SPELLING_KEY[0], int(SPELLING_KEY[1:]))),
-    "members": ("access:free", lambda catalog: list(catalog.positions_of("access")["free"])),
+    "members": ("access:free", lambda catalog: list(catalog.positions("access", "free"))),
 }
 
 

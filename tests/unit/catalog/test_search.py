@@ -254,7 +254,7 @@ def test_top_ties_counts_the_hits_close_to_the_best(catalog: Catalog) -> None:
 
 
 def test_candidates_restrict_the_hits(catalog: Catalog) -> None:
-    positions = set(catalog.positions_of("category")["forex"])
+    positions = set(catalog.positions("category", "forex"))
     hits = search(catalog, "daily prices", positions).hits
     assert hits
     assert {hit.position for hit in hits} <= positions

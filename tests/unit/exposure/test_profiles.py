@@ -264,7 +264,8 @@ def test_view_answers_as_its_catalog_does_for_the_same_tools(app: App, chosen: s
         at = view.position(name)
         assert at == (expected.index(name) if name in expected else None)
     for field in ("category", "access", "effect", "tags", "source"):
-        assert sum(view.counts(field).values()) == sum(len(found) for found in view.positions_of(field).values())
+        counts = view.counts(field)
+        assert counts == {value: len(view.positions(field, value)) for value in counts}
     assert sum(view.counts("category").values()) == len(view) == sum(category.tools for category in view.categories)
     assert view.listing.count("\n") == len(view) + len(view.categories)
 

@@ -148,7 +148,7 @@ def test_no_budget_is_exceeded(position: int) -> None:
     query=st.sampled_from(["", "gold", "price of a share", "zzzz", "bollinger bands"]) | st.text(max_size=40),
     budget=st.integers(100, 400),
     detail=st.sampled_from(["full", "medium", "minimal"]) | st.none(),
-    tag=st.lists(st.sampled_from(sorted(CATALOG.positions_of("tags"))), max_size=4),
+    tag=st.lists(st.sampled_from(sorted(CATALOG.counts("tags"))), max_size=4),
 )
 def test_no_budget_is_exceeded_for_any_arguments(query: str, budget: int, detail: str | None, tag: list[str]) -> None:
     result = ask(query=query, token_budget=budget, detail=detail, tag=tag)
@@ -251,8 +251,8 @@ def test_categories_and_tags_are_counted_over_the_whole_catalog() -> None:
     for wanted in ({}, {"tag": "price"}):
         structured = ask(**wanted).structured
         assert sum(structured["categories"].values()) == structured["total"] == len(CATALOG)
-        assert structured["tags"] == {tag: len(CATALOG.positions_of("tags")[tag]) for tag in structured["tags"]}
-        assert len(structured["tags"]) == len(CATALOG.positions_of("tags"))
+        assert structured["tags"] == {tag: CATALOG.counts("tags")[tag] for tag in structured["tags"]}
+        assert len(structured["tags"]) == len(CATALOG.counts("tags"))
         assert list(structured["tags"].values()) == sorted(structured["tags"].values(), reverse=True)
 
 

@@ -24,7 +24,17 @@ from toolfold.catalog.entries import (
     parse_source,
     parse_tool,
 )
-from toolfold.catalog.reader import Positions, Section, damaged, hash_of, is_integer_pairs, line_key, unavailable
+from toolfold.catalog.reader import (
+    Section,
+    are_runs,
+    damaged,
+    hash_of,
+    is_integer_pairs,
+    line_key,
+    member_key,
+    positions_in,
+    unavailable,
+)
 from toolfold.errors import CatalogUnavailable
 
 if TYPE_CHECKING:
@@ -197,20 +207,16 @@ class Catalog:
         )
         return None if found is None else self._own(found)
 
-    def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
-        """Return value of ``field`` → positions of the tools that have it.
-
-        The positions are read when they are iterated over.
-
-        Args:
-            field: ``category``, ``access``, ``effect``, ``source`` or ``tags``.
-        """
-        counts, members = self._counts[field], self._sections["members"]
-        return {value: Positions(n, members, (field, value), len(self)) for value, n in counts.items()}
-
     def counts(self, field: str) -> Mapping[str, int]:
-        """Return value → number of tools, for one of the fields of :meth:`positions_of`."""
+        """Return value → number of tools, for ``category``, ``access``, ``effect``, ``source`` or ``tags``."""
         return self._counts[field]
+
+    def positions(self, field: str, value: str) -> Sequence[int]:
+        """Return the positions of the tools that have ``value`` in one of the fields of :meth:`counts`."""
+        if not (count := self._counts[field].get(value)):
+            return ()
+        key, tools = member_key(field, value), len(self)
+        return list(positions_in(self._sections["members"].get(key, lambda runs: are_runs(runs, count, tools)) or ()))
 
     @property
     def description(self) -> str:

@@ -9,8 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolfold.catalog.entries import DEFAULT_PROFILE
@@ -85,11 +84,6 @@ def parse_profile(name: str, entry: Mapping[str, Any]) -> Profile:
         Elsewhere(context, tuple(profiles), runs) for context, profiles, runs in entry.get("elsewhere", ())
     )
     return Profile(name=name, **fields)
-
-
-def positions_in(runs: Sequence[int]) -> Iterator[int]:
-    """Yield the positions in ``[start, stop, start, stop, …]``."""
-    return chain.from_iterable(map(range, runs[::2], runs[1::2]))
 
 
 def is_profile(value: Any, tools: int) -> bool:

@@ -218,27 +218,16 @@ class Section:
             raise damaged(f"a line of {self._name}") from None
 
 
-class Positions(Sequence[int]):
-    """Positions of tools that are read on first use; their number is known from the head."""
+def are_runs(value: Any, count: int, tools: int) -> bool:
+    """Return whether ``value`` has starts and stops of runs of ``count`` of the tools, in ascending order."""
+    if not is_integer_pairs(value) or (value and value[-1] > tools):
+        return False
+    return sum(value[1::2]) - sum(value[::2]) == count and all(map(le, value, value[1:]))
 
-    def __init__(self, count: int, members: Section, key: tuple[str, str], tools: int) -> None:
-        self._count, self._members, self._key, self._tools = count, members, key, tools
 
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[int]:
-        runs = self._members.get(member_key(*self._key), self._are_runs) or ()
-        return chain.from_iterable(map(range, runs[::2], runs[1::2]))
-
-    def __getitem__(self, at: Any) -> Any:
-        return list(self)[at]
-
-    def _are_runs(self, value: Any) -> bool:
-        """Return whether ``value`` has starts and stops of runs, in ascending order, within the catalog."""
-        if not is_integer_pairs(value) or (value and value[-1] > self._tools):
-            return False
-        return sum(value[1::2]) - sum(value[::2]) == self._count and all(map(le, value, value[1:]))
+def positions_in(runs: Sequence[int]) -> Iterator[int]:
+    """Yield the positions in ``[start, stop, start, stop, …]``."""
+    return chain.from_iterable(map(range, runs[::2], runs[1::2]))
 
 
 def is_integer_pairs(value: Any) -> bool:

@@ -156,13 +156,13 @@ def rank(
     parsed, sources = scored.parsed, {source.id: source.fit for source in catalog.sources}
     members = catalog.memoize(
         "positions by source",
-        lambda: {id_: frozenset(positions) for id_, positions in catalog.positions_of("source").items()},
+        lambda: {id_: frozenset(catalog.positions("source", id_)) for id_ in catalog.counts("source")},
     )
     fitting: defaultdict[Fit, list[Hit]] = defaultdict(list)
     terms = {term.term for term in parsed.terms if term.term.startswith(OUTSIDE)}
     outside = {position for term in terms for position in catalog.postings(term)[::2]}
     if parsed.wants_change:
-        outside.update(catalog.positions_of("effect").get("read", ()))
+        outside.update(catalog.positions("effect", "read"))
     for id_, positions in members.items():
         own = hits if len(members) == 1 else [hit for hit in hits if hit.position in positions]
         if not own:

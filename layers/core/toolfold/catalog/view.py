@@ -85,23 +85,18 @@ class CatalogView(Catalog):
         """Return the summary of the tool at ``position`` of this view."""
         return self._base.summary(self.base_positions[position])
 
-    def positions_of(self, field: str) -> Mapping[str, Sequence[int]]:
-        """Return value of ``field`` → positions of the listed tools that have it."""
-
-        def find() -> dict[str, list[int]]:
-            found = {
-                value: [own for at in positions if (own := self._own(at)) is not None]
-                for value, positions in self._base.positions_of(field).items()
-            }
-            return {value: positions for value, positions in found.items() if positions}
-
-        return self.memoize(("positions of", field), find)
+    def positions(self, field: str, value: str) -> Sequence[int]:
+        """Return the positions of the listed tools that have ``value`` in a field."""
+        return [own for at in self._base.positions(field, value) if (own := self._own(at)) is not None]
 
     def counts(self, field: str) -> Mapping[str, int]:
         """Return value → number of listed tools."""
-        return self.memoize(
-            ("counts of", field), lambda: {value: len(found) for value, found in self.positions_of(field).items()}
-        )
+
+        def count() -> dict[str, int]:
+            found = {value: len(self.positions(field, value)) for value in self._base.counts(field)}
+            return {value: number for value, number in found.items() if number}
+
+        return self.memoize(("counts of", field), count)
 
     @property
     def listing(self) -> str:

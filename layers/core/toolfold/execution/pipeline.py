@@ -310,8 +310,7 @@ def _written_at(executor: ToolExecutor, call: CallContext, local: bool) -> float
     catalog, source = call.catalog.base, call.source.id  # a profile may not have the tools that write
 
     def only_reads() -> bool:
-        reads = catalog.positions_of("effect").get("read", ())
-        return set(reads).issuperset(catalog.positions_of("source").get(source, ()))
+        return set(catalog.positions("effect", "read")).issuperset(catalog.positions("source", source))
 
     if catalog.memoize(("only reads", source), only_reads):
         return -1

@@ -136,10 +136,9 @@ def _paid_sources(catalog: Catalog) -> frozenset[str]:
     base = catalog.base
 
     def find() -> frozenset[str]:
-        access = base.positions_of("access")
-        paid = {position for value, positions in access.items() if value != "free" for position in positions}
-        sources = base.positions_of("source") if paid else {}
-        return frozenset(id_ for id_, positions in sources.items() if not paid.isdisjoint(positions))
+        paid = {at for value in base.counts("access") if value != "free" for at in base.positions("access", value)}
+        sources = base.counts("source") if paid else ()
+        return frozenset(id_ for id_ in sources if not paid.isdisjoint(base.positions("source", id_)))
 
     return base.memoize("paid sources", find)
 
@@ -193,12 +192,7 @@ def respond_search(explorer: Explorer, request: PageRequest) -> Response:
 
 def _candidates(catalog: Catalog, filters: Mapping[str, str]) -> frozenset[int] | None:
     """Return the positions of the tools that have all values of ``filters``; None where no value is given."""
-    chosen = [
-        frozenset(positions.get(value, ()))
-        for field, value in filters.items()
-        if value
-        for positions in [catalog.positions_of(field)]
-    ]
+    chosen = [frozenset(catalog.positions(field, value)) for field, value in filters.items() if value]
     return frozenset.intersection(*chosen) if chosen else None
 
 

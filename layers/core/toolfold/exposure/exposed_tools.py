@@ -143,7 +143,7 @@ def expose(catalog: Catalog, resolution: Resolution) -> Exposed:
         shown += definitions(catalog, [name for name in COMBINING_TOOLS if name in _COMBINING and name not in off])
     # Beside these are the tools of kinds that are inline, and the pins.
     sources = [source.id for source in catalog.sources if kind_of(source.kind) in inline]
-    beside = [own[at] for source in sources for at in catalog.positions_of("source").get(source, ())]
+    beside = [own[at] for source in sources for at in catalog.positions("source", source)]
     most_used = profile.most_used if resolution.mode.value == "auto" else ()
     beside += [*pinned, *(at for at in most_used if at in own)]
     entries = [*_encoded(shown), *dict.fromkeys(beside)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from toolfold.catalog.profiles import DEFAULT, MODES, Profile, kind_of, positions_in
+from toolfold.catalog.profiles import DEFAULT, MODES, Profile, kind_of
+from toolfold.catalog.reader import positions_in
 from toolfold.catalog.view import CatalogView
 from toolfold.errors import ContextMismatch, ProfileNotFound, ToolNotExposed
 from toolfold.exposure.exposed_tools import ExposedTools, Resolution, resolve
@@ -88,10 +89,10 @@ def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
     profile, off = resolution.profile, resolution.with_mode("off")
     kinds = {source.id: kind_of(source.kind) for source in catalog.sources}
     switched_off = [source for source, kind in kinds.items() if kind in off]
-    out = {at for source in switched_off for at in catalog.positions_of("source").get(source, ())}
+    out = {at for source in switched_off for at in catalog.positions("source", source)}
     if resolution.mode.value == "research":  # whose two tools only read
-        effects = catalog.positions_of("effect").items()
-        out.update(at for effect, positions in effects if effect != "read" for at in positions)
+        effects = [effect for effect in catalog.counts("effect") if effect != "read"]
+        out.update(at for effect in effects for at in catalog.positions("effect", effect))
     if profile.listed is None and not out:
         return catalog
     withheld: dict[int, Callable[[Tool], CallError]] = {}

@@ -41,8 +41,7 @@ class Filters(NamedTuple):
         matching = []
         for kind, names in groups:
             if names:
-                positions = catalog.positions_of(kind)
-                matching.append(frozenset(at for name in names for at in positions.get(name, ())))
+                matching.append(frozenset(at for name in names for at in catalog.positions(kind, name)))
         return frozenset.intersection(*matching) if matching else None
 
 

@@ -330,7 +330,7 @@ def _functions_of(catalog: Catalog, source: str) -> Mapping[str, str]:
 
     def read() -> dict[str, str]:
         functions: dict[str, str] = {}
-        for position in itertools.islice(catalog.positions_of("source").get(source, ()), _MAX_MODULE):
+        for position in itertools.islice(catalog.positions("source", source), _MAX_MODULE):
             name = catalog.summary(position).name
             for word in (name, name.removeprefix(f"{source}__")):
                 functions.setdefault(_IDENTIFIER.sub("_", word), name)
