@@ -168,8 +168,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         data = self._api.data
         self._data = with_servers_and_security(data) if "swagger" in data else data
         self._references, self._findings = References(self._data, self.settings.document), Findings()
-        self._requests = SchemaConverter(self._references, "request", self._findings.note)
-        self._responses = SchemaConverter(self._references, "response", self._findings.note)
+        self._requests = SchemaConverter(self._references, self._findings.note)
         check_version(self._api)
         default_server = self._default_server()
         found = find_operations(self._references, self._findings)
@@ -189,7 +188,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         for one in operations:
             try:
                 server = self._server(one, default_server)
-                binding = bind_operation(one, self._requests, self._responses, credentials)
+                binding = bind_operation(one, self._requests, credentials)
             except DocumentError as error:
                 self._findings.left_out.append(DocumentError(error.at, f"{one.title}: {error.problem}"))
             else:

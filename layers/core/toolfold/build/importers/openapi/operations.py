@@ -37,17 +37,24 @@ class Answer(NamedTuple):
     rows: tuple[str, ...] = ()
 
 
-def describe_answer(responses: Any, at: Location, converter: SchemaConverter) -> Answer:
+def describe_answer(responses: Any, at: Location, references: document.References) -> Answer:
     """Return the fields of a successful response in JSON; nothing where the document does not describe it."""
     status = next((one for one in _SUCCESS if isinstance(responses, dict) and one in responses), None)
     try:
-        schema = None if status is None else _schema(responses[status], (*at, status), converter)
-        return Answer() if schema is None else _described(schema, {"$defs": converter})
+        _, response = references.follow(None if status is None else responses[status], at)
     except document.DocumentError:  # a response that is not described well can still be returned
-        return Answer()
-
-
-def _described(schema: Any, root: Any) -> Answer:
+        response = None
+    content = response.get("content") if isinstance(response, dict) else None
+    listed = content.items() if isinstance(content, dict) else ()
+    described = [
+        media["schema"]
+        for content_type, media in listed
+        if ("json" in str(content_type).lower() or content_type == "*/*")
+        and isinstance(media, dict)
+        and "schema" in media
+    ]
+    # The names are those of the document: a schema of an answer checks nothing, and needs no conversion.
+    root, schema = references.data, described[0] if described else None
     if (item := _item(root, schema)) is not None:
         columns = _columns(_properties(root, item))
         return Answer(f"rows: {columns}" if columns else "", ("",))
@@ -64,17 +71,6 @@ def _described(schema: Any, root: Any) -> Answer:
     return Answer(f"fields: {fields}" if fields else "", ())
 
 
-def _schema(given: Any, at: Location, converter: SchemaConverter) -> Any:
-    """Return the schema of a response in JSON, or None."""
-    response_at, response = converter.references.follow(given, at)
-    content = response.get("content") if isinstance(response, dict) else None
-    for content_type, media in content.items() if isinstance(content, dict) else ():
-        is_json = "json" in str(content_type).lower() or content_type == "*/*"
-        if is_json and isinstance(media, dict) and "schema" in media:
-            return converter.convert(media["schema"], (*response_at, "content", content_type, "schema"))
-    return None
-
-
 def _item(root: Any, schema: Any) -> Any:
     """Return the schema of the items of a list of objects, or None."""
     listed = (part["items"] for part in json_schema.applied(root, schema) if "items" in part)
@@ -83,7 +79,13 @@ def _item(root: Any, schema: Any) -> Any:
 
 def _properties(root: Any, schema: Any) -> dict[str, Any]:
     found = json_schema.properties(root, schema)
-    return {name: part for name, part in found.items() if len(name) <= MAX_NAME and name.isprintable()}
+    return {
+        name: part
+        for name, part in found.items()
+        if len(name) <= MAX_NAME
+        and name.isprintable()
+        and not any(rule.get("writeOnly") is True for rule in json_schema.parts(root, part))
+    }
 
 
 def _columns(properties: Mapping[str, Any]) -> str:
@@ -207,9 +209,7 @@ def _name_key(name: str) -> str:
     return _NOT_IN_NAME.sub("_", name).strip("_").lower()
 
 
-def bind_operation(
-    operation: Operation, requests: SchemaConverter, responses: SchemaConverter, credentials: Credentials
-) -> Binding:
+def bind_operation(operation: Operation, requests: SchemaConverter, credentials: Credentials) -> Binding:
     """Return what a call of ``operation`` takes, sends and returns."""
     value, references = operation.value, requests.references
     listed = [*_listed(operation.item, operation.item_at), *_listed(value, operation.at)]
@@ -240,7 +240,7 @@ def bind_operation(
         check_binding(call)
     except BindingError as error:
         raise document.DocumentError(operation.at, str(error)) from None
-    answer = describe_answer(stated, (*operation.at, "responses"), responses)
+    answer = describe_answer(stated, (*operation.at, "responses"), references)
     return Binding(parameters, call, answer, is_shortened)
 
 

@@ -1,16 +1,16 @@
 """Convert the schemas of OpenAPI 3.0 and 3.1 to JSON Schema 2020-12.
 
-Each schema that a reference points to is converted once for requests and once for responses, and has one name among the
-``$defs`` of every tool that needs it. Circular references therefore stay references.
+Each schema that a reference points to is converted once, and has one name among the ``$defs`` of every tool that needs
+it. Circular references therefore stay references.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any
 
 from toolfold.build.checks import is_pattern
 from toolfold.build.importers.openapi import schema_parts as parts
@@ -43,23 +43,17 @@ _BESIDE_REFERENCES = frozenset({"$ref", "description", "default", "example", "de
 contradicts the referenced schema would make one that takes no value."""
 
 
-class SchemaConverter(Mapping[str, parts.Schema]):
-    """Convert schemas for requests, without ``readOnly`` properties, or for responses, without ``writeOnly`` ones.
+class SchemaConverter:
+    """Convert schemas of what is sent: without ``readOnly`` properties.
 
-    It is the ``$defs`` of what it has converted: each of them is converted when it is first read.
+    It has the ``$defs`` of what it has converted, by name: each of them is converted when it is first read.
 
     ``note`` is called with a location and a sentence for what is left out of a schema without harm to the tool.
     """
 
-    def __init__(
-        self,
-        references: References,
-        purpose: Literal["request", "response"],
-        note: Callable[[Location, str], None],
-    ) -> None:
+    def __init__(self, references: References, note: Callable[[Location, str], None]) -> None:
         self.references, self._note = references, note
         self._has_siblings = str(references.data.get("openapi", "")).startswith("3.1")
-        self._hidden = "readOnly" if purpose == "request" else "writeOnly"
         self._names: dict[Location, str] = {}
         self._sources: dict[str, tuple[Location, Any]] = {}
         self._definitions: dict[str, parts.Schema] = {}
@@ -73,12 +67,6 @@ class SchemaConverter(Mapping[str, parts.Schema]):
         if removed:
             self._note(at, f"{removed}; it is left out")
         return text
-
-    def __len__(self) -> int:
-        return len(self._sources)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sources)
 
     def __getitem__(self, name: str) -> parts.Schema:
         if name not in self._definitions:
@@ -268,11 +256,11 @@ class SchemaConverter(Mapping[str, parts.Schema]):
         return hidden
 
     def _is_hidden(self, part: Any, at: Location, depth: int = 0) -> bool:
-        if isinstance(part, dict) and "$ref" in part and self._hidden not in part:
+        if isinstance(part, dict) and "$ref" in part and "readOnly" not in part:
             with suppress(DanglingReference):  # which converting notes
                 at, part = self.references.follow(part, at)
-        if not isinstance(part, dict) or self._hidden in part:
-            return isinstance(part, dict) and part[self._hidden] is True
+        if not isinstance(part, dict) or "readOnly" in part:
+            return isinstance(part, dict) and part["readOnly"] is True
         # OpenAPI 3.0 has nothing beside a reference: what a document adds to it stands in an allOf with it.
         inner = parts.dicts_in(part.get("allOf")) if depth < _MAX_HIDDEN_DEPTH else []
         return any(self._is_hidden(one, at, depth + 1) for one in inner)
