@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import le
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CatalogUnavailable
 
@@ -37,19 +37,6 @@ if TYPE_CHECKING:
     from cachetools import LRUCache
 
     from toolfold.wording import Text
-
-    class BlockReader(Protocol):
-        """Reads blocks of a catalog. ``is_remote`` states whether reading several at once saves time."""
-
-        is_remote: bool
-
-        def __call__(self, blocks: Sequence[Block], /) -> Sequence[Span]:
-            """Return the content of ``blocks``, in their order.
-
-            Raises:
-                CatalogUnavailable: A block cannot be read.
-            """
-
 
 logger = logging.getLogger("toolfold")
 
@@ -326,3 +313,7 @@ class CachedBlockReader:
                     if len(found[block]) <= self._blocks.maxsize:
                         self._blocks[block] = found[block]
         return [(found[block], 0, len(found[block])) for block in blocks]
+
+
+BlockReader = MemoryBlocks | CachedBlockReader
+"""Returns the content of blocks, in their order; ``is_remote`` states whether reading several at once saves time."""

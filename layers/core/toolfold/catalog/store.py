@@ -32,7 +32,6 @@ from toolfold.errors import CATALOG_NOT_REFRESHED, CatalogUnavailable, SettingsE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolfold.catalog.allow_list import AllowList
     from toolfold.catalog.reader import BlockReader
     from toolfold.settings import Settings
     from toolfold.wording import Text
