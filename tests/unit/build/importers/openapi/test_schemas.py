@@ -212,6 +212,21 @@ def test_the_answer_is_described_by_its_rows_and_fields(tmp_path: Path, schema: 
     assert (tool.returns, tuple(tool.rows), tool.is_typed) == (returns, rows, True)
 
 
+@pytest.mark.parametrize(
+    ("statuses", "returns"),
+    [
+        (["default"], "rows: id,name"),
+        (["4XX", "201"], "rows: id,name"),
+        (["404"], ""),
+        (["204", "default"], ""),  # nothing is returned: the default is an error
+    ],
+)
+def test_an_answer_is_that_of_success(tmp_path: Path, statuses: list[str], returns: str) -> None:
+    described = {"description": "OK", "content": {"application/json": {"schema": ITEMS}}}
+    answers = {status: {"description": "Done"} if status == "204" else described for status in statuses}
+    assert read(tmp_path, operation(responses=answers)).tool.returns == returns
+
+
 def titles(found: Read) -> list[tuple[str, str, str]]:
     return [(tool.name, tool.summary, tool.description) for tool in found.tools.values()]
 

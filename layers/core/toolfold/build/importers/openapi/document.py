@@ -297,14 +297,38 @@ _COLLECTIONS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def swagger_parameters(listed: list[Located], references: References) -> list[Located]:
-    """Return the parameters of an operation of Swagger 2.0 without its body."""
-    followed = [references.follow(value, at) for at, value in listed]
-    return [
-        (at, _parameter(parameter, at))
-        for at, parameter in followed
-        if isinstance(parameter, dict) and parameter.get("in") not in ("body", "formData")
-    ]
+def swagger_parameters(
+    listed: list[Located], consumes: Any, references: References
+) -> tuple[list[Located], Located | None]:
+    """Return the parameters of an operation of Swagger 2.0 without its body, and the request body, or None."""
+    sent: list[Located] = []
+    body: Located | None = None
+    fields: dict[str, dict[str, Any]] = {}
+    form_at: Location = ()
+    types = _texts(consumes)
+    for at, value in listed:
+        at_definition, parameter = references.follow(value, at)
+        place = parameter.get("in") if isinstance(parameter, dict) else None
+        if place == "body" and body is None:
+            # The first content type of a body is JSON in all but few documents, some of which do not state it.
+            content = {name: {"schema": parameter.get("schema", {})} for name in types or ["application/json"]}
+            body = at_definition, {**parameter, "content": content}
+        elif place == "formData" and isinstance(parameter.get("name"), str):
+            form_at = at_definition
+            fields[parameter["name"]] = _parameter(parameter, at_definition)
+        elif isinstance(parameter, dict) and place not in ("body", "formData"):
+            sent.append((at_definition, _parameter(parameter, at_definition)))
+    if body is not None or not fields:
+        return sent, body
+    has_file = any(field.get("type") == "file" for field in fields.values())
+    content_type = MULTIPART if has_file or (MULTIPART in types and FORM not in types) else FORM
+    required = [name for name, field in fields.items() if field.get("required") is True]
+    properties = {
+        name: {**field["schema"], **({"description": field["description"]} if "description" in field else {})}
+        for name, field in fields.items()
+    }
+    media = {"schema": {"type": "object", "properties": properties, "required": required}, "encoding": fields}
+    return sent, (form_at, {"required": bool(required), "content": {content_type: media}})
 
 
 def _parameter(parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
@@ -315,49 +339,6 @@ def _parameter(parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
             raise DocumentError(at, f"collectionFormat {parameter.get('collectionFormat')!r} cannot be sent")
         made |= style if parameter.get("in") in ("query", "formData") else {}
     return made
-
-
-def swagger_body(listed: list[Located], consumes: Any, references: References) -> Located | None:
-    """Return the request body of an operation of Swagger 2.0, or None."""
-    fields: dict[str, dict[str, Any]] = {}
-    form_at: Location = ()
-    types = _texts(consumes)
-    for at, value in listed:
-        at_definition, parameter = references.follow(value, at)
-        if not isinstance(parameter, dict):
-            continue
-        if parameter.get("in") == "body":
-            # The first content type of a body is JSON in all but few documents, some of which do not state it.
-            content = {name: {"schema": parameter.get("schema", {})} for name in types or ["application/json"]}
-            return at_definition, {**parameter, "content": content}
-        if parameter.get("in") == "formData" and isinstance(parameter.get("name"), str):
-            form_at = at_definition
-            fields[parameter["name"]] = _parameter(parameter, at_definition)
-    if not fields:
-        return None
-    has_file = any(field.get("type") == "file" for field in fields.values())
-    content_type = MULTIPART if has_file or (MULTIPART in types and FORM not in types) else FORM
-    required = [name for name, field in fields.items() if field.get("required") is True]
-    properties = {
-        name: {**field["schema"], **({"description": field["description"]} if "description" in field else {})}
-        for name, field in fields.items()
-    }
-    media = {"schema": {"type": "object", "properties": properties, "required": required}, "encoding": fields}
-    return form_at, {"required": bool(required), "content": {content_type: media}}
-
-
-def swagger_responses(responses: Any, produces: Any) -> Any:
-    """Return the responses of an operation with their schemas under a content type."""
-    if not isinstance(responses, dict):
-        return {}
-    types = _texts(produces)
-    json_type = next((name for name in types if "json" in name), "application/json" if not types else "")
-    return {
-        status: {"content": {json_type: {"schema": value["schema"]}}}
-        if isinstance(value, dict) and "schema" in value and json_type
-        else value
-        for status, value in responses.items()
-    }
 
 
 def with_servers_and_security(data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -27,7 +27,8 @@ MAX_COLUMNS = 40
 """Names of columns that are listed: about 200 tokens. GitHub's repository has 90."""
 
 MAX_NAME = 60
-_SUCCESS = ("200", "201", "202", "203", "206", "2XX", "2xx", "default")
+_SUCCESS = ("200", "201", "202", "203", "206", "2XX", "2xx", "204", "205", "default")
+"""Status of a response that says what an answer has; beside one without content, the others are errors."""
 
 
 class Answer(NamedTuple):
@@ -45,7 +46,7 @@ def describe_answer(responses: Any, at: Location, references: document.Reference
     except document.DocumentError:  # a response that is not described well can still be returned
         response = None
     content = response.get("content") if isinstance(response, dict) else None
-    listed = content.items() if isinstance(content, dict) else ()
+    listed = content.items() if isinstance(content, dict) else [("*/*", response)]  # Swagger 2.0 has a schema there
     described = [
         media["schema"]
         for content_type, media in listed
@@ -216,9 +217,10 @@ def bind_operation(operation: Operation, requests: SchemaConverter, credentials:
     body = ((*operation.at, "requestBody"), value["requestBody"]) if "requestBody" in value else None
     stated = value.get("responses")
     if "swagger" in (data := references.data):
-        body = document.swagger_body(listed, value.get("consumes", data.get("consumes")), references)
-        listed = document.swagger_parameters(listed, references)
-        stated = document.swagger_responses(stated, value.get("produces", data.get("produces")))
+        consumes, produces = (value.get(key, data.get(key)) for key in ("consumes", "produces"))
+        listed, body = document.swagger_parameters(listed, consumes, references)
+        is_json = not produces or not isinstance(produces, list) or any("json" in str(name) for name in produces)
+        stated = stated if is_json else None
     path, _, query = operation.path.partition("#")[0].partition("?")
     fixed = {name: text for name, text in parse_qsl(query) if "{" not in text}  # which some documents have
     arguments = Arguments(requests, credentials)
