@@ -11,7 +11,6 @@ import hashlib
 import json
 import random
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -101,8 +100,7 @@ def write(size: int, path: Path) -> None:
         "spellings": writer.sort_lines(search_index.spellings(tools)),
         "synonyms": [],
     }
-    with path.open("wb") as out, tempfile.TemporaryFile(dir=path.parent) as scratch:
-        writer.write(out, scratch, head, tools.entries(), sections)
+    path.write_bytes(writer.write(head, tools.entries(), sections))
 
 
 def catalog(size: int) -> Path:

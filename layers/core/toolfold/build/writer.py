@@ -12,7 +12,6 @@ import hashlib
 import heapq
 import io
 import json
-import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -87,12 +86,10 @@ def dumps(compiled: Mapping[str, Any]) -> bytes:
     ``compiled`` has what :func:`write` needs for the head, and the mappings of :data:`COMPILED` and :data:`OPTIONAL`.
     The tools are in the order of the listing.
     """
-    out = io.BytesIO()
     tools = {name_key(name): {"name": name, **entry} for name, entry in compiled["tools"].items()}
     present = [*COMPILED, *(name for name in OPTIONAL if compiled.get(name))]
     sections: dict[str, Lines] = {name: sort_lines(tools if name == "tools" else compiled[name]) for name in present}
-    write(out, io.BytesIO(), compiled, compiled["tools"].items(), sections)
-    return out.getvalue()
+    return write(compiled, compiled["tools"].items(), sections)
 
 
 def sort_lines(mapping: Mapping[str, Any]) -> Lines:
@@ -101,17 +98,11 @@ def sort_lines(mapping: Mapping[str, Any]) -> Lines:
 
 
 def write(
-    out: BinaryIO,
-    scratch: BinaryIO,
-    head: Mapping[str, Any],
-    listed: Iterable[tuple[str, Mapping[str, Any]]],
-    sections: Mapping[str, Lines],
-) -> None:
-    """Write a catalog.
+    head: Mapping[str, Any], listed: Iterable[tuple[str, Mapping[str, Any]]], sections: Mapping[str, Lines]
+) -> bytes:
+    """Return the content of a catalog.
 
     Args:
-        out: The file to write.
-        scratch: A temporary file for the sections: the head, which comes first, contains their sizes.
         head: ``sources``, ``categories``, ``definition_tokens``, and, where there are any, ``skills``,
             ``profile_names``, ``related``, the number of tools with relations, and ``common``, positions and signatures
             of the tools that the instructions name.
@@ -125,19 +116,19 @@ def write(
         "lines": ((line_key(position), line) for position, line in enumerate(lines)),
         "members": sort_lines({member_key(*member): runs(found) for member, found in members.items()}),
     }
-    table = {}
+    table, written = {}, io.BytesIO()
     for name, content in (derived | dict(sections)).items():
-        scratch.write(b',"%s":{\n' % name.encode())
-        table[name] = write_section(scratch, _limit_postings(content) if name == "index" else content)
-        scratch.write(b"}\n")
-    scratch.write(b"}\n")
+        written.write(b',"%s":{\n' % name.encode())
+        table[name] = write_section(written, _limit_postings(content) if name == "index" else content)
+        written.write(b"}\n")
+    written.write(b"}\n")
     listing = ""
     if len(lines) <= MAX_LISTED:
         listing = listing_text([Category(**one) for one in head["categories"]], [ToolSummary(*one) for one in lines])
     line = {
         "format": FORMAT,
         "count": len(lines),
-        "bytes": scratch.tell(),
+        "bytes": written.tell(),
         "sources": head["sources"],
         "categories": head["categories"],
         "counts": {
@@ -155,9 +146,7 @@ def write(
         "profiles": head.get("profile_names"),
     }
     line |= {name: value for name, value in optional.items() if value}
-    out.write(_json(line)[:-1] + b"\n")
-    scratch.seek(0)
-    shutil.copyfileobj(scratch, out)
+    return b"".join((_json(line)[:-1], b"\n", written.getbuffer()))
 
 
 def _collect(
