@@ -6,8 +6,6 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -174,8 +172,8 @@ def test(options: Options) -> int:
     """Compile the source, call one of its tools, and print what happened."""
     source = find_source(options.folder, options.id)
     started = time.perf_counter()
-    with _copied_alone(source) as folder:
-        app = _make_app(source, folder)
+    with tempfile.TemporaryDirectory(prefix="toolfold-source-") as folder:
+        app = _make_app(source, Path(folder))
         compiled = time.perf_counter()
         tool = _choose(app.catalog_store(), source.id, options.tool)
         arguments = parse_pairs(options.arguments) if options.arguments else dict(tool.example)
@@ -208,16 +206,9 @@ def test(options: Options) -> int:
     return 1
 
 
-@contextmanager
-def _copied_alone(source: SourceFolder) -> Iterator[Path]:
-    """Yield a folder with a copy of this source alone: what is wrong with the others has no influence."""
-    with tempfile.TemporaryDirectory(prefix="toolfold-source-") as folder:
-        shutil.copytree(source.folder, Path(folder) / source.folder.name, symlinks=True)
-        yield Path(folder)
-
-
 def _make_app(source: SourceFolder, folder: Path) -> App:
-    """Return an App with the source in a folder of :func:`_copied_alone` and the settings about it, without a cache."""
+    """Return an App without a cache that has this source alone, copied into ``folder``, and the settings about it."""
+    shutil.copytree(source.folder, folder / source.folder.name, symlinks=True)
     try:
         compiled = compile_folder(folder)
     except ToolfoldError as error:

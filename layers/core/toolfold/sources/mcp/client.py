@@ -138,7 +138,7 @@ async def open_client(
     transport: AbstractAsyncContextManager[Any]
     async with AsyncExitStack() as stack:
         if connection.command:
-            variables = child_environment(connection.environment)
+            variables = child_environment(connection.env)
             transport = child_process(connection.command, variables, connection.cwd, limits.max_bytes, stream)
         else:
             import httpx2

@@ -39,7 +39,7 @@ class Connection:
     Attributes:
         url: of a server that is reached over HTTP; empty for a child process.
         command: program and arguments of a child process; empty for HTTP.
-        environment: variables that the child gets beside those of ``child_process``.
+        env: variables that the child gets beside those of ``child_process``.
         key_variable: variable of the child that gets the key of the source; empty: none.
         protocol_version: version that the server spoke when the snapshot was written; empty: unknown.
         max_response_bytes: most bytes of one answer; None: as the settings say.
@@ -47,7 +47,7 @@ class Connection:
 
     url: str = ""
     command: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
     cwd: str = ""
     key_variable: str = ""
     protocol_version: str = ""
@@ -80,15 +80,9 @@ def read_connection(source: Source) -> Connection:
         or (command and not command[0].strip())
     ):
         raise damaged(f"the connection of {source.id!a}")
-    return Connection(
-        source.base_url,
-        tuple(command),
-        given.get("env", {}),
-        given.get("cwd", ""),
-        key_variable,
-        given.get("protocol_version", ""),
-        given.get("max_response_bytes"),
-    )
+    stated = ("env", "cwd", "protocol_version", "max_response_bytes")
+    more = {name: given[name] for name in stated if name in given}
+    return Connection(source.base_url, tuple(command), key_variable=key_variable, **more)
 
 
 def is_forbidden_variable(name: str) -> bool:
@@ -107,7 +101,7 @@ def with_key(connection: Connection, url: str, auth: Auth | None, key: str) -> C
     """
     if connection.command:
         variables = {connection.key_variable: key} if connection.key_variable and key else {}
-        return replace(connection, environment={**connection.environment, **variables})
+        return replace(connection, env={**connection.env, **variables})
     sent = credentials_to_send(auth, key)
     if auth is not None and key and sent == SentCredentials():
         sent = SentCredentials(headers={"Authorization": f"Bearer {key}"})
