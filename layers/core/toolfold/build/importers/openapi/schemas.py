@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -92,33 +92,29 @@ class SchemaConverter:
                 open_ += self._links[name]
         return found
 
-    def break_circles(self, start: str) -> None:
+    def break_circles(self, name: str, applied: Sequence[str] = ()) -> None:
         """Remove each reference that leads back to a definition in which it applies to the same value.
 
         A definition that applies itself to the same value (``allOf`` with itself) has no meaning in JSON Schema.
         """
-        if start not in self._is_checked:
-            self._check_circles(start, [])
-
-    def _check_circles(self, name: str, active: list[str]) -> None:
+        if name in self._is_checked:
+            return
         at, _ = self._sources[name]
-        if len(active) > _MAX_APPLIED:
+        if len(applied) > _MAX_APPLIED:
             raise DocumentError(at, f"more than {_MAX_APPLIED} schemas apply to one value")
-        active.append(name)
-        definition = self[name]
+        applied, definition = (*applied, name), self[name]
         for part in [definition, *parts.in_place(definition)]:
             target = part.get("$ref", "").removeprefix(parts.DEFINITIONS)
-            if target in active:
+            if target in applied:
                 self._note(at, f"{name} applies {target} to the same value in a circle; this reference is left out")
                 del part["$ref"]
-            elif target and target not in self._is_checked:
-                self._check_circles(target, active)
+            elif target:
+                self.break_circles(target, applied)
         # What is left of an alternative without its reference would accept every value.
         for part in [definition, *parts.in_place(definition)]:
             for key in ("oneOf", "anyOf"):
                 if {} in part.get(key, ()):
                     del part[key]
-        active.pop()
         self._is_checked.add(name)
 
     def _reference(self, reference: Any, at: Location) -> str:
