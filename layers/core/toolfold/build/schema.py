@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.query import OUTSIDE
-from toolfold.catalog.text_checks import MAX_TEXT, host_of, text_problem
+from toolfold.catalog.text_checks import FORMATS, MAX_TEXT
 from toolfold.sources.http_api.faults import pattern_steps
 
 TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
@@ -36,51 +36,32 @@ def _bounded_regex(pattern: str) -> str:
     return pattern
 
 
-def check_url(url: str) -> str:
-    """Check an https URL, or an http URL of this machine."""
-    if not host_of(url):
-        raise ValueError("must be an https URL without user name and fragment; http is for this machine alone")
-    return url
+def _format(name: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if problem := FORMATS[name](text):
+            raise ValueError(problem)
+        return text
 
-
-def check_page(url: str) -> str:
-    """Check the URL of a page that a person reads, which may have a fragment."""
-    check_url(url.partition("#")[0])
-    return _visible(url)
-
-
-def _printable(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("has a character that cannot be printed")
-    return text
-
-
-def _visible(text: str) -> str:
-    """Check a text that a model or a person reads."""
-    if problem := text_problem(text):
-        raise ValueError(problem)
-    return text
+    return AfterValidator(check)
 
 
 # ``printable``, ``url`` and ``page`` are formats of ``catalog.contract``.
-Url = Annotated[str, AfterValidator(check_url), Field(max_length=2000, json_schema_extra={"format": "url"})]
+Url = Annotated[str, _format("url"), Field(max_length=2000, json_schema_extra={"format": "url"})]
 """An https URL, or an http URL of this machine."""
-Page = Annotated[str, AfterValidator(check_page), Field(max_length=2000, json_schema_extra={"format": "page"})]
+Page = Annotated[str, _format("page"), Field(max_length=2000, json_schema_extra={"format": "page"})]
 """The https URL of a page that a person reads."""
-Key = Annotated[str, AfterValidator(_printable), Field(max_length=200, json_schema_extra={"format": "printable"})]
+Key = Annotated[str, _format("printable"), Field(max_length=200, json_schema_extra={"format": "printable"})]
 """The name of something that is sent or received."""
-LongKey = Annotated[str, AfterValidator(_printable), Field(max_length=2000, json_schema_extra={"format": "printable"})]
+LongKey = Annotated[str, _format("printable"), Field(max_length=2000, json_schema_extra={"format": "printable"})]
 Keys = Annotated[list[Key], Field(max_length=200)]
-Label = Annotated[str, StringConstraints(max_length=200, strip_whitespace=True), AfterValidator(_visible)]
-Paragraph = Annotated[str, StringConstraints(max_length=2000, strip_whitespace=True), AfterValidator(_visible)]
-Prose = Annotated[
-    str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), AfterValidator(_visible)
-]
+Label = Annotated[str, StringConstraints(max_length=200, strip_whitespace=True), _format("text")]
+Paragraph = Annotated[str, StringConstraints(max_length=2000, strip_whitespace=True), _format("text")]
+Prose = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), _format("text")]
 Summary = Annotated[
     str,
     StringConstraints(min_length=10, max_length=SUMMARY_LIMIT),
     AfterValidator(_one_sentence_line),
-    AfterValidator(_visible),
+    _format("text"),
 ]
 Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]*$", max_length=90)]
 """Words for the search index, which are not shown to a model."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from toolfold.catalog.schema_checks import check_schema, check_value
-from toolfold.catalog.text_checks import MAX_TEXT, host_of, text_problem
+from toolfold.catalog.text_checks import FORMATS, MAX_TEXT, text_problem
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
@@ -28,19 +28,6 @@ _MIN_TOOL_BYTES = 40
 
 _PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
 """Keys of ``auth`` that say where the key goes; a source has one of them, or none."""
-
-
-def _is_page(url: str) -> bool:
-    page = url.partition("#")[0]
-    return page.startswith("https://") and host_of(page) != "" and not text_problem(url)
-
-
-_FORMATS: Mapping[str, Callable[[str], bool]] = {
-    "text": lambda text: not text_problem(text),
-    "printable": str.isprintable,
-    "url": lambda url: host_of(url) != "",
-    "page": _is_page,
-}
 
 
 def check_part(part: Part, value: Any) -> None:
@@ -115,6 +102,10 @@ def _require(condition: bool, field: str) -> None:
         raise ValueError(f"{field} has a value that it cannot have")
 
 
+def _has_format(name: str, text: str) -> bool:
+    return not FORMATS[name](text)
+
+
 @cache
 def _validator(part: Part) -> Validator:
     import jsonschema_rs  # loads a compiled library, which the catalog of the package does not need
@@ -122,4 +113,5 @@ def _validator(part: Part) -> Validator:
     with open(os.path.join(os.path.dirname(__file__), "contract.json"), encoding="utf-8") as file:
         definitions = json.load(file)["$defs"]
     schema = {"$ref": f"#/$defs/{part}", "$defs": definitions}
-    return jsonschema_rs.validator_for(schema, formats=dict(_FORMATS), validate_formats=True, offline=True)
+    formats: dict[str, Callable[[str], bool]] = {name: partial(_has_format, name) for name in FORMATS}
+    return jsonschema_rs.validator_for(schema, formats=formats, validate_formats=True, offline=True)

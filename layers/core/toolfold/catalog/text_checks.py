@@ -6,6 +6,7 @@ The first response needs them, which is why they use methods of ``str`` where an
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
 
 MAX_TEXT = 20_000
@@ -81,3 +82,16 @@ def host_of(url: str) -> str:
     if not (has_only_known_characters and is_scheme_allowed):
         return ""
     return host if port in ("", _DEFAULT_PORTS[scheme]) else f"{host}:{port}"
+
+
+def _url_problem(url: str) -> str:
+    return "" if host_of(url) else "must be an https URL without user name and fragment; http is for this machine alone"
+
+
+FORMATS: Mapping[str, Callable[[str], str]] = {
+    "text": text_problem,
+    "printable": lambda text: "" if text.isprintable() else "has a character that cannot be printed",
+    "url": _url_problem,
+    "page": lambda url: _url_problem(url.partition("#")[0] if url.startswith("https:") else "") or text_problem(url),
+}
+"""Format of a text, in the YAML of sources and in ``catalog.contract`` → what is wrong with one, or ""."""
