@@ -10,8 +10,8 @@ from benchmarks.retrieval_public.public_sets import PublicTool, compile_tools
 from toolfold.build import semantic_index
 from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
+from toolfold.catalog.reader import FIRST_POSTING, MAX_GAP, MAX_WEIGHT, decode_postings
 from toolfold.catalog.search import search
-from toolfold.catalog.semantic import FIRST, MAX_GAP, MAX_WEIGHT, decode
 from toolfold.catalog.view import CatalogView
 from toolfold.errors import CatalogUnavailable
 
@@ -74,7 +74,7 @@ def test_without_semantic_postings_nothing_changes() -> None:
 @given(st.dictionaries(st.integers(0, 3 * MAX_GAP), st.integers(0, MAX_WEIGHT), max_size=30))
 def test_encoded_postings_are_decoded(postings: dict[int, int]) -> None:
     written = json.loads(json.dumps(semantic_index.encode(sorted(postings.items())), ensure_ascii=False))
-    positions, weights = decode(written)
+    positions, weights = decode_postings(written)
     read = dict(zip(positions, weights, strict=True))
     assert positions == sorted(read)
     assert {at: weight for at, weight in read.items() if weight} == {at: w for at, w in postings.items() if w}
@@ -85,8 +85,8 @@ def test_encoded_postings_are_decoded(postings: dict[int, int]) -> None:
     [
         "#",
         "!!",
-        chr(FIRST + 3) + "$",  # beyond the last tool
-        "#" + chr(FIRST + MAX_WEIGHT + 1),
+        chr(FIRST_POSTING + 3) + "$",  # beyond the last tool
+        "#" + chr(FIRST_POSTING + MAX_WEIGHT + 1),
         "\ud800\udfff",
         "# ",
         "#$" * 10 + chr(0x10FFFF) + "$",

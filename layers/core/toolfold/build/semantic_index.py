@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from toolfold.catalog.semantic import FIRST, MAX_GAP, MAX_WEIGHT
+from toolfold.catalog.reader import FIRST_POSTING, MAX_GAP, MAX_WEIGHT
 from toolfold.catalog.tokenizer import STOP_WORDS, english_words, stem, words
 
 Array = Any
@@ -97,14 +97,14 @@ def vectors(texts: Sequence[str]) -> Array:
 
 
 def encode(postings: Sequence[tuple[int, int]]) -> str:
-    """Return the text of pairs of position and weight, which ``catalog.semantic.decode`` reads."""
+    """Return the text of pairs of position and weight, which ``catalog.reader.decode_postings`` reads."""
     characters = []
     before = 0
     for position, weight in postings:
         while position - before > MAX_GAP:
-            characters += [chr(FIRST + MAX_GAP), chr(FIRST)]
+            characters += [chr(FIRST_POSTING + MAX_GAP), chr(FIRST_POSTING)]
             before += MAX_GAP
-        characters += [chr(FIRST + position - before), chr(FIRST + weight)]
+        characters += [chr(FIRST_POSTING + position - before), chr(FIRST_POSTING + weight)]
         before = position
     return "".join(characters)
 

@@ -221,7 +221,7 @@ SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synonym
 - ``spellings``: first letter and length → words
 - ``synonyms``: word → terms
 
-Optional is ``semantic``: word → postings of the tools near it in meaning, which ``catalog.semantic`` decodes.
+Optional is ``semantic``: word → postings of the tools near it in meaning, which ``reader.decode_postings`` reads.
 
 Sections of a catalog with skills (``catalog.skills``):
 

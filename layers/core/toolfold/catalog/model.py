@@ -28,6 +28,7 @@ from toolfold.catalog.reader import (
     Section,
     are_runs,
     damaged,
+    decode_postings,
     hash_of,
     is_integer_pairs,
     line_key,
@@ -319,13 +320,11 @@ class Catalog:
 
     def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
         """Return the positions of the tools near ``term`` in meaning, and their weights; empty for an unknown term."""
-        from toolfold.catalog import semantic  # few catalogs have the section
-
         text: str | None = self._sections["semantic"].get(term, is_text)
         if text is None:
             return (), ()
         try:
-            positions, weights = semantic.decode(text)
+            positions, weights = decode_postings(text)
         except ValueError:
             raise damaged("a line of semantic") from None
         if positions and positions[-1] >= len(self):

@@ -2,23 +2,27 @@
 
 The compiler computes all weights (``build.search_index``); a search adds them up. Whether the best tools of a source
 fit the query at all is decided for each source alone (``catalog.fit``), so that no source hides the tools of another.
+
+A catalog may also have a section with words that are near its tools in meaning, though their texts do not have them
+(``build.semantic_index``). Their postings are added to the scores of the other words.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import partial
+from heapq import nlargest
 from itertools import islice
-from operator import itemgetter
+from operator import itemgetter, mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.fit import Fit, measure
 from toolfold.catalog.query import OUTSIDE, PREFERRED, ParsedQuery, Words, distance, is_kind, parse_query, split_query
-from toolfold.catalog.tokenizer import in_words
+from toolfold.catalog.tokenizer import in_words, stems
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -72,6 +76,15 @@ _MAX_FOUND_BY_RARE_TERMS = 200
 """Number of tools found by rare terms from which more frequent terms add no further tools: the maximum of one
 ``TOOL_LIST`` answer."""
 
+
+_BEST_ALONE = 200.0
+"""Best score for a query without a word of the texts: below that of one rare word."""
+
+_MAX_ADDED = 50
+"""Number of tools that are found by these scores alone."""
+
+_MAX_MEANT_WORDS = 64
+"""Words of a query that are looked up: those after are seldom of the request itself."""
 
 Weights = dict[str, dict[int, int]]
 """Term → position → weight, of the terms of one search: its parts have the terms of the whole."""
@@ -214,9 +227,7 @@ def score(catalog: Catalog, query: str, candidates: Container[int] | None = None
     by_meaning: dict[int, float] = {}
     has_known_words = bool(scores)
     if catalog.has_semantic_postings:
-        from toolfold.catalog.semantic import semantic_scores  # few catalogs have them
-
-        by_meaning = semantic_scores(catalog, scores, query)
+        by_meaning = _semantic_scores(catalog, scores, query)
         for position, added in by_meaning.items():
             scores[position] = scores.get(position, 0.0) + added
     return Scored(parsed, weights, scores, parts, by_meaning, has_known_words)
@@ -254,6 +265,32 @@ def _scores(
     for position, is_certain in parsed.named.items():
         scores[position] += CERTAIN_NAME_BONUS if is_certain else NAME_BONUS
     return scores
+
+
+def _semantic_scores(catalog: Catalog, scores: Mapping[int, float], query: str) -> dict[int, float]:
+    """Return position → what the meaning of the words of ``query`` adds to ``scores``, position → score by the words.
+
+    The added scores, as a vector over all tools, have ``catalog.semantic_share`` of the length of ``scores``. That is
+    the sum of both in standard deviations, but for the means, and a tool without semantic postings loses nothing.
+    """
+    times = Counter(stems(query)[:_MAX_MEANT_WORDS])
+    catalog.prefetch(semantic=list(times))
+    found: defaultdict[int, float] = defaultdict(float)
+    for term, number in times.items():
+        factor = 2 * number / (number + 1)  # a word that occurs n times has twice its weight at most, as in the search
+        for position, weight in zip(*catalog.semantic_postings(term), strict=True):
+            found[position] += factor * weight
+    best = max(found.values(), default=0.0)
+    if not best:
+        return {}
+    factor = catalog.semantic_share * _length(scores) / _length(found) if scores else _BEST_ALONE / best
+    others = nlargest(_MAX_ADDED, found, key=found.__getitem__)
+    return {position: factor * found[position] for position in {*(scores.keys() & found.keys()), *others}}
+
+
+def _length(scores: Mapping[int, float]) -> float:
+    values = scores.values()
+    return math.sqrt(sum(map(mul, values, values)))
 
 
 def term_weights(parsed: ParsedQuery, postings: Weights) -> dict[str, float]:
