@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from toolfold.catalog.entries import EFFECT_WORDS, Tool
 from toolfold.catalog.profiles import DEFAULT, MODES, Profile, kind_of
 from toolfold.catalog.reader import positions_in
 from toolfold.catalog.view import CatalogView
@@ -15,7 +16,6 @@ from toolfold.messages import CONNECT, OTHER_CONTEXT, OTHER_TOOL
 from toolfold.settings.parsers import MODE_SYNONYMS
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
     from toolfold.errors import CallError
     from toolfold.meta_tools.dispatcher import MetaTools
@@ -91,8 +91,7 @@ def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
     switched_off = [source for source, kind in kinds.items() if kind in off]
     out = {at for source in switched_off for at in catalog.positions("source", source)}
     if resolution.mode.value == "research":  # whose two tools only read
-        effects = [effect for effect in catalog.counts("effect") if effect != "read"]
-        out.update(at for effect in effects for at in catalog.positions("effect", effect))
+        out.update(at for effect in EFFECT_WORDS for at in catalog.positions("effect", effect))
     if profile.listed is None and not out:
         return catalog
     withheld: dict[int, Callable[[Tool], CallError]] = {}
