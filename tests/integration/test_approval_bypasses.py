@@ -169,12 +169,12 @@ def _flipped(token: str) -> str:
 
 def _of_expired(world: World) -> str:
     """Return a token that was made for this call with the right secret, and is over."""
-    return mint(world.app.executor.approvals._secret(), _terms(world), b"12345678", 1_000_000_000).text
+    return mint(world.app.executor.services.approvals._secret(), _terms(world), b"12345678", 1_000_000_000).text
 
 
 def _unrecorded(world: World) -> str:
     """Return a token with the right secret and time whose record was lost."""
-    return mint(world.app.executor.approvals._secret(), _terms(world), b"87654321", 4_000_000_000).text
+    return mint(world.app.executor.services.approvals._secret(), _terms(world), b"87654321", 4_000_000_000).text
 
 
 def _terms(world: World) -> Terms:

@@ -194,7 +194,7 @@ def test_pipe_at_a_terminal_goes_on_where_an_approval_was_missing(
 def test_approval_written_without_the_secret_is_none(make_world: Callable[..., World], cache: str) -> None:
     world = make_world(CACHE=cache, APPROVE="human")
     token = world.token()
-    approvals = world.app.executor.approvals
+    approvals = world.app.executor.services.approvals
     from toolfold.execution.approval_store import parse, record_key
 
     key = record_key(getattr(parse(token), "id", ""))

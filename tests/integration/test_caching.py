@@ -115,7 +115,7 @@ class TestCache:
     def test_another_endpoint_is_another_entry(self, catalog: Catalog, clock: Clock, upstream: Upstream) -> None:
         with Upstream() as mock_api:
             one, two = (Calls(catalog, clock, url) for url in (upstream.url, mock_api.url))
-            two.executor.cache = one.executor.cache
+            two.executor.services.cache = one.executor.services.cache
             one()
             assert not two().cached
 

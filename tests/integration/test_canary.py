@@ -138,7 +138,7 @@ def test_no_store_and_no_response_contains_the_key(
         assert len(upstream.requests) == 2  # an answer that repeats the key is kept in memory, for this key
         upstream.replies = [(200, {}, CSV.encode())]
         calls("WTI", {})
-    memory = calls.executor.cache._memory
+    memory = calls.executor.services.cache._memory
     assert len(memory._own) == 2
     assert len(memory._common) == 1
     for name in (*memory._own, *memory._common):

@@ -78,7 +78,7 @@ class Environment:
             settings, on_failure=self.failures.append, on_call=lambda log: self.calls.append(f"{log.code} {log.cache}")
         )
         self.handler = LambdaHandler(app, configure(settings))
-        self.tasks = app.server.tools.executor.task_store
+        self.tasks = app.server.tools.executor.services.task_store
         self.writes: list[str] = []
         client = app.aws.client("dynamodb", timeout_s=settings.cache_timeout_s)
         client.meta.events.register(

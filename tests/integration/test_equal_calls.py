@@ -14,7 +14,7 @@ from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold import client_call as clocks
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import argument_reader
-from toolfold.execution import executor as executor_module
+from toolfold.execution import services as services_module
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -93,8 +93,8 @@ def new_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Tools:
         executor = ToolExecutor(Settings.from_environment(environment), clock=clock, **how)
         with monkeypatch.context() as patched:
             if not memo:
-                patched.setattr(executor_module, "_MAX_MEMO_BYTES", 0)
-            assert bool(executor.memo._max_value_bytes) is memo
+                patched.setattr(services_module, "MAX_MEMO_BYTES", 0)
+            assert bool(executor.services.memo._max_value_bytes) is memo
         return MetaTools(FileStore(bundled_path()), executor)
 
     return make
@@ -129,8 +129,8 @@ def test_answers_are_those_of_calls_that_compute_everything(
     plain = new_tools(memo=False)
     check_equal(used, plain, calls, whole=whole)
     # In another order, with all in memory: no call has changed what others use.
-    stored = used.executor.memo._stored
-    assert 0 < used.executor.memo.size <= executor_module._MAX_MEMO_BYTES
+    stored = used.executor.services.memo._stored
+    assert 0 < used.executor.services.memo.size <= services_module.MAX_MEMO_BYTES
     before = copy.deepcopy([(key, one.value) for key, one in stored.items()])
     check_equal(used, plain, calls[::-1], whole=whole)
     remaining = dict(stored.items())
@@ -179,7 +179,7 @@ def test_answers_that_repeat_a_key_are_not_stored(calls: Calls, upstream: Upstre
         found = calls()
         assert found.entry is None
         assert "CANARYKEY" in found.body
-    stored = calls.executor.memo._stored
+    stored = calls.executor.services.memo._stored
     assert "CANARYKEY" not in repr([(key, one.value) for key, one in stored.items()])
 
 

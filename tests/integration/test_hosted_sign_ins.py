@@ -292,7 +292,7 @@ def test_a_ticket_is_for_one_source_and_ends(world: World, monkeypatch: pytest.M
 
 
 def hosted_of(world: World) -> HostedSignIns:
-    hosted = world.handler.app.executor.user_tokens.hosted
+    hosted = world.handler.app.executor.services.user_tokens.hosted
     assert hosted is not None
     return hosted
 
@@ -349,7 +349,7 @@ def test_an_expired_token_is_refreshed_once_for_the_calls_of_all_processes(world
     handlers = [world.handler, start()]
     later = time.time() + 400
     for handler in handlers:
-        handler.app.executor.user_tokens._now = lambda: later
+        handler.app.executor.services.user_tokens._now = lambda: later
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda handler: world.call("ann", handler=handler), handlers * 2))
     assert not any(result.get("isError") for result in results)
@@ -420,7 +420,7 @@ def test_callers_have_no_tokens_where_a_setting_is_missing(
 
 
 def test_a_principal_of_aws_and_a_key_are_no_person(world: World) -> None:
-    tokens = world.handler.app.executor.user_tokens
+    tokens = world.handler.app.executor.services.user_tokens
     catalog = world.handler.app.catalog_store()
     tool = catalog.get("notes__find")
     assert tool is not None

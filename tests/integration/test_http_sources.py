@@ -261,7 +261,7 @@ def test_what_may_be_cached_is_the_answer_of_a_read(world: World, name: str, mon
     for _ in range(2):
         world.call(f"{name}__add", {"name": "c"})
     assert [request.method for request in world.services[name].received] == ["GET", "POST", "POST"]
-    world.executor.clock.sleep(1)
+    world.executor.services.clock.sleep(1)
     assert [is_cached() for _ in range(2)] == [False, True]  # a write may have changed it
     monkeypatch.setenv(f"TOOLFOLD_SOURCE_{name.upper()}_KEY", "another-key")
     assert is_cached() == (name == "keyless")  # another account may see something else
@@ -272,7 +272,7 @@ def test_a_write_expires_what_a_profile_without_it_has_read(world: World) -> Non
     reader = replace(world, tools=MetaTools(lambda: view, world.executor))
     assert [reader.call("keyless__find", {"q": "d"}).structured["cached"] for _ in range(2)] == [False, True]
     world.call("keyless__add", {"name": "d"})
-    world.executor.clock.sleep(1)
+    world.executor.services.clock.sleep(1)
     assert not reader.call("keyless__find", {"q": "d"}).structured["cached"]
 
 

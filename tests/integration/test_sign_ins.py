@@ -174,7 +174,7 @@ def test_a_user_who_refuses_is_not_signed_in(world: World) -> None:
 def test_an_expired_token_is_refreshed_once_for_all_calls(world: World) -> None:
     world.issuer.lifetimes = [0]
     world.sign_in()
-    tokens = world.app.executor.user_tokens
+    tokens = world.app.executor.services.user_tokens
     tokens._now = lambda: time.time() + 3600
     results: list[Result] = []
     run_concurrently([lambda: results.append(world.call())] * 4)
@@ -228,7 +228,7 @@ def test_callers_who_are_not_the_user_of_this_machine_never_get_the_token(
 
 def test_signing_out_revokes_the_tokens_and_deletes_them(world: World) -> None:
     world.sign_in()
-    tokens, catalog = world.app.executor.user_tokens, world.app.catalog_store()
+    tokens, catalog = world.app.executor.services.user_tokens, world.app.catalog_store()
     assert tokens.sign_out(catalog.source("notes"), CLIENT)
     assert world.issuer.revoked == [world.issuer.issued[0]]
     assert not tokens.sign_out(catalog.source("notes"), CLIENT)
@@ -395,7 +395,7 @@ def test_clients_of_2025_11_25_get_the_link_in_the_error_of_that_version(world: 
 
 def test_a_call_with_a_token_waits_for_no_sign_in(world: World) -> None:
     world.sign_in()
-    tokens, source = world.app.executor.user_tokens, world.app.catalog_store().source("notes")
+    tokens, source = world.app.executor.services.user_tokens, world.app.catalog_store().source("notes")
     tokens.begin(source, CLIENT)  # another one, which does not end
     started = time.monotonic()
     assert not world.call(credentials=NO_CREDENTIALS._replace(awaits_sign_in=True)).is_error
@@ -487,7 +487,7 @@ def test_calls_of_an_mcp_server_are_made_with_the_token_of_the_user(harbour: Har
     assert harbour.issuer.kinds().count("refresh_token") == 1
     harbour.server.refused.update(harbour.issuer.issued)
     assert harbour.call("save", note="x").structured["error"]["code"] == "AUTH_REJECTED"  # a write is sent once
-    tokens, store = harbour.sources.app.executor.user_tokens, harbour.sources.app.catalog_store()
+    tokens, store = harbour.sources.app.executor.services.user_tokens, harbour.sources.app.catalog_store()
     assert tokens.sign_out(store.source("harbour"), CLIENT)
     assert len(harbour.issuer.revoked) == 1
     sent = len(harbour.server.heads)

@@ -211,7 +211,7 @@ def _say(world: World, line: bytes) -> Outcome:
 def share_approvals(app: App, other: App) -> None:
     """Let ``other`` know the approvals of ``app``, as entry points of one process do."""
     ours = app.executor
-    vars(other.executor).update(approvals=ours.approvals)
+    vars(other.executor.services).update(approvals=ours.services.approvals)
 
 
 def by_lambda(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:

@@ -30,7 +30,7 @@ def answered(
     assert tool is not None
     call = CallContext(catalog, tool, arguments, **options)
     call.source_credentials = SourceCredentials(key)
-    return answer_prepared(executor, call)
+    return answer_prepared(executor.services, call)
 
 
 class Calls:
@@ -52,7 +52,7 @@ class Calls:
 
     @property
     def breakers(self) -> CircuitBreakers:
-        return self.executor.upstreams["alpha_vantage"].breakers
+        return self.executor.services.upstreams["alpha_vantage"].breakers
 
     def error(self, name: str = "CPI", **how: Any) -> CallError:
         with pytest.raises(CallError) as caught:

@@ -46,7 +46,7 @@ def called(app: Any) -> Any:
 
 def keys_in_memory(app: Any) -> int:
     """How many API keys that were read from AWS are known."""
-    return len(app.gateway.app.executor.secret_provider._last_good)
+    return len(app.gateway.app.executor.services.secret_provider._last_good)
 
 
 def tell(**said: Any) -> None:

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from toolfold.errors import RateLimited, UpstreamTimeout
-from toolfold.execution.shared_state import SingleFlight
+from toolfold.execution.services import SingleFlight
 
 
 def test_a_failure_is_shared_with_equal_calls() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toolfold.errors import CallError, InvalidArguments, NoData, SourceChanged, UpstreamError, UpstreamTimeout
-from toolfold.execution.shared_state import KEPT_S, SourceHealth
+from toolfold.execution.services import KEPT_S, SourceHealth
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 
 

@@ -19,7 +19,7 @@ Open = Callable[..., Plan]
 
 @pytest.fixture
 def turns(tools: MetaTools) -> threading.Semaphore:
-    return tools.executor.large_answer_turns
+    return tools.executor.services.large_answer_turns
 
 
 @pytest.fixture

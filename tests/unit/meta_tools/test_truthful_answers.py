@@ -378,7 +378,7 @@ def test_ordinary_call_has_no_note_and_a_period_that_is_not_there_has_one(respon
     assert completion.find_gap(tool, arguments, requested_of(newest, document, today), document, today) is None
 
 
-TODAY_DATE = ToolExecutor(Settings.from_environment({}), clock=TODAY).today()
+TODAY_DATE = ToolExecutor(Settings.from_environment({}), clock=TODAY).services.today()
 
 
 def series(*dates: str) -> Document:

@@ -178,6 +178,6 @@ def _open(source_id: str) -> tuple[UserTokens, Source, str]:
     if source_id not in sources:
         step = did_you_mean(source_id, sources).strip() or "Its auth needs oauth2 with grant: authorization_code."
         raise ToolfoldError(f"The catalog has no source {source_id} at which a user signs in. {step}")
-    source, executor = sources[source_id], app.executor
+    source, services = sources[source_id], app.executor.services
     AllowList(settings).check(source)
-    return executor.user_tokens, source, resolve_api_key(source, NO_CREDENTIALS, executor.secret_provider)
+    return services.user_tokens, source, resolve_api_key(source, NO_CREDENTIALS, services.secret_provider)

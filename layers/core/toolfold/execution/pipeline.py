@@ -1,7 +1,7 @@
 """The way of a call to its answer: steps, and what is logged, audited and measured around them.
 
 The steps are those of ``docs/explanation/architecture.md``, in its order. Each is a function of the
-:class:`~toolfold.execution.executor.ToolExecutor`, which has what calls share, and of the
+:class:`~toolfold.execution.services.Services`, which calls share, and of the
 :class:`~toolfold.execution.call.CallContext`, which it completes; one that refuses the call raises a ``CallError``.
 After the last one the call is answered: from the cache, together with an equal call, or by a request.
 
@@ -35,6 +35,7 @@ from toolfold.redaction import NO_REDACTION
 if TYPE_CHECKING:
     from toolfold.execution.call import CallContext, Middleware
     from toolfold.execution.executor import ToolExecutor
+    from toolfold.execution.services import Services
     from toolfold.models import ParsedResponse
 
 _WRITTEN = "written/"
@@ -48,12 +49,12 @@ def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
         CallError: every way in which a call can fail.
         NotCached: ``only_cached`` is set, and there is no answer in memory. Nothing was logged or counted.
     """
-    log, is_made, observer = call.log, True, executor.observer
+    log, services, is_made, observer = call.log, executor.services, True, executor.observer
     end = None if observer is None else observer.start_call(call.tool, call.credentials.profile)
     try:
-        result = _around(executor, call) if executor.middleware else _performed(executor, call)
+        result = _around(executor, call) if executor.middleware else _performed(services, call)
         if not result.cached:
-            executor.health.record_success(call.tool)
+            services.health.record_success(call.tool)
         return result
     except errors.NotCached:
         is_made = False
@@ -62,7 +63,7 @@ def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
         log.code = error.code
         if log.is_counted:  # the message of another may quote arguments
             log.error_message = error.message
-        executor.health.record_failure(call.tool, error)
+        services.health.record_failure(call.tool, error)
         raise
     except BaseException:
         log.code = errors.InternalError.code
@@ -71,7 +72,7 @@ def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
         if is_made and observer is not None and log.is_counted:
             observer.record_call(log)
         if is_made and executor.is_audited:
-            executor.audit_log.write(call)
+            services.audit_log.write(call)
         if is_made and (log.is_counted or log.audit):
             (executor.on_call or log_call)(log)
         if end is not None:
@@ -86,7 +87,7 @@ def _around(executor: ToolExecutor, call: CallContext) -> CallResult:
         for one in executor.middleware:
             entered.append(one)
             one.before(call)
-        result = _performed(executor, call)
+        result = _performed(executor.services, call)
         for one in reversed(entered):
             changed = one.after(call, result)
             # What equal calls computed belongs to the entry of the cache, and not to another text.
@@ -98,55 +99,55 @@ def _around(executor: ToolExecutor, call: CallContext) -> CallResult:
         raise error from error.__cause__
 
 
-def _performed(executor: ToolExecutor, call: CallContext) -> CallResult:
-    _authorize(executor, call)
-    _validate(executor, call)
-    executor.upstream(call.source)  # may it be reached? Before a key is read, or an approval requested
-    if executor.settings.calls_per_minute or executor.settings.calls_per_day:
-        _limit(executor, call)
+def _performed(services: Services, call: CallContext) -> CallResult:
+    _authorize(services, call)
+    _validate(services, call)
+    services.upstream(call.source)  # may it be reached? Before a key is read, or an approval requested
+    if services.settings.calls_per_minute or services.settings.calls_per_day:
+        _limit(services, call)
     if call.tool.needs_approval:
         try:
-            executor.approvals.check(call)
+            services.approvals.check(call)
         except errors.CallError:
             call.log.is_counted, call.log.cache = True, "bypass"  # counted, although the source does not see it
             raise
-    _find_key(executor, call)
+    _find_key(services, call)
     if call.approval:  # used up last: a call that cannot be sent for another reason keeps it
-        executor.approvals.redeem(call)
+        services.approvals.redeem(call)
     try:
-        return answer_prepared(executor, call)
+        return answer_prepared(services, call)
     except errors.AuthRejected as error:
         if call.has_entered_key:
-            raise error.changed(next_step=executor.user_tokens.another_key(call)) from None
+            raise error.changed(next_step=services.user_tokens.another_key(call)) from None
         refusal, refused_key = error, call.source_credentials.api_key
         if call.source.signs_in:
             refusal = error.changed(next_step=SIGN_IN_AGAIN.filled(id=call.source.id))
-            executor.user_tokens.drop_token(call, call.operator_key)
+            services.user_tokens.drop_token(call, call.operator_key)
         elif call.log.is_operator_key:
-            executor.secret_provider.expire(call.source)
+            services.secret_provider.expire(call.source)
         if call.tool.effect != "read":  # a write is sent once; the next call has a new key or token
             raise refusal from None
     call.admit = None  # it is counted once
-    _find_key(executor, call)
+    _find_key(services, call)
     if call.source_credentials.api_key == refused_key:
         raise refusal
     try:
-        return answer_prepared(executor, call)
+        return answer_prepared(services, call)
     except errors.AuthRejected:
         raise refusal from None
 
 
-def _authorize(executor: ToolExecutor, call: CallContext) -> None:
+def _authorize(services: Services, call: CallContext) -> None:
     tool, credentials = call.tool, call.credentials
     call.catalog.require_callable(tool)
     if credentials.reads_only and tool.effect != "read":
         raise errors.WriteNotAllowed(READS_ONLY.filled(tool=tool.name), CALL_WRITE)
-    tier = ("tools:premium",) if executor.settings.oauth_premium_scope and tool.access == "premium" else ()
+    tier = ("tools:premium",) if services.settings.oauth_premium_scope and tool.access == "premium" else ()
     credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
 
 
-def _validate(executor: ToolExecutor, call: CallContext) -> None:
-    resolved = reader_of(call.catalog, call.tool).resolve({**call.arguments, **call.added}, executor.memo)
+def _validate(services: Services, call: CallContext) -> None:
+    resolved = reader_of(call.catalog, call.tool).resolve({**call.arguments, **call.added}, services.memo)
     if resolved.problems:
         raise invalid_arguments(call.tool, resolved)
     call.arguments, call.notes = resolved.arguments, resolved.notes
@@ -154,13 +155,13 @@ def _validate(executor: ToolExecutor, call: CallContext) -> None:
         raise errors.NotCached
 
 
-def _limit(executor: ToolExecutor, call: CallContext) -> None:
+def _limit(services: Services, call: CallContext) -> None:
     """Count the call of a caller, or leave it to the cache to count one that reads.
 
     Another one is counted before an approval is created or redeemed for it.
     """
-    caller = caller_id(call.source, call.credentials, executor.settings.key_salt)
-    admit = functools.partial(executor.client_limits.admit, caller)
+    caller = caller_id(call.source, call.credentials, services.settings.key_salt)
+    admit = functools.partial(services.client_limits.admit, caller)
     if call.tool.only_reads:
         call.admit = admit
         return
@@ -171,8 +172,8 @@ def _limit(executor: ToolExecutor, call: CallContext) -> None:
         raise
 
 
-def _find_key(executor: ToolExecutor, call: CallContext) -> None:
-    source, secrets = call.source, executor.secret_provider
+def _find_key(services: Services, call: CallContext) -> None:
+    source, secrets = call.source, services.secret_provider
     takers = call.catalog.memoize(
         "sources that take keys",
         lambda: sum(other.auth is not None and other.auth.caller_key for other in call.catalog.sources),
@@ -181,36 +182,36 @@ def _find_key(executor: ToolExecutor, call: CallContext) -> None:
     try:
         api_key = api_keys.resolve_api_key(source, call.credentials, secrets, is_only_one=takers <= 1, need=need)
     except errors.AuthRequired:
-        if not executor.user_tokens.has_page_for_key(call):
+        if not services.user_tokens.has_page_for_key(call):
             raise
-        api_key, call.has_entered_key = executor.user_tokens.get_key(call), True
+        api_key, call.has_entered_key = services.user_tokens.get_key(call), True
     call.source_credentials = SourceCredentials(api_key)
     call.operator_key = secrets.known_key(source)
     if source.signs_in and api_key:
-        call.source_credentials = executor.user_tokens.get_credentials(call, api_key)
+        call.source_credentials = services.user_tokens.get_credentials(call, api_key)
 
 
-def answer_prepared(executor: ToolExecutor, call: CallContext) -> CallResult:
+def answer_prepared(services: Services, call: CallContext) -> CallResult:
     """Return the result of a call whose arguments are validated and whose keys are known.
 
     Raises:
         CallError: every way in which a call can fail.
         NotCached: only memory may answer it, which has no answer.
     """
-    _prepare(executor, call)
+    _prepare(services, call)
     log = call.log
     if call.tool.effect == "read":
         # A call to which toolfold has added no arguments is the caller's, and always performed.
-        result = _tried(executor, call) if call.added else _read(executor, call)
+        result = _tried(services, call) if call.added else _read(services, call)
     else:
         log.cache = "bypass"
         if call.admit is not None:
             call.admit(is_cached=False)
-        upstream = executor.upstream(call.source)
+        upstream = services.upstream(call.source)
         try:
             found = upstream.fetch(call)
         finally:
-            _note_write(executor, call)
+            _note_write(services, call)
         redactor = call.redactor if _repeats_key(call, found) else NO_REDACTION
         result = CallResult(found.body, found.kind, False, 0, call.arguments, redactor=redactor, blocks=found.blocks)
     log.response_chars = len(result.body)
@@ -219,59 +220,59 @@ def answer_prepared(executor: ToolExecutor, call: CallContext) -> CallResult:
     return replace(result, use=UpstreamUse(log.requests, log.upstream_s), notes=call.notes)
 
 
-def _prepare(executor: ToolExecutor, call: CallContext) -> None:
+def _prepare(services: Services, call: CallContext) -> None:
     """Set how long the call may take, and the keys by which it is cached and limited."""
-    source, tool, api_key, settings = call.source, call.tool, call.source_credentials.api_key, executor.settings
+    source, tool, api_key, settings = call.source, call.tool, call.source_credentials.api_key, services.settings
     call.log.is_counted = True
     call.log.is_operator_key = api_key == call.operator_key != ""
     # A catalog may ask for less time than the operator allows, not for more.
     timeout_s = min(settings.timeout_s, source.connection.get("timeout_s", settings.timeout_s))
-    end = executor.clock.monotonic() + timeout_s
+    end = services.clock.monotonic() + timeout_s
     call.ends_at = end if call.deadline is None else min(end, call.deadline)
-    upstream = executor.upstream(source)
+    upstream = services.upstream(source)
     call.key_id = hash_api_key(source, upstream.endpoint, api_key, settings.key_salt)
     text = simple_text(call.arguments)
-    known = None if text is None else executor.memo.get("cache key", (upstream, tool), text)
+    known = None if text is None else services.memo.get("cache key", (upstream, tool), text)
     if known is None:
-        policy = upstream.adapter.cache_policy(tool, call.arguments, executor.clock.now())
+        policy = upstream.adapter.cache_policy(tool, call.arguments, services.clock.now())
         varies_by_key = policy.varies_by_key or source.signs_in or tool.effect != "read"
         known = cache_key(source, tool, call.arguments, upstream.endpoint), varies_by_key
         if text is not None:
-            executor.memo.put("cache key", (upstream, tool), text, known, len(text))
+            services.memo.put("cache key", (upstream, tool), text, known, len(text))
     common, varies_by_key = known
     own = f"{common}-{call.key_id}"
     data = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
     call.keys = CacheKeys(data, f"{own}/error")  # without API keys all callers are the same
 
 
-def _tried(executor: ToolExecutor, call: CallContext) -> CallResult:
+def _tried(services: Services, call: CallContext) -> CallResult:
     """Answer a call with arguments that toolfold has added, unless an equal one was refused in the last hour."""
     key = call.source.id, call.key_id, call.tool.name, repr(sorted(call.added.items()))
-    with executor.lock:
-        refusal = executor.refused.get(key)
+    with services.lock:
+        refusal = services.refused.get(key)
     if refusal is not None:
         raise errors.PremiumOnly(*refusal)
     try:
-        return _read(executor, call)
+        return _read(services, call)
     except errors.PremiumOnly as error:
-        with executor.lock:
-            executor.refused[key] = error.problem, error.next_step
+        with services.lock:
+            services.refused[key] = error.problem, error.next_step
         raise
 
 
-def _read(executor: ToolExecutor, call: CallContext) -> CallResult:
+def _read(services: Services, call: CallContext) -> CallResult:
     """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
-    entry, stale_reason = None if call.bypass_cache else _find(executor, call, local=call.only_cached), ""
+    entry, stale_reason = None if call.bypass_cache else _find(services, call, local=call.only_cached), ""
     if call.only_cached and entry is None:
         raise errors.NotCached
     if call.admit is not None:
         call.admit(is_cached=entry is not None)
     if entry is None:
         try:
-            entry = _fetch_together(executor, call)
+            entry = _fetch_together(services, call)
         except (errors.RateLimited, errors.UpstreamError, errors.UpstreamTimeout) as error:
-            now, stale_reason = executor.clock.now(), error.code
-            entry = None if call.bypass_cache else executor.cache.get_stale(call.keys.data, now)
+            now, stale_reason = services.clock.now(), error.code
+            entry = None if call.bypass_cache else services.cache.get_stale(call.keys.data, now)
             if entry is None:
                 raise
             call.log.cache, call.log.error_message = "stale", error.message
@@ -282,7 +283,7 @@ def _read(executor: ToolExecutor, call: CallContext) -> CallResult:
         entry.body,
         entry.kind,
         is_cached,
-        max(0, int(executor.clock.now() - entry.created_at)) if is_cached else 0,
+        max(0, int(services.clock.now() - entry.created_at)) if is_cached else 0,
         call.arguments,
         stale_reason,
         call.redactor if entry.repeats_key else NO_REDACTION,
@@ -291,21 +292,21 @@ def _read(executor: ToolExecutor, call: CallContext) -> CallResult:
     )
 
 
-def _find(executor: ToolExecutor, call: CallContext, local: bool = False) -> Entry | None:
+def _find(services: Services, call: CallContext, local: bool = False) -> Entry | None:
     """Return the cached data of this call, or the error that its key met; ``local``: from memory alone."""
-    cache, now, keys, where = executor.cache, executor.clock.now(), call.keys, "memory"
+    cache, now, keys, where = services.cache, services.clock.now(), call.keys, "memory"
     found = cache.get_local(keys.data, now)
     if found is None and not local:
         found, where = cache.get_shared(keys.data[0], now), "shared"
     if found is None:
         found, where = cache.get_local((keys.error,), now), "memory"
-    if found is None or found.created_at <= _written_at(executor, call, local):
+    if found is None or found.created_at <= _written_at(services, call, local):
         return None
     call.log.cache = where
     return found
 
 
-def _written_at(executor: ToolExecutor, call: CallContext, local: bool) -> float:
+def _written_at(services: Services, call: CallContext, local: bool) -> float:
     """Return when a call last changed the source, in any process with this cache; before 1970 for never."""
     catalog, source = call.catalog.base, call.source.id  # a profile may not have the tools that write
 
@@ -314,28 +315,28 @@ def _written_at(executor: ToolExecutor, call: CallContext, local: bool) -> float
 
     if catalog.memoize(("only reads", source), only_reads):
         return -1
-    key, now = _WRITTEN + source, executor.clock.now()
-    entry = (None if local else executor.cache.get_shared(key, now)) or executor.cache.get_local((key,), now)
+    key, now = _WRITTEN + source, services.clock.now()
+    entry = (None if local else services.cache.get_shared(key, now)) or services.cache.get_local((key,), now)
     return -1 if entry is None else entry.created_at
 
 
-def _note_write(executor: ToolExecutor, call: CallContext) -> None:
+def _note_write(services: Services, call: CallContext) -> None:
     """Store when the source was changed, as long as an older answer may be fresh."""
-    now, settings = executor.clock.now(), executor.settings
+    now, settings = services.clock.now(), services.settings
     ttl_s = max(settings.no_data_ttl_s, settings.negative_ttl_s, *call.source.freshness.values())
-    executor.cache.put(_WRITTEN + call.source.id, Entry("text", "", now, now + ttl_s))
+    services.cache.put(_WRITTEN + call.source.id, Entry("text", "", now, now + ttl_s))
 
 
-def _fetch_together(executor: ToolExecutor, call: CallContext) -> Entry:
+def _fetch_together(services: Services, call: CallContext) -> Entry:
     """Return what an equal call returns that is running, or what the source sends."""
     call.log.cache = "joined"
     try:
         while True:
             try:
-                return executor.flights.run(
+                return services.flights.run(
                     (call.keys.own, call.bypass_cache),
-                    functools.partial(_fetch_and_store, executor, call),
-                    max(0.0, call.ends_at - executor.clock.monotonic()),
+                    functools.partial(_fetch_and_store, services, call),
+                    max(0.0, call.ends_at - services.clock.monotonic()),
                 )
             except errors.CallCancelled:
                 if client_call.is_cancelled():
@@ -346,33 +347,33 @@ def _fetch_together(executor: ToolExecutor, call: CallContext) -> Entry:
         raise errors.UpstreamTimeout(problem, SLOW, retryable=True) from None
 
 
-def _fetch_and_store(executor: ToolExecutor, call: CallContext) -> Entry:
+def _fetch_and_store(services: Services, call: CallContext) -> Entry:
     # An equal call may have finished since the cache was read.
-    found = None if call.bypass_cache else _find(executor, call, local=True)
+    found = None if call.bypass_cache else _find(services, call, local=True)
     if found is not None:
         return found
-    call.log.cache, upstream = "miss", executor.upstream(call.source)
+    call.log.cache, upstream = "miss", services.upstream(call.source)
     try:
         response = upstream.fetch(call)
     except errors.CallError as error:
         # One that would come again is stored for a short time and for its own key: that may be the reason.
         ttl_s = 0.0
         if isinstance(error, errors.NoData):
-            ttl_s = executor.settings.no_data_ttl_s
+            ttl_s = services.settings.no_data_ttl_s
         elif isinstance(error, errors.InvalidArguments | errors.PremiumOnly):
-            ttl_s = executor.settings.negative_ttl_s
+            ttl_s = services.settings.negative_ttl_s
         if ttl_s:
-            now = executor.clock.now()
-            executor.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
+            now = services.clock.now()
+            services.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
         raise
-    now = executor.clock.now()
+    now = services.clock.now()
     policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
     repeats_key = _repeats_key(call, response)
     entry = Entry(response.kind, response.body, now, now + policy.ttl_s, repeats_key, response.blocks)
     if policy.ttl_s > 0 and response.is_final:
         key = call.keys.data[0] if response.is_recognized and not repeats_key else call.keys.own
         # What repeats a key is nowhere but in this process, which has the key anyway.
-        executor.cache.put(key, entry, shared=key == call.keys.data[0] and not repeats_key)
+        services.cache.put(key, entry, shared=key == call.keys.data[0] and not repeats_key)
     return entry
 
 

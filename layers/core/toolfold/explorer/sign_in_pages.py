@@ -141,7 +141,7 @@ class SignInPages:
             return _page(400, REFUSED, cookie="")
         source = self._source(source_id)
         client, redirect_uri = self._client(source), self._redirect_uri(f"{source_id}/callback")
-        tokens = self._executor.user_tokens
+        tokens = self._executor.services.user_tokens
         tokens.exchange_code(source, client, query["code"], step.verifier, redirect_uri, step.owner)
         return _page(200, DONE, cookie="")
 
@@ -170,7 +170,7 @@ class SignInPages:
             return _page(400, "This cannot be a key. Nothing was stored. Go back, and enter another one.")
         if not self._hosted.use(step, "key"):
             return _page(400, FOREIGN)
-        self._executor.user_tokens.store_key(self._source(source_id), step.owner, key)
+        self._executor.services.user_tokens.store_key(self._source(source_id), step.owner, key)
         return _page(200, "The key is stored. You can close this page, and go on where you were.", cookie="")
 
     def _source(self, source_id: str) -> Source:
@@ -183,7 +183,7 @@ class SignInPages:
 
     def _client(self, source: Source) -> str:
         """Return the id and the secret of the application at a source."""
-        return resolve_api_key(source, NO_CREDENTIALS, self._executor.secret_provider)
+        return resolve_api_key(source, NO_CREDENTIALS, self._executor.services.secret_provider)
 
     def _redirect_uri(self, below: str) -> str:
         return f"{self._hosted.url}{below}"

@@ -259,8 +259,8 @@ def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
     session.begin_shaping(call.tool, response)
-    selection, today = call.options.select, session.executor.today()
-    is_live = call.tool.source not in session.executor.imitated
+    selection, today = call.options.select, session.services.today()
+    is_live = call.tool.source not in session.services.imitated
     arguments = simple_text(response.arguments)
     read = functools.partial(_read, session, call, response, today, is_live)
     # A statement of SQL may call functions that return something else each time.
@@ -282,7 +282,7 @@ def _memoized(session: CallSession, call: Call, response: CallResult, kind: str,
     """Return what ``make`` returned for the same cache entry before, or returns now. Its memory counts either way."""
     if response.entry is None:
         return make()
-    memo, owners, budget = session.executor.memo, (response.entry, call.tool), session.budget
+    memo, owners, budget = session.services.memo, (response.entry, call.tool), session.budget
     found: tuple[T, int] | None = memo.get(kind, owners, key)
     if found is not None:
         budget.reserve(found[1])

@@ -74,7 +74,8 @@ class CallSession:
 
     def __init__(self, request: MetaRequest) -> None:
         self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
-        now, timeout_s = time.monotonic(), self.executor.settings.timeout_s
+        self.services = self.executor.services
+        now, timeout_s = time.monotonic(), self.services.settings.timeout_s
         deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
         self.budget = WorkBudget(deadline)
         self.end = deadline - min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
@@ -89,12 +90,12 @@ class CallSession:
             AnswerTooLarge: no turn was free before the deadline.
         """
         self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
-        upstream = self.executor.upstream(self.catalog.source(tool.source))
+        upstream = self.services.upstream(self.catalog.source(tool.source))
         self.budget.suggestion = upstream.adapter.smaller_response_hint
         self._chars += len(response.body)
         if self._chars > LARGE_CHARS and not self._has_turn:
             remaining_s = self.budget.remaining_s
-            if not self.executor.large_answer_turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
+            if not self.services.large_answer_turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
                 raise self.budget.too_large(
                     "The answer is large, and others were being processed until the end of this call."
                 )
@@ -105,7 +106,7 @@ class CallSession:
         self._chars = 0
         if self._has_turn:
             self._has_turn = False
-            self.executor.large_answer_turns.release()
+            self.services.large_answer_turns.release()
 
 
 def parse_select(value: Any) -> Selection | None:
@@ -121,8 +122,7 @@ def output_options(
     request: MetaRequest, max_tokens: int | None, select: Selection | None = None, raw_by: str = ""
 ) -> OutputOptions:
     """Return how an answer is wanted: ``max_tokens`` as given, ``raw_by`` the parameter for the form of the service."""
-    executor = request.tools.executor
-    settings = executor.settings
+    settings = request.tools.executor.settings
     requested = max_tokens or settings.max_tokens
     most = max(MIN_TOKENS, min(requested, settings.max_tokens_ceiling))
     return OutputOptions(
@@ -130,7 +130,7 @@ def output_options(
         select=select,
         max_tokens=most,
         requested_tokens=requested if max_tokens and requested != most else 0,
-        save_answer=executor.answer_store.save if settings.offload not in ("", "off") else None,
+        save_answer=request.tools.executor.services.answer_store.save if settings.offload not in ("", "off") else None,
         whole=request.whole,
     )
 

@@ -48,7 +48,7 @@ def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: 
     }
     if not all(item.is_read for item in items):
         try:
-            payload["once"] = request.tools.executor.approvals.sign_once(dumps_compact(payload))
+            payload["once"] = request.tools.executor.services.approvals.sign_once(dumps_compact(payload))
         except ApprovalUnavailable:
             return None
     text = dumps_compact(payload)
@@ -79,7 +79,7 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
     read_only = _reads_only(request, payload["arguments"])
     once = payload.pop("once", None)
     if not read_only:
-        approvals, text = request.tools.executor.approvals, dumps_compact(payload)
+        approvals, text = request.tools.executor.services.approvals, dumps_compact(payload)
         try:
             is_first_use = isinstance(once, str) and approvals.use_once(once, text)
         except ApprovalUnavailable:

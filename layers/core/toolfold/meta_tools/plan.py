@@ -183,7 +183,7 @@ class Plan(CallSession):
 
     def _call_of(self, item: Item, *, keeps_raw: bool) -> Call:
         """Return what an item calls; its ``given`` becomes the documented form. Equal calls are read once."""
-        memo, owners, arguments, text = self.executor.memo, (self.catalog,), item.given.get("arguments"), None
+        memo, owners, arguments, text = self.services.memo, (self.catalog,), item.given.get("arguments"), None
         if "approval_token" not in item.given and type(arguments) is dict and (inner := simple_text(arguments)):
             text = simple_text({**item.given, "arguments": inner})
         found: Call | None = None if text is None else memo.get("call", owners, (text, self.request.whole))
@@ -232,7 +232,7 @@ class Plan(CallSession):
                 select, is_list = item.call.options.select, bool(item.requests.varied)
                 is_part = item.is_combined or (is_list and select is not None and not select.jmespath)
                 made.append((item, item.call._replace(is_part=is_part)))
-        per_second = self.executor.settings.requests_per_second
+        per_second = self.services.settings.requests_per_second
         threads = 1 if per_second is not None and per_second <= 1 else max_parallel
         self._fetch_all([(call, part) for item, call in made for part in item.requests.parts], threads, stops_on_error)
         for item, call in made:
@@ -336,7 +336,7 @@ class Plan(CallSession):
             answer = parts[0].outcome
             if item.requests.varied:
                 call = call._replace(is_part=call.is_part and not item.is_combined)
-                answer = merge_answers(call, item.requests, self.executor.today(), self.budget)
+                answer = merge_answers(call, item.requests, self.services.today(), self.budget)
             elif answer is None or isinstance(answer, CallError):
                 raise answer or _late()
             item.answer = with_notes(answer, *item.notes)

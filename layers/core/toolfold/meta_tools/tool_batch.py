@@ -159,7 +159,7 @@ def render_items(
     if combination is not None:
         if answers and not any(item.is_skipped for item in items):
             try:
-                answer = combination.answer(answers, plan.executor.today(), plan.budget)
+                answer = combination.answer(answers, plan.services.today(), plan.budget)
             except InvalidArguments as error:
                 names = ", ".join(map(quoted_name, texts))
                 step = joined(error.next_step, names and f"Of {names} there is no answer: see results.")

@@ -66,7 +66,7 @@ def _rendered(plan: Plan, call: Call, answer: Answer) -> RenderedResult:
     document, status, options = answer.document, answer.status, call.options
     if not status.cached or document.notes or options.whole:  # a document with notes is made by each call
         return answer.render(options, plan.budget)
-    memo, owners = plan.executor.memo, (document,)
+    memo, owners = plan.services.memo, (document,)
     key = status.line(), status.stale_reason, options.max_tokens, options.requested_tokens
     known: RenderedResult | None = memo.get("rendered", owners, key)
     if known is not None:

@@ -134,7 +134,7 @@ class _Pipe:
                     started, budget = time.perf_counter(), WorkBudget(self._plan.budget.deadline)
                     found = [self.items[index] for index in step.joined]
                     answers = {one.id: one.answer for one in found if one.answer is not None}
-                    item.answer = step.combination.answer(answers, self._plan.executor.today(), budget)
+                    item.answer = step.combination.answer(answers, self._plan.services.today(), budget)
                     item.elapsed_s = time.perf_counter() - started
                 elif self._plan.is_over:
                     item.is_skipped = True

@@ -19,14 +19,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import AuthorizationRequired
-from toolfold.execution.shared_state import TASK_TTL_S
+from toolfold.execution.services import TASK_TTL_S
 from toolfold.meta_tools.continuation import caller_id
 from toolfold.protocol import versions
 from toolfold.protocol.jsonrpc import JsonRpcError
 
 if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
-    from toolfold.execution.shared_state import TaskStore
+    from toolfold.execution.services import TaskStore
     from toolfold.meta_tools.result import Result
     from toolfold.protocol.http import Exchange, Request
     from toolfold.protocol.jsonrpc import Message

@@ -259,7 +259,7 @@ class RequestHandler:
     def _sign_ins(self) -> SignInPages | None:
         from toolfold.explorer.sign_in_pages import SignInPages  # no client needs it
 
-        hosted = self.app.executor.user_tokens.hosted
+        hosted = self.app.executor.services.user_tokens.hosted
         return None if hosted is None else SignInPages(self.app, hosted)
 
     @cached_property

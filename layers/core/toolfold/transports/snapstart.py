@@ -42,7 +42,7 @@ _USED_BY_TOOL_CALL = (
     "toolfold.cache.dynamodb",
     "toolfold.execution.argument_reader",
     "toolfold.execution.audit",
-    "toolfold.execution.shared_state",
+    "toolfold.execution.services",
     "toolfold.execution.pipeline",
     "toolfold.execution.call",
     "toolfold.execution.limits",

@@ -1,0 +1,334 @@
+"""What the calls of a process share: caches, equal calls that are running, the health of sources, tasks of clients.
+
+Imported by the first call, with all that a call needs.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import CancelledError, Future
+from datetime import UTC, date, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+from cachetools import LRUCache, TTLCache
+
+from toolfold.cache.base import CacheStore, FailSafeStore
+from toolfold.cache.factory import create_shared_store
+from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache
+from toolfold.catalog.allow_list import AllowList
+from toolfold.client_call import Clock
+from toolfold.errors import CACHE_UNAVAILABLE, LIMITS_UNAVAILABLE, CallError, SourceChanged, UpstreamTimeout
+from toolfold.execution.api_keys import SecretProvider
+from toolfold.execution.audit import AuditLog
+from toolfold.execution.limits import ClientLimits, RateLimiter
+from toolfold.execution.upstream import Upstream
+from toolfold.network.errors import NotSent
+from toolfold.network.ssrf import LOOPBACK
+from toolfold.results.offload import AnswerStore
+from toolfold.sources.base import AdapterContext, ConnectionFailed, create_adapter
+
+if TYPE_CHECKING:
+    from toolfold.aws.clients import AwsClients
+    from toolfold.catalog.entries import Source, Tool
+    from toolfold.execution.approval import Approvals
+    from toolfold.execution.user_tokens import UserTokens
+    from toolfold.network.session import HttpClient
+    from toolfold.settings import Settings
+    from toolfold.sources.base import AdapterFactory
+    from toolfold.wording import Text
+
+T = TypeVar("T")
+
+_NEAR_END_S = 0.1
+"""A time-out this close to the end of a call was caused by that end."""
+
+
+class SingleFlight(Generic[T]):
+    """Run functions by key, each key once at a time. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._flights: dict[Hashable, tuple[Future[T], float]] = {}
+
+    def run(self, key: Hashable, function: Callable[[], T], timeout_s: float) -> T:
+        """Return what ``function`` returns, or what it returned to another thread that runs it under the same key.
+
+        Args:
+            key: names the call, and the API key with which it is made: no caller waits for the call of another one,
+                and what it returns or raises may be for that key alone.
+            function: makes the call.
+            timeout_s: seconds that the caller has. A thread that has more than the other one makes the call again where
+                the time of the other was over: the rest of a batch is often requested while its first part ends.
+
+        Raises:
+            TimeoutError: the other thread took longer.
+            Exception: what ``function`` raised, here or in the other thread.
+        """
+        end = time.monotonic() + timeout_s
+        while True:
+            with self._lock:
+                running = self._flights.get(key)
+                if running is None:
+                    own = self._flights[key] = Future[T](), end
+            if running is None:
+                break
+            future, its_end = running
+            try:
+                return future.result(max(0.0, end - time.monotonic()))
+            except CancelledError:
+                return function()
+            except UpstreamTimeout:
+                now = time.monotonic()
+                if now < its_end - _NEAR_END_S or now >= end - _NEAR_END_S:
+                    raise
+        try:
+            result = function()
+            own[0].set_result(result)
+            return result
+        except Exception as error:
+            own[0].set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._flights[key]
+            own[0].cancel()  # without effect on one that has ended: this thread was stopped
+
+
+KEPT_S = 300.0
+"""Seconds for which a failure is mentioned: a source that is not called any more may work again."""
+
+_MAX_FAILURES = 1_000
+"""Failures that are stored: of sources, and of tools that have changed."""
+
+
+State = Literal["unreachable", "failing", "slow", "changed"]
+
+_STATES: Mapping[type, State] = {
+    SourceChanged: "changed",  # a tool is not what its description says
+    NotSent: "unreachable",
+    ConnectionFailed: "failing",  # or the source says "not now"
+    UpstreamTimeout: "slow",
+}
+"""Kind of failure → what is wrong with the source; the first that fits."""
+
+
+class Trouble(NamedTuple):
+    """What is wrong with a source, by the last call of one of its tools, and when."""
+
+    state: State
+    tool: str
+    at: float
+
+
+class SourceHealth:
+    """The last failure of each source that is not of its caller's making. Safe to use from many threads."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._failures: LRUCache[tuple[str, str], Trouble] = LRUCache(_MAX_FAILURES)
+        self._lock = threading.Lock()
+
+    def record_failure(self, tool: Tool, error: CallError) -> None:
+        """Report that a call of ``tool`` failed. What the caller or the tool alone can cause does not count."""
+        state = next((state for kind, state in _STATES.items() if isinstance(error, kind)), None)
+        if state is not None:
+            key = tool.source, tool.name if state == "changed" else ""
+            with self._lock:
+                self._failures[key] = Trouble(state, tool.name, self._clock())
+
+    def record_success(self, tool: Tool) -> None:
+        """Report that the source of ``tool`` has answered a call."""
+        with self._lock:
+            for name in ("", tool.name):
+                self._failures.pop((tool.source, name), None)
+
+    def troubles(self) -> Mapping[str, Trouble]:
+        """Return id of a source → what is wrong with it, for those whose last call failed not long ago."""
+        now = self._clock()
+        with self._lock:
+            recent = [(key, one) for key, one in self._failures.items() if 0 <= now - one.at <= KEPT_S]
+        # What holds for all tools of a source comes before what holds for one.
+        return {source: one for (source, _), one in sorted(recent, key=lambda item: item[0][1] == "")}
+
+
+TASK_TTL_S = 900
+"""Seconds for which a task is kept."""
+
+_ID_BYTES = 16
+_MAX_BYTES, _MAX_OWN_BYTES = 200_000, 4_000_000
+"""The largest task, and those of this process together, where no others share its cache."""
+
+
+class TaskStore:
+    """Keep tasks, JSON objects, under random ids. Safe to use from many threads."""
+
+    def __init__(self, shared: FailSafeStore[CacheStore] | None, clock: Clock) -> None:
+        self._store = shared or FailSafeStore(lambda: MemoryStore(_MAX_OWN_BYTES), 0, clock.monotonic)
+        self._clock = clock
+
+    def add(self, task: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        """Keep a new task; return its id and the task with ``created``, in seconds since 1970, or None on failure."""
+        id_, kept = secrets.token_urlsafe(_ID_BYTES), {**task, "created": self._clock.now()}
+        return (id_, kept) if self.replace(id_, kept) else None
+
+    def get(self, id_: str) -> dict[str, Any] | None:
+        """Return a task, or None for an unknown id and after its time."""
+        content = self._store.run(lambda store: store.get(_key(id_)))
+        task = json.loads(content) if content else None
+        return task if task is not None and self._clock.now() < task["created"] + TASK_TTL_S else None
+
+    def replace(self, id_: str, task: Mapping[str, Any]) -> bool:
+        """Keep ``task`` under its id, and return whether that succeeded."""
+        content = json.dumps(task).encode()
+
+        def put(store: CacheStore) -> bool:
+            store.put(_key(id_), content, self._clock.now(), task["created"] + TASK_TTL_S)
+            return True
+
+        return len(content) <= _MAX_BYTES and self._store.run(put) is True
+
+
+def _key(id_: str) -> str:
+    return f"tasks/{id_[: 2 * _ID_BYTES]}"
+
+
+_REMEMBERED_S = 3600.0
+"""A plan that is upgraded is noticed an hour later; a call that names the argument itself is always sent."""
+
+_MAX_REFUSALS = 20_000
+"""Keys with their refusals, a few megabytes: a client can make up keys."""
+
+MAX_MEMO_BYTES = 24 << 20
+"""Memory for what equal calls computed: hundreds of small answers, or five with the days of a share since 1999."""
+
+_THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException")
+"""DynamoDB counts these itself, and they end without an operator."""
+
+
+class made_once(cached_property[T]):  # noqa: N801 - a decorator
+    """A property whose value the first thread that needs it makes, while the others wait; then it is an attribute."""
+
+    def __get__(self, instance: Services, owner: Any = None) -> T:  # type: ignore[override]  # of one class alone
+        """Return the value, made under the lock of ``instance``."""
+        with instance.lock:
+            return super().__get__(instance, owner)
+
+
+class Services:
+    """Has what outlives a call but no change of the deployment. Safe to use from many threads.
+
+    Args:
+        settings: as the other arguments, that of the :class:`~toolfold.execution.executor.ToolExecutor`.
+        get_http_client: returns its HTTP client, whose import takes the longest: not for an answer from the cache.
+
+    Attributes:
+        memo: what equal calls computed.
+        cache: the responses of sources.
+        refused: what the plan of an API key does not include, for calls with arguments that toolfold adds.
+        flights: the calls that are running, which equal ones join.
+        health: what is wrong with sources.
+        upstreams: id of a source → what sends its calls, for those that were called.
+        imitated: the sources whose calls go to this machine: to imitations, whose data end on a day of their own.
+        large_answer_turns: one at a time: two together would take twice the memory, and as long as in turn, with one
+            thread running.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        aws: AwsClients,
+        get_http_client: Callable[[], HttpClient],
+        *,
+        clock: Clock | None,
+        on_failure: Callable[[str], None] | None,
+        uses_own_keys: bool,
+        adapters: Mapping[str, AdapterFactory] | None,
+        read_file: Callable[[str], Mapping[str, str] | None],
+        is_public: bool,
+    ) -> None:
+        self.settings, self.clock, self._aws, self._adapters = settings, clock or Clock(), aws, adapters
+        self._context, self._is_public = AdapterContext(settings, get_http_client, read_file), is_public
+        self.lock, self.large_answer_turns = threading.RLock(), threading.Semaphore(1)
+        report = on_failure or (lambda _code: None)
+
+        def report_cache(reason: str) -> None:
+            if reason not in _THROTTLED:
+                report(CACHE_UNAVAILABLE)
+
+        def report_limits(_reason: str) -> None:
+            report(LIMITS_UNAVAILABLE)
+
+        monotonic, memory_bytes = self.clock.monotonic, 0 if settings.cache == "off" else settings.cache_memory_bytes
+        self._memory = MemoryStore(memory_bytes)
+        self._shared = create_shared_store(settings, monotonic, aws, on_failure=report_cache)
+        self.memo = Memo(min(memory_bytes, MAX_MEMO_BYTES))
+        self.cache = ResponseCache(
+            self._memory, self._shared, settings.max_response_bytes, settings.stale_if_error_s, self.memo
+        )
+        self.refused: TTLCache[tuple[str, ...], tuple[str | Text, str | Text]]
+        self.refused = TTLCache(_MAX_REFUSALS, _REMEMBERED_S, monotonic)
+        self.flights, self.health = SingleFlight[Entry](), SourceHealth(monotonic)
+        self.upstreams: dict[str, Upstream] = {}
+        self.secret_provider = SecretProvider(settings, aws, on_failure, uses_own=uses_own_keys)
+        self.audit_log = AuditLog(settings, self.clock.now)
+        self.answer_store = AnswerStore(
+            settings.offload, settings.presigned_url_ttl_s, settings.s3_timeout_s, aws, on_failure
+        )
+        limits = create_shared_store(settings, monotonic, aws, name="Limits of callers", on_failure=report_limits)
+        self.client_limits = ClientLimits(settings, limits, self.clock)
+        tasks = create_shared_store(settings, monotonic, aws, name="Tasks", on_failure=report_cache)
+        self.task_store = TaskStore(tasks, self.clock)
+        urls = settings.source_urls.items()
+        self.imitated = frozenset(id_ for id_, url in urls if url and urlsplit(url).hostname in LOOPBACK)
+
+    def today(self) -> date:
+        """Return the day, in UTC."""
+        return datetime.fromtimestamp(self.clock.now(), UTC).date()
+
+    def upstream(self, source: Source) -> Upstream:
+        """Return what sends the calls of ``source``: not every catalog was opened with these settings.
+
+        Raises:
+            CatalogUnavailable, UpstreamError: the source may not be reached.
+        """
+        with self.lock:
+            upstream = self.upstreams.get(source.id)
+            # A new catalog may describe the source differently.
+            if upstream is None or (upstream.source is not source and upstream.source != source):
+                AllowList(self.settings).check(source)
+                adapter = create_adapter(source, self._context, self._adapters)
+                quota, stores = adapter.quota_resets_at, (self._memory, self._shared)
+                limiter = RateLimiter(source.title, quota, self.settings, *stores, self.clock)
+                upstream = self.upstreams[source.id] = Upstream(source, adapter, limiter, self.settings, self.clock)
+            return upstream
+
+    def circuit_states(self) -> dict[str, str]:
+        """Return the state of the circuit breaker of each source that was called, by its id."""
+        with self.lock:
+            return {id_: upstream.state for id_, upstream in self.upstreams.items()}
+
+    @made_once
+    def approvals(self) -> Approvals:
+        """What decides about calls that need approval, and signs texts for one use."""
+        from toolfold.execution.approval import Approvals  # few catalogs need it
+
+        return Approvals(self.settings, self._aws, self.secret_provider.get_secret, self.clock.now)
+
+    @made_once
+    def user_tokens(self) -> UserTokens:
+        """What has the tokens of sources at which the user signs in."""
+        from toolfold.execution.user_tokens import UserTokens  # few catalogs need them
+
+        hosted, settings = None, self.settings
+        has_issuer = settings.oauth_issuer and settings.oauth_sign_in_client
+        if settings.token_secret and has_issuer and settings.cache.startswith("dynamodb://"):
+            from toolfold.execution.token_store import HostedSignIns  # few deployments have them
+
+            hosted = HostedSignIns(settings, self._aws, self.secret_provider.get_secret, self.clock.now)
+        return UserTokens(settings, self._context.get_http_client, self._is_public, hosted, self.clock.now)
