@@ -89,21 +89,18 @@ def is_for_page(request: Request) -> bool:
 
 
 def _headers(event: Mapping[str, Any]) -> Headers:
-    """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them, and has cookies apart."""
+    """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them, and has cookies apart.
+
+    Raises:
+        TypeError: a value is not text. It is not converted: a number of thousands of digits raises other errors.
+    """
     multi_value = event.get("multiValueHeaders")
     if multi_value:
         if not all(isinstance(values, list) for values in multi_value.values()):
             raise TypeError
-        return tuple([(name.lower(), _text(value)) for name, values in multi_value.items() for value in values])
-    headers = [(name.lower(), _text(value)) for name, value in (event.get("headers") or {}).items()]
-    return (*headers, *[("cookie", _text(cookie)) for cookie in event.get("cookies") or ()])
-
-
-def _text(value: Any) -> str:
-    # Not str(value): the text of a number of thousands of digits, or of deep nesting, raises errors of its own.
-    if not isinstance(value, str):
-        raise TypeError
-    return value
+        return tuple([(name.lower(), str.strip(value)) for name, values in multi_value.items() for value in values])
+    headers = [(name.lower(), str.strip(value)) for name, value in (event.get("headers") or {}).items()]
+    return (*headers, *[("cookie", str.strip(cookie)) for cookie in event.get("cookies") or ()])
 
 
 def _body(event: Mapping[str, Any]) -> bytes:
@@ -111,9 +108,9 @@ def _body(event: Mapping[str, Any]) -> bytes:
     if body is None:
         return b""
     if not event.get("isBase64Encoded"):
-        return bytes(_text(body).encode("utf-8", "surrogatepass"))
+        return str.encode(body, "utf-8", "surrogatepass")
     try:
-        return binascii.a2b_base64(_text(body), strict_mode=True)
+        return binascii.a2b_base64(body, strict_mode=True)
     except ValueError:
         raise UnknownEvent("the body is not base64") from None
 
