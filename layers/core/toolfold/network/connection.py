@@ -116,8 +116,13 @@ class FramedResponse(http.client.HTTPResponse):
         """Return up to ``amt`` bytes of the body; all of it without ``amt``."""
         return b"".join(iter(self.read1, b"")) if amt is None else self.read1(amt)
 
+    def _close_conn(self) -> None:
+        """Close the reader of this response; the socket stays open, and notes what has arrived after it."""
+        self._sock.end_response(self.fp)
+        super()._close_conn()  # type: ignore[misc]  # not in the stubs
+
     def _end(self) -> bytes:
-        self._close_conn()  # type: ignore[attr-defined]  # not in the stubs
+        self._close_conn()
         if self._sock.has_unread_bytes:
             # The body is longer than the head states, so what was read may be a part of it.
             raise errors.InvalidResponse

@@ -121,10 +121,6 @@ class DeadlineSocket(socket.socket):
         with self._until_deadline():
             super().sendall(data, flags)
 
-    def makefile(self, *_: Any, **__: Any) -> Any:
-        """Return a reader for one response, which reports its end to this socket."""
-        return _ResponseReader(super().makefile("rb", buffering=0), self)
-
     def end_response(self, reader: io.BufferedReader) -> None:
         """Note whether bytes have arrived that are no part of the response that was read by ``reader``."""
         self.is_new, self._may_wait = False, False
@@ -169,19 +165,6 @@ class DeadlineTlsSocket(DeadlineSocket, ssl.SSLSocket):
         self.suppress_ragged_eofs = False
         self.settimeout(current_request.get().remaining_s())
         super().do_handshake(block)
-
-
-class _ResponseReader(io.BufferedReader):
-    """Closed by http.client at the end of each response; the socket stays open."""
-
-    def __init__(self, raw: socket.SocketIO, sock: DeadlineSocket) -> None:
-        super().__init__(raw)
-        self._sock = sock
-
-    def close(self) -> None:
-        if not self.closed:
-            self._sock.end_response(self)
-        super().close()
 
 
 BUNDLE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
