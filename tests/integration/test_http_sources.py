@@ -276,6 +276,25 @@ def test_a_write_expires_what_a_profile_without_it_has_read(world: World) -> Non
     assert not reader.call("keyless__find", {"q": "d"}).structured["cached"]
 
 
+def test_a_read_that_a_write_overtakes_is_neither_cached_nor_joined(world: World) -> None:
+    service = world.services["keyless"]
+
+    def answer(request: Received) -> Reply:
+        if request.method == "GET" and len(service.received) == 1:  # the first read: meanwhile others write and read
+            world.executor.clock.sleep(1)
+            world.call("keyless__add", {"name": "e"})
+            world.executor.clock.sleep(1)
+            later.append(world.call("keyless__find", {"q": "e"}).structured)
+            return as_json({"state": "before"})
+        return as_json({"state": "after"})
+
+    service.answer, later = answer, list[Any]()
+    assert "before" in world.call("keyless__find", {"q": "e"}).text
+    later.append(world.call("keyless__find", {"q": "e"}).structured)
+    assert [one["result"]["state"] for one in later] == ["after", "after"]
+    assert [request.method for request in service.received] == ["GET", "POST", "GET", "GET"]
+
+
 @pytest.mark.slow  # imports boto3
 def test_keys_can_be_references_to_secrets(world: World, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     use_aws_endpoint(endpoint, monkeypatch)

@@ -250,7 +250,7 @@ class Entry:
     Attributes:
         kind: ``json``, ``csv`` or ``text`` for data, ``error`` for an error.
         body: the data; for an error the JSON text of ``[code, problem, next step, details]``.
-        created_at: when it was fetched, in seconds since 1970.
+        created_at: when its request was sent, in seconds since 1970: what the source did afterwards may be missing.
         expires_at: when it becomes stale.
         repeats_key: whether the upstream repeats an API key of the call in ``body``. Such an entry belongs to one key.
         blocks: see :class:`toolfold.models.ParsedResponse`.

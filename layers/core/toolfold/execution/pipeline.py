@@ -334,7 +334,7 @@ def _fetch_together(services: Services, call: CallContext) -> Entry:
         while True:
             try:
                 return services.flights.run(
-                    (call.keys.own, call.bypass_cache),
+                    (call.keys.own, call.bypass_cache, _written_at(services, call, local=True)),
                     functools.partial(_fetch_and_store, services, call),
                     max(0.0, call.ends_at - services.clock.monotonic()),
                 )
@@ -352,7 +352,8 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
     found = None if call.bypass_cache else _find(services, call, local=True)
     if found is not None:
         return found
-    call.log.cache, upstream = "miss", services.upstream(call.source)
+    # What is sent at the moment of a write, or of the close of a market, may be as it was before.
+    call.log.cache, upstream, now = "miss", services.upstream(call.source), services.clock.now()
     try:
         response = upstream.fetch(call)
     except errors.CallError as error:
@@ -363,10 +364,8 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
         elif isinstance(error, errors.InvalidArguments | errors.PremiumOnly):
             ttl_s = services.settings.negative_ttl_s
         if ttl_s:
-            now = services.clock.now()
             services.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
         raise
-    now = services.clock.now()
     policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
     repeats_key = _repeats_key(call, response)
     entry = Entry(response.kind, response.body, now, now + policy.ttl_s, repeats_key, response.blocks)
