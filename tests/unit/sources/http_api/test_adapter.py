@@ -538,6 +538,25 @@ class TestResponses:
         assert isinstance(found, error)
         assert found.details.get("upstream_says") == says
 
+    @pytest.mark.parametrize(
+        ("headers", "seconds"),
+        [
+            ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}, 30),
+            ({"ratelimit": '"default";r=0;t=30'}, 30),
+            ({"ratelimit": '"minute";t=20; r=0, "day" ; r=0 ; t=9000, "month";r=5;t=90000'}, 9000),
+            ({"ratelimit": '"free";r=0;t=30', "ratelimit-policy": '"free";q=100;w=60'}, 30),
+            ({"ratelimit": '"free";r=0;t=30', "retry-after": "7"}, 7),
+            ({"ratelimit": '"free";r=4;t=30'}, 60),
+            ({"ratelimit": '"free";r=0'}, 60),
+            ({"ratelimit": "limit=1, remaining=0"}, 60),
+        ],
+    )
+    def test_the_wait_after_a_refusal_is_the_one_that_headers_state(
+        self, pets: Pets, service: HttpService, headers: dict[str, str], seconds: int
+    ) -> None:
+        service.answer = (429, headers, b"")
+        assert failure(pets).details["retry_after_s"] == seconds
+
     def test_a_missing_permission_is_about_the_key(self, service: HttpService, client: HttpClient) -> None:
         pets = Pets(service.url, client, AUTHS["bearer"][0])
         service.answer = as_json({"message": f"key {KEY} has no access"}, 403)
