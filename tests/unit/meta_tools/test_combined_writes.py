@@ -122,6 +122,13 @@ def test_the_name_of_a_source_leads_to_its_tools(tools: MetaTools) -> None:
         assert entry["error"]["next_call"] == {"TOOL_LIST": {"source": "coasts"}}, name
 
 
+@pytest.mark.parametrize("name", ["coasts__report", "coasts.Report", "mcp__coasts__report", "mcp__x__coasts__report"])
+def test_a_tool_of_another_source_than_the_named_one_is_suggested_and_not_taken(tools: MetaTools, name: str) -> None:
+    [entry] = tools.call("TOOL_GET", {"tool_name": name}).structured["tools"]
+    assert not entry["found"]
+    assert entry["error"]["next_call"] == {"TOOL_GET": {"tool_name": "towns__report"}}
+
+
 def test_an_unknown_name_of_a_tool_that_writes_leads_to_the_executor_for_it(tools: MetaTools) -> None:
     for name in ("TOOL_BATCH", "TOOL_PIPE"):
         key = "calls" if name == "TOOL_BATCH" else "steps"

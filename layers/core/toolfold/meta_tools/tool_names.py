@@ -11,7 +11,7 @@ lists them, and the tools that stand for several: a group of the mode ``grouped`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from toolfold import messages
@@ -56,22 +56,31 @@ def find_name(catalog: Catalog, name: str) -> str | None:
         return None
     if (found := catalog.canonical_name(name)) is not None:
         return found
-    bare = list(_bare(name, [source.id for source in catalog.sources]))
+    sources = {normalize(source.id): source.id for source in catalog.sources}
+    bare = list(_bare(name, sources))
+    parts = [normalize(part) for part in _SEPARATORS.split(bare[0])[:-1]]
+    parts = parts[2:] if parts[:1] == ["mcp"] and len(parts) > 2 else parts  # what follows the name of a server
+    named = [sources[part] for part in parts if part in sources][:1]
+    for found in _candidates(catalog, name, bare, named or sources.values()):
+        # A tool of another source than the one that is named does another thing.
+        if not named or ((tool := catalog.called_tool(found)) is not None and tool.source in named):
+            return found
+    return None
+
+
+def _candidates(catalog: Catalog, name: str, bare: Sequence[str], sources: Iterable[str]) -> Iterator[str]:
     for text in bare:
-        for spelled in _spellings(text):
-            if (found := catalog.canonical_name(spelled)) is not None:
-                return found
+        yield from (found for one in _spellings(text) if (found := catalog.canonical_name(one)) is not None)
     if len(catalog) <= _MAX_NORMALIZED:
         names = catalog.memoize("normalized names", lambda: _normalized_names(catalog))
-        if found := next((found for text in bare if (found := names.get(normalize(text)))), None):
-            return found
-    at_sources = [] if normalize(name) in OTHER_NAMES else names_at_sources(catalog, bare[-1])
-    return at_sources[0] if len(at_sources) == 1 else None
+        yield from (found for text in bare if (found := names.get(normalize(text))))
+    at_sources = [] if normalize(name) in OTHER_NAMES else names_at_sources(catalog, bare[-1], sources)
+    yield from at_sources if len(at_sources) == 1 else ()
 
 
-def names_at_sources(catalog: Catalog, name: str) -> list[str]:
-    """Return the names of the tools that their sources call ``name``, in any spelling, without the prefix."""
-    keys = [f"{source.id}__{spelled}" for source in catalog.sources for spelled in _spellings(name)]
+def names_at_sources(catalog: Catalog, name: str, sources: Iterable[str]) -> list[str]:
+    """Return the names of the tools that ``sources`` call ``name``, in any spelling, without the prefix."""
+    keys = [f"{source}__{spelled}" for source in sources for spelled in _spellings(name)]
     catalog.prefetch(names=map(name_key, keys))
     return list(dict.fromkeys(found for key in keys if (found := catalog.canonical_name(key)) is not None))
 
@@ -82,16 +91,16 @@ def _spellings(text: str) -> Iterator[str]:
     yield from (joint.join(words) for joint in ("_", "-", ".", "")) if words else ()
 
 
-def _bare(name: str, sources: list[str] | tuple[()]) -> Iterator[str]:
-    """Yield ``name`` without quotes and brackets around it, then without the prefixes of clients."""
+def _bare(name: str, sources: Container[str]) -> Iterator[str]:
+    """Yield ``name`` without quotes and brackets around it, then without the names of clients and sources before it."""
     text = name.strip().strip("`'\"").strip().removesuffix("()").strip()
     yield text
     parts = _SEPARATORS.split(text)
-    known = _PREFIXES | {normalize(source) for source in sources}
+    keys = list(map(normalize, parts))
     # The name of the server in mcp__server__tool is the client's.
-    is_prefixed = normalize(parts[0]) == "mcp" or all(normalize(part) in known for part in parts[:-1])
+    is_prefixed = keys[0] == "mcp" or all(key in _PREFIXES or key in sources for key in keys[:-1])
     if len(parts) > 1 and is_prefixed:
-        yield parts[-1] if normalize(parts[0]) != "mcp" or len(parts) < 3 else "__".join(parts[2:])
+        yield parts[-1] if keys[0] != "mcp" or len(parts) < 3 else "__".join(parts[2:])
 
 
 def _normalized_names(catalog: Catalog) -> dict[str, str | None]:
@@ -110,7 +119,7 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     given = {key: find_name(catalog, str((arguments or {}).get(key, ""))) for key in _ACTION_KEYS}
     # What stands for several tools has the name of one among its arguments.
     named = next((key for key, found in given.items() if found), "")
-    called_so = names_at_sources(catalog, name[:MAX_NAME_LENGTH])
+    called_so = names_at_sources(catalog, name[:MAX_NAME_LENGTH], [source.id for source in catalog.sources])
     closest = [str(given[named])] if named else called_so or search.closest_names(catalog, name)
     rest = {key: value for key, value in (arguments or {}).items() if key != named}
     if arguments and not (named or called_so):
