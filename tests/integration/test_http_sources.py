@@ -280,7 +280,7 @@ def test_a_read_that_a_write_overtakes_is_neither_cached_nor_joined(world: World
     service = world.services["keyless"]
 
     def answer(request: Received) -> Reply:
-        if request.method == "GET" and len(service.received) == 1:  # the first read: meanwhile others write and read
+        if request.method == "GET" and len(service.received) == 1:  # others write and read before it is answered
             world.executor.clock.sleep(1)
             world.call("keyless__add", {"name": "e"})
             world.executor.clock.sleep(1)
