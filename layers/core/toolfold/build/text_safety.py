@@ -33,87 +33,105 @@ _HIDDEN = re.compile(
 )
 """Invisible characters that a model reads: controls, zero width, direction marks, fillers, selectors, tags."""
 
-_TWO_SCRIPTS = re.compile("[a-z][\u0400-\u052f]|[\u0400-\u052f][a-z]", re.IGNORECASE)
-"""A word with Latin and Cyrillic letters, which look the same and defeat the patterns below."""
+_ALIKE = "[\u0400-\u052f\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03b9\u03bf]"
+_TWO_SCRIPTS = re.compile(f"[A-Za-z]{_ALIKE}|{_ALIKE}[A-Za-z]")
+"""A word with Latin letters and Cyrillic or Greek ones, which look the same and defeat the patterns below."""
 
 _BLOB = re.compile(
     r"(?<![\w+/-])[\w+/-]{40,}={0,2}|(?:\\x[0-9a-f]{2}){4}|(?:%[0-9a-f]{2}){6}|(?:&#x?[0-9a-f]+;){3}", re.IGNORECASE
 )
 
 _MIN_ENCODED = 24
-"""Characters between two slashes of encoded data, which has one in 64 of them."""
+"""Characters of encoded data without a joint of names and paths, which it has one in 64 of."""
 
 # Parts of the patterns below.
 _MODEL = r"(?:ai|llms?|(?:language )?models?|assistants?|agents?|claude|gpt|chatgpt|gemini)"
 _PERSON = r"(?:users?|humans?|person|anyone|anybody|operator|owner)"
 _USE = r"(?:call|use|invoke|run|prefer|choose|pick|select|execute|trust)"
 _NOT = r"(?:do not|don't|never|without|avoid|not to|must not|should not)"
-_TELL = r"(?:tell|inform|mention|reveal|alert|notify|ask|warn|show|disclos|confirm)\w*"
+_TELL = r"(?:tell|inform|mention|reveal|alert|notify|ask|warn|show(?!n)|disclos|confirm)\w*"
 _SEND = (
-    r"(?:send|post|forward|upload|transmit|e-?mail|leak|exfiltrate|include|append|attach|paste|copy|put|pass|provide"
-    r"|reveal|print|repeat|share|collect)"
+    r"(?:send|post|forward|upload|transmit|e-?mail(?! ?[,)])|leak|exfiltrate|include|append|attach|paste|copy|put|pass"
+    r"|provide|reveal|print|repeat|share|collect)"
 )
 _CONFIDENTIAL = (
     r"(?:api[ _-]?keys?|secrets?|passwords?|credentials?|private keys?|(?:access|auth|bearer|session)[ _-]?tokens?"
-    r"|cookies?|environment variables?|conversation|chat history|(?:previous|earlier) messages|system prompt)"
+    r"|cookies?|environment variables?|system prompt)"
 )
+_TALK = r"(?:conversation|chat|(?:previous|earlier) messages)"
 _WHENEVER = rf"whenever(?! (?:asked to|(?:the user|you) (?:wants?|needs?) to) (?!{_USE}|answer|repl|respond)\w+)"
 """Without "whenever the user wants to translate": it is how skills describe what they are for."""
 
 _WITHIN = r"[^.;]{0,40}"
 """Up to 40 characters of the same sentence."""
 
+_LOADING = r"""(?:on\w+|http-equiv|\w+\s*=\s*["']?(?:https?:)?//)"""
+"""The beginning of an attribute that runs or loads something."""
+
 _PATTERNS: dict[str, tuple[str, ...]] = {
     "overrides earlier instructions": (
-        rf"\b(?:ignor|disregard|forget|overrid|bypass|overrul)\w*\b{_WITHIN}\b(?:instructions?|prompts?|guidelines|rules"
-        r"|directions|commands|polic(?:y|ies)|context)\b",
-        r"\b(?:system|developer|hidden) (?:prompts?|messages?|instructions?)\b",
-        r"\bnew instructions?\b|\bjailbreak\w*|\bdeveloper mode\b",
+        # Rules that an API overrides are those of its own objects.
+        rf"\b(?:ignor|disregard|forget|overrid|bypass|overrul)\w*\b{_WITHIN}\b(?:previous|prior|earlier|above|your|all|any"
+        r"|every|system|safety)\b[^.;]{0,25}\b(?:instructions?|prompts?|guidelines|rules|directions|commands"
+        r"|polic(?:y|ies)|context)\b",
+        rf"\b(?:ignore|disregard|forget|override|set aside) (?:what )?(?:the|your|these|those) (?:instructions?"
+        rf"|prompts?|guidelines|{_PERSON}(?=[:;.,!]|$| (?:ask|sa|want|request)))",
+        r"\b(?:previous|prior|earlier) (?:instructions|directives|guidelines)\b|\byou (?:were|have been) told\b",
+        r"\b(?:your|new|real) (?:system|developer) (?:prompts?|messages?|instructions?)\b",
+        r"\b(?:new|hidden) instructions?\b|\bjailbreak\w*|\bdeveloper mode\b",
     ),
     "gives instructions to the model": (
         # What a caller must do with this tool alone is about its arguments.
         rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:must|shall|have to|are required to)\b[^.;]{{0,60}}"
-        rf"\b(?:{_PERSON}|answer\w*|repl(?:y|ies)|respond\w*|chat|conversation|anything|everything|other tools?|any"
-        r"|every)\b",
-        rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:are|will) now\b",
+        rf"\b(?:{_TELL} (?:\w+ )?{_PERSON}|answer\w*|repl(?:y|ies)|respond\w*|chat|conversation|anything|everything"
+        r"|other tools?|(?:any|every) (?:tool|time|question|message|prompt|turn))\b",
+        rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:(?:are|will) now|are no longer)\b",
         rf"\balways {_USE} this(?: tool| one| function)?(?=\W*$|[.;,!]| (?:for|when|if|before)\b)",
-        rf"\b(?:never|not|n't) {_USE} (?:any |the )?other\b",
-        # What is first behind a comma is done before the tool is used.
-        rf"\b(?:{_USE}|using) this [^.;,]{{0,40}}\bfirst\b",
+        rf"\b(?:never|not|n't) {_USE} (?:any |the )?other\b|\b{_USE} only this(?: tool| one)?(?=\W*$|[.;!])",
+        rf"\b(?:{_USE}|using) this (?:tool |one |function )?first\b",
         rf"\b(?:{_USE}|using) this (?:tool |function |one )?[^.;]{{0,30}}\b(?:always|{_WHENEVER}|even if"
-        r"|for (?:all|every|any)|(?:over|before) (?:any|every|all|each|others?|them|it|calling|using|answering))\b",
+        # Any file or symbol is the tool's own use.
+        r"|for (?:anything|everything|(?:all|every|any) (?:[\w-]+ ){0,2}(?:questions?|requests?|tasks?|search\w*"
+        r"|quer\w+|needs?|purposes?|messages?|topics?|conversations?))|(?:over|before) (?:any\w*|every\w*|all|each"
+        r"|others?|them|it|answering|(?:calling|using) (?:any\w*|other|all)))\b",
         r"\b(?:before|after|instead of|than) (?:\w+ing )?(?:any|all|every|each) (?:of the )?other tools?\b",
-        rf"\b(?:attention|note to|dear|hey|hello|instructions? (?:for|to))\W{{1,3}}(?:the |all |any )?{_MODEL}"
-        r"(?=[:,!.]|$)",
+        rf"\b(?:attention|note to|dear|hey|hello|instructions? (?:for|to))\W{{1,3}}(?:the |all |any )?{_MODEL}[:,!]",
         r"(?:^|[.;:!] )(?:please )?(?:act as (?:an?|if|the)|pretend|from now on|roleplay)\b",
         rf"\bas an? {_MODEL},? you\b|\byour (?:new )?(?:task|role|goal|job|mission) is\b",
     ),
     "hides something from the user": (
-        rf"\b{_NOT}\b[^.;]{{0,20}}\b{_TELL}\b[^.;]{{0,30}}\b{_PERSON}\b",
+        # A choice that the user need not make is no secret.
+        rf"\b{_NOT}\b[^.;]{{0,20}}\b{_TELL}\b[^.;]{{0,30}}\b{_PERSON}\b(?! to (?!confirm|approve|agree))",
+        rf"\b{_NOT} (?:reveal|mention|disclose) (?:that|this|it)\b|\bsecret from (?:the |your )?{_PERSON}\b",
         rf"\b(?:hide|hidden|conceal|keep)\b{_WITHIN}\bfrom (?:the |your )?{_PERSON}\b",
         r"\b(?:secretly|covertly|silently) (?:send|call|add|include|read|run|post|upload|forward)\w*\b",
         r"\bwithout (?:asking|telling|the user|confirmation|consent|permission)\b",
     ),
     "asks for secrets or files": (
         rf"\b{_SEND}\b{_WITHIN}\b(?:your|their|the user's|the|all|any|every)\b[^.;]{{0,20}}\b{_CONFIDENTIAL}\b",
-        r"/etc/(?:passwd|shadow)|~/\.\w+|\.ssh\b|\bid_(?:rsa|ed25519)\b|\.aws/credentials|(?<!\w)\.env\b|\bmcp\.json\b",
-        rf"\b(?:curl|wget)\b{_WITHIN}https?:|\|\s*(?:ba)?sh\b|\brm -rf\b|\beval\(|\bos\.environ\b",
+        rf"\b{_SEND}\b(?: the|{_WITHIN}\b(?:your|this|our|all|every|full|whole|entire|complete)\b[^.;]{{0,20}})"
+        rf" {_TALK}\b",
+        r"/etc/(?:passwd|shadow)|\bid_(?:rsa|ed25519)\b|\.aws/credentials|\bmcp\.json\b",
+        rf"\b(?:{_SEND}|read|open|cat|load|fetch|get|add|access|use|show|look into)\b[^;]{{0,40}}"
+        r"(?:~/\.\w+|\.ssh\b|(?<!\w)\.env\b)",
+        rf"\b(?:curl|wget)\b{_WITHIN}https?:|\|\s*(?:ba)?sh\b|\brm -rf\b|\beval\([^)]|\bos\.environ\b",
     ),
     "contains chat role markers": (
         r"<\|?/?(?:system|im_start|im_end|assistant|user|human|endoftext|eot_id|tool_(?:call|result)|instructions?"
-        r"|important|s|secret|admin)\b[^>]{0,40}>",
+        r"|important|s|secret|admin)(?:\|?>| \w+=[^>]{0,40}>)|```(?:system|assistant)\b",
         r"\[/?(?:inst|system|sys|assistant)\]|<</?sys>>",
         r"(?:^|[.;!] )\W{0,3}(?:system|assistant|human)\W{0,2}:",
-        r"#{2,} ?(?:instructions?|system|response|assistant)\b",
+        r"#{2,} ?(?:instructions?|system|response|assistant) ?:",
     ),
     "contains a URL with credentials": (
         r"\b[a-z][a-z0-9+.-]*://[^\s/@:]+:[^\s/@]+@",
         r"[?&](?:api_?-?key|token|secret|password|access_?key|auth)=[^\s&<{$]{4}",
     ),
     "contains markup that loads or hides content": (
-        r"!\[[^\]]*\]\s?[(\[]",  # a link is no more than the address in it
-        r"<!--|-->|<(?:script|iframe|img|svg|object|style|form|link|meta|details|a )\b",
-        r"\bjavascript:|\bdata:[\w/+.-]+[;,]",
+        # A link is no more than the address in it, and the name of an element is text.
+        r"!\[[^\]]*\]\s?(?:\(<?(?:https?:)?//|\[)",
+        rf"<(?:script|iframe|img|svg|object|style|form|link|meta|details)\b[^<>]{{0,200}}?(?:\s{_LOADING}|>[^<>]+</)",
+        r"<!--\s*\w|\bjavascript:|\bdata:(?:text/(?:html|javascript)|image/svg|application/\w)[\w+.-]*[;,]",
     ),
 }
 """Kind of injection → patterns that show it."""
@@ -150,7 +168,7 @@ def _is_encoded(blob: str) -> bool:
         return True
     return any(
         len(part) >= _MIN_ENCODED and all(re.search(kind, part) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
-        for part in blob.split("/")
+        for part in re.split("[/_-]", blob)
     )
 
 
