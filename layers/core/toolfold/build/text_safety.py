@@ -100,7 +100,7 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         rf"\bas an? {_MODEL},? you\b|\byour (?:new )?(?:task|role|goal|job|mission) is\b",
     ),
     "hides something from the user": (
-        # A choice that the user need not make is no secret.
+        # A user who need not choose is not deceived.
         rf"\b{_NOT}\b[^.;]{{0,20}}\b{_TELL}\b[^.;]{{0,30}}\b{_PERSON}\b(?! to (?!confirm|approve|agree))",
         rf"\b{_NOT} (?:reveal|mention|disclose) (?:that|this|it)\b|\bsecret from (?:the |your )?{_PERSON}\b",
         rf"\b(?:hide|hidden|conceal|keep)\b{_WITHIN}\bfrom (?:the |your )?{_PERSON}\b",

@@ -31,6 +31,18 @@ def text(value: Any) -> dict[str, Any]:
         ({"content": [text(row) for row in ROWS]}, "json", ROWS, []),
         ({"content": [text("42")]}, "text", "42", []),
         ({"content": [text("{not json}")]}, "text", "{not json}", []),
+        # Data in disguise, where all of a text but one line is data
+        ({"content": [text("\n".join(map(json.dumps, ROWS)))]}, "json", ROWS, []),
+        ({"content": [text('{"a": 1}\nDone')]}, "text", '{"a": 1}\nDone', []),
+        *(({"content": [text(before + form.format(json.dumps(ROWS, indent=1)))]}, "json", ROWS,
+           [text("2 rows:")] if before else [])
+          for form in ("{}", "```json\n{}\n```", "```\n{}\n```\n") for before in ("", "2 rows:\n", "2 rows:\n\n")),
+        ({"content": [text("2 rows:\n[]"), IMAGE]}, "text", "2 rows:\n[]", [IMAGE]),
+        *(({"content": [text(other)]}, "text", other, [])
+          for other in ("As he says\n[1]", "# Use\nPut this\n```json\n{}\n```", "```json\n{}\n```\nand so on",
+                        "```json\n{}\n```\n```json\n{}\n```", "2 rows:\n[{broken}]", "a: {}\n{1}")),
+        ({"content": [text("2 rows:\n[{}]")], "structuredContent": {"result": "2 rows:\n[{}]"}}, "json", [{}],
+         [text("2 rows:")]),
         ({"content": [text("one"), text("two")]}, "text", "one", [text("two")]),
         ({"content": [], "structuredContent": {"rows": ROWS}}, "json", {"rows": ROWS}, []),
         ({"content": [text({"rows": ROWS})], "structuredContent": {"rows": ROWS}}, "json", {"rows": ROWS}, []),

@@ -7,7 +7,9 @@ the server sent                       the answer
                                       the text blocks are: a text, the JSON that it spells, any value
 text blocks, one of them JSON         JSON: the first such block
 text blocks that each are JSON        JSON: a list of them
-text                                  the text of the first block
+one text: lines of JSON objects, or   that JSON; the line is a text block behind it
+JSON in a fence or behind one line
+other text                            the text of the first block
 images, audio, resources, links,      content blocks behind the text, unaltered
 and further text
 ====================================  ========================================================================
@@ -16,6 +18,7 @@ and further text
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
@@ -24,6 +27,12 @@ from toolfold.models import ParsedResponse
 
 _NAMES = {"image": "image", "audio": "audio clip", "resource": "resource", "resource_link": "link to a resource"}
 """Type of a content block → its name."""
+
+_BEHIND_LINE = re.compile(
+    r"(?:(?P<line>(?!```)[^\n]{1,300})\n\s*)?(?:```\w*[ \t]*\n(?P<fenced>.*)\n[ \t]*```|(?P<bare>[{\[].*[}\]]))",
+    re.DOTALL,
+)
+"""JSON that is all of a text but for one line before it, in a fence of Markdown or not."""
 
 _NO_CONTENT = "The call succeeded; it returned no content."
 
@@ -38,7 +47,7 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
     if structured is not None:
         value, others = _unwrapped(structured, content)
         if isinstance(value, str):
-            return ParsedResponse("text" if _json_value(value) is None else "json", value, blocks=_encode(others))
+            return _parse_text(value, others)
         shown = {block["data"] for block in others if isinstance(block.get("data"), str) and block["data"]}
         return ParsedResponse("json", _dumps(_without(value, shown)), blocks=_encode(others))
     if not any(block["type"] != "text" or block["text"].strip() for block in content):
@@ -51,9 +60,27 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
         return ParsedResponse("json", _dumps(values))
     main, value = next((found for found in zip(texts, values, strict=True) if found[1] is not None), (texts[0], None))
     others = [block for block in content if block is not main]
-    if value is None:
+    if value is None and len(texts) > 1:
         return ParsedResponse("text", main["text"], blocks=_encode(others))
-    return ParsedResponse("json", main["text"].strip(), blocks=_encode(others))
+    return _parse_text(main["text"], others)
+
+
+def _parse_text(text: str, others: Sequence[Mapping[str, Any]]) -> ParsedResponse:
+    """Return the answer that is one text: JSON, where all of it is, but for a line before it."""
+    body = text.strip()
+    if _json_value(body) is not None:
+        return ParsedResponse("json", body, blocks=_encode(others))
+    lines = list(filter(None, map(str.strip, body.split("\n"))))
+    rows = f"[{','.join(lines)}]"
+    if len(lines) > 1 and all(line[0] == "{" for line in lines) and _json_value(rows) is not None:
+        return ParsedResponse("json", rows, blocks=_encode(others))
+    found = _BEHIND_LINE.fullmatch(body)
+    value = None if found is None else _json_value(found["fenced"] or found["bare"] or "")
+    # A number in brackets behind a line may be a note to it.
+    if found is None or not (isinstance(value, dict) or any(isinstance(item, dict) for item in value or ())):
+        return ParsedResponse("text", text, blocks=_encode(others))
+    before = [{"type": "text", "text": found["line"].strip()}] if found["line"] else []
+    return ParsedResponse("json", (found["fenced"] or found["bare"]).strip(), blocks=_encode([*before, *others]))
 
 
 def failure_text(result: Mapping[str, Any]) -> tuple[str, str]:
