@@ -133,11 +133,18 @@ def test_a_single_thing_is_one_row(client: Client, count: int) -> None:
     assert [row["symbol"] for row in rows] == [*SYMBOLS[:count]]
 
 
+def test_rows_of_a_preview_are_given_with_a_warning(client: Client) -> None:
+    answer = client.call("TIME_SERIES_DAILY", symbol="IBM", max_tokens=500)
+    with pytest.warns(UserWarning, match=r"the answer has \d+ of \d+ rows: a select"):
+        assert 0 < len(answer.rows) < answer.structured["preview"]["rows_total"]
+
+
 def test_rows_of_several_tables_are_those_of_each(client: Client) -> None:
     answer = client.call("INCOME_STATEMENT", symbol="IBM")
     with pytest.raises(ValueError, match="annualReports, quarterlyReports"):
         _ = answer.rows
-    assert [len(rows[0]) > 10 for rows in answer.tables.values()] == [True, True]
+    with pytest.warns(UserWarning, match="68 of 98 rows"):
+        assert [len(rows[0]) > 10 for rows in answer.tables.values()] == [True, True]
     assert client.call("GLOBAL_QUOTE", symbol="IBM").tables == {}
 
 

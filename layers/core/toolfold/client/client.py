@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import warnings
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -44,7 +45,7 @@ class Answer:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of a table as objects, of which a single thing is one.
+        """The rows of a table as objects, of which a single thing is one; with a warning where the answer is a preview.
 
         Raises:
             ValueError: The answer has several tables: see ``tables``.
@@ -52,18 +53,28 @@ class Answer:
         result = self.result
         if not isinstance(result, Mapping):
             return []
-        if self.tables:
-            raise ValueError(f"the answer has several tables; choose one of tables: {', '.join(self.tables)}")
+        if isinstance(named := result.get("tables"), Mapping) and named:
+            raise ValueError(f"the answer has several tables; choose one of tables: {', '.join(named)}")
         if not ("columns" in result and "rows" in result):
             return [dict(result)]
+        self._warn_of_preview()
         return _objects(result)
 
     @property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """The rows of each table of an answer that has several, by its name."""
+        """The rows of each table of an answer that has several, by its name; with a warning as for ``rows``."""
         result = self.result
         named = result.get("tables") if isinstance(result, Mapping) else None
-        return {name: _objects(table) for name, table in named.items()} if isinstance(named, Mapping) else {}
+        if not isinstance(named, Mapping):
+            return {}
+        self._warn_of_preview()
+        return {name: _objects(table) for name, table in named.items()}
+
+    def _warn_of_preview(self) -> None:
+        if self.is_preview:
+            of = self.structured["preview"]
+            shown = f"{of.get('rows_shown', 'some')} of {of.get('rows_total', 'more')} rows"
+            warnings.warn(f"the answer has {shown}: a select for less, or a higher max_tokens, has all", stacklevel=3)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
