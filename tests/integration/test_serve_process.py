@@ -52,6 +52,17 @@ def test_requests_in_flight_are_answered_when_it_is_stopped(mock_api: MockApi, s
         assert process.stderr.read() == b""
 
 
+def test_a_call_whose_client_has_gone_is_not_waited_for(mock_api: MockApi) -> None:
+    with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as (process, url):
+        requests = len(mock_api.requests)
+        with connect(url) as client:
+            client.sendall(calling(url, "FAULT.SLOW.20"))
+            while len(mock_api.requests) == requests:
+                time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0
+
+
 def test_the_mock_api_ends_without_an_error_when_it_is_interrupted() -> None:
     with processes.serving("mock-api") as (process, _):
         process.send_signal(signal.SIGINT)

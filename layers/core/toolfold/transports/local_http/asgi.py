@@ -68,6 +68,8 @@ class AsgiApp:
             await send({"type": _BODY})
         elif body is not None:
             response = await self._answer(request._replace(body=body), scope, receive)
+            if response is None:
+                return
             headers = _encoded(response)
             if request.header("transfer-encoding") is not None:
                 # The end of a chunked body has more than one form: what follows it is not read as a request.
@@ -80,8 +82,8 @@ class AsgiApp:
         self._current().log_request(response, 0.0)
         return [*_encoded(response._replace(headers=(*response.headers, *self._refusal_headers))), _CLOSE]
 
-    async def _answer(self, request: Request, scope: Any, receive: Receive) -> Response:
-        """Return the response of the handler, or one that says why it is missing."""
+    async def _answer(self, request: Request, scope: Any, receive: Receive) -> Response | None:
+        """Return the response of the handler, or one that says why it is missing; None: the client has disconnected."""
         started = time.monotonic()
         context, handler = ClientCall(), self._current()
         loop = asyncio.get_running_loop()
@@ -102,17 +104,22 @@ class AsgiApp:
         # It may call a tool: without escapes, JSON spells the method in one way only.
         may_call = b"tools/call" in request.body or b"\\" in request.body
         (self._calls if may_call else self._others).submit(run)
-        # Before 2026-07-28 a closed connection does not cancel a request.
-        watcher = asyncio.ensure_future(_watch(receive, context)) if is_stateless(scope["headers"]) else None
+        watcher = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:
-            return await asyncio.wait_for(answered, self._timeout_s)
-        except TimeoutError:
-            late = error_response(504, f"The request took longer than {self._timeout_s:g} s.")
-            handler.log_request(late, self._timeout_s)
-            return late
+            done, _ = await asyncio.wait((answered, watcher), timeout=self._timeout_s, return_when="FIRST_COMPLETED")
         finally:
-            if watcher is not None:
-                watcher.cancel()
+            watcher.cancel()
+        if answered in done:
+            return answered.result()
+        if watcher in done:
+            # Since 2026-07-28 it cancels the request. An earlier one runs on, and a server that ends does not wait.
+            if is_stateless(scope["headers"]):
+                context.cancel()
+            return None
+        answered.cancel()
+        late = error_response(504, f"The request took longer than {self._timeout_s:g} s.")
+        handler.log_request(late, self._timeout_s)
+        return late
 
 
 def _resolve(future: asyncio.Future[Response], response: Response) -> None:
@@ -120,11 +127,9 @@ def _resolve(future: asyncio.Future[Response], response: Response) -> None:
         future.set_result(response)
 
 
-async def _watch(receive: Receive, context: ClientCall) -> None:
-    """Cancel a call whose client closes the connection, which is how it cancels a request (2026-07-28)."""
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    context.cancel()
 
 
 def _request(scope: Any) -> Request:

@@ -77,6 +77,10 @@ class StrictConnection(h11.Connection):
         return super().next_event()
 
 
+HALF_CLOSED_S = 3.0
+"""Seconds that a server which stops waits for the response to a client that sends no more: it may have gone."""
+
+
 class _Flow(FlowControl):
     """Flow control that reads nothing more while a request is answered.
 
@@ -110,6 +114,7 @@ class LimitedProtocol(H11Protocol):
         self.conn = StrictConnection()
         self._head_timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
+        self._is_half_closed = self._is_stopping = False
 
     # Called by the transport
 
@@ -135,7 +140,8 @@ class LimitedProtocol(H11Protocol):
         """
         if self.cycle is None or self.cycle.more_body or self.cycle.response_complete:
             return False
-        self.cycle.keep_alive = False
+        self.cycle.keep_alive, self._is_half_closed = False, True
+        self._limit_stop()
         return not is_stateless(self.scope["headers"])
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -172,10 +178,16 @@ class LimitedProtocol(H11Protocol):
 
     def shutdown(self) -> None:
         """Close the connection, after the response when there is a complete request."""
+        self._is_stopping = True
+        self._limit_stop()
         if self.cycle is not None and self.cycle.more_body and not self.cycle.response_started:
             self._refuse(error_response(503, "The server is stopping.", ("retry-after", "5")))
         else:
             super().shutdown()
+
+    def _limit_stop(self) -> None:
+        if self._is_half_closed and self._is_stopping:
+            self.loop.call_later(HALF_CLOSED_S, self.transport.abort)
 
     def _limit_head(self) -> None:
         """Start the time for a head where one has begun, or is the first; stop it where none is awaited."""
