@@ -172,13 +172,15 @@ def test_the_region_is_that_of_the_arn(aws: AwsClients, find: Find) -> None:
     [
         ("ssm:/toolfold/absent", "ParameterNotFound"),
         ("arn:aws:secretsmanager:us-east-1:123456789012:secret:absent", "ResourceNotFoundException"),
-        ("arn:aws:secretsmanager", "ValueError"),
-        ("arn:", "ValueError"),
+        ("arn:aws:secretsmanager", "it is the ARN of neither a secret nor a parameter"),
+        ("arn:", "it is the ARN of neither a secret nor a parameter"),
+        ("arn:aws:s3:us-east-1:123456789012:key", "it is the ARN of neither a secret nor a parameter"),
         ("FIELD", "the secret has no field of the name after #"),
         ("NO TEXT", "the field is not a text"),
         ("JSON", "the secret is JSON; name its field after the ARN, as #FIELD"),
         ("EMPTY", "the secret is empty"),
-        ("NO ASCII", "the secret is not printable ASCII"),
+        ("NO ASCII", "the secret is not printable ASCII of at most 4096 characters"),
+        ("TOO LONG", "the secret is not printable ASCII of at most 4096 characters"),
         ("NO JSON", "the secret is not a JSON object"),
     ],
 )
@@ -191,8 +193,9 @@ def test_a_key_that_cannot_be_read_is_logged_with_a_code_alone(
         reference = secret(KEY) + "#absent"
     if reference == "NO TEXT":
         reference = secret(json.dumps({"apikey": {"value": KEY}})) + "#apikey"
-    if reference in ("JSON", "EMPTY", "NO ASCII"):
-        reference = secret({"JSON": json.dumps({"apikey": KEY}), "EMPTY": " ", "NO ASCII": "clé"}[reference])
+    contents = {"JSON": json.dumps({"apikey": KEY}), "EMPTY": " ", "NO ASCII": "clé", "TOO LONG": "k" * 4097}
+    if reference in contents:
+        reference = secret(contents[reference])
     with pytest.raises(AuthRequired, match="cannot be read at the moment"):
         find(reference)
     [line] = [record.getMessage() for record in caplog.records if record.name == "toolfold"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 _REFERENCE_PREFIXES = ("arn:", "ssm:")
 """An environment variable that starts with one of these refers to a key in AWS; see :class:`SecretProvider`."""
-
-_NO_KEY = "none was given"
 
 
 def resolve_api_key(
@@ -70,8 +69,8 @@ def resolve_api_key(
             )
         own = _operator_key(source, auth, own, secrets)
         if not own:
-            no_key = f"{_NO_KEY}: TOOLFOLD_SOURCE_KEYS has none for {source.id}" if secrets.source_keys else _NO_KEY
-            raise _missing(source, auth, credentials.unused, is_only_one, no_key)
+            reason = f": TOOLFOLD_SOURCE_KEYS has none for {source.id}" if secrets.source_keys else ""
+            raise _missing(source, auth, credentials.unused, is_only_one, f"none was given{reason}")
         return own
     except AuthRequired:
         if need == "optional":
@@ -90,7 +89,7 @@ def _operator_key(source: Source, auth: Auth, own: str, secrets: SecretProvider)
         return own
     read, name = (secrets.get_secret, own) if own else (secrets.source_key, source.id)
     found = read(name, is_database=source.kind == "sql")
-    if found is None or not is_possible_key(found) or (own and not found):
+    if found is None or (own and not found):
         instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
         raise AuthRequired(
             f"The key that is set up here for {source.title} cannot be read at the moment.",
@@ -213,11 +212,10 @@ class SecretProvider:
         ``is_database``: whether it may be the JSON of a secret of RDS, which no other source receives.
         """
         try:
-            key = self._read(reference, "API key", is_database)
+            return self._read(reference, "API key", is_database) or ""
         except _NoField as error:
             self._report(reference, "API key", str(error))
-            key = self._last_good.get(reference, "")
-        return key or ""
+            return self._last_good.get(reference, "")
 
     def source_key(self, source_id: str, *, is_database: bool = False) -> str | None:
         """Return the key that ``TOOLFOLD_SOURCE_KEYS`` has for one source.
@@ -279,6 +277,8 @@ class SecretProvider:
     def _read_key(self, reference: str) -> str:
         """Return the key that AWS has now for ``reference``; raises what is wrong with one of the two."""
         name, _, field = reference.partition("#")
+        if not re.match(r"ssm:|arn:[^:]*:(secretsmanager|ssm):[^:]+:", name):
+            raise _UnusableSecret("it is the ARN of neither a secret nor a parameter")
         text = self._stored_text(name)
         if field:
             text = _field_of(_parsed(text), field).strip()
@@ -293,8 +293,8 @@ class SecretProvider:
             text = json.dumps(found)  # one line of ASCII
         if reference.startswith(f"{self.source_keys}#") and text.startswith(("arn:", "ssm:")):
             raise _UnusableSecret("the field is a reference, not a key")
-        if not (text.isascii() and text.isprintable()):
-            raise _UnusableSecret("the secret is not printable ASCII")
+        if not is_possible_key(text):
+            raise _UnusableSecret(f"the secret is not printable ASCII of at most {MAX_KEY_CHARACTERS} characters")
         return text
 
     def _stored_text(self, name: str) -> str:
@@ -311,12 +311,12 @@ class SecretProvider:
         return known.text
 
     def _fetch(self, name: str) -> str:
-        _, _, service, region = name.split(":")[:4] if name.startswith("arn:") else ("", "", "ssm", "")
+        service, region = name.split(":")[2:4] if name.startswith("arn:") else ("ssm", "")
         client = self._aws.client(service, timeout_s=self._timeout_s, region=region)
         if service == "ssm":
             return str(client.get_parameter(Name=name.removeprefix("ssm:"), WithDecryption=True)["Parameter"]["Value"])
-        found = client.get_secret_value(SecretId=name)
-        return str(found["SecretString"]) if "SecretString" in found else bytes(found["SecretBinary"]).decode()
+        secret = client.get_secret_value(SecretId=name)
+        return str(secret["SecretString"]) if "SecretString" in secret else bytes(secret["SecretBinary"]).decode()
 
     def _expire(self, reference: str) -> None:
         name = reference.partition("#")[0]
