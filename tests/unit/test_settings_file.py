@@ -84,6 +84,8 @@ def test_tables_join_their_names_and_a_stage_overrides_the_others(
         ("retries = 1\nmax_token = 5", 2, "max_token is not a setting. Did you mean max_tokens?"),
         ("[oauth]\nretries = 1\n[cache]\nbuckett = 1", 2, "oauth_retries is not a setting."),
         ("[cache]\n\nbuckett = 1", 3, "cache_buckett is not a setting. Did you mean cache_bucket?"),
+        ("TOOLFOLD_RETRIES = 1", 1, "toolfold_retries is not a setting. Did you mean retries?"),
+        ("extras = ['source']", 1, "extras must be sources or scripts, separated by commas, not 'source'."),
         ("xyzzy = 1", 1, "xyzzy is not a setting. `toolfold help settings` lists the settings."),
         ("[source.'a=b']\nurl = 'x'", 2, "source_a=b_url is not a setting."),
         (

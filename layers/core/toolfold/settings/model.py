@@ -102,7 +102,7 @@ class Settings:
     log_level: str = setting(p.choice("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")
     log_sample_rate: float | None = setting(p.number(high=1, zero=None))
     call_log: str = setting(p.log_file)
-    extras: tuple[str, ...] = setting(p.items("sources|scripts", "sources or scripts, separated by commas"))
+    extras: tuple[str, ...] = setting(p.items("sources|scripts", "sources or scripts"))
     trace: bool = setting(p.boolean, "false")
     origin_secret_sha256: tuple[str, ...] = setting(p.hashes)
     allow_key_in_query: bool = setting(p.boolean, "false")
@@ -256,7 +256,7 @@ def did_you_mean_variable(name: str, known: Iterable[str], shown: Callable[[str]
     from toolfold.fuzzy import did_you_mean  # only mistakes need it
 
     ends = {one.removeprefix(PREFIX): shown(one) for one in known}
-    given = name.removeprefix(PREFIX)
+    given = name.rpartition(PREFIX)[2]
     last = [end for end in ends if end.endswith(f"_{given}")][:1]
     sentence = did_you_mean(given, ends, shown=ends.__getitem__)
     return (sentence or did_you_mean("".join(last), last, shown=ends.__getitem__)).strip()
