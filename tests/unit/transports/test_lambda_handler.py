@@ -15,8 +15,8 @@ from toolfold.transports.lambda_handler import LambdaHandler, parse_event
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 
-def failures(catalog: str, arguments: dict[str, object]) -> list[str]:
-    """The codes that one TOOL_CALL reports."""
+def failures(catalog: str, name: str, arguments: dict[str, object]) -> list[str]:
+    """The codes that one call of a tool reports."""
     settings = Settings.from_environment({"TOOLFOLD_CATALOG": catalog})
     found: list[str] = []
 
@@ -25,14 +25,19 @@ def failures(catalog: str, arguments: dict[str, object]) -> list[str]:
         found.extend(str(value) for name, value in fields.items() if name == "error" and value in FAILURES)
 
     handler = LambdaHandler(build_app(settings), configure(settings), note)
-    body = json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments}))
+    body = json.dumps(message("tools/call", {"name": name, "arguments": arguments}))
     http = {"http": {"method": "POST", "path": "/mcp"}}
     handler({"version": "2.0", "rawPath": "/mcp", "headers": JSON, "requestContext": http, "body": body})
     return found
 
 
-def test_a_catalog_that_cannot_be_read_is_a_failure_of_the_deployment(tmp_path: Path) -> None:
-    assert failures(str(tmp_path / "none.json"), {"tool_name": "GLOBAL_QUOTE"}) == ["CATALOG_UNAVAILABLE"]
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE"}), ("GLOBAL_QUOTE", {"symbol": "IBM"})]
+)
+def test_a_catalog_that_cannot_be_read_is_a_failure_of_the_deployment(
+    name: str, arguments: dict[str, object], tmp_path: Path
+) -> None:
+    assert failures(str(tmp_path / "none.json"), name, arguments) == ["CATALOG_UNAVAILABLE"]
 
 
 @pytest.mark.parametrize("lists", [False, True])
@@ -59,4 +64,4 @@ def test_the_address_of_a_client_behind_a_load_balancer_is_the_one_that_it_adds(
 
 
 def test_a_mistake_of_the_caller_is_none() -> None:
-    assert failures("", {"tool_name": "NO_SUCH_TOOL"}) == []
+    assert failures("", "TOOL_CALL", {"tool_name": "NO_SUCH_TOOL"}) == []

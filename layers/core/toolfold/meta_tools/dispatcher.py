@@ -113,7 +113,10 @@ class MetaTools:
         """Return the call that a ``tools/call`` of ``name`` stands for: of a meta-tool, or of a tool of the catalog.
 
         Returns:
-            None when there is no such tool, or no catalog.
+            None when there is no such tool.
+
+        Raises:
+            CatalogUnavailable: the catalog, which has the tools that are no meta-tools, cannot be read.
         """
         if name in HANDLERS or name == WRITE:
             return MetaCall(name, arguments)
@@ -121,14 +124,14 @@ class MetaTools:
 
         if (meta_tool := tool_names.find_meta_tool(name)) is not None:
             return MetaCall(meta_tool, arguments)
+        catalog = self.catalog()
+        if (found := tool_names.find_name(catalog, name)) is not None:
+            # A client that calls a tool by its own name knows what it calls.
+            executor = WRITE if catalog.has_writes else "TOOL_CALL"
+            return MetaCall(executor, {"tool_name": found, "arguments": arguments})
         try:
-            catalog = self.catalog()
-            if (found := tool_names.find_name(catalog, name)) is not None:
-                # A client that calls a tool by its own name knows what it calls.
-                executor = WRITE if catalog.has_writes else "TOOL_CALL"
-                return MetaCall(executor, {"tool_name": found, "arguments": arguments})
             return tool_names.translate(catalog, name, arguments)
-        except CallError:
+        except InvalidArguments:
             return None
 
     def unknown_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
@@ -139,11 +142,8 @@ class MetaTools:
         names = self.own_names()
         known = f" The tools are {', '.join(names)}." if names else ""
         problem = f"Unknown tool {quoted(name)}.{known}"
-        try:
-            catalog = self.catalog()
-            error = with_executor(catalog, tool_not_found(catalog, name, arguments)).as_dict(self.reader)
-        except CallError:
-            return problem
+        catalog = self.catalog()
+        error = with_executor(catalog, tool_not_found(catalog, name, arguments)).as_dict(self.reader)
         similar = f" {error['suggestion']}" if error["closest"] else ""
         following = [f" Call {tool} with {to_text(given)}." for tool, given in error.get("next_call", {}).items()]
         return f"{problem}{similar}{''.join(following)}"

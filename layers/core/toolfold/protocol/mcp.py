@@ -125,9 +125,7 @@ class Server:
         if http.WELL_KNOWN in request.path or request.path == http.REGISTER_PATH:
             return http.error_response(404, "There is nothing at this path.")
         response = http.validate(request, self.origin_policy, stateless) or self._authorized(request, stateless)
-        # Only a web page names its origin.
-        has_origin = request.header("origin") is not None
-        return http.with_cors_headers(request, response, self.origin_policy) if has_origin else response
+        return http.with_cors_headers(request, response, self.origin_policy)
 
     def _authorized(self, request: http.Request, stateless: bool) -> http.Response:
         """Return the response to a request whose method and headers are in order."""
@@ -216,6 +214,7 @@ class Server:
         except (ProfileNotFound, CatalogUnavailable) as found:
             code = versions.INVALID_PARAMS if isinstance(found, ProfileNotFound) else versions.INTERNAL_ERROR
             error = JsonRpcError(code, f"{found.message} {found.suggestion}")
+            exchange.log_fields["error"] = found.code
         error.id = id_
         exchange.log_fields["rejected"] = str(error.code)
         return jsonrpc.encode_error(error), error.code
