@@ -98,8 +98,8 @@ def test_a_related_tool_that_does_not_pass_the_filters_is_not_shown(tmp_path: Pa
         (needs("CITYS"), "there is no tool 'CITYS'. Did you mean CITIES?"),
         (needs("forecast"), "names the tool itself"),
         ({"to": "CITIES", "kind": "needs"}, "kind: must be 'needs_output_of'"),
-        ({"to": "CITIES"}, "kind: Field required"),
-        ({"to": "CITIES", "kind": "then", "via": "# a note"}, "via: String should match pattern"),
+        ({"to": "CITIES"}, "kind: is missing"),
+        ({"to": "CITIES", "kind": "then", "via": "# a note"}, "via: must match pattern"),
         ({"to": "CITIES", "kind": "then", "because": "x"}, "because: there is no such key"),
     ],
 )

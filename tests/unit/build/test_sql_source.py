@@ -155,7 +155,7 @@ def test_a_file_that_is_no_snapshot_is_reported(folder: Path, text: str, problem
     ("settings", "problem"),
     [
         ({"dialect": "mysql"}, "dialect: must be 'sqlite' or 'postgresql'"),
-        ({"max_rows": 5000}, "max_rows: Input should be less than or equal to 1000"),
+        ({"max_rows": 5000}, "max_rows: must be less than or equal to 1000"),
         ({"path": "/data/shop.db"}, "path: there is no such key"),
         ({"auth": {"environment": "X", "caller_key": True}}, "auth: a database has environment alone"),
         ({"tables": {"only": ["x"]}}, "tables.only: there is no such key"),

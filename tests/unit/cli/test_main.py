@@ -159,7 +159,7 @@ def test_catalog_compile_prints_mistakes_with_file_and_line(run: Run, tmp_path: 
     (tmp_path / "x" / "source.yaml").write_text("id: X\n")
     code, _, err = run("catalog", "compile", "--folder", str(tmp_path))
     assert code == 1
-    assert "source.yaml:1: id: String should match pattern" in err
+    assert "source.yaml:1: id: must match pattern" in err
 
 
 @pytest.mark.parametrize("command", ["serve", "mock-api"])

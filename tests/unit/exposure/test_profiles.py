@@ -219,7 +219,7 @@ def test_tool_with_expose_false_is_described_and_not_called(tmp_path: Path) -> N
         ("profiles: {a: {context: b}}", "there is no context 'b'. Add it under contexts."),
         ("profiles: {health: {}}", "health is part of another path"),
         ("most_used: [CPPI]", "there is no tool 'CPPI'. Did you mean CPI?"),
-        (f"profiles: {{a: {{pinned: [{', '.join(['SMA'] * 21)}]}}}}", "profiles.a.pinned: has 21 items; at most 20"),
+        (f"profiles: {{a: {{pinned: [{', '.join(['SMA'] * 21)}]}}}}", "profiles.a.pinned: must have at most 20"),
         ("profiles: 7", "profiles: must be keys and values"),
         ("- a", "profiles.yaml:1: file: must be keys and values, such as contexts, most_used"),
     ],

@@ -52,7 +52,7 @@ def check_tool(freshness: Collection[str], tool: Tool, entry: Mapping[str, Any])
         schema = {"properties": {name: rule}, "$defs": entry["parameters"].get("$defs", {})}
         for kind, value in _values(name, rule, entry["hints"]):
             for problem in validation.validate_arguments(schema, entry["call"], {name: value})[1]:
-                found = f"{kind} {value!r} {problem['problem']} ({problem['expected']})"
+                found = f"{kind} {value!r}: {problem['problem']} ({problem['expected']})"
                 yield f"{where('parameters', name)}: {name}: {found}"
 
 

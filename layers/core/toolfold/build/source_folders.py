@@ -50,13 +50,15 @@ def load_sources(
         SourceError: The folder has no source that can be read.
     """
     paths = sorted(folder.glob("*/source.yaml"))
+    stray = [path for path in sorted(folder.glob("*/[sS]ource*.y*ml")) if not (path.parent / "source.yaml").exists()]
+    left_out += (f"{path}:1: is not read; call it source.yaml" for path in stray)
     if not paths:
         problem = (
             "contains no <source>/source.yaml"
             if folder.is_dir()
             else "is not a folder; `toolfold source add` makes one"
         )
-        raise SourceError([f"{folder}: {problem}"])
+        raise SourceError([f"{folder}: {problem}", *left_out])
     found: dict[str, LoadedSource] = {}
     for path in paths:
         progress(f"Reading {path.parent.name} …")

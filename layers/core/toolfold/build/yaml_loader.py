@@ -22,6 +22,7 @@ from pydantic import BaseModel, ValidationError
 
 from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean
+from toolfold.text_safety import quoted
 
 MAX_BYTES = 8 << 20
 """Of one file. The largest that was written by hand has 130 kB."""
@@ -58,6 +59,15 @@ _RESOLVERS: tuple[tuple[str, str, str], ...] = (
     ("null", r"~|null|Null|NULL|", "~nN"),
     ("merge", r"<<", "<"),
 )
+
+
+_HINTS = {
+    "mapping values": "; put the text in quotes",
+    "cannot start any token": "; put the text in quotes, and use spaces, not tabs",
+    "tab character": "; use spaces",
+    "expected key": "; indent it as its neighbours, or put the text in quotes",
+}
+"""Part of a sentence of libyaml → what is most often meant by it."""
 
 
 class _Loader(_Safe):  # type: ignore[misc]  # which of the two is known at run time
@@ -145,8 +155,10 @@ def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIM
     except _Unreadable as error:
         line, problem = error.line, str(error)
     except yaml.MarkedYAMLError as error:
-        line = 1 if error.problem_mark is None else error.problem_mark.line + 1
-        hint = "; put the text in quotes" if "mapping values" in str(error.problem) else ""
+        # What is not closed is found at the end, far from where it begins.
+        mark = error.context_mark if "end of stream" in str(error.problem) else error.problem_mark
+        line = 1 if mark is None else mark.line + 1
+        hint = next((hint for words, hint in _HINTS.items() if words in str(error.problem)), "")
         problem = f"is not valid YAML: {error.problem or error.context}{hint}"
     except yaml.reader.ReaderError as error:
         position = error.position if isinstance(error.position, int) else 0
@@ -288,6 +300,8 @@ _UNION_MEMBERS = {"str", "bool", "int", "float", "list[str]"}
 
 _MADE_BY_PYDANTIC = {*_UNION_MEMBERS, "[key]"}
 
+_SUBJECT = re.compile(r"^(Input|String|List|Dictionary) should ")
+
 _MAX_SHOWN = 4
 """Keys that a message names as examples."""
 
@@ -309,7 +323,7 @@ def parse_model(model: type[ModelT], document: Document, data: Any, problems: li
 def _problem(item: Any, location: Location, model: type[BaseModel]) -> str:
     kind, given, context = item["type"], item["input"], item.get("ctx", {})
     if item["loc"][-1:] and item["loc"][-1] in _UNION_MEMBERS:
-        return "Input should be a string, a number, true or false"
+        return "must be a string, a number, true or false"
     if kind in ("model_type", "dict_type"):
         fields = ", ".join(keys_at(model, location)[:_MAX_SHOWN]) if kind == "model_type" else ""
         return f"must be keys and values{f', such as {fields}' if fields else ''}"
@@ -320,9 +334,12 @@ def _problem(item: Any, location: Location, model: type[BaseModel]) -> str:
         allowed = re.findall(r"'([^']*)'", context["expected"])
         hint = did_you_mean(given, allowed) if isinstance(given, str) else ""
         return f"must be {context['expected']}, not {given!r}. {hint}".rstrip(". ")
-    if kind == "too_long":
-        return f"has {context['actual_length']} items; at most {context['max_length']} are allowed"
-    return str(item["msg"]).removeprefix("Value error, ")
+    if kind == "missing":
+        return "is missing"
+    text = str(item["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
+    requirement = _SUBJECT.sub("must ", text)
+    is_shown = requirement != text and ", not " not in text and location[:1] != ("auth",)  # which may have a key
+    return f"{requirement}, not {quoted(given)}" if is_shown else requirement
 
 
 def keys_at(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:

@@ -229,13 +229,13 @@ def test_wrong_settings_are_an_error_with_file_and_line(
 FRONT_MATTER = [
     ("no front matter", "SKILL.md:1: does not begin with front matter"),
     ("---\nname: x\n", "SKILL.md:1: the front matter is not closed"),
-    ("---\nname: x\n---\n", "SKILL.md:2: description: Field required"),
-    ("---\ndescription: y\n---\n", "SKILL.md:2: name: Field required"),
-    ("---\ndescription: y\nname: Tax Forms\n---\n", "SKILL.md:3: name: String should match pattern"),
-    ("---\nname: a--b\ndescription: y\n---\n", "SKILL.md:2: name: String should match pattern"),
+    ("---\nname: x\n---\n", "SKILL.md:2: description: is missing"),
+    ("---\ndescription: y\n---\n", "SKILL.md:2: name: is missing"),
+    ("---\ndescription: y\nname: Tax Forms\n---\n", "SKILL.md:3: name: must match pattern"),
+    ("---\nname: a--b\ndescription: y\n---\n", "SKILL.md:2: name: must match pattern"),
     ("---\nname: other\ndescription: y\n---\n", "SKILL.md:2: name: is other, and the folder of the skill is called x"),
-    ("---\nname: x\ndescription: ''\n---\n", "SKILL.md:3: description: String should have at least 1 character"),
-    (f"---\nname: x\ndescription: {'y' * 1025}\n---\n", "SKILL.md:3: description: String should have at most 1024"),
+    ("---\nname: x\ndescription: ''\n---\n", "SKILL.md:3: description: must have at least 1 character"),
+    (f"---\nname: x\ndescription: {'y' * 1025}\n---\n", "SKILL.md:3: description: must have at most 1024"),
     (
         "---\nname: x\ndescription: use it: often\n---\n",
         "SKILL.md:3: is not valid YAML: mapping values are not allowed",
@@ -251,7 +251,7 @@ FRONT_MATTER = [
     ),
     ("---\nname: x\ndescription: y\na: !!python/name:os.system x\n---\n", "SKILL.md:4: is not valid YAML"),
     ("---\nname: x\ndescription: y\nmetadata: 1\n---\n", "SKILL.md:4: metadata: must be keys and values"),
-    ("---\nname: x\ndescription: y\nallowed-tools: 1\n---\n", "SKILL.md:4: allowed-tools: Input should be a string"),
+    ("---\nname: x\ndescription: y\nallowed-tools: 1\n---\n", "SKILL.md:4: allowed-tools: must be a string"),
     (f"---\nname: x\ndescription: y\na: {'z' * 70_000}\n---\n", "SKILL.md:1: the front matter is longer than 65,536"),
 ]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from toolfold.build import yaml_loader
+from toolfold.build import schema, yaml_loader
 from toolfold.build.importers import base
 from toolfold.build.importers.http_tools import (
     BODY_TYPES,
@@ -153,6 +153,7 @@ def _how(parameter: HttpParameter, keys: Iterable[str]) -> dict[str, Any]:
 
 
 _OTHER_FILES = frozenset({"source.yaml", base.OVERLAY, VOCABULARY})
+_TEXTS = ("title", "description")
 Where = Callable[..., str]
 
 _COPIED = (
@@ -176,7 +177,7 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
                 check_header(name, value)
             except BindingError as error:
                 problems.append(f"{self.where('headers', name)}: headers: {error}")
-        problems += _missing(settings, settings, self.where())
+        problems += _missing(settings, settings, self.where, _TEXTS)
         tools: list[base.Tool] = []
         categories: list[base.Category] = []
         for number, tool in enumerate(settings.tools):
@@ -204,6 +205,7 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
 
     def _categories(self, problems: list[str]) -> Iterator[tuple[str, yaml_loader.Document, HttpCategory]]:
         settings = self.settings
+        problems += (f"{path}:1: is not read; call it {path.stem}.yaml" for path in sorted(self.folder.glob("*.yml")))
         files = sorted(path.stem for path in self.folder.glob("*.yaml") if path.name not in _OTHER_FILES)
         named = [name for name in settings.categories if name in files]
         where = self.where("categories")
@@ -217,14 +219,15 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
             if settings.categories and name not in named and not settings.prefix:
                 problems.append(f"{file.path}:1: is not listed in the categories of source.yaml")
             if category is not None:
-                problems += _missing(settings, category, f"{file.path}:1")
+                problems += _missing(settings, category, file.where, _TEXTS)
                 yield name, file, category
 
 
-def _missing(settings: HttpApiSettings, described: Model, where: str) -> list[str]:
-    """Return which texts a source without prefix, or a category of one, lacks: it is written for the catalog."""
-    texts = () if settings.prefix else ("title", "description")
-    return [f"{where}: {key}: Field required" for key in texts if key not in described.model_fields_set]
+def _missing(settings: HttpApiSettings, described: Model, where: Where, keys: Iterable[str]) -> Iterator[str]:
+    """Yield which ``keys`` a source without prefix, or a part of one, lacks: it is written for the catalog."""
+    for key in () if settings.prefix else keys:
+        if key not in described.model_fields_set or getattr(described, key) == []:
+            yield f"{where(key)}: {key}: is missing, and prefix: false needs it"
 
 
 def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> base.Tool:
@@ -294,7 +297,10 @@ def _problems(
         yield f"{where('body')}: body: name the parameter that is the body: {{type: {tool.body.type}, parameter: …}}"
     if tool.effect == "read" and tool.method == "DELETE":
         yield f"{where('effect')}: effect: DELETE does not only read"
-    names = placeholders(tool.path)
+    names, segments = placeholders(tool.path), tool.path.split("/")
+    for name in parameters:
+        if {f":{name}", f"<{name}>"} & {*segments}:
+            yield f"{where('path')}: path: the place of {name} is written {{{name}}}"
     stray = [name for name, one in parameters.items() if one.in_ == "path" and (one.sent_as or name) not in names]
     for name in stray:
         closest = _closest(name, names)
@@ -326,6 +332,13 @@ def _contradictions(
             yield f"{at}: parameters.{name}: description is missing"
         if is_value and not (settings.prefix or one.enum or one.examples or one.default is not None):
             yield f"{at}: parameters.{name}: needs an example (examples: [...])"
+    auth = settings.auth or schema.Auth(bearer=True)
+    places = {("query", auth.query_key): "the key", ("header", (auth.header or "").lower()): "the key"}
+    for name, one in parameters.items():
+        location, sent_as = one.in_ or default_location(tool), one.sent_as or name
+        place = location, sent_as.lower() if location == "header" else sent_as
+        if (other := places.setdefault(place, name)) != name:
+            yield f"{where('parameters', name)}: parameters.{name}: is sent in the place of {other}"
     definitions: dict[str, Any] = {}
     for name, one in parameters.items():
         for key, definition in (one.schema_ or {}).get("$defs", {}).items():
@@ -334,8 +347,7 @@ def _contradictions(
     if unknown := sorted(set(tool.any_of) - parameters.keys()):
         yield f"{where('any_of')}: any_of names parameters that do not exist: {', '.join(unknown)}"
     if not settings.prefix:
-        lacking = [key for key in _WRITTEN if key not in tool.model_fields_set or getattr(tool, key) == []]
-        yield from (f"{where(key)}: {key}: Field required" for key in lacking)
+        yield from _missing(settings, tool, where, _WRITTEN)
         if "json" in tool.formats and tool.returns.json_ is None and tool.returns.outline is None:
             yield f"{where('returns')}: returns.json is missing, and formats has json"
 

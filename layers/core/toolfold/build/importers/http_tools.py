@@ -150,6 +150,9 @@ class HttpParameter(SchemaKeywords):
             raise ValueError(f"{', '.join(sorted(_OF_OPTIONAL))} are only for an optional parameter")
         if not self.separator and (self.max_joined or self.item_enum):
             raise ValueError("max_joined and item_enum need a separator")
+        bounds = (self.minimum, self.maximum), (self.min_length, self.max_length), (self.min_items, self.max_items)
+        if any(least is not None and most is not None and least > most for least, most in bounds):
+            raise ValueError("no value fits: the least that is allowed is above the most")
         if self.type in ("string", "boolean") and _OF_NUMBERS & given:
             raise ValueError("minimum, maximum and the exclusive ones are only for numbers")
         return self
@@ -165,7 +168,7 @@ Parameters = Annotated[
 class Body(schema.Model):
     """The body of a request, where a word does not say enough."""
 
-    type: str = "json"
+    type: Annotated[str, StringConstraints(pattern=rf"^({'|'.join(BODY_TYPES)}|[^/\s]+/.+)$")] = "json"
     """One of :data:`BODY_TYPES`, or a media type."""
     parameter: str | None = None
     """The parameter that is the whole body. Without it, each parameter of the body is a member or a field."""
