@@ -113,6 +113,12 @@ def test_cursors_of_other_lists_are_refused(app: App, bundled: App) -> None:
             assert answer["error"]["code"] == -32602, (path, value)
 
 
+@pytest.mark.parametrize(("path", "step"), [("/mcp", "The tools are TOOL_LIST, "), ("/mcp/direct", "tools/list has ")])
+def test_an_unknown_tool_is_answered_with_where_the_others_are(app: App, path: str, step: str) -> None:
+    answer = rpc(app, path, "tools/call", {"name": "NO_SUCH", "arguments": {}})
+    assert step in answer["error"]["message"]
+
+
 def test_instructions_begin_with_the_domains_and_say_how_to_call(bundled: App) -> None:
     words = {"": "TOOL_LIST(query)", "/direct": "its own name", "/grouped": "action", "/kinds": "subcommands"}
     for path, expected in words.items():

@@ -140,8 +140,8 @@ class MetaTools:
         from toolfold.meta_tools.tool_names import tool_not_found
 
         names = self.own_names()
-        known = f" The tools are {', '.join(names)}." if names else ""
-        problem = f"Unknown tool {quoted(name)}.{known}"
+        known = f"The tools are {', '.join(names)}." if names else "tools/list has those that there are."
+        problem = f"Unknown tool {quoted(name)}. {known}"
         catalog = self.catalog()
         error = with_executor(catalog, tool_not_found(catalog, name, arguments)).as_dict(self.reader)
         similar = f" {error['suggestion']}" if error["closest"] else ""
