@@ -28,8 +28,6 @@ from toolfold.sources.http_api.styles import placeholders
 _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose parameters are in the body where no other place is given."""
 
-_SENT = ("style", "explode", "slashes", "content_type", "reserved")
-
 
 def with_path_parameters(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, HttpParameter]:
     """Return ``parameters``, with one for each placeholder of the path that has none, and those required."""
@@ -69,11 +67,12 @@ def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dic
         bound = {"method": tool.method, **bound}
     located = {name: parameter.in_ or default_location(tool) for name, parameter in parameters.items()}
     described: dict[str, Any] = {}
+    sent = ("style", "explode", "slashes", "content_type", "reserved")
     for name, parameter in parameters.items():
         wire = parameter.sent_as or name
         usual = "path" if wire in placeholders(tool.path) else "query"
         how = {} if located[name] == usual else {"in": located[name]}
-        how |= ({} if wire == name else {"name": wire}) | _how(parameter, _SENT)
+        how |= ({} if wire == name else {"name": wire}) | _how(parameter, sent)
         if how and located[name] != "body":
             described[name] = how
     if described:
