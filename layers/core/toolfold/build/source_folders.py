@@ -53,11 +53,9 @@ def load_sources(
     stray = [path for path in sorted(folder.glob("*/[sS]ource*.y*ml")) if not (path.parent / "source.yaml").exists()]
     left_out += (f"{path}:1: is not read; call it source.yaml" for path in stray)
     if not paths:
-        problem = (
-            "contains no <source>/source.yaml"
-            if folder.is_dir()
-            else "is not a folder; `toolfold source add` makes one"
-        )
+        problem = "contains no <source>/source.yaml"
+        if not folder.is_dir():
+            problem = "is not a folder; `toolfold source add` makes one"
         raise SourceError([f"{folder}: {problem}", *left_out])
     found: dict[str, LoadedSource] = {}
     for path in paths:

@@ -323,6 +323,8 @@ def _contradictions(
     settings: HttpApiSettings, tool: HttpTool, parameters: Mapping[str, HttpParameter], where: Where
 ) -> Iterator[str]:
     """Yield what the models cannot know. A tool that keeps its name is written for the catalog, and lacks nothing."""
+    auth = settings.auth or schema.Auth(bearer=True)
+    places = {("query", auth.query_key): "the key", ("header", (auth.header or "").lower()): "the key"}
     for name, one in parameters.items():
         at, is_value = where("parameters", name), one.schema_ is None and one.fixed is None
         if is_value and not (one.type or one.enum):
@@ -331,13 +333,10 @@ def _contradictions(
             yield f"{at}: parameters.{name}: description is missing"
         if is_value and not (settings.prefix or one.enum or one.examples or one.default is not None):
             yield f"{at}: parameters.{name}: needs an example (examples: [...])"
-    auth = settings.auth or schema.Auth(bearer=True)
-    places = {("query", auth.query_key): "the key", ("header", (auth.header or "").lower()): "the key"}
-    for name, one in parameters.items():
         location, sent_as = one.in_ or default_location(tool), one.sent_as or name
         place = location, sent_as.lower() if location == "header" else sent_as
         if (other := places.setdefault(place, name)) != name:
-            yield f"{where('parameters', name)}: parameters.{name}: is sent in the place of {other}"
+            yield f"{at}: parameters.{name}: is sent in the place of {other}"
     definitions: dict[str, Any] = {}
     for name, one in parameters.items():
         for key, definition in (one.schema_ or {}).get("$defs", {}).items():
