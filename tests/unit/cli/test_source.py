@@ -18,6 +18,7 @@ from toolfold.cli import source_writer
 from toolfold.cli.settings import write_settings
 from toolfold.cli.source_kinds import tool_of
 from toolfold.errors import SourceError, ToolfoldError
+from toolfold.settings.file import read_settings
 
 
 @pytest.fixture
@@ -270,6 +271,22 @@ def test_a_test_does_not_call_a_tool_that_writes(run: Run, handbook: Path) -> No
     assert "does more than read (write)" in run("source", "test", "handbook", "forms")[2]
 
 
+def test_a_test_prefers_an_answer_with_fields_to_a_picture(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_ALLOWED_HOSTS", "127.0.0.1:1")
+    pets = {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}}
+    answers = {"photo": {"image/png": {}}, "pets": {"application/json": {"schema": pets}}}
+    paths = {
+        f"/{name}": {"get": {"operationId": name, "responses": {"200": {"description": "OK", "content": content}}}}
+        for name, content in answers.items()
+    }
+    document = {"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": paths}
+    (tmp_path / "pets.json").write_text(json.dumps({**document, "servers": [{"url": "http://127.0.0.1:1"}]}))
+    run("source", "add", "openapi", "pets", "pets.json")
+    assert json.loads(run("source", "test", "pets", "--json")[1])["tool"] == "pets__pets"
+
+
 def test_what_is_wrong_with_another_source_does_not_matter_to_a_test(run: Run, handbook: Path) -> None:
     (handbook.parent / "broken").mkdir()
     (handbook.parent / "broken/source.yaml").write_text("id: [")
@@ -471,6 +488,20 @@ def test_a_setting_that_the_environment_overrides_is_printed(
     monkeypatch.setenv("TOOLFOLD_CATALOG", "other.json")
     out = run("source", "add", "skills", "handbook", "mine", "--yes")[1]
     assert f"export TOOLFOLD_CATALOG={tmp_path / 'catalog/catalog.json'}" in out
+
+
+def test_a_host_that_the_shell_allows_is_stored_for_the_next_one(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_CATALOG", str(tmp_path / "catalog/catalog.json"))
+    monkeypatch.setenv("TOOLFOLD_ALLOWED_HOSTS", "b.example,rain=a.example")
+    (tmp_path / "s.toml").write_text('allowed_hosts = ["c.example"]\n')
+    out = run("--settings", "s.toml", "source", "add", "http", "rain", "https://a.example/rain", "--yes")[1]
+    assert read_settings(tmp_path / "s.toml") == {
+        "TOOLFOLD_ALLOWED_HOSTS": "c.example,a.example",
+        "TOOLFOLD_CATALOG": str(tmp_path / "catalog/catalog.json"),
+    }
+    assert ("export" in out, "They no longer serve Alpha Vantage" in out) == (False, True)
 
 
 @pytest.mark.parametrize("before", ["max_tokens = ", "allowed_hosts = [\n  'a.example',\n]\n"])

@@ -20,6 +20,7 @@ from toolfold.cli.output import print_message
 from toolfold.cli.settings import LISTS, settings_path, write_settings
 from toolfold.cli.terminal import Questions, confirm, is_interactive
 from toolfold.errors import SourceError, ToolfoldError
+from toolfold.settings.file import read_settings
 from toolfold.settings.model import is_setting, source_of
 
 
@@ -112,20 +113,18 @@ def _make_work(draft: Draft, options: Options, stated: Sequence[tuple[str, str]]
     must exist then.
     """
     catalog = str((options.folder / "catalog.json").resolve())
-    before = os.environ.get("TOOLFOLD_CATALOG")
-    served = [] if before == catalog else [("TOOLFOLD_CATALOG", catalog)]
-    variables = _missing(draft.id, [*draft.variables, *stated, *served])
-    in_file = {
-        name: value
-        for name, value in variables.items()
-        # It has no key, and the environment does not override it.
-        if is_setting(name) and not source_of(name) and (name not in os.environ or name in options.from_file)
-    }
-    exports = {name: value for name, value in variables.items() if name not in in_file}
     path = settings_path(options.settings_file)
+    in_shell = os.environ.keys() - options.from_file.keys()
+    needed = [*draft.variables, *stated, ("TOOLFOLD_CATALOG", catalog)]
+    stored = read_settings(path) if path.exists() else {}
+    here = _missing(draft.id, needed, os.environ)
+    # A variable of the shell overrides the file. What is enough here goes into the file as well, for other shells.
+    exports = {name: value for name, value in here.items() if not _is_stored(name) or name in in_shell}
+    lacking = _missing(draft.id, needed, stored)
+    in_file = {name: value for name, value in lacking.items() if _is_stored(name) and name not in exports}
     question = f"Set {', '.join(in_file)} in {path}, and compile the catalog?" if in_file else "Compile the catalog?"
     is_done = options.yes or (is_interactive() and confirm(question, "", default=True))
-    if shown := exports if is_done else {**exports, **in_file}:
+    if shown := exports if is_done else here:
         print("\nSettings that this source needs, here and where it is served:")
         print(*(f"  export {name}={shlex.quote(value)}" for name, value in shown.items()), sep="\n")
     option = "" if options.folder == Path("catalog") else f" --folder {options.folder}"
@@ -137,7 +136,7 @@ def _make_work(draft: Draft, options: Options, stated: Sequence[tuple[str, str]]
         print(f"  {compile_it}\n  toolfold source test {draft.id}{option}")
         return 0
     without_secret = {name: value for name, value in exports.items() if value.startswith("sqlite:")}
-    os.environ.update({**in_file, **without_secret})
+    os.environ.update({name: value for name, value in here.items() if name not in exports} | without_secret)
     try:
         if draft.is_refreshed and exports.keys() - without_secret.keys():
             print(f"\nNext, when they are set:\n  {refresh} && {compile_it}")
@@ -158,7 +157,8 @@ def _make_work(draft: Draft, options: Options, stated: Sequence[tuple[str, str]]
         when = f"where {' and '.join(exports)} is set" if exports else "now"
         print(f"`toolfold stdio` and what `toolfold install CLIENT` starts serve {draft.id} {when}.")
         if "TOOLFOLD_CATALOG" in in_file:
-            print(f"They no longer serve {before or 'Alpha Vantage, from the package'}: a server has one catalog.")
+            before = stored.get("TOOLFOLD_CATALOG") or "Alpha Vantage, from the package"
+            print(f"They no longer serve {before}: a server has one catalog.")
     return code
 
 
@@ -167,17 +167,22 @@ def host_variables(*urls: str) -> list[tuple[str, str]]:
     return [("TOOLFOLD_ALLOWED_HOSTS", host) for url in urls if (host := host_of(url))]
 
 
-def _missing(source_id: str, variables: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the variables that are not set yet; lists are made longer, so that what they have stays allowed."""
+def _is_stored(name: str) -> bool:
+    """Return whether the file of settings has the variable: it is a setting, and no key."""
+    return is_setting(name) and not source_of(name)
+
+
+def _missing(source_id: str, variables: Sequence[tuple[str, str]], known: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that ``known`` lacks; lists are made longer, so that what they have stays allowed."""
     needed: dict[str, str] = {}
     for name, value in variables:
-        known = needed.get(name, os.environ.get(name, ""))
+        before = needed.get(name, known.get(name, ""))
         if name not in LISTS:
-            if not known or name == "TOOLFOLD_CATALOG":
+            if not before or (name == "TOOLFOLD_CATALOG" and before != value):
                 needed[name] = value
             continue
-        entries = [entry.strip().removeprefix(f"{source_id}=") for entry in known.split(",") if entry.strip()]
+        entries = [entry.strip().removeprefix(f"{source_id}=") for entry in before.split(",") if entry.strip()]
         command = f"{value.removeprefix(f'{source_id}=')} "
         if not any(command.startswith(f"{entry} ") for entry in entries):  # the first words allow a command
-            needed[name] = f"{known},{value}" if known else value
+            needed[name] = f"{before},{value}" if before else value
     return needed

@@ -233,7 +233,10 @@ def _make_app(source: SourceFolder, folder: Path) -> App:
 
 
 def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
-    """Return the tool to call, which only reads: the one that was named, or that with the fewest required arguments."""
+    """Return the tool to call, which only reads: the one that was named, or that with the fewest required arguments.
+
+    Of several, that of which ``returns`` is known: an answer with fields shows more than a file or a picture.
+    """
     tools = [tool for found in catalog if (tool := catalog.get(found)) is not None]
     reading = [tool for tool in tools if tool.effect == "read" and not tool.needs_approval]
     named = ", ".join(tool.name for tool in reading[:_MAX_NAMED]) or "none"
@@ -243,7 +246,7 @@ def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
                 f"{source_id} has no tool that only reads, so nothing was called. If one of its {len(tools)} tools "
                 "does, correct it in overlay.yaml: tools: {NAME: {effect: read}}"
             )
-        return min(reading, key=lambda tool: len(tool.parameters.get("required", ())))
+        return min(reading, key=lambda tool: (len(tool.parameters.get("required", ())), not tool.returns))
     found = catalog.get(name) or catalog.get(f"{source_id}__{name}")
     if found is None:
         names = {tool.name.rpartition("__")[2]: tool.name for tool in tools}
