@@ -38,12 +38,22 @@ NOT_USED = (
 
 
 WITHOUT_RESOURCE = (
-    r"ec2:Describe\w+|secretsmanager:GetRandomPassword|"
+    r"ec2:Describe\w+|secretsmanager:GetRandomPassword|lambda:GetAccountSettings|"
     r"logs:(\w*LogDelivery|\w*ResourcePolic\w*|Describe\w*|\w*QueryDefinitions?)"
 )
 """Actions that name no resource, and are allowed for all resources or for none."""
 
-NAMED_OTHERWISE = {"Unnamed", "AccessLogs", "Records", "Apis", "Packages", "Distributions"}
+OF_MAKE = {
+    "deploy": ["cloudformation:CreateChangeSet", "cloudformation:DescribeStacks", "lambda:GetAccountSettings"],
+    "publish": ["s3:GetObject", "s3:ListBucket", "s3:PutObject"],
+    "smoke": ["execute-api:Invoke"],
+    "rollback": ["cloudformation:UpdateStack", "lambda:GetAlias", "lambda:ListVersionsByFunction"],
+    "logs": ["lambda:GetFunctionConfiguration", "logs:FilterLogEvents"],
+    "store-key": ["ssm:GetParameter", "ssm:PutParameter"],
+}
+"""What the targets request themselves, beside what CloudFormation does for them."""
+
+NAMED_OTHERWISE = {"Unnamed", "AccessLogs", "Records", "Apis", "Calls", "Packages", "Distributions"}
 """Statements for resources whose names do not begin with the prefix, or that have none."""
 
 
@@ -92,6 +102,12 @@ def allows(statement: dict[str, Any], action: str) -> bool:
 def test_each_type_of_the_templates_has_its_actions() -> None:
     rest = [one for sid, one in statements().items() if sid != "Packages"]  # for other buckets
     assert [action for action in needed() if not any(allows(one, action) for one in rest)] == []
+
+
+@pytest.mark.parametrize("target", OF_MAKE)
+def test_each_target_of_make_has_its_actions(target: str) -> None:
+    rest = [one for sid, one in statements().items() if sid != "Packages"]
+    assert [action for action in OF_MAKE[target] if not any(allows(one, action) for one in rest)] == []
 
 
 def test_only_resources_of_the_prefix_can_be_changed() -> None:
