@@ -4,6 +4,10 @@
 export SAM_CLI_TELEMETRY := 0
 
 venv_sam := .venv-sam/bin
+# botocore and SAM read this one alone; other programs of AWS, and toolfold, read AWS_REGION first.
+ifneq ($(AWS_REGION),)
+export AWS_DEFAULT_REGION := $(AWS_REGION)
+endif
 # First on PATH, because SAM needs a python3.13 with pip there, and the Makefiles of the layers use uv and python3.13.
 with_sam := PATH="$(CURDIR)/$(venv_sam):$$PATH"
 # `sam build` and `sam validate` require a region without using it. `sam deploy` uses the one of the AWS configuration.
@@ -94,9 +98,11 @@ logs: .venv-sam/.installed ## follow the log of the function
 smoke: .venv/.dev ## check a deployment: make smoke [STAGE=prod], or ENDPOINT=https://…/mcp [SIGN=region]
 	@.venv/bin/python -m scripts.smoke $(if $(ENDPOINT),"$(ENDPOINT)" $(if $(SIGN),--sign "$(SIGN)"),$(stage_and_stack))
 
+# What a catalog may name is what the settings of the deployment allow; those about callers are not for a publication.
 publish: .venv/.dev .venv-sam/.installed ## make the compiled catalog the current one
 	@to="$(TO)"; [ -n "$$to" ] || to="s3://$$($(deployment) outputs CatalogBucketName)/catalog" && \
-	.venv/bin/toolfold catalog publish "$$to" $(ARGS)
+	TOOLFOLD_STAGE="$(filter-out default,$(STAGE))" TOOLFOLD_ACCESS=iam TOOLFOLD_EXPLORER=off \
+		.venv/bin/toolfold catalog publish "$$to" --settings settings.toml $(ARGS)
 
 # The packages and the container have the architecture of this machine: another one needs an emulator, and minutes. SAM
 # passes on what the template has as a variable, such as ALPHA_VANTAGE_API_KEY.

@@ -6,6 +6,7 @@ A rollback sets the parameter PinnedVersion of the stack, so that CloudFormation
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -29,6 +30,19 @@ CREDENTIAL_CODES = {"ExpiredToken", "ExpiredTokenException", "InvalidClientToken
 
 class DeploymentError(Exception):
     """What was requested cannot be done; the text is a sentence that says what to do."""
+
+
+def sentence_of(error: Exception) -> str:
+    """Return what is wrong, and what to do where region or credentials are missing."""
+    code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
+    if code == "NoRegionError":
+        return 'No AWS region is set: set AWS_REGION, or region = "…" in samconfig.toml.'
+    # NoCredentialsError, PartialCredentialsError, UnauthorizedSSOTokenError, TokenRetrievalError, ProfileNotFound, …
+    if code in CREDENTIAL_CODES or re.search("Credential|Token|Profile", code):
+        return (
+            f"There are no valid AWS credentials: run `aws sso login` or `aws configure`, or set AWS_PROFILE. ({code})"
+        )
+    return str(error)
 
 
 @dataclass(frozen=True, slots=True)

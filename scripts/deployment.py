@@ -24,15 +24,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from scripts.deployed_stack import (
     CONFIG,
-    CREDENTIAL_CODES,
     DeployedStack,
     DeploymentError,
     Stage,
     load_stage,
+    sentence_of,
 )
 from toolfold.errors import SettingsError
 from toolfold.fuzzy import did_you_mean
@@ -63,8 +63,6 @@ SECONDS_PER_MONTH = 30 * 24 * 3600
 
 MIN_UNRESERVED = 10
 """Environments of an account that Lambda keeps unreserved. New accounts have no more than these."""
-
-CREDENTIALS = "no valid AWS credentials: run `aws sso login` or `aws configure`, or set AWS_PROFILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,21 +339,11 @@ def main(argv: list[str] | None = None) -> int:
         if given.stack:
             stage = replace(stage, stack=given.stack)
         given.run(DeployedStack(stage), given)
-    except NoRegionError:
-        print('No AWS region is set: set AWS_DEFAULT_REGION, or region = "…" in samconfig.toml.', file=sys.stderr)
     except (DeploymentError, OSError, BotoCoreError, ClientError) as error:
-        print(_sentence_of(error), file=sys.stderr)
+        print(sentence_of(error), file=sys.stderr)
     else:
         return 0
     return 1
-
-
-def _sentence_of(error: Exception) -> str:
-    code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
-    # NoCredentialsError, PartialCredentialsError, UnauthorizedSSOTokenError, TokenRetrievalError, ProfileNotFound, …
-    if code in CREDENTIAL_CODES or re.search("Credential|Token|Profile", code):
-        return f"There are {CREDENTIALS}. ({code})"
-    return str(error)
 
 
 if __name__ == "__main__":

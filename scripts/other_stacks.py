@@ -26,7 +26,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from samtranslator.yaml_helper import yaml_parse
 
-from scripts.deployed_stack import DeployedStack, DeploymentError, Stage, load_stage
+from scripts.deployed_stack import DeployedStack, DeploymentError, Stage, load_stage, sentence_of
 from toolfold.fuzzy import did_you_mean
 
 ROOT = Path(__file__).parents[1]
@@ -121,7 +121,7 @@ def main(argv: list[str] | None = None) -> int:
             return status
         settings = outputs_of(DeployedStack(own)).get("Settings", "")
     except (DeploymentError, OSError, BotoCoreError, ClientError) as error:
-        print(f"{given.name}: {error}", file=sys.stderr)
+        print(f"{given.name}: {sentence_of(error)}", file=sys.stderr)
         return 1
     if secret := values.get(GENERATED):
         settings += f'origin_secret_sha256 = ["{hashlib.sha256(secret.encode()).hexdigest()}"]\n'

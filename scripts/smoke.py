@@ -303,7 +303,7 @@ def main(argv: list[str] | None = None) -> int:
             region = stack.client("cloudformation").meta.region_name
             endpoint = Endpoint(stack.outputs["Endpoint"], stack.outputs["Access"], region, key, token)
     except (deployed_stack.DeploymentError, aws.BotoCoreError, aws.ClientError, ClientError) as error:
-        print(error, file=sys.stderr)
+        print(deployed_stack.sentence_of(error), file=sys.stderr)
         return 1
     print(f"{endpoint.url}: access {endpoint.access}")
     return 0 if run(endpoint, print) else 1

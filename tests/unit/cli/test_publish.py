@@ -160,7 +160,7 @@ def test_without_a_location_the_next_step_is_named(run: Run) -> None:  # N3
             lambda content: content.replace(b"https://www.alphavantage.co/query", b"https://www.alphavintage.co/query"),
             "A gateway would refuse this catalog: source 'alpha_vantage' names a host, 'www.alphavintage.co'. If the "
             "gateway allows it, set TOOLFOLD_ALLOWED_HOSTS=alpha_vantage=www.alphavintage.co here as well (of a stack: "
-            "the parameter AllowedHosts).",
+            "allowed_hosts in settings.toml).",
         ),
     ],
 )

@@ -7,7 +7,7 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import pytest
 from botocore.stub import Stubber
 from moto import mock_aws
 
-from scripts import deployed_stack, deployment
+from scripts import deployed_stack, deployment, other_stacks, smoke
 from scripts.deployed_stack import DeployedStack, Stage
 from scripts.deployment import Options, check, describe_access, main
 from tests.support.aws_services import use_aws_endpoint
@@ -229,12 +229,25 @@ class TestCheck:
             deployment.check_concurrency(DeployedStack(STAGE), {"ReservedConcurrency": reserved})
 
     @pytest.mark.parametrize(
-        "variables", [{}, {"AWS_PROFILE": "none-such"}], ids=["no credentials", "a profile that does not exist"]
+        ("variables", "sentence"),
+        [
+            ({"AWS_DEFAULT_REGION": "eu-west-1"}, "aws sso login"),
+            ({"AWS_DEFAULT_REGION": "eu-west-1", "AWS_PROFILE": "none-such"}, "aws sso login"),
+            ({}, "No AWS region is set: set AWS_REGION"),
+        ],
+        ids=["no credentials", "a profile that does not exist", "no region"],
     )
-    def test_without_credentials_the_sentence_says_how_to_get_some(
+    @pytest.mark.parametrize(
+        ("run", "arguments"),
+        [(main, ["outputs"]), (smoke.main, []), (other_stacks.main, ["cognito"])],
+        ids=["outputs", "smoke", "cognito"],
+    )
+    def test_without_credentials_or_region_the_sentence_says_how_to_get_some(
         self,
+        run: Callable[[list[str]], int],
+        arguments: list[str],
         variables: dict[str, str],
-        config: Path,
+        sentence: str,
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
@@ -244,8 +257,8 @@ class TestCheck:
         settings = {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": str(tmp_path / "none")}
         for name, value in {**settings, "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"), **variables}.items():
             monkeypatch.setenv(name, value)
-        assert main(["--config", str(config), "check"]) == 1
-        assert "aws sso login" in capsys.readouterr().err
+        assert run(arguments) == 1
+        assert sentence in capsys.readouterr().err
 
     def test_the_parameters_are_written_for_sam(
         self, aws: None, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -391,3 +404,19 @@ class TestStoreKey:
         assert ran.returncode == 0, shown.decode()
         assert KEY not in shown.decode()
         assert self.stored()["alpha_vantage"] == KEY
+
+
+@pytest.mark.parametrize(
+    ("variables", "target", "expected"),
+    [
+        ("STAGE=prod", "publish", 'TOOLFOLD_STAGE="prod" TOOLFOLD_ACCESS=iam TOOLFOLD_EXPLORER=off'),
+        ("", "publish", 'catalog publish "$to" --settings settings.toml'),
+        ("AWS_REGION=eu-north-1", "region", "eu-north-1"),
+    ],
+)
+def test_make_gives_the_commands_the_settings_and_the_region(variables: str, target: str, expected: str) -> None:
+    root = Path(__file__).parents[3]
+    given = ["--eval", "region: ; @echo $$AWS_DEFAULT_REGION", target, *variables.split()]
+    command = ["make", "-s", *([] if target == "region" else ["-n"]), *given]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    assert expected in done.stdout

@@ -24,6 +24,7 @@ from toolfold.catalog.allow_list import AllowList, command_of
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CatalogRejected, SourceError, ToolfoldError
 from toolfold.files import replace_file
+from toolfold.settings.model import PREFIX
 
 if TYPE_CHECKING:
     from toolfold.build.importers.base import Fetched, RefreshReport
@@ -124,9 +125,6 @@ def refresh_sources(
 Refresh = Callable[[Path], None]
 """Updates the sources in a folder. What it raises ends the publication."""
 
-_PARAMETERS = {"TOOLFOLD_ALLOWED_HOSTS": "AllowedHosts", "TOOLFOLD_KEY_VARIABLES": "KeyVariables"}
-"""Setting → the parameter of template.yaml that sets it for the gateway and the publisher."""
-
 _MAX_SHOWN = 3
 """Findings that an error repeats; ``toolfold catalog lint`` prints all of them."""
 
@@ -172,5 +170,5 @@ def check_allowed(catalog: Catalog, allow_list: AllowList) -> None:
         raise CatalogRejected(
             f"A gateway would refuse this catalog: source {refusal.source_id} names {refusal.what}, {refusal.name}.",
             f"If the gateway allows it, set {refusal.setting}={refusal.entry} here as well"
-            f" (of a stack: the parameter {_PARAMETERS[refusal.setting]}).",
+            f" (of a stack: {refusal.setting.removeprefix(PREFIX).lower()} in settings.toml).",
         )
