@@ -39,5 +39,8 @@ def test_the_documented_workflow_waits_for_staging_and_uses_stages_that_exist() 
     assert workflow["permissions"] == {"id-token": "write", "contents": "read"}
     stages = re.findall(r"make (\w+) STAGE=(\w+)", str(workflow))
     assert stages == [("deploy", "dev"), ("smoke", "dev"), ("deploy", "prod"), ("smoke", "prod")]
+    for job in workflow["jobs"].values():  # runners have another Python on PATH than that of the function
+        versions = [step["with"]["python-version"] for step in job["steps"] if "setup-python" in step.get("uses", "")]
+        assert versions == ["3.13"]
     configured = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
     assert {"dev", "prod"} <= configured.keys()
