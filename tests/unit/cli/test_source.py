@@ -194,18 +194,25 @@ def test_a_refresh_that_fails_writes_nothing_and_the_others_continue(
     assert "other: 1 changed" in out
 
 
+@pytest.mark.parametrize(
+    ("problem", "sentences"),
+    [
+        ("it broke", "it broke. Nothing of it was written."),
+        ("it broke. No snapshot was written.", "handbook: it broke. No snapshot was written.\n"),
+    ],
+)
 def test_a_refresh_that_fails_leaves_the_folder_as_it_was(
-    run: Run, handbook: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, handbook: Path, monkeypatch: pytest.MonkeyPatch, problem: str, sentences: str
 ) -> None:
     def fetch(*_: Any) -> Fetched:
-        raise SourceError(["it broke"])
+        raise SourceError([problem])
 
     before = content(handbook)
     monkeypatch.setattr(SkillsImporter, "fetch", fetch)
     code, _, err = run("source", "refresh")
 
     assert code == 1
-    assert "it broke. Nothing of it was written." in err
+    assert sentences in err
     assert content(handbook) == before
 
 

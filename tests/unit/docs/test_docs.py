@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.commands import CommandLine
+from tests.support.sam_template import load
 from toolfold.cli.commands import TOOLFOLD
 from toolfold.cli.settings import setting_meanings
 from toolfold.errors import CALL_ERRORS
@@ -124,3 +125,16 @@ def test_the_agent_of_the_tutorial_prints_what_the_page_shows(mock_api: MockApi,
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=True)
     assert f"$ python agent.py\n{done.stdout}```" in text
+
+
+def test_outputs_that_pages_name_are_those_of_the_templates() -> None:
+    root = Path(__file__).parents[3]
+    named = {
+        name
+        for page in [*(root / "docs").rglob("*.md"), root / "README.md"]
+        for group in re.findall(r"outputs? ((?:`\w+`(?: and |, )?)+)", page.read_text(encoding="utf-8"))
+        for name in re.findall(r"\w+", group.replace(" and ", " "))
+    }
+    templates = [load(path) for path in (root / "template.yaml", *(root / "deploy").glob("*.yaml"))]
+    assert "TableName" in named
+    assert named <= {name for template in templates for name in template.get("Outputs", {})}

@@ -145,7 +145,7 @@ def _sentence(source_id: str, error: ToolfoldError | ModuleNotFoundError) -> str
     if isinstance(error.__cause__, CallError):  # worded for a model
         return f"{' '.join(for_person(error.__cause__))} Nothing of it was written."
     text = str(error).removeprefix(f"{source_id}: ").removesuffix(".")
-    unchanged = "" if "othing was written" in text else "Nothing of it was written."
+    unchanged = "" if " was written" in text else "Nothing of it was written."
     return " ".join(filter(None, [f"{text}.", getattr(error, "suggestion", ""), unchanged]))
 
 
