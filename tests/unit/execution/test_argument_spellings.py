@@ -54,6 +54,29 @@ def test_a_number_for_any_text_is_no_date() -> None:
     assert (read.problems, read.arguments["time_from"]) == ([], "20260101T0000")
 
 
+@pytest.mark.parametrize(
+    ("rule", "value", "sent"),
+    [
+        ({"type": "string", "format": "date"}, "July 1, 2025", "2025-07-01"),
+        ({"type": "string", "format": "date"}, "03/15/2025", "2025-03-15"),
+        ({"type": "string", "format": "date-time"}, "Oct 1 2025", "2025-10-01"),
+        ({"type": "string", "format": "date"}, "05/06/2025", "2025-05-06 or 2025-06-05"),
+        ({"type": "string", "format": "date"}, "2025-07", "2025-07"),
+        ({"type": "string", "format": "date"}, "20250701", "20250701"),
+        ({"type": "string", "format": "date"}, "today", "today"),
+        ({"type": "string", "format": "date"}, "now-1h", "now-1h"),
+        ({"type": "string", "format": "date", "description": "As DD/MM/YYYY"}, "31/07/2025", "31/07/2025"),
+        ({"type": "string", "format": "date", "pattern": "^[0-9.]+$"}, "31.07.2025", "31.07.2025"),
+        ({"type": "string"}, "July 1, 2025", "July 1, 2025"),
+        ({"type": "number"}, "$1,000", 1000),
+        ({"type": "integer"}, "-€ 50", -50),
+    ],
+)
+def test_value_is_sent_as_the_schema_says(rule: dict[str, Any], value: str, sent: Any) -> None:
+    found = ArgumentReader({"type": "object", "properties": {"x": rule}}, {}, {}, "find").resolve({"x": value})
+    assert (found.problems[0]["expected"] if found.problems else found.arguments["x"]) == sent
+
+
 SENT: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     # Names of parameters
     (QUOTE, {"SYMBOLS": "IBM"}, {"symbol": "IBM"}),

@@ -40,6 +40,7 @@ CORRECTED: tuple[Row, ...] = (
     ("DIGITAL_CURRENCY_DAILY", {"symbol": "ETH", "markt": "EUR"}, {"symbol": "ETH", "market": "EUR"}, ""),
     ("CPI", {"country": "Germany"}, {}, ""),
     ("CPI", {"interval": "montly"}, {"interval": "monthly"}, ""),
+    ("TREASURY_YIELD", {"mat": "2year", "interval": "monthly"}, {"maturity": "2year", "interval": "monthly"}, ""),
     ("WTI", {"interval": "weekley"}, {"interval": "weekly"}, ""),
     ("TREASURY_YIELD", {"maturity": "10year, 2year", "interval": "monthly"},
      {"maturity": ["10year", "2year"], "interval": "monthly"}, ""),

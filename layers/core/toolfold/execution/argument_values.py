@@ -33,6 +33,7 @@ _UNIT_FIRST = re.compile(r"(?P<unit>[dhmw])(?P<count>\d{1,3})")
 _COUNT = re.compile(r"\d{1,4}")
 _NUMBER = re.compile(r"(?P<number>[+-]?\d{1,9}(?:\.\d{1,9})?)[ -]?(?:periods?|bars?|days?|d|rows?|x)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[,_ ]\d{3})+")
+_CURRENCY = re.compile(r"^([+-]?)[$€£¥] ?")
 _BOOLEANS = {"true": True, "yes": True, "y": True, "t": True, "on": True, "1": True,
              "false": False, "no": False, "n": False, "f": False, "off": False, "0": False}  # fmt: skip
 _COUNTED = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -122,7 +123,7 @@ def numbers(value: Any, other_spellings: Mapping[str, Iterable[str]]) -> Iterato
     """Yield the number in a text such as ``14 days``, ``20-day`` and ``1,000``, or the one that a word stands for."""
     if not isinstance(value, str) or len(value) > _MAX_CHARS:
         return
-    text = _with_digits(value)
+    text = _CURRENCY.sub(r"\1", _with_digits(value))
     for number, words in other_spellings.items():
         if any(normalize(word) == normalize(text) for word in words):
             yield Proposal(_number(number), True)

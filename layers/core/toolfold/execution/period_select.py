@@ -15,7 +15,7 @@ _WORDS = {
     "end": "end enddate endtime enddatetime endday to todate totime until till dateto timeto before maxdate period2 "
     "rangeend endyear toyear yearto",
     "day": "date day on asof ondate tradingday month yearmonth quarter time datetime",
-    "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize",
+    "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize perpage",
     "last": "last tail",
     "columns": "columns column fields field cols metrics",
     "days": "days ndays numdays lastdays daysback",

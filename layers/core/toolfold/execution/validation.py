@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import properties
 from toolfold.catalog.schema_checks import max_nesting
-from toolfold.dates import impossible_date
+from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_coercion import Coercion
 from toolfold.execution.validation_problems import (
@@ -161,6 +161,8 @@ class ArgumentValidator:
                     return value, f"{quoted(item)} is not one of {', '.join(allowed.values())}"
                 items[index] = allowed.get(word.strip().lower(), word) + bracket + options
             return listed["separator"].join(items), ""
+        if problem := self._other_date(name, value):
+            return value, problem
         # What looks like a date is wrong where the parameter takes no other text.
         values = value if isinstance(value, list) else [value]
         texts = [text for text in values if isinstance(text, str) and text[:4].isdecimal() and len(text.strip()) > 8]
@@ -171,6 +173,19 @@ class ArgumentValidator:
         if found is None or self.accepts(name, ["not-a-date"] if isinstance(value, list) else "not-a-date"):
             return value, ""
         return value, f"{quoted(text)} {found.problem}"
+
+    def _other_date(self, name: str, value: Any) -> str:
+        """Return what is wrong with a date that is not written as RFC 3339 does, where ``format`` says that it is.
+
+        Parameters whose description or pattern may ask for another form are not checked, nor words such as today.
+        """
+        rule = self.properties.get(name, {})
+        has_own_form = "pattern" in rule or "/" in str(rule.get("description", ""))
+        if rule.get("format") not in ("date", "date-time") or has_own_form or not isinstance(value, str):
+            return ""
+        readings = [] if value[:4].isdecimal() else parse_date(value)
+        is_other = bool(readings) and not any(reading.is_relative for reading in readings)
+        return f"{quoted(value)} is no date as 2025-06-30" if is_other else ""
 
     def _errors(self, arguments: dict[str, Any]) -> list[ValidationError]:
         if sum(map(len, _levels(arguments))) < _MANY_VALUES:

@@ -298,7 +298,8 @@ def _place(
     bound = bound_of(name)  # a start is not an end, and neither is a day
     free = [one for one in reader.properties if one not in corrected and bound in ("", bound_of(one))]
     with_option = [one for one in free if isinstance(value, str) and _options(tool, one) and reader.reads(one, value)]
-    if closest := closest_matches(name, free) or (with_option if len(with_option) == 1 else []):
+    begun = names_beginning(name, free, least=3)  # lat of latitude
+    if closest := closest_matches(name, free) or next((one for one in (begun, with_option) if len(one) == 1), []):
         return closest[0]
     missing = [one for one in tool.parameters.get("required", ()) if one not in corrected]
     if not (unknown_count == len(missing) == 1) or "key" in normalize(name):
