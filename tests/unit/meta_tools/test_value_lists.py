@@ -320,6 +320,21 @@ def test_column_with_the_name_of_the_argument_and_other_values_stays() -> None:
     assert table.columns == ("symbol (argument)", "symbol", "x")
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[("2026-01-03", 3), ("2026-01-02", 1)], [("2026-01-01", 2)]],
+        [[("2026-01-01", 9), ("2026-01-03", 8), ("2026-01-02", 1)], [("2026-01-01", 2)]],
+    ],
+    ids=["pages of one list", "sorted by another column"],
+)
+def test_rows_that_are_no_series_beside_each_other_stay_as_they_are(rows: list[list[tuple[str, int]]]) -> None:
+    parts = [part(label, Table("", ("date", "n"), own)) for label, own in zip("AB", rows, strict=True)]
+    (table,) = combine(["page"], parts, WorkBudget()).tables
+    assert table.columns == ("page", "date", "n")
+    assert [row[1:] for row in table.rows] == [*rows[0], *rows[1]]
+
+
 def test_series_with_other_dates_are_joined_by_date() -> None:
     one = Table("", ("date", "close"), [("2026-01-03", 3), ("2026-01-01", 1)])
     two = Table("", ("date", "close"), [("2026-01-02", 2), ("2026-01-01", 9)])

@@ -105,6 +105,8 @@ def beside_by_date(varied: Sequence[str], document: Document, budget: WorkBudget
                 rows.setdefault(tuple(row[:count]), []).append(tuple(row[count:]))
         found = [(key, Table(table.name, columns, own)) for key, own in rows.items()]
         is_series = 1 < len(found) < len(table.rows) and all(map(_is_series, (part for _, part in found)))
+        # Pages of one list have no date in common.
+        is_series = is_series and len({row[count] for row in table.rows}) < len(table.rows)
         tables.append(_beside(table.name, found, budget) if is_series else table)
     return replace(document, tables=tuple(tables))
 
@@ -197,7 +199,9 @@ def _same(cell: Any, label: Any) -> bool:
 
 def _is_series(table: Table) -> bool:
     are_numbers = not any(isinstance(row[1], str | list | dict) for row in table.rows)
-    return table.date_index == 0 and are_numbers and len({row[0] for row in table.rows}) == len(table.rows)
+    days = [row[0] for row in table.rows]
+    is_by_date = table.date_index == 0 and (table.dates == sorted(table.dates, reverse=table.is_newest_first))
+    return is_by_date and are_numbers and len(set(days)) == len(days)
 
 
 def _beside(name: str, found: Sequence[tuple[tuple[Any, ...], Table]], budget: WorkBudget) -> Table:
