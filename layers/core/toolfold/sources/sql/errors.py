@@ -124,7 +124,7 @@ class FailureKind(Enum):
         "{title} failed to run the statement.",
         _retry_else("the database has a problem.", "Simplify the statement"),
     )
-    SYNTAX = _Failed(_OF_SQL, "it cannot be read: {detail}", Text("Correct it there and call again."))
+    SYNTAX = _Failed(_OF_SQL, "it cannot be read: {detail}", Text("Correct it there: LIMIT n is for TOP n."))
     NOT_ALLOWED = _Failed(_OF_SQL, "{detail}", Text("Write one SELECT; the database cannot be changed."))
     STATEMENT = _Failed(_OF_SQL, "{detail}", Text("Correct the statement and call again."))
     NO_PRIVILEGE = "no privilege"
@@ -253,7 +253,8 @@ def _no_privilege(name: str, statement: str, schema: DatabaseSchema) -> tuple[st
 
 def _no_function(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
     known = sorted(POSTGRESQL_FUNCTIONS if schema.search_path else SQLITE_FUNCTIONS)
-    step = f"{_closest(name, {one: one for one in known})}Functions that only calculate are."
+    own = "" if schema.search_path else ", as SQLite has them: strftime('%Y-%m', date), julianday(date)"
+    step = f"{_closest(name, {one: one for one in known})}Functions that only calculate are{own}."
     return f"the function {quoted_name(name)} is not available", step
 
 
