@@ -186,10 +186,9 @@ def _combined(
     """
     if selection is None:
         return combine(varied, parts, budget)
-    partition = [name for one in varied for name in (one, f"{one} (argument)")]
     stacked = output.ParsedAnswer(stack_documents(varied, parts, budget))
     try:
-        return beside_by_date(varied, output.select_from(stacked, selection, today, budget, partition), budget)
+        return beside_by_date(varied, output.select_from(stacked, selection, today, budget, varied), budget)
     except InvalidSelect as error:
         beside = side_by_side(parts, budget) if "unknown" in error.facts else None
         if beside is None or not beside.tables:

@@ -502,7 +502,42 @@ BY_YEAR = csv("country,2022,2023,2024", "DE,1.5,2,", "FR,1,3,4")
 VINTAGES = csv("realtime_start,date,value", "2026-01-14,2025-12-01,3.5", "2026-01-14,2025-11-01,3.6")
 AHEAD = csv("date,v", *(f"{day},1" for day in days(9, newest="2026-02-10", step=3)), "2026-01-13,2")
 
+ORDER = json.dumps({"id": "007", "user": {"login": "ann"}, "box": {"id": 8}, "total": "$5.50", "lines": [
+    {"sku": "01", "qty": 2, "tags": ["a", "b"]}, {"sku": "02", "qty": 3, "tags": ["b"]},
+]})  # fmt: skip
+STAFF = csv("name,active,closed_at,state", "a,Yes,2026-01-02,open", "b,No,,closed", "c,Yes,2026-01-03,closed")
+LEDGER = csv("period,amount", "2024Q1,2", "2024Q1,3", "2024Q2,4")
+PAGES = csv("labels_argument,date,labels,n", "x,2026-01-13,a,1", "x,2026-01-12,b,2", "y,2026-01-11,a,3")
+
 ANSWERS_OF_APIS = [
+    *(Case("a field of a record that has a list", ORDER, select, right) for select, right in (
+        ("id, user.login", '{"id":"007","user.login":"ann"}'), ("user.login", '{"user.login":"ann"}'),
+        ("total as t", '{"t":"$5.50"}'), ("total * 2 as t", '{"t":11}'), ("total > 5; id", '{"id":"007"}'),
+        (".user.login", '{"user.login":"ann"}'), ("sum(lines.qty)", "sum(qty): 5"), ("count(lines)", "count: 2"),
+        ("id, lines.sku", '{"id":"007","lines.sku":["01","02"]}'), ("qty > 2; sku", "sku: 02"),
+    )),
+    Case("a list as a key of groups", ORDER, "count by tags", "tags,count: a,1 / b,2", says=("are lists",)),
+    Case("the length of a list", ORDER, "sku, count(tags)", "sku,length(tags): 01,2 / 02,1"),
+    Case("the length of a list", ORDER, "size(tags) = 2; sku", "sku: 01"),
+    Case("a path that an earlier step left out", json.dumps([{"n": 1, "user": {"login": "ann"}}]), "n; user.login",
+         "n,user.login: 1,ann"),
+    *(Case("a text in the quotes of a name", STAFF, select, right) for select, right in (
+        ('state = "closed"; name', "closed_at,name: ,b / 2026-01-03,c"), ('state in ("closed"); count', "count: 2"),
+        ('state != "closed"; count', "count: 1"), ('state like "%PEN"; count', "count: 1"),
+        ('SELECT name FROM data WHERE state = "closed"', "name: b / c"),
+        ('name, iif(state = "open", "x", "y") as k; k = x; count', "count: 1"),
+    )),
+    Case("an empty text as a date", STAFF, "closed_at = ''; count", "count: 1"),
+    Case("a word as a condition", STAFF, "active and state = closed; name", "closed_at,name: 2026-01-03,c"),
+    Case("a word as a condition", STAFF, "SELECT name FROM data WHERE active", "name: a / c"),
+    Case("a word as a condition", STAFF, "not active; count", says=("compared with",)),
+    Case("a part of a day", ISSUES, "n = 2; closed_at - created_at as took", "created_at,took: 2025-11-05T10:00:00Z,"
+         f"{number(64 + 2 / 24)}"),
+    Case("a date as a key of groups", LEDGER, "sum(amount) by period", "period,sum(amount): 2024Q1,5 / 2024Q2,4"),
+    Case("a column with the name of an argument", PAGES, "count", "labels_argument,count: x,2 / y,1",
+         partition=("labels",)),
+    Case("a column with the name of an argument", PAGES, "last 1; n", "labels_argument,date,n: x,2026-01-13,1 / "
+         "y,2026-01-11,3", partition=("labels",)),
     Case("a period of another date", ISSUES, "closed_at since 2026-01-08; n", "created_at,n: 2026-01-10T10:00:00Z,1 / "
          "2025-11-05T10:00:00Z,2", says=("closed_at >= 2026-01-08",)),
     Case("a period of another date", ISSUES, "closed_at before 2026-01-10; count", "count: 1"),
@@ -516,7 +551,7 @@ ANSWERS_OF_APIS = [
     Case("several tables, one of which has the column", tables(a=[{"x": 1}], b=[{"y": {"l": [{"z": "u"}]}}]),
          "y.l.z = u; count", "count: 1"),
     Case("a field inside an object", GRAPH, "stars.totalCount", "999"),
-    Case("a field inside an object", GRAPH, "data.repo.issues.totalCount", "40"),
+    Case("a field inside an object", GRAPH, "data.repo.issues.totalCount", '{"data.repo.issues.totalCount":40}'),
     Case("a page deep in a document", GRAPH, "count", "count: 2", says=("2 of 40 rows",)),
     Case("a page of a deep table", GRAPH.replace("totalCount", "n"), "count", "count: 2", says=("hasNextPage",)),
     Case("a page of several", json.dumps({"page": 2, "total_pages": 3, "rows": [{"v": 1}, {"v": 2}]}), "max(v)",

@@ -71,7 +71,7 @@ def evaluate(
         document: the answer.
         budget: what the call may cost.
         today: the day from which ``today`` and the future count.
-        partition: of the answers to a list of calls, the columns of the arguments in which they differ.
+        partition: of the answers to a list of calls, the arguments in which they differ: the first columns.
 
     Raises:
         InvalidSelect: a step does not fit the answer; the next step names a form that does.
@@ -82,7 +82,7 @@ def evaluate(
         document = replace(document, tables=(Table("", (), []),), metadata={})
     evaluation = _Evaluation(document, budget, today, partition)
     try:
-        return evaluation.run(selection)
+        return evaluation.run_whole(selection)
     except RecursionError:
         raise invalid("it is nested too deeply", "Write it with fewer parentheses and operators.") from None
     except InvalidSelect as error:
@@ -141,6 +141,22 @@ class _Evaluation:
                 self._apply(step)
             return self._result()
 
+    def run_whole(self, selection: Selection) -> Document:
+        """Return the selected part; where it needs a field beside the tables, that of the record which the answer is.
+
+        The tables of a record are lists in it.
+        """
+        document = self._document
+        try:
+            return self.run(selection)
+        except InvalidSelect as error:
+            is_field = _has_field(document.metadata, str(error.facts.get("unknown", "")))
+            if document.tables and not self._partition and is_field:
+                with suppress(InvalidSelect):
+                    whole = Document(metadata=_value_of(document), notes=document.notes)
+                    return _Evaluation(whole, self._budget, self._today, ()).run(selection)
+            raise
+
     def with_form(self, error: InvalidSelect, forms: Sequence[str]) -> InvalidSelect:
         """Return an error with the first suggested form that works on the answer; with two of them for a choice."""
         part = replace(self._document, tables=tuple(map(_beginning, self._document.tables)))
@@ -155,7 +171,7 @@ class _Evaluation:
                     jmespath.search(selection.jmespath, _value_of(part), self._budget)
                     working.append(form)
                 else:
-                    found = _Evaluation(part, self._budget, self._today, self._partition).run(selection)
+                    found = _Evaluation(part, self._budget, self._today, self._partition).run_whole(selection)
                     is_empty = found.metadata == {} and not any(table.rows for table in found.tables)
                     (empty if is_empty else working).append(form)
             if len(working) == wanted:
@@ -340,6 +356,12 @@ def _value_of(document: Document) -> Any:
         *path, last = name.split(".")
         reduce(lambda inner, key: inner.setdefault(key, {}), path, found)[last] = objects
     return found
+
+
+def _has_field(metadata: Any, name: str) -> bool:
+    """Return whether a name is exactly that of a field beside the tables, or the path to one in an object."""
+    paths = (path for path, _ in _fields(metadata))
+    return any(normalize(name) == normalize(".".join(path[:end])) for path in paths for end in range(1, len(path) + 1))
 
 
 def _finds(table: Table, name: str) -> bool:

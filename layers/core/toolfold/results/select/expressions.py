@@ -314,8 +314,14 @@ class _Lexer:
         return behind
 
     def _right_text(self, place: int) -> tuple[str | None, int]:
-        """Return the text without quotes that begins at a place, and where it ends; None where no quote begins."""
+        """Return the text that begins at a place, without quotes or in those of a name that no column has, and its end.
+
+        None where another value begins.
+        """
         following = self._next(place)
+        if following is not None and following.kind == "quoted":
+            value, stop = following.text[1:-1].replace('""', '"'), following.start + len(following.text)
+            return (None, place) if following.text[0] == "`" or value in self._columns else (value, stop)
         if following is None or following.kind not in ("word", "sign") or following.text in ("(", "-", "+", "["):
             return None, place
         end = _TEXT_END.search(self._text, following.start)

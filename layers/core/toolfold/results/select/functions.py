@@ -197,8 +197,12 @@ def _date_diff(unit: Any, start: Any, end: Any) -> int | None:
     return months // MONTHS_IN[name] if name in MONTHS_IN else None
 
 
-def _date_minus(value: Any, other: Any) -> str | int | None:
-    return _date_add("day", -other, value) if isinstance(other, int | float) else _date_diff("day", other, value)
+def _date_minus(value: Any, other: Any) -> str | float | None:
+    """Return the date some days before, or the days between two dates: a part of a day counts, as in times it does."""
+    if isinstance(other, int | float):
+        return _date_add("day", -other, value)
+    seconds = _date_diff("second", other, value)
+    return None if seconds is None else seconds / SECONDS_IN["day"]
 
 
 def _date_format(value: Any, pattern: Any) -> str | None:

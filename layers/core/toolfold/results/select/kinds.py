@@ -147,10 +147,11 @@ class Adapter:
 
     def _comparison(self, node: exp.Expr) -> exp.Expr:
         left, right = node.this, node.expression
+        has_nulls = kind_of(left).is_date or kind_of(left).is_number  # where an empty cell is null
         for side in (left, right):
-            if isinstance(side, exp.Null):
+            if isinstance(side, exp.Null) or (has_nulls and isinstance(side, exp.Literal) and not side.name):
                 is_not = "not " if isinstance(node, exp.NEQ) else ""
-                replaces = [(r"\s*(?:!=|<>|=+)\s*null\b", f" is {is_not}null")]
+                replaces = [(r"\s*(?:!=|<>|=+)\s*(?:null\b|''|\"\")", f" is {is_not}null")]
                 raise invalid("nothing is equal to null", f"Write {shown(left)} is {is_not}null.", replaces=replaces)
         if _is_value(left) and not _is_value(right):
             return self._compared(MIRRORED[type(node)], right, left)
@@ -296,7 +297,12 @@ class Adapter:
             kind = kind_of(side.unnest()) if isinstance(side, exp.Expr) else Kind.ANY
             fits = kind in (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY) or (takes_numbers and kind.is_number)
             if not fits and not isinstance(side, exp.Subquery):
-                raise invalid(f"{shown(side)} is a value, and a condition is needed", f"Write e.g. {shown(side)} = 1.")
+                name = shown(side)
+                word = rf"(?<![\w'\".]){re.escape(name)}(?![\w'\".])"
+                values = () if isinstance(node, exp.Not) else ("'yes'", "'Yes'", "'y'", "'Y'", "'true'", "1")
+                replaces = [(word, f"{name} = {value}") for value in values]
+                next_step = f"Write what it is compared with, as in {name} = 1."
+                raise invalid(f"{name} is a value, and a condition is needed", next_step, replaces=replaces)
         return node
 
     # Values

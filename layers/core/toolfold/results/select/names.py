@@ -190,24 +190,25 @@ def written_name(name: str) -> str:
     return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
 
 
-def unknown_column(
-    name: str, known: Sequence[str], *, offset: int | None = None, forms: Iterable[str] = (), text_for: str = ""
-) -> InvalidSelect:
-    """Return the error for a column that there is not; ``text_for`` is how it stands where a text may be meant."""
+def unknown_column(name: str, known: Sequence[str], *, offset: int | None = None, step: str = "") -> InvalidSelect:
+    """Return the error for a column that there is not; in quotes in the text of the ``step``, a text may be meant."""
     compared = [other for other in known[:_MAX_COMPARED] if len(other) <= MAX_NAME_CHARS]
     wanted = normalize(name)
     having = [other for other in compared if wanted in words_of(other)]
     begun = [other for other in compared if len(wanted) >= _MIN_BEGINNING and normalize(other).startswith(wanted)]
     made_of = [other for other in compared if _abbreviates(wanted, _parts_of(other))]
-    same = [other for other in compared if {wanted, normalize(other)} <= _PRICES]
+    same = [other for other in compared if {wanted, normalize(other)} <= _PRICES or name.endswith(f".{other}")]
     alike = made_of or closest_matches(name, compared, 3)
     closest = list(dict.fromkeys([*same, *having, *begun, *alike]))[:3]
     replaces = [(rf"(?<!\w){re.escape(name)}(?!\w)", written_name(one).replace("\\", "")) for one in closest]
-    replaces += [(re.escape(text_for), "'" + name.replace("'", "''") + "'")] if text_for else []
+    if (text := f'"{name}"') in step:
+        texts = [(re.escape(text), "'" + name.replace("'", "''") + "'"), (re.escape(step), step.replace('"', "'"))]
+        is_compared = re.search(rf"(?:[=>]|\blike|\bin\s*\()\s*{re.escape(text)}", step, re.I)
+        replaces, closest = ([*texts, *replaces], closest[:1]) if is_compared else ([*replaces, *texts], closest)
     means = f"Did you mean {' or '.join(map(quoted_name, closest))}? " if closest else ""
-    facts = {"replaces": replaces, "is_choice": len(closest) > 1, "unknown": name}
+    facts: dict[str, Any] = {"replaces": replaces, "is_choice": len(closest) > 1, "unknown": name}
     problem, next_step = f"there is no column {quoted_name(name)}", f"{means}Columns: {listed(known)}."
-    return invalid(problem, next_step, offset=offset, forms=forms, **facts)
+    return invalid(problem, next_step, offset=offset, **facts)
 
 
 def table_name(table: Table) -> str:

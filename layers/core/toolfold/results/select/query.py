@@ -9,12 +9,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from toolfold.errors import InvalidSelect
+from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, periods
 from toolfold.results.select.coverage import DAILY_DAYS, step_days
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
-from toolfold.results.select.kinds import column_of, is_condition, kind_of, node_of
+from toolfold.results.select.kinds import argument_of, column_of, is_condition, kind_of, node_of
 from toolfold.results.select.names import Column, invalid, listed, written_name
 from toolfold.results.select.view import NEIGHBOURS, View, count_of, is_inside_aggregate, normal, text_of, written_form
 from toolfold.results.types import Kind
@@ -110,6 +111,9 @@ class Query(View):
             is_day = dated is not None and self.names.find(others) == dated and len(trees) == 2
             is_day = is_day and any(isinstance(tree, exp.Max | exp.Min) for tree in trees)  # these have the date
             form = functions if is_day else f"{functions} by {others}"
+            nodes = [node for tree in trees for node in self._resolved(tree.copy()).find_all(exp.Count)]
+            if any(kind_of(argument_of(node)) is Kind.NESTED for node in nodes):  # the values in a cell
+                form = re.sub(r"\bcount\(", "length(", clause.text, flags=re.I)
             problem = f"{functions} is one value, and {others} a value for each row"
             raise self._invalid(problem, f"Write {form}.", [form])
         if all(summaries):
@@ -156,6 +160,10 @@ class Query(View):
         # A column that has another name now is left out by its former one, but for "date": the column of dates.
         kept = {column.sql for column in columns if dated is not None and column.sql == dated.sql}
         left = [one.name for one in self.names.columns if one.name not in shown and one.sql not in kept]
+        bases = {normalize(name) for name in left}
+        lost = [one for one in self.names.nested if normalize(one.name.partition(".")[0]) in bases]
+        left += [one.name for one in lost if one.name not in shown]
+        self.names.nested = [one for one in self.names.nested if one not in lost]
         self.names.dropped.update(dict.fromkeys(left, self.step.text))
         columns = list({(column.name, column.sql): column for column in columns}.values())
         names = unique_names(column.name for column in columns)
@@ -208,7 +216,14 @@ class Query(View):
         if len(trees) != 1 or self._is_summary(trees[0]):
             raise self._invalid(f"{quoted_name(text)} cannot group rows", "Write by and a column, or by month.")
         column = self._computed_column(trees[0])
-        return replace(column, is_key=True, index=None), ""
+        index = column.index if column.kind is Kind.NESTED else None
+        if index is not None and any(isinstance(row[index], list) for row in self.rows.table.rows):
+            name, clause = written_name(column.name), self.step.clause
+            items = ", ".join("count(*) AS count" if item == "count" else item for item in split_items(clause.text))
+            form = f"SELECT x.value AS {name}, {items} FROM data, json_each(data.{name}) AS x GROUP BY 1"
+            forms = [form] if clause.by == text else []
+            raise self._invalid(f"the cells of {name} are lists", "By json_each, SQL has a row for each value.", forms)
+        return replace(column, is_key=True), ""
 
     def _summarize(self, trees: Sequence[exp.Expr], by: Sequence[str]) -> None:
         found = [self._group_key(text) for text in by]
@@ -248,8 +263,7 @@ class Query(View):
         self.place, self.is_ordered = "_p", False
         self.is_summary = not keys
         self.groups = tuple(unit for _, unit in found) if by else None
-        shown = [*(replace(key, index=None) for key in keys), *((dated,) if dated else ())]
-        self._show([*shown, *outputs])
+        self._show([*keys, *((dated,) if dated else ()), *outputs])
         self.names.nested = ()
         if later:
             self._compare_groups(later, keys, {key.sql for key, unit in found if unit})
@@ -261,7 +275,8 @@ class Query(View):
 
     def _grouped(self, keys: Sequence[Column], parts: Sequence[str], *, keeps_row: bool) -> str:
         dated = self.names.date
-        place, row, day = f"min({self.place})", "NULL", "NULL"
+        # A cell of a key is shown as the first row of the group has it.
+        place, row, day = f"min({self.place})", "min(_r)" if keys else "NULL", "NULL"
         if keeps_row:
             place, row = self.place, "_r"
         elif dated is not None:

@@ -217,10 +217,9 @@ def _resolve(tree: exp.Expr, sources: Mapping[str, _Source], step: Step) -> dict
         if column is None:
             known = [one.name for tables, _ in readable for source in tables.values() for one in source.names.columns]
             if known and all(is_closed for _, is_closed in readable) and not is_output:
-                text_for = f'"{node.name}"' if isinstance(node.this, exp.Identifier) and node.this.quoted else ""
                 is_path = node.table != "" and not any(node.table.lower() in tables for tables, _ in readable)
                 name = ".".join(part.name for part in node.parts) if is_path else node.name
-                raise unknown_column(name, list(dict.fromkeys(known)), offset=step.offset, text_for=text_for)
+                raise unknown_column(name, list(dict.fromkeys(known)), offset=step.offset, step=step.text)
             continue
         shown[column.sql] = column.name
         name, parent = node.name, node.parent

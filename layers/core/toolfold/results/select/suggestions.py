@@ -37,11 +37,24 @@ _REPLACED = {
 }  # fmt: skip
 """Signs and words of other languages → those of the language."""
 
+_OF_TEXT = (("contains", "contains"), ("starts_?with", "starts with"), ("ends_?with", "ends with"))
+"""Functions of texts → words of the language."""
+
+_PERIODS = (("D", "day"), ("W", "week"), ("M[ES]?", "month"), ("Q[ES]?", "quarter"), ("[YA][ES]?", "year"))
+"""Periods of pandas → the unit."""
+
+_TEXT = r"(['\"][^'\"<>=]+['\"])"
+
 _METHODS = "max|min|sum|avg|mean|median|std|stddev|count|first|last|diff|change|pct_change"
 
 _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(?:please|just|for the|of the|the|their|its|(?:give|show|tell|get) me|i (?:want|need))\b", " "),
+    (r"^\.\[\] \| |^=(?=\w)", ""),
+    (r"\bselect\(\.([^()]+)\)", r"\1"),
+    (r"(?<![\w\])'\"])\.(?=[a-z_])", ""),
     (r"\s\|\s", "; "),
+    (r"\[\.\[\]; ([^\[\]]+)\]; length", r"\1; count"),
+    (r"\bmap\(([\w.]+)\); unique", r"distinct \1"),
     (r"!\s*\(", "not ("),
     (r"\b(?:is )?(?:at least|no less than)\b", ">="),
     (r"\b(?:is )?(?:at most|no more than)\b", "<="),
@@ -64,11 +77,13 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(?:arg|idx)(max|min)\(|\bdate of (max|min)\(", r"\1\2("),
     (r"\b(max|min)(\([^()]*\)) with (?:the )?date\b", r"\1\2"),
     (r"\bdiff\(", "change("),
+    (r"\bcounta\(", "count("),
+    (r"(?<!\.)\b(?:size|cardinality|array_length)\(", "length("),
+    *((rf"\b{word}\(([\w.]+) ?, ?{_TEXT}\)", rf"\1 {step} \2") for word, step in _OF_TEXT),
+    *((rf"\b(?:(?:df|data)\.)?([\w.]+)\.str\.{word}\({_TEXT}[^()]*\)", rf"\1 {step} \2") for word, step in _OF_TEXT),
     (r"\bp(\d\d)\(([^()]+)\)", r"percentile(\2, \1)"),
     (r"\(((?:[^()]|\([^()]*\))+)\) ?(?:\^|\*\*) ?(\([^()]+\)|\d+(?:\.\d+)?)", r"power(\1, \2)"),
     (r"\b(\w+_)?(ms|kg|km|usd|eur)( ?[<>=]=? ?\d+(?:\.\d+)?) ?\2\b", r"\1\2\3"),
-    (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
-    (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
     (r"(?<!\band )\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
     (r"\bdate in (?=\d)", ""),
     (r"\b(?:count|number)(?: of)? (?:days|rows|records) (?:where|with|when) ([^;]+)", r"\1; count"),
@@ -77,13 +92,23 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\bcount if ([^;]+)", r"\1; count"),
     (r"\b(\w+ ?\(.*?\)) (asc|desc) by (\w+)", r"\1 by \3; order by \1 \2"),
     (r"\b(top|bottom) (\d+) (?:days|rows|weeks|months|years|values|items|stocks) by\b", r"\1 \2 by"),
-    (r"\b(?:trading|business) days\b", "days"),
     (r"\b(?:skip|offset) (\d+)[;,]? *limit (\d+)|\blimit (\d+)[;,]? *skip (\d+)", r"limit \2\3 offset \1\4"),
     (r"(?<![\w.])\d+[a-z]?\. (?=[A-Za-z])", ""),
     (r"(?<![\w.,])(\d{1,3}),(\d{3})(?:,(\d{3}))?(?![\d,])", r"\1\2\3"),
     (r"(?:df|data)\[(?:df|data)\[ ?(['\"])(\w+)\1 ?\]", r"df[df.\2"),
     (r"(?:df|data)\[(?:df|data)\.([^\[\]]+)\](?:\.|\[['\"])(\w+)(?:['\"]\])?\.(\w+)\(\)", r"\1; \3(\2)"),
-    (r"(?:(?:df|data)\.)?group by\(['\"](\w+)['\"]\)\[['\"](\w+)['\"]\]\.(\w+)\(\)", r"\3(\2) by \1"),
+    (r"(?:df|data)\.loc\[(?:df|data)\.([^\[\],]+), ?['\"](\w+)['\"]\]\.(\w+)\(\)", r"\1; \3(\2)"),
+    (r"(?:df|data)\[(?:df|data)\.([^\[\]]+)\]\[\[?([^\[\]]+)\]\]?$", r"\1; \2"),
+    (r"(?:(?:df|data)\.)?group by\(['\"]([\w.]+)['\"]\)\[['\"]([\w.]+)['\"]\]\.(\w+)\(\)", r"\3(\2) by \1"),
+    (
+        r"(?:(?:df|data)\.)?group by\(['\"]([\w.]+)['\"]\)\.agg\(\{['\"]([\w.]+)['\"] ?: ?['\"](\w+)['\"]\}\)",
+        r"\3(\2) by \1",
+    ),
+    (r"(?:(?:df|data)\.)?group by\(['\"]([\w.]+)['\"]\)\.(?:size|count)\(\)", r"count by \1"),
+    *(
+        (rf"(?:df|data)\.resample\(['\"]{period}['\"][^()]*\)(?:\.|\[.)(\w+)(?:.\])?\.(\w+)\(\)", rf"\2(\1) by {unit}")
+        for period, unit in _PERIODS
+    ),
     (r"(?:df|data)\.query\((['\"])(.+?)\1\)", r"\2"),
     (r"(?:df|data)?\[ ?['\"](\w+)['\"] ?\]", r"\1"),
     (r"\.(?:idx|arg)(max|min)\(\)", r".\1()"),
@@ -100,7 +125,14 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"(?<=\w)(?:(?: is)? not ?(?:na|null)\b|\.not(?:na|null)\(\))", " is not null"),
     (r"\bby decade\b", "by year - year % 10"),
     (r"(?<![\w)%] )(?<![\w)%])%(?=[A-Za-z])", ""),
-    (r"(?<=[\d)\]])\[\[([^\[\]]+)\]\]", r"; \1"),
+    (r"(?<=[\d)\]'\"])\[\[([^\[\]]+)\]\]", r"; \1"),
+    *(
+        (
+            rf"\b{word} (\d+) by ([\w.]+) (?:by|per|(?:for|in|of) each) ([\w.]+)",
+            rf"SELECT * FROM data QUALIFY row_number() OVER (PARTITION BY \3 ORDER BY \2 {direction}) <= \1",
+        )
+        for word, direction in (("top", "DESC"), ("bottom", "ASC"))
+    ),
     (r"\b(?:top|bottom)( \d+ by [\w.]+) asc\b|\bbottom( \d+ by [\w.]+) desc\b", r"bottom\1\2"),
     (r"\b(top \d+ by [\w.]+) desc\b", r"\1"),
     (r"\b((?:percent_|dense_)?rank|row_number|cume_dist)\((\w+)\)", r"\1() over (order by \2) as \1"),
@@ -145,6 +177,15 @@ _STEPS: tuple[tuple[str, str], ...] = (
     ),
     (r"prod(?:uct)?\((\w+)\)", r"exp(sum(ln(\1)))"),
     (r"=?(sum|average|avg)ifs?\((\w+) ?, ?['\"]?([<>=]+ ?[\w.-]+)['\"]? ?, ?(\w+)\)", r"\2 \3; \1(\4)"),
+    (rf"(sum|average|avg)if\(([\w.]+) ?, ?{_TEXT} ?, ?([\w.]+)\)", r"\2 = \3; \1(\4)"),
+    (rf"(sum|average|avg|max|min)ifs\(([\w.]+) ?, ?([\w.]+) ?, ?{_TEXT}\)", r"\3 = \4; \1(\2)"),
+    (
+        rf"(sum|average|avg|max|min)ifs\(([\w.]+) ?, ?([\w.]+) ?, ?{_TEXT} ?, ?([\w.]+) ?, ?{_TEXT}\)",
+        r"\3 = \4 and \5 = \6; \1(\2)",
+    ),
+    (rf"countifs?\(([\w.]+) ?, ?{_TEXT}\)", r"\1 = \2; count"),
+    (r"(?:(?:df|data)\.)?([\w.]+) is (not )?null\.sum\(\)", r"\1 is \2null; count"),
+    (r"(?:(?:df|data)\.)?([\w.]+)\.nunique\(\)|nunique\(([\w.]+)\)", r"count(distinct \1\2)"),
     (r"=?countifs?\((\w+) ?, ?['\"]?([<>=]+ ?[\w.-]+)['\"]?\)", r"\1 \2; count"),
     (r"'([^']+)' in (\w+)", r"\2 contains \1"),
     (r"rank(?:ed)? by (.+)", r"order by \1 desc"),
@@ -170,6 +211,7 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"(week|month|quarter|year)ly (.+)", r"\2 by \1"),
     (r"(?:df|data)\[\[(.+)\]\]", r"\1"),
     (r"'(\w+)', ?'(\w+)'", r"\1, \2"),
+    (r"'(\w+)'|(?:df|data)\[([A-Za-z][^\[\]]+)\]", r"\1\2"),
     (r"(?:(\w*)\.)?rolling\( ?(\d+) ?\)\.mean\(\)", r"avg(\1) over \2"),
     (r"(?:sma|ma|moving[ _]average|rolling[ _](?:mean|avg|average))\( ?(\w+) ?, ?(\d+) ?\)", r"avg(\1) over \2"),
     (r"(?:unique|distinct)\( ?(.+?) ?\)", r"distinct \1"),
@@ -250,7 +292,7 @@ def suggested(
     forms = ["; ".join(steps), *("; ".join(_in_order(steps, ranks, kind_of)) for ranks in (_RANKS, _RANKS_OF_ROWS))]
     if steps and _SUMMARY_STEP.match(steps[0]):
         forms.reverse()
-    forms += [f"jmespath: {re.sub(r'^[$][.]?', '', select.strip())}"] if is_path else []
+    forms += [f"jmespath: {re.sub(r'^[$]?[.]?', '', select.strip())}"] if is_path else []
     forms += _as_sql(select, kind_of)
     written = " ".join(select.split())
     return [form for form in dict.fromkeys(forms) if form and form != written]
@@ -412,6 +454,8 @@ class _Guess:
 
     def _table(self, step: str) -> str | None:
         """Return the steps of a guess that names a table beside something else: ``top 2 holdings``."""
+        if (match := re.fullmatch(r"(?:count|length)\((\w+)\)", step, re.I)) and self._find_table(match[1]) is not None:
+            return f"from {match[1]}; count"
         if match := re.fullmatch(r"(top|first|last|bottom) (\d+) ([\w ,]+?)(?: by (.+))?", step, re.I):
             self._require_names()
             word, count, name, by = match.groups()

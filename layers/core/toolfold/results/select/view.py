@@ -83,20 +83,20 @@ class View:
 
     @classmethod
     def of(cls, rows: Rows, today: date, partition: Sequence[str] = (), *, is_object: bool = False) -> Self:
-        """Return the view of a whole table; in that of an object no column is a key."""
+        """Return the view of a whole table, ``partition`` first; in that of an object no column is a key."""
         table = rows.table
         dated = None if is_object else rows.date_index
         keys = set(table.keys)
-        labels = [index for index, name in enumerate(table.columns) if name in partition]
-        is_series = not labels or len({tuple(row[index] for index in labels) for row in table.rows}) < len(table.rows)
+        labels = len(partition)  # by place: a column of the answer may have the name of an argument
+        is_series = not labels or len({str(row[:labels]) for row in table.rows}) < len(table.rows)
         columns: list[Column] = []
         for index, name in enumerate(table.columns):
-            is_key = (index == dated and is_series) or name in partition or (name in keys and rows.varies(index))
+            is_key = (index == dated and is_series) or index < labels or (name in keys and rows.varies(index))
             column = Column(name, f"c{index}", index=index, is_key=is_key)
             columns.append(rows.typed(column) if is_key else column)
         shown = len(columns) - table.nested
         names = Names(columns[:shown], None if dated is None else columns[dated], nested=columns[shown:])
-        parts = tuple(rows.typed(column) for column in columns if column.name in partition)
+        parts = tuple(rows.typed(column) for column in columns[:labels])
         return cls(rows, names, today, parts)
 
     # Expressions
@@ -153,7 +153,7 @@ class View:
             return column
         if not (step := self.names.step_without(name)):
             known = known_names(self.rows.table, [one.name for one in self.names.columns])
-            raise unknown_column(name, known, offset=self.step.offset)
+            raise unknown_column(name, known, offset=self.step.offset, step=self.step.text)
         at, text, clause = self.before.index(step), self.step.text, self.step.clause
         earlier, later, adds = self.before[:at], self.before[at + 1 :], kind_of_step(step) == "items"
         forms: list[list[str]] = []
