@@ -216,13 +216,9 @@ class Query(View):
         if len(trees) != 1 or self._is_summary(trees[0]):
             raise self._invalid(f"{quoted_name(text)} cannot group rows", "Write by and a column, or by month.")
         column = self._computed_column(trees[0])
-        index = column.index if column.kind is Kind.NESTED else None
-        if index is not None and any(isinstance(row[index], list) for row in self.rows.table.rows):
-            name, clause = written_name(column.name), self.step.clause
-            items = ", ".join("count(*) AS count" if item == "count" else item for item in split_items(clause.text))
-            form = f"SELECT x.value AS {name}, {items} FROM data, json_each(data.{name}) AS x GROUP BY 1"
-            forms = [form] if clause.by == text else []
-            raise self._invalid(f"the cells of {name} are lists", "By json_each, SQL has a row for each value.", forms)
+        items = ["count(*) AS count" if item == "count" else item for item in split_items(self.step.clause.text)]
+        is_only = self.step.clause.by == text
+        self._require_no_lists(column, f"x.value AS {{0}}, {', '.join(items)}" if is_only else "", " GROUP BY 1")
         return replace(column, is_key=True), ""
 
     def _summarize(self, trees: Sequence[exp.Expr], by: Sequence[str]) -> None:
@@ -329,6 +325,8 @@ class Query(View):
 
     def _distinct(self, clause: Clause) -> None:
         columns = [self._computed_column(tree) for tree in self._parsed(clause.text)]
+        for column in columns:
+            self._require_no_lists(column, "DISTINCT x.value AS {0}" if len(columns) == 1 else "")
         listed_columns = ", ".join(column.sql for column in columns)
         selected = f"SELECT min({self.place}) AS _p, min(_r) AS _r, {listed_columns}"
         self.ctes.append(f"{selected} FROM {self._current} GROUP BY {listed_columns}")

@@ -83,7 +83,6 @@ _WORDS: tuple[tuple[str, str], ...] = (
     *((rf"\b(?:(?:df|data)\.)?([\w.]+)\.str\.{word}\({_TEXT}[^()]*\)", rf"\1 {step} \2") for word, step in _OF_TEXT),
     (r"\bp(\d\d)\(([^()]+)\)", r"percentile(\2, \1)"),
     (r"\(((?:[^()]|\([^()]*\))+)\) ?(?:\^|\*\*) ?(\([^()]+\)|\d+(?:\.\d+)?)", r"power(\1, \2)"),
-    (r"\b(\w+_)?(ms|kg|km|usd|eur)( ?[<>=]=? ?\d+(?:\.\d+)?) ?\2\b", r"\1\2\3"),
     (r"(?<!\band )\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
     (r"\bdate in (?=\d)", ""),
     (r"\b(?:count|number)(?: of)? (?:days|rows|records) (?:where|with|when) ([^;]+)", r"\1; count"),
@@ -160,7 +159,6 @@ _SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* (?:by|over) )|count$", re.I)
 _EXTREMES = (("top", "last", "highest|n?largest|biggest"), ("bottom", "first", "lowest|n?smallest"))
 _STEPS: tuple[tuple[str, str], ...] = (
     (r"last -(\d+)", r"last \1"),
-    (rf"group by (\w+) {_SUMMARY} ([\w ]+)", r"\2(\3) by \1"),
     (rf"{_SUMMARY} (?:of )?(?!(?:by|rows)\b)([\w ]+?)( by [\w ]+)?", r"\1(\2)\3"),
     (r"(\w+) ?= ?([A-Za-z_]\w* ?(?:[-+*/] ?\w|\().*)", r"\2 as \1"),
     (r"(last|first) (\w+) by (year|quarter|month|week|day)", r"\1(\2) by \3"),
@@ -175,7 +173,6 @@ _STEPS: tuple[tuple[str, str], ...] = (
         r"SELECT 100 * min(\1 / peak - 1) AS drawdown_percent FROM "
         r"(SELECT \1, max(\1) OVER (ORDER BY date) AS peak FROM data)",
     ),
-    (r"prod(?:uct)?\((\w+)\)", r"exp(sum(ln(\1)))"),
     (r"=?(sum|average|avg)ifs?\((\w+) ?, ?['\"]?([<>=]+ ?[\w.-]+)['\"]? ?, ?(\w+)\)", r"\2 \3; \1(\4)"),
     (rf"(sum|average|avg)if\(([\w.]+) ?, ?{_TEXT} ?, ?([\w.]+)\)", r"\2 = \3; \1(\4)"),
     (rf"(sum|average|avg|max|min)ifs\(([\w.]+) ?, ?([\w.]+) ?, ?{_TEXT}\)", r"\3 = \4; \1(\2)"),
@@ -188,7 +185,6 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"(?:(?:df|data)\.)?([\w.]+)\.nunique\(\)|nunique\(([\w.]+)\)", r"count(distinct \1\2)"),
     (r"=?countifs?\((\w+) ?, ?['\"]?([<>=]+ ?[\w.-]+)['\"]?\)", r"\1 \2; count"),
     (r"'([^']+)' in (\w+)", r"\2 contains \1"),
-    (r"rank(?:ed)? by (.+)", r"order by \1 desc"),
     (r"(\w+)\.(\w+)\(\)", r"\2(\1)"),
     (r"last (\d+) ?d", r"last \1 days"),
     (rf"(\d+) (?:most recent|latest|newest|last)( {_UNITS})?(?: rows)?", r"last \1\2"),

@@ -177,9 +177,20 @@ class View:
     def _adapted(self, tree: exp.Expr) -> exp.Expr:
         for one in tree.find_all(exp.Column):
             column = one.meta.get("column")
+            if column is not None and isinstance(one.parent, exp.Distinct):
+                is_only = isinstance(tree, exp.Count) and self.step.clause.kind == "items"
+                self._require_no_lists(column, "count(DISTINCT x.value)" if is_only else "")
             if column is not None and one is not tree and not isinstance(one.parent, exp.Ordered):
                 self._note_zone(column)
         return Adapter(self.today).adapt(tree)
+
+    def _require_no_lists(self, column: Column, items: str, groups: str = "") -> None:
+        """Refuse different values of a column of lists; ``items`` are what SQL selects of the values in them."""
+        index, name = column.index if column.kind is Kind.NESTED else None, written_name(column.name)
+        if index is not None and any(isinstance(row[index], list) for row in self.rows.table.rows):
+            form = f"SELECT {items.replace('{0}', name)} FROM data, json_each(data.{name}) AS x{groups}"
+            next_step = "By json_each, SQL has a row for each value in them."
+            raise self._invalid(f"the cells of {name} are lists", next_step, [form] if items else [])
 
     def _note_zone(self, column: Column) -> None:
         if column.unit == "UTC":
