@@ -252,9 +252,9 @@ def _no_privilege(name: str, statement: str, schema: DatabaseSchema) -> tuple[st
 
 
 def _no_function(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
-    known = sorted(POSTGRESQL_FUNCTIONS if schema.search_path else SQLITE_FUNCTIONS)
-    own = "" if schema.search_path else ", as SQLite has them: strftime('%Y-%m', date), julianday(date)"
-    step = f"{_closest(name, {one: one for one in known})}Functions that only calculate are{own}."
+    of_sqlite = (SQLITE_FUNCTIONS, ", those of SQLite: strftime('%Y-%m', date), julianday(date)")
+    known, own = (POSTGRESQL_FUNCTIONS, "") if schema.search_path else of_sqlite
+    step = f"{_closest(name, {one: one for one in sorted(known)})}Functions that only calculate are{own}."
     return f"the function {quoted_name(name)} is not available", step
 
 
