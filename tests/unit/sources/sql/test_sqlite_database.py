@@ -340,6 +340,7 @@ def test_a_text_that_grows_by_replacing_is_refused(database: SqliteDatabase) -> 
         ("SELECT * FROM ordrs", ["there is no table ordrs (line 1, column 15)", "Did you mean orders?"]),
         ("SELECT * FROM\norders WHER id = 1", ["cannot be read", "line 2"]),
         ("SELECT lenght(name) FROM customers", ["the function lenght is not available", "Did you mean length"]),
+        ("SELECT year(name) FROM customers", ["the function year is not available", "strftime"]),
         ("SELECT id FROM orders JOIN customers ON true", ["ambiguous column name: id"]),
         ("SELECT total FROM orders GROUP BY 9", ["GROUP BY term out of range"]),
     ],

@@ -83,6 +83,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     *((rf"\b(?:(?:df|data)\.)?([\w.]+)\.str\.{word}\({_TEXT}[^()]*\)", rf"\1 {step} \2") for word, step in _OF_TEXT),
     (r"\bp(\d\d)\(([^()]+)\)", r"percentile(\2, \1)"),
     (r"\(((?:[^()]|\([^()]*\))+)\) ?(?:\^|\*\*) ?(\([^()]+\)|\d+(?:\.\d+)?)", r"power(\1, \2)"),
+    (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
     (r"(?<!\band )\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
     (r"\bdate in (?=\d)", ""),
     (r"\b(?:count|number)(?: of)? (?:days|rows|records) (?:where|with|when) ([^;]+)", r"\1; count"),
@@ -159,6 +160,7 @@ _SUMMARY_STEP = re.compile(rf"{_SUMMARY}\((?!.* (?:by|over) )|count$", re.I)
 _EXTREMES = (("top", "last", "highest|n?largest|biggest"), ("bottom", "first", "lowest|n?smallest"))
 _STEPS: tuple[tuple[str, str], ...] = (
     (r"last -(\d+)", r"last \1"),
+    (rf"group by (\w+) {_SUMMARY} ([\w ]+)", r"\2(\3) by \1"),
     (rf"{_SUMMARY} (?:of )?(?!(?:by|rows)\b)([\w ]+?)( by [\w ]+)?", r"\1(\2)\3"),
     (r"(\w+) ?= ?([A-Za-z_]\w* ?(?:[-+*/] ?\w|\().*)", r"\2 as \1"),
     (r"(last|first) (\w+) by (year|quarter|month|week|day)", r"\1(\2) by \3"),
