@@ -150,11 +150,13 @@ def make_groups(
         used.add(name.upper())
         return name
 
+    members: dict[str, list[Member]] = {}
+    for member in tools:
+        members.setdefault(member[1]["category"], []).append(member)
     groups: list[Group] = []
     for category in categories:
-        members = [member for member in tools if member[1]["category"] == category["name"]]
         for suffix, effects in (("", {"read"}), ("_write", {"write", "destructive"})):
-            same = [member for member in members if member[1]["effect"] in effects]
+            same = [member for member in members.get(category["name"], ()) if member[1]["effect"] in effects]
             left_out = formats.get(category["source"], "")
             for part in _split(category, same, left_out):
                 definition = _define(name_of(f"{category['name']}{suffix}"), category, part, left_out)

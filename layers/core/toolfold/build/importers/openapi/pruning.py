@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from toolfold.build.emitter import first_sentence
@@ -65,13 +66,14 @@ def complete_schema(root: parts.Schema, converter: SchemaConverter) -> tuple[par
             return made, False
     distances = _distances(root, definitions)
 
-    def shortened(limits: _Limits) -> parts.Schema:
-        return _inlined(*_shortened(root, definitions, distances, limits))
+    @cache  # each step takes as long as compiling the tool
+    def shortened(limits: _Limits) -> tuple[parts.Schema, bool]:
+        made = _inlined(*_shortened(root, definitions, distances, limits))
+        return made, _fits(made)
 
-    # The first step that is enough: each takes as long as compiling the tool.
-    first = bisect_left(_STEPS[:-1], True, key=lambda limits: _fits(shortened(limits)))
-    made = shortened(_STEPS[first])
-    return made if _fits(made) else _with_short_texts(made), True
+    first = bisect_left(_STEPS[:-1], True, key=lambda limits: shortened(limits)[1])
+    made, is_enough = shortened(_STEPS[first])
+    return made if is_enough else _with_short_texts(made), True
 
 
 def _fits(schema: parts.Schema) -> bool:
