@@ -23,9 +23,9 @@ _NOT_CONTROLS = (
     "\ufeff\ufff9-\ufffb\ud800-\udfff"  # byte order mark, annotations, halves of pairs that UTF-8 cannot encode
     "\U000e0000-\U000e0fff"  # tags and further variation selectors: text that only a model sees
 )
-_UNSAFE = re.compile(f"[\x00-\x1f\x7f-\x9f{_NOT_CONTROLS}]")
-_UNSAFE_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_NOT_CONTROLS}]")
-_NON_ASCII = re.compile("[^\x00-\x7f]")
+# Compiled when first used, and kept by ``re``: that takes a millisecond, and few first responses need them.
+_UNSAFE = f"[\x00-\x1f\x7f-\x9f{_NOT_CONTROLS}]"
+_UNSAFE_IN_LINES = f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_NOT_CONTROLS}]"
 
 _LOOK_ALIKES = {
     "→": "->", "…": "...", "–": "-", "—": "-", "│": "|", "─": "-", "‘": "'", "’": "'", "“": "'", "”": "'",
@@ -33,13 +33,13 @@ _LOOK_ALIKES = {
 }  # fmt: skip
 """Punctuation of toolfold's own texts → ASCII. Double quotes become single ones, which are no syntax of JSON."""
 
-_PLAIN_NAME = re.compile(r"[\w.()%+/&-]{1,60}")
+_PLAIN_NAME = r"[\w.()%+/&-]{1,60}"
 """A name that needs no quotes: it has neither white space nor a colon, so it is not a sentence or a URL."""
 
 
 def has_unsafe(text: str) -> bool:
     """Return whether ``text`` has a character that :func:`escape_unsafe` replaces, such as a line feed."""
-    return not (text.isascii() and text.isprintable()) and _UNSAFE.search(text) is not None
+    return not (text.isascii() and text.isprintable()) and re.search(_UNSAFE, text) is not None
 
 
 def escape_unsafe(text: str) -> str:
@@ -51,14 +51,14 @@ def escape_unsafe(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _UNSAFE.sub(_escape, text)
+    return re.sub(_UNSAFE, _escape, text)
 
 
 def escape_terminal(text: str) -> str:
     r"""Return the same for text of several lines: ``\n`` and ``\t`` are kept."""
     if text.isascii() and text.isprintable():
         return text
-    return _UNSAFE_IN_LINES.sub(_escape, text)
+    return re.sub(_UNSAFE_IN_LINES, _escape, text)
 
 
 def encodable(text: str) -> str:
@@ -81,7 +81,7 @@ def to_encoding(text: str, encoding: str) -> str:
             return _LOOK_ALIKES.get(match[0]) or _escape(match)
         return match[0]
 
-    return _NON_ASCII.sub(replace, text)
+    return re.sub("[^\x00-\x7f]", replace, text)
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -98,7 +98,7 @@ def quoted_name(name: str) -> str:
         >>> quoted_name("close"), quoted_name("see https://example.com")
         ('close', '"see https://example.com"')
     """
-    if _PLAIN_NAME.fullmatch(name):
+    if re.fullmatch(_PLAIN_NAME, name):
         return name
     shown = name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…"
     return escape_unsafe(json.dumps(shown, ensure_ascii=False))
