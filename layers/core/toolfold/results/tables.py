@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,6 +29,9 @@ _MAX_NAME_CHARS = 200
 
 _LONG_NUMBER = re.compile(r"\d{16}")
 """Digits of a number that a double may not hold."""
+
+_MAX_KNOWN = 100
+"""Keys of an object whose names are kept for others that have the same, and how many such objects are."""
 
 _FREED_BYTES = 30
 """What a cell of CSV needs less than reserved once its column is typed: as a number no text, as a text no number."""
@@ -208,6 +211,7 @@ class _Typer:
 
     def __init__(self, answer: Mapping[str, Any], budget: WorkBudget) -> None:
         self.identifiers, self._budget = frozenset(answer.get("identifiers", ())), budget
+        self._known: dict[tuple[str, ...], tuple[list[str], set[str]]] = {}
 
     def value(self, value: Any) -> Any:
         """Return a JSON value with names and cells as in :mod:`toolfold.results.values`."""
@@ -229,9 +233,9 @@ class _Typer:
             dates = values.parse_dates(list(value)) if is_dated else None
             return dict(zip(dates or value, self.value(list(value.values())), strict=True))
         typed = {}
-        names = dict.fromkeys(values.clean_names(self._budget.checked(value)))
-        taken = values.taken_names(names)
-        for name, item in self._budget.checked(zip(names, value.values(), strict=True)):
+        names, taken = self._names(value)
+        members = zip(names, value.values(), strict=True)
+        for name, item in members if len(names) < _MAX_KNOWN else self._budget.checked(members):
             if isinstance(item, list | dict):  # without the calls of a column: objects may be nested deeply
                 typed[name] = self.value(item)
             else:
@@ -249,6 +253,16 @@ class _Typer:
         self._budget.check_time(20 * len(cells))
         return values.typed_column(name, cells, taken, identifiers=self.identifiers)
 
+    def _names(self, keys: Collection[str]) -> tuple[list[str], set[str]]:
+        """Return keys as names, and those that are taken. Objects inside others have the same keys again and again."""
+        found = self._known.get(tuple(keys)) if len(keys) < _MAX_KNOWN else None
+        if found is None:
+            names = values.clean_names(self._budget.checked(keys))
+            found = names, values.taken_names(names)
+            if len(keys) < _MAX_KNOWN and len(self._known) < _MAX_KNOWN:
+                self._known[tuple(keys)] = found
+        return found
+
     def _rows(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return objects with typed cells; where some lack keys, in time linear in the given cells."""
         first, budget = rows[0].keys(), self._budget
@@ -264,8 +278,7 @@ class _Typer:
                         budget.reserve(2 * parsing.list_size(4))
                         places[key] = []
                     places[key].append(index)
-        names = dict.fromkeys(values.clean_names(budget.checked(places or first)))
-        taken = values.taken_names(names)
+        names, taken = self._names(places or first)
         given = ([rows[index][key] for index in places.get(key, range(len(rows)))] for key in places or first)
         columns = [self.column(name, cells, taken) for name, cells in zip(names, given, strict=True)]
         if columns and not places:
