@@ -132,8 +132,14 @@ def endpoint() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def catalog() -> Catalog:
-    return FileStore(bundled_path())()
+def catalog_store() -> FileStore:
+    """Return the real catalog as processes keep it: opening and parsing it again takes most of the time of a call."""
+    return FileStore(bundled_path())
+
+
+@pytest.fixture(scope="session")
+def catalog(catalog_store: FileStore) -> Catalog:
+    return catalog_store()
 
 
 @pytest.fixture(scope="session")
@@ -143,7 +149,9 @@ def mock_api() -> Iterator[MockApi]:
 
 
 @pytest.fixture
-def make_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Callable[..., MetaTools]:
+def make_tools(
+    catalog_store: FileStore, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., MetaTools]:
     """Return a factory of meta-tools over the real catalog and the mock API; its arguments are settings."""
 
     def make(**environment: str) -> MetaTools:
@@ -160,7 +168,7 @@ def make_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Callable[.
                 **environment,
             }
         )
-        return MetaTools(FileStore(bundled_path()), ToolExecutor(settings))
+        return MetaTools(catalog_store, ToolExecutor(settings))
 
     return make
 
