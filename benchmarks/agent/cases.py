@@ -49,7 +49,8 @@ def _values(raw: str, sql: str) -> Expected:
     return lambda data: data.values([raw], sql)
 
 
-_GIVEN = yaml.safe_load(Path(__file__).with_name("probes.yaml").read_text(encoding="utf-8"))
+_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_GIVEN = yaml.load(Path(__file__).with_name("probes.yaml").read_text(encoding="utf-8"), _LOADER)
 _EXPECTED: Mapping[str, Expected] = {name: _values(*query) for name, query in _GIVEN["expected"].items()}
 
 
@@ -117,5 +118,5 @@ def _question(given: dict[str, Any]) -> Question:
 
 
 QUESTIONS = tuple(
-    map(_question, yaml.safe_load(Path(__file__).with_name("questions.yaml").read_text(encoding="utf-8")))
+    map(_question, yaml.load(Path(__file__).with_name("questions.yaml").read_text(encoding="utf-8"), _LOADER))
 )
