@@ -97,7 +97,6 @@ ROADS: Mapping[str, str] = {
     "meta_tools/tool_names.py correction.call": "",
     # These call no tool: they list and describe, or check the way to a host.
     "cli/catalog_views.py tools.call": "",
-    "cli/doctor.py client.request": "",
     "cli/sign_in.py http_client.request": "",
 }
 """Place in the code from which a call goes on → the way to call that covers it; empty: no tool is called there."""

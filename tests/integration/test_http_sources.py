@@ -281,9 +281,9 @@ def test_a_read_that_a_write_overtakes_is_neither_cached_nor_joined(world: World
 
     def answer(request: Received) -> Reply:
         if request.method == "GET" and len(service.received) == 1:  # others write and read before it is answered
-            world.executor.clock.sleep(1)
+            world.executor.services.clock.sleep(1)
             world.call("keyless__add", {"name": "e"})
-            world.executor.clock.sleep(1)
+            world.executor.services.clock.sleep(1)
             later.append(world.call("keyless__find", {"q": "e"}).structured)
             return as_json({"state": "before"})
         return as_json({"state": "after"})
