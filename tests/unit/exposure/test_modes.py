@@ -119,6 +119,12 @@ def test_an_unknown_tool_is_answered_with_where_the_others_are(app: App, path: s
     assert step in answer["error"]["message"]
 
 
+def test_a_stand_in_that_a_path_lacks_is_unknown_also_with_an_action_that_no_tool_has(bundled: App) -> None:
+    given = {"subcommand": "execute", "connector": "alpha_vantage", "action": "NO_SUCH"}
+    answer = rpc(bundled, "/mcp", "tools/call", {"name": "connector", "arguments": given})
+    assert "Unknown tool 'connector'" in answer["error"]["message"]
+
+
 def test_instructions_begin_with_the_domains_and_say_how_to_call(bundled: App) -> None:
     words = {"": "TOOL_LIST(query)", "/direct": "its own name", "/grouped": "action", "/kinds": "subcommands"}
     for path, expected in words.items():

@@ -15,7 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOLS, RESERVED_NAMES
-from toolfold.errors import CallError, InsufficientScope, InternalError, InvalidArguments, ToolNotExposed
+from toolfold.errors import (
+    CallError,
+    CatalogUnavailable,
+    InsufficientScope,
+    InternalError,
+    InvalidArguments,
+    ToolNotExposed,
+)
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import TOOLS, definitions, instructions
 from toolfold.meta_tools.result import WRITE, MetaCall, Result, dumps_compact, error_result, to_text
@@ -131,7 +138,9 @@ class MetaTools:
             return MetaCall(executor, {"tool_name": found, "arguments": arguments})
         try:
             return tool_names.translate(catalog, name, arguments)
-        except InvalidArguments:
+        except CatalogUnavailable:
+            raise
+        except CallError:
             return None
 
     def unknown_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
