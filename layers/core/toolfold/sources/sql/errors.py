@@ -124,7 +124,7 @@ class FailureKind(Enum):
         "{title} failed to run the statement.",
         _retry_else("the database has a problem.", "Simplify the statement"),
     )
-    SYNTAX = _Failed(_OF_SQL, "it cannot be read: {detail}", Text("Correct it there: LIMIT n is for TOP n."))
+    SYNTAX = _Failed(_OF_SQL, "it cannot be read: {detail}", Text("Correct it there and call again."))
     NOT_ALLOWED = _Failed(_OF_SQL, "{detail}", Text("Write one SELECT; the database cannot be changed."))
     STATEMENT = _Failed(_OF_SQL, "{detail}", Text("Correct the statement and call again."))
     NO_PRIVILEGE = "no privilege"
@@ -252,9 +252,10 @@ def _no_privilege(name: str, statement: str, schema: DatabaseSchema) -> tuple[st
 
 
 def _no_function(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
-    of_sqlite = (SQLITE_FUNCTIONS, ", those of SQLite: strftime('%Y-%m', date), julianday(date)")
-    known, own = (POSTGRESQL_FUNCTIONS, "") if schema.search_path else of_sqlite
-    step = f"{_closest(name, {one: one for one in sorted(known)})}Functions that only calculate are{own}."
+    known, examples = POSTGRESQL_FUNCTIONS, "date_trunc('month', date), to_char(date, 'YYYY-MM')"
+    if not schema.search_path:
+        known, examples = SQLITE_FUNCTIONS, "strftime('%Y-%m', date), julianday(date)"
+    step = f"{_closest(name, {one: one for one in sorted(known)})}Those that only calculate are, such as {examples}."
     return f"the function {quoted_name(name)} is not available", step
 
 
