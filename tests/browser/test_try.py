@@ -57,10 +57,10 @@ def test_select_is_applied_as_it_is_written(checked: CheckedPage) -> None:
     page.get_by_text("Select a part").click()
     page.get_by_label("select", exact=True).fill("timestamp,close; last 3")
     page.get_by_text("answered from the cache").wait_for()
+    page.get_by_text(re.compile(r"\d+ % less")).wait_for()  # tokens are counted after the answer is shown
 
     assert answer.get_by_role("table").first.get_by_role("row").count() == 4
     assert "open" not in answer.get_by_role("table").first.inner_text()
-    assert re.search(r"\d+ % less", page.inner_text("main"))
     assert len([url for url in checked.requests if url.endswith("/mcp")]) > before
     assert not checked.find_violations()
 
