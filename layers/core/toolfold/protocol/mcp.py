@@ -125,7 +125,8 @@ class Server:
         if http.WELL_KNOWN in request.path or request.path == http.REGISTER_PATH:
             return http.error_response(404, "There is nothing at this path.")
         response = http.validate(request, self.origin_policy, stateless) or self._authorized(request, stateless)
-        return http.with_cors_headers(request, response, self.origin_policy)
+        has_origin = request.header("origin") is not None  # only a web page names it
+        return http.with_cors_headers(request, response, self.origin_policy) if has_origin else response
 
     def _authorized(self, request: http.Request, stateless: bool) -> http.Response:
         """Return the response to a request whose method and headers are in order."""
