@@ -86,6 +86,7 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         rf"\b(?:{_TELL} (?:\w+ )?{_PERSON}|answer\w*|repl(?:y|ies)|respond\w*|chat|conversation|anything|everything"
         r"|other tools?|(?:any|every) (?:tool|time|question|message|prompt|turn))\b",
         rf"\b(?:you|(?:the|any|every|this) {_MODEL}) (?:(?:are|will) now|are no longer)\b",
+        r"\b(?:if|when) (?:\w+ )?asked\b[^.;]{0,60}\b(?:respond|reply|answer|say)\b",
         rf"\balways {_USE} this(?: tool| one| function)?(?=\W*$|[.;,!]| (?:for|when|if|before)\b)",
         rf"\b(?:never|not|n't) {_USE} (?:any |the )?other\b|\b{_USE} only this(?: tool| one)?(?=\W*$|[.;!])",
         rf"\b(?:{_USE}|using) this (?:tool |one |function )?first\b",
