@@ -84,6 +84,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\bp(\d\d)\(([^()]+)\)", r"percentile(\2, \1)"),
     (r"\(((?:[^()]|\([^()]*\))+)\) ?(?:\^|\*\*) ?(\([^()]+\)|\d+(?:\.\d+)?)", r"power(\1, \2)"),
     (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
+    (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
     (r"(?<!\band )\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
     (r"\bdate in (?=\d)", ""),
     (r"\b(?:count|number)(?: of)? (?:days|rows|records) (?:where|with|when) ([^;]+)", r"\1; count"),
