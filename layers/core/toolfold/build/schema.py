@@ -9,9 +9,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from toolfold.catalog import entries
 from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.query import OUTSIDE
 from toolfold.catalog.text_checks import FORMATS, MAX_TEXT
+from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.faults import pattern_steps
 
 TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
@@ -276,6 +278,10 @@ class Auth(Model):
         entry = self.model_dump(exclude_defaults=True)
         entry.setdefault("environment", own_variable(source_id))
         return entry
+
+    def taken_names(self, source_id: str) -> frozenset[tuple[str, str]]:
+        """Return location and name of what calls send the credentials as."""
+        return taken_names(entries.Auth(**self.entry(source_id)))
 
     @model_validator(mode="after")
     def _has_one_place(self) -> Auth:

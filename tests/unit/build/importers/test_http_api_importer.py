@@ -286,9 +286,11 @@ HEAD = "kind: http_api\nbase_url: https://a.test\ntools:\n"
          "source.yaml:5: path: the place of id is written {id}"),
         (f"{HEAD}  - name: a\n    path: /a\n    parameters: {{q: {{type: integer, minimum: 5, maximum: 2}}}}\n",
          "source.yaml:6: tools.0.parameters.q: no value fits"),
-        (f"auth: {{header: X-Key}}\n{HEAD}  - name: a\n    path: /a\n"
-         "    parameters: {q: {type: string, in: header, sent_as: x-key}}\n",
-         "source.yaml:7: parameters.q: is sent in the place of the key"),
+        *((f"auth: {{{auth}}}\n{HEAD}  - name: a\n    path: /a\n"
+           f"    parameters: {{q: {{type: string, in: {location}, sent_as: {name}}}}}\n",
+           "source.yaml:7: parameters.q: is sent in the place of the key")
+          for auth, location, name in (("header: X-Key", "header", "x-key"), ("query_key: key", "query", "key"),
+                                       ("bearer: true", "header", "Authorization"), ("cookie: sid", "cookie", "sid"))),
         (f"{HEAD}  - name: a\n    path: /a\n    parameters: {{p: string, q: {{type: string, sent_as: p}}}}\n",
          "source.yaml:6: parameters.q: is sent in the place of p"),
         (f"{HEAD}  -\tname: a\n", "source.yaml:4: is not valid YAML: found character that cannot start any token; put"),

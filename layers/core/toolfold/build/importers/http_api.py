@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from toolfold.build import schema, yaml_loader
+from toolfold.build import yaml_loader
 from toolfold.build.importers import base
 from toolfold.build.importers.http_tools import (
     BODY_TYPES,
@@ -323,8 +323,7 @@ def _contradictions(
     settings: HttpApiSettings, tool: HttpTool, parameters: Mapping[str, HttpParameter], where: Where
 ) -> Iterator[str]:
     """Yield what the models cannot know. A tool that keeps its name is written for the catalog, and lacks nothing."""
-    auth = settings.auth or schema.Auth(bearer=True)
-    places = {("query", auth.query_key): "the key", ("header", (auth.header or "").lower()): "the key"}
+    places = dict.fromkeys(settings.auth.taken_names(settings.id) if settings.auth else (), "the key")
     for name, one in parameters.items():
         at, is_value = where("parameters", name), one.schema_ is None and one.fixed is None
         if is_value and not (one.type or one.enum):

@@ -42,11 +42,9 @@ from toolfold.build.importers.openapi.schema_parts import dicts_in, one_paragrap
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.schema import Auth, Model, Url
 from toolfold.build.yaml_loader import Document, Location
-from toolfold.catalog import entries
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean
-from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import check_header
 
 if TYPE_CHECKING:
@@ -256,8 +254,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             return None, own, _NO_CREDENTIALS
 
     def _sent(self, auth: Auth) -> access.Credentials:
-        entry = entries.Auth(**auth.entry(self.settings.id))
-        return access.Credentials(taken_names(entry), entry.bearer or entry.oauth2 is not None)
+        return access.Credentials(auth.taken_names(self.settings.id), auth.bearer or auth.oauth2 is not None)
 
     def _security(self, operation: Operation) -> access.Security:
         return access.Security(operation.value.get("security"), self._data.get("security"))
