@@ -221,7 +221,7 @@ class made_once(cached_property[T]):  # noqa: N801 - a decorator
 
 
 class Services:
-    """Has what outlives a call but no change of the deployment. Safe to use from many threads.
+    """What calls share until the executor is reset. Safe to use from many threads.
 
     Args:
         settings: as the other arguments, that of the :class:`~toolfold.execution.executor.ToolExecutor`.

@@ -235,6 +235,7 @@ class _Typer:
         typed = {}
         names, taken = self._names(value)
         members = zip(names, value.values(), strict=True)
+        # For a small object, reserving its memory has looked at the clock.
         for name, item in members if len(names) < _MAX_KNOWN else self._budget.checked(members):
             if isinstance(item, list | dict):  # without the calls of a column: objects may be nested deeply
                 typed[name] = self.value(item)
