@@ -4,6 +4,7 @@ import functools
 import gc
 import itertools
 import json
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -35,6 +36,8 @@ def pytest_configure(config: pytest.Config) -> None:
     The examples are the same in every run, so that a failure comes from a change. ``make explore`` tries others.
     """
     settings.load_profile(config.getoption("--hypothesis-profile") or "same")
+    # A shell starts what runs in the background with SIGINT ignored, which programs that tests start would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.disable()  # until all tests are collected: nothing of them is garbage
     gc.set_threshold(20_000, 20, 20)  # with those of Python, collecting garbage takes a tenth of the time of all tests
 
