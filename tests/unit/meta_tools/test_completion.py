@@ -125,6 +125,14 @@ PARTS = {
         last 200; last 5
         jmespath: rows[2:150].close
         jmespath: rows[150:].close
+        avg(close) over 200; last 1
+        close > avg(close) over 200; count
+        pct_change(close); last 100
+        lag(close, 60) as before; lag(before, 60); last 1
+        stddev(pct_change(close)) over 100; last 1
+        avg(close) over 120 as mean, close; since 2025-12
+        SELECT close / LAG(close, 252) OVER (ORDER BY date) FROM data ORDER BY date DESC LIMIT 1
+        SELECT avg(close) OVER (ORDER BY date ROWS BETWEEN 199 PRECEDING AND CURRENT ROW) FROM data
     """,
     GapKind.BEGINNING: """
         2024

@@ -110,6 +110,7 @@ def notes(result: Result) -> list[str]:
         ("FX_DAILY", EURUSD, "2025-01; mean(close)", ['outputsize "full" was used: the default begins 2025-08-27.']),
         # More rows than the default.
         ("TIME_SERIES_DAILY", IBM, "close; last 250", ROWS),
+        ("TIME_SERIES_DAILY", IBM, "close > avg(close) over 200; count", ROWS),
         ("TIME_SERIES_DAILY", IBM, "first 3", [FULL]),
         ("NEWS_SENTIMENT", {"tickers": "AAPL"}, "title; last 70", ["limit 70 was used: the default has 50 rows."]),
         # The argument of the caller is respected.
@@ -124,6 +125,12 @@ def notes(result: Result) -> list[str]:
             {**IBM, "outputsize": "compact"},
             "close; last 250",
             ['Asked for 250 rows; the data have 100. outputsize "full" has more.'],
+        ),
+        (
+            "TIME_SERIES_DAILY",
+            {**IBM, "outputsize": "compact"},
+            "close > avg(close) over 200; count",
+            ['Asked for 200 rows; the data have 100. outputsize "full" has more.'],
         ),
         # Nothing has the rest.
         ("TIME_SERIES_WEEKLY", IBM, "1990..1995; max(close)", ["Asked from 1990; the data begin 2000-01-07."]),

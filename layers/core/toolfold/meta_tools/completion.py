@@ -66,15 +66,17 @@ class Gap:
     @property
     def _fields(self) -> dict[str, str]:
         covered, low, high = self.covered, self.requested.low, self.requested.high
-        count = coverage.rows_until(high, covered) if self.kind is GapKind.ROWS else len(covered.dates)
+        wanted, count = self.requested.rows_before if low else self.requested.needed_rows, len(covered.dates)
+        if self.kind is GapKind.ROWS:
+            count = wanted - coverage.lacked_rows(self.requested, covered)
         return {
             "beginning": f"from {low}" if low else f"until {high}",
             "end": f"until {high}" if high else f"from {low}",
-            "until": f" until {high}" if high else "",
+            "until": f" before {low}" if low else f" until {high}" if high else "",
             "first": covered.first,
             "last": covered.last,
             "step": covered.step_name,
-            "wanted": f"{self.requested.row_count:,}",
+            "wanted": f"{wanted:,}",
             "count": f"{count:,}",
             "rows": "1 row" if count == 1 else f"{count:,} rows",
             # How far the rows reach, on the side where there may be more.
@@ -129,7 +131,7 @@ def find_gap(
         complete = {name: value for name, value in complete.items() if type(value) is not int}
     elif kind is GapKind.ROWS:  # a number of rows need not be the greatest
         complete = {
-            name: min(value, requested.row_count) if type(value) is int else value for name, value in complete.items()
+            name: min(value, requested.needed_rows) if type(value) is int else value for name, value in complete.items()
         }
     elif kind is GapKind.BEGINNING and month and parameter and parameter not in arguments and covered.step_days < 1:
         complete = {**complete, parameter: month}

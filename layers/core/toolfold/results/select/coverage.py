@@ -42,6 +42,7 @@ class Requested:
         low: the first date, perhaps only a part of one; empty: without a lower bound.
         high: the last date, in the same way.
         row_count: how many rows; 0: not a number of them.
+        rows_before: how many rows before each one its values are computed from: windows and earlier values.
         is_oldest_first: whether the oldest rows are requested, so that nothing may be missing before them.
         is_summary: whether the answer is computed from all rows there are: functions or the largest rows.
         is_filtered: whether rows are chosen by conditions on other columns than that of dates.
@@ -53,6 +54,7 @@ class Requested:
     low: str = ""
     high: str = ""
     row_count: int = 0
+    rows_before: int = 0
     is_oldest_first: bool = False
     is_summary: bool = False
     is_filtered: bool = False
@@ -63,7 +65,14 @@ class Requested:
     @property
     def depends_on_length(self) -> bool:
         """Whether it matters how far the rows of an answer reach."""
-        return self.has_period or bool(self.row_count) or self.is_summary or self.is_filtered
+        return self.has_period or bool(self.needed_rows) or self.is_summary or self.is_filtered
+
+    @property
+    def needed_rows(self) -> int:
+        """How many rows are read; 0: not a number of them. None are before the oldest."""
+        if self.is_oldest_first or not self.rows_before:
+            return self.row_count
+        return max(self.row_count, 1) + self.rows_before
 
     @property
     def has_period(self) -> bool:
@@ -149,8 +158,15 @@ def lacks_future(requested: Requested, covered: Coverage, today: date) -> bool:
 
 
 def lacks_rows(requested: Requested, covered: Coverage) -> bool:
-    """Return whether more rows are requested than there are, up to the last date that is requested."""
-    return not requested.low and requested.row_count > rows_until(requested.high, covered)
+    """Return whether more rows are read than there are, before the period or up to its last date."""
+    return lacked_rows(requested, covered) > 0
+
+
+def lacked_rows(requested: Requested, covered: Coverage) -> int:
+    """Return how many rows are read and are not there; 0 or less: none."""
+    if requested.low:
+        return requested.rows_before - sum(day < requested.low for day in covered.dates)
+    return requested.needed_rows - rows_until(requested.high, covered)
 
 
 def rows_until(high: str, covered: Coverage) -> int:

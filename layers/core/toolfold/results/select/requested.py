@@ -24,6 +24,7 @@ from toolfold.results.select.grammar import Clause, Selection
 from toolfold.results.select.kinds import COMPARISONS, MIRRORED, is_condition
 from toolfold.results.select.names import PARTS_OF_DATES, find_table, table_name
 from toolfold.results.select.periods import span
+from toolfold.results.select.view import NEIGHBOURS, count_of
 from toolfold.results.tables import DATE_NAMES, Document, Table
 
 
@@ -140,6 +141,7 @@ class _Reader:
 
     def _read_items(self, clause: Clause) -> None:
         trees = [to_sqlite(tree) for tree in parse_items(clause.text)]
+        self._look_back(*trees)
         if clause.kind == "items" and len(trees) == 1 and is_condition(trees[0]):
             self._read_condition(trees[0])
             self._note(is_summary=self.requested.is_summary or any(map(is_aggregate, trees[0].walk())))
@@ -150,6 +152,11 @@ class _Reader:
         self.has_groups = clause.kind == "group" and clause.by.strip().lower() in PARTS_OF_DATES - {"weekday"}
         if self.requested.functions - {"last"} or clause.kind == "group":
             self._summarize()
+
+    def _look_back(self, *trees: exp.Expr) -> None:
+        """Read which rows before it a row needs, unless earlier steps have chosen the rows there are."""
+        if not self.requested.row_count and not self.requested.low:
+            self._note(rows_before=self.requested.rows_before + max(map(_rows_before, trees), default=0))
 
     def _read_names(self, tree: exp.Expr) -> None:
         functions = {function_of(node) for node in tree.walk() if is_aggregate(node)}
@@ -194,6 +201,7 @@ class _Reader:
     def _read_sql(self, text: str) -> None:
         tree = to_sqlite(parse_sql(text))
         self.is_done = True
+        self._look_back(tree)
         for table in tree.find_all(exp.Table):
             if self.table is None and len(self.tables) > 1:
                 self.take(table.name)
@@ -257,6 +265,17 @@ def _condition(node: Mapping[str, Any]) -> exp.Expr:
     if kind == "field":
         return exp.column(str(value))
     return exp.Literal.string(value) if kind == "literal" and isinstance(value, str) else exp.Null()
+
+
+def _rows_before(node: exp.Expr) -> int:
+    """Return how many rows before its own an expression reads: 199 for ``avg(x) over 200``, 12 for ``lag(x, 12)``."""
+    own = 0
+    if isinstance(node, exp.Window):
+        own = max(count_of(node) - 1, 0)
+    elif function_of(node) in NEIGHBOURS:
+        offset = node.args.get("offset") if isinstance(node, exp.Lag) else next(iter(node.expressions[1:]), None)
+        own = int(offset.name) if offset is not None and offset.name.isdecimal() else 1
+    return own + max(map(_rows_before, node.iter_expressions()), default=0)
 
 
 def _number_in(limit: exp.Expr | None) -> int:
