@@ -160,6 +160,22 @@ def notes(result: Result) -> list[str]:
             "2025-12; max(high)",
             ["Asked until 2025-12; the data end 2025-11-28T19:00:00."],
         ),
+        # A day whose beginning the default leaves out, and days that have rows.
+        (
+            "TIME_SERIES_INTRADAY",
+            {"symbol": "IBM", "interval": "5min"},
+            "last 1 day; max(high)",
+            ['outputsize "full" was used: the default begins 2026-01-13T11:40:00.'],
+        ),
+        (
+            "TIME_SERIES_INTRADAY",
+            {"symbol": "IBM", "interval": "5min"},
+            "last 2 days; count by day",
+            [
+                "last 2 days: the last 2 dates that have rows.",
+                'outputsize "full" was used: the default begins 2026-01-13T11:40:00.',
+            ],
+        ),
         # Rows too far apart for the period.
         (
             "WTI",

@@ -44,6 +44,12 @@ def test_period_of_groups_of_dates_is_one_of_the_rows(select: str, low: str, hig
     assert (found.low, found.high, found.is_filtered) == (low, high, False)
 
 
+@pytest.mark.parametrize(("select", "low"), [("last 1 day", "2026-01-12"), ("last 2 days", "2026-01-08")])
+def test_days_that_have_rows_begin_before_a_weekend(select: str, low: str) -> None:
+    monday = Document((Table("", ("time", "close"), [("2026-01-12 11:00", 2), ("2026-01-12 10:00", 1)]),))
+    assert requested(select, monday).low == low
+
+
 def test_table_functions_and_columns_are_named() -> None:
     statements = document("statements")
     assert requested("annualReports: netIncome", statements).table == "annualReports"

@@ -140,6 +140,11 @@ def lacks_beginning(requested: Requested, covered: Coverage) -> bool:
     return has_weekends or any(weekday < 5 for weekday in days)
 
 
+def may_lack_morning(requested: Requested, covered: Coverage) -> bool:
+    """Return whether the period begins with a day whose rows the answer has from some time on."""
+    return len(requested.low) == len("2024-01-01") and covered.first.startswith(f"{requested.low}T")
+
+
 def lacks_end(requested: Requested, covered: Coverage, today: date) -> bool:
     """Return whether rows of the requested period, up to ``today``, are newer than all rows of the answer."""
     bound = requested.high or requested.low

@@ -7,10 +7,14 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from toolfold.dates import bounds, first_day, moved
+from toolfold.results.select.coverage import DAILY_DAYS, step_days
 from toolfold.results.select.grammar import Clause
 
 MAX_DATED_ROWS = 10
 """Days of ``last 5 days`` up to which daily rows are counted, as the market or the source has them."""
+
+_LONG_AGO = timedelta(days=4)
+"""Before the first of too few days: over any weekend."""
 
 _STEPS = {"previous": -1, "this": 0, "next": 1}
 
@@ -53,6 +57,22 @@ def span(clause: Clause, newest: str, today: date) -> tuple[str, str]:
     else:
         low, high = _moved(last, -count, clause.unit) + day, last
     return low.isoformat(), f"{high}T23:59:59.999999"
+
+
+def counted_days(clause: Clause, dates: Iterable[str], today: date) -> int:
+    """Return the number of days of ``last 5 days`` where those are the days that have rows; 0: other periods."""
+    count = (clause.numbers[0] if clause.numbers else 0) or 0
+    if clause.unit != "day" or not 0 < count <= MAX_DATED_ROWS:
+        return 0
+    known = sorted(set(dates))
+    is_daily = len(known) > 1 and step_days(known) <= DAILY_DAYS and known[-1] <= f"{today}~"
+    return count if is_daily else 0
+
+
+def first_counted_day(count: int, dates: Iterable[str]) -> str:
+    """Return the first of so many days that have rows; where there are fewer, a day before all of them."""
+    days = sorted({text[:10] for text in dates})
+    return days[-count] if count <= len(days) else (bounds(days[0])[0] - _LONG_AGO).isoformat()
 
 
 def _literal(value: Any) -> str:

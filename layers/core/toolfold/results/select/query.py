@@ -11,7 +11,6 @@ from sqlglot import exp
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, periods
-from toolfold.results.select.coverage import DAILY_DAYS, step_days
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
@@ -415,13 +414,10 @@ class Query(View):
                 column.replace(node_of(dated if dated.kind.is_date else replace(dated, kind=Kind.DATE)))
             self._add(tail=f"WHERE {dialect.sql_of(self._adapted(tree))}")
             return
-        count = (clause.numbers[0] if clause.numbers else 0) or 0
-        is_counted = clause.unit == "day" and 0 < count <= periods.MAX_DATED_ROWS
-        dates = sorted(set(self.rows.table.dates)) if is_counted else []
-        if len(dates) > 1 and step_days(dates) <= DAILY_DAYS and dates[-1] <= f"{self.today}~":
+        if count := periods.counted_days(clause, self.rows.table.dates, self.today):
             rank = self._add(f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC)")
             condition = f"{dated.sql} IS NOT NULL AND {rank} <= {count}"
-            note = f"last {count} days: the last {count} dates that have rows."
+            note = f"last {count} days: the last {count} dates that have rows." if count > 1 else ""
         else:
             parts = [column.sql for column in self.partition]
             columns = ", ".join([*parts, f"max({dated.sql})"])

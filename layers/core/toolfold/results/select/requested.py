@@ -23,7 +23,7 @@ from toolfold.results.select.expressions import parse_items, parse_sql
 from toolfold.results.select.grammar import Clause, Selection
 from toolfold.results.select.kinds import COMPARISONS, MIRRORED, is_condition
 from toolfold.results.select.names import PARTS_OF_DATES, find_table, table_name
-from toolfold.results.select.periods import span
+from toolfold.results.select.periods import counted_days, first_counted_day, span
 from toolfold.results.select.view import NEIGHBOURS, count_of
 from toolfold.results.tables import DATE_NAMES, Document, Table
 
@@ -95,6 +95,8 @@ class _Reader:
     def _read_period(self, clause: Clause) -> None:
         if not clause.unit:
             self._read_condition(parse_items(clause.text)[0])
+        elif count := counted_days(clause, self.dates, self.today):
+            self._narrow(first_counted_day(count, self.dates), "")
         elif self.dates:
             low, high = (moment[:10] for moment in span(clause, max(self.dates), self.today))
             is_open = any((number or 0) > 0 for number in clause.numbers)  # up to the newest row
