@@ -221,6 +221,8 @@ LOOKALIKES = [
     Case("a change over rows", UPS, "change(v) over 2; last 1", "date,change(v, 2): 2026-01-04,3"),
     Case("a function behind its groups", UPS, "weekday; max(v)",
          "weekday,max(v): Sunday,6 / Saturday,4 / Friday,3 / Thursday,2", says=("max(v) by weekday",)),
+    Case("a name behind the groups", UPS, "max(v) by weekday as most; top 1 by most", "weekday,most: Sunday,6",
+         says=("max(v) as most by weekday",)),
 ]  # fmt: skip
 
 NEWEST_AND_PLACE = [
