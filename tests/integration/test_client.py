@@ -12,7 +12,7 @@ import pytest
 import toolfold
 from tests.conftest import KEY
 from tests.support.commands import CommandLine
-from toolfold.client import AnthropicToolSearch, AsyncClient, Client, ClientError, OpenAIToolSearch
+from toolfold.client import AsyncClient, Client, ClientError
 from toolfold.client.client import OtherCallError, to_error
 from toolfold.errors import AuthRequired, CallError, InvalidArguments, ToolNotFound
 from toolfold.mock_api.server import MockApi
@@ -213,10 +213,3 @@ class TestCommandLine:
     def test_a_variable_that_is_not_set_is_named(self, url: str, command_line: CommandLine) -> None:
         err = command_line("--endpoint", url, "--token-env", "NO_SUCH", "call", "X", code=1).err
         assert "NO_SUCH is not set" in err
-
-
-def test_a_search_without_matches_says_so(client: Client) -> None:
-    use = {"type": "tool_use", "id": "1", "name": "search_tools", "input": {"query": "qzxv"}}
-    assert "No tool matches" in AnthropicToolSearch(client).answer([use])[0]["content"]
-    call = {"type": "tool_search_call", "call_id": "1", "arguments": '{"query": "qzxv"}'}
-    assert OpenAIToolSearch(client).answer([call])[0]["tools"] == []

@@ -1,9 +1,7 @@
-"""The Python client, its adapters and ``--endpoint`` with tools that change data."""
+"""The Python client and ``--endpoint`` with tools that change data."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +9,7 @@ from tests.support.commands import CommandLine
 from tests.support.http_service import HttpService
 from toolfold.build.compiler import compile_folder
 from toolfold.cli import main
-from toolfold.client import AnthropicToolSearch, Client, OpenAIToolSearch
+from toolfold.client import Client
 from toolfold.errors import ApprovalRequired, WriteNotAllowed
 from toolfold.settings import Settings
 from toolfold.transports.local_http.server import LocalServer
@@ -78,20 +76,6 @@ def test_the_executor_that_reads_refuses(client: Client, service: HttpService) -
     with pytest.raises(WriteNotAllowed):
         client.call_meta_tool("TOOL_CALL", {"tool_name": REPORT, "arguments": {"town": "Oslo"}})
     assert not service.received
-
-
-def test_a_model_with_tool_search_calls_a_tool_by_its_name(client: Client, service: HttpService) -> None:
-    def use(name: str, **given: Any) -> dict[str, Any]:
-        return {"type": "tool_use", "id": "1", "name": name, "input": given}
-
-    search = AnthropicToolSearch(client)
-    assert search.answer([use(REPORT, town="Oslo")])[0]["is_error"] is False
-    refused = json.loads(search.answer([use(REMOVE, town="Oslo")])[0]["content"])["error"]
-    approved = search.answer([use(REMOVE, town="Oslo", approval_token=refused["approval_token"])])
-    assert approved[0]["is_error"] is False
-    call = {"type": "function_call", "call_id": "1", "name": REPORT, "arguments": '{"town": "Moss"}'}
-    assert "error" not in OpenAIToolSearch(client).answer([call])[0]["output"]
-    assert [request.path for request in service.received] == ["/reports/Oslo", "/towns/Oslo", "/reports/Moss"]
 
 
 def test_a_command_runs_a_tool_of_an_endpoint_as_one_of_this_machine(
