@@ -5,14 +5,12 @@ import io
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import boto3
 import pytest
-from botocore.stub import ANY, Stubber
 
 from tests.support.commands import CommandLine
 from tests.support.http import KEY
@@ -24,7 +22,6 @@ from toolfold.mock_api.server import MockApi
 from toolfold.protocol import jsonrpc
 from toolfold.settings import Settings
 
-GROUP = "/aws/lambda/team-gateway"
 DAY = datetime(2026, 1, 14, tzinfo=UTC)
 SEARCHES = ("stock price", "oil", "moving average of a share", "inflation in the united states", "zzqqxx yyzzqq")
 SYMBOLS = ("IBM", "AAPL", "MSFT", "TSLA")
@@ -223,85 +220,6 @@ class TestForms:
     @pytest.mark.parametrize("since", ["yesterday", "1y", "-1d", "1", "2026-13-01"])
     def test_a_time_that_is_none_is_wrong_usage(self, since: str, command_line: CommandLine) -> None:
         assert "is no time" in command_line("stats", f"--since={since}", code=2).err
-
-
-class Near:
-    """A time in milliseconds that is equal to those of the next minute."""
-
-    def __init__(self, least: int) -> None:
-        self.least = least
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, int) and self.least <= other < self.least + 60_000
-
-    __hash__ = object.__hash__
-
-
-class Session:
-    """A session of boto3 with one client."""
-
-    def __init__(self, client: Any) -> None:
-        self.client = lambda name, region_name: client
-
-
-@pytest.fixture
-def deployment(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
-    """The log of a deployment: answers that botocore checks against the API of CloudWatch Logs."""
-    client = boto3.client("logs", region_name="eu-central-1", aws_access_key_id="x", aws_secret_access_key="x")
-    monkeypatch.setattr("boto3.session.Session", lambda: Session(client))
-    with Stubber(client) as stubber:
-        yield stubber
-
-
-def answer(stubber: Stubber, pages: Sequence[Sequence[str]], start_ms: Any = ANY) -> None:
-    """Expect the log group to be read, and answer with the lines of so many pages."""
-    more: dict[str, str] = {}
-    for number, lines in enumerate(pages, 1):
-        expected = {"logGroupName": GROUP, "startTime": start_ms, "filterPattern": ANY, **more}
-        more = {"nextToken": str(number)}
-        found = {"events": [{"message": line} for line in lines], **(more if number < len(pages) else {})}
-        stubber.add_response("filter_log_events", found, expected)
-
-
-class TestDeployment:
-    def test_the_figures_are_those_of_its_lines(self, day: Day, deployment: Stubber, command_line: CommandLine) -> None:
-        lines = list(map(json.dumps, day.lines))
-        answer(deployment, [lines[:100], ["START RequestId: 1", *lines[100:]]], int(DAY.timestamp()) * 1000)
-        found = stats(command_line, "--stack", "team", "--since", DAY.isoformat())
-        assert {name: found[name] for name in day.expected} == day.expected
-        assert found["source"] == f"log group {GROUP}"
-
-    def test_the_last_day_is_counted_by_default(self, deployment: Stubber, command_line: CommandLine) -> None:
-        started = datetime.now(UTC)
-        answer(deployment, [[]], Near(int((started - timedelta(days=1)).timestamp() * 1000)))
-        assert "There is no request" in command_line("stats", "--log-group", GROUP).err
-
-    @pytest.mark.parametrize(
-        ("code", "reason"),
-        [
-            (
-                "ResourceNotFoundException",
-                "The log group /aws/lambda/team-gateway cannot be read: it does not exist in this region",
-            ),
-            (
-                "AccessDeniedException",
-                "access was denied (AccessDeniedException). The credentials need logs:FilterLogEvents.",
-            ),
-            ("Unheard", "AWS answered Unheard"),
-        ],
-    )
-    def test_what_aws_refuses_is_explained(
-        self, code: str, reason: str, deployment: Stubber, command_line: CommandLine
-    ) -> None:
-        deployment.add_client_error("filter_log_events", code)
-        assert reason in command_line("stats", "--stack", "team", code=1).err
-
-
-@pytest.mark.parametrize("command", [("stats",), ("profiles", "most-used")])
-@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
-def test_a_device_is_no_log(command: tuple[str, ...], device: str, command_line: CommandLine) -> None:
-    err = command_line(*command, "--log", device, code=1).err
-    assert err == f"{device} is a device, not a log. Name a file, or read a pipe with --log -\n"
 
 
 @pytest.mark.parametrize("name", ["long.log", "long.log.gz"])

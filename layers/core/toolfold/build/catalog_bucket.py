@@ -63,7 +63,7 @@ _CAUSES = {
 
 
 @contextmanager
-def explained(what: str, owner: str = "", permissions: str = _PERMISSIONS) -> Iterator[None]:
+def explained(what: str, owner: str = "") -> Iterator[None]:
     """Replace the errors of AWS that are raised inside by one sentence.
 
     Their own text may contain a URL or an ARN.
@@ -71,7 +71,6 @@ def explained(what: str, owner: str = "", permissions: str = _PERMISSIONS) -> It
     Args:
         what: What did not happen, such as "Nothing was published to s3://bucket/prefix".
         owner: The account that requests say the bucket belongs to.
-        permissions: What the credentials must allow.
 
     Raises:
         BucketUnavailable: AWS refused, or was not reached.
@@ -88,7 +87,7 @@ def explained(what: str, owner: str = "", permissions: str = _PERMISSIONS) -> It
         response: Any = getattr(error, "response", None) or {}
         region = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("x-amz-bucket-region", "")
         known = region if re.fullmatch(r"[a-z0-9-]{4,30}", str(region)) else ""
-        step = step.replace("{permissions}", permissions).replace("{region}", f", {known}" if known else "")
+        step = step.replace("{permissions}", _PERMISSIONS).replace("{region}", f", {known}" if known else "")
         step = step.replace("{owner}", f", which must belong to account {owner} (else --bucket-owner)" if owner else "")
         raise BucketUnavailable(f"{what}: {cause} ({code}).", step, code) from None
 

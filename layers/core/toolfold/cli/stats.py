@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,31 +14,9 @@ from toolfold.cli.terminal import print_fields, print_table
 from toolfold.dates import parse_date
 from toolfold.errors import ToolfoldError
 from toolfold.log_analysis.figures import MOST_CALLED, Figures, as_json, read_log, seven_figures
-from toolfold.log_analysis.follower import parse_line
 from toolfold.settings import Settings
 
-
-def read_deployment(group: str, since: datetime) -> Iterator[Mapping[str, Any]]:
-    """Yield the lines of requests and calls of a log group of CloudWatch."""
-    import boto3
-
-    from toolfold.build.catalog_bucket import explained  # of the extra aws
-
-    with explained(f"The log group {group} cannot be read", permissions="logs:FilterLogEvents"):
-        # botocore itself does not read AWS_REGION, which other SDKs do.
-        client = boto3.session.Session().client("logs", region_name=os.environ.get("AWS_REGION") or None)
-        pages = client.get_paginator("filter_log_events").paginate(
-            logGroupName=group,
-            startTime=int(since.timestamp() * 1000),
-            filterPattern='{ $.message = "request" || $.message = "call" }',
-        )
-        for page in pages:
-            yield from filter(None, (parse_line(event["message"].encode()) for event in page["events"]))
-
-
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_DEFAULT_AWS = timedelta(days=1)
-"""Time of a deployment's log that is counted by default: a thousand lines take a second."""
 
 
 def parse_since(text: str) -> datetime:
@@ -55,15 +32,11 @@ def parse_since(text: str) -> datetime:
 def run(options: Options) -> int:
     """Print the figures."""
     since = parse_since(options.since) if options.since else None
-    group = options.log_group or (f"/aws/lambda/{options.stack}-gateway" if options.stack else "")
-    if group:
-        source, lines = f"log group {group}", read_deployment(group, since or datetime.now(UTC) - _DEFAULT_AWS)
-    else:
-        paths = [*options.log, *options.files] or _own_log()
-        source, lines = ", ".join("stdin" if path == "-" else path for path in paths), read_log(paths, since)
+    paths = [*options.log, *options.files] or _own_log()
+    source = ", ".join("stdin" if path == "-" else path for path in paths)
     figures = Figures()
     with waiting(f"Reading {source} …"):
-        for line in lines:
+        for line in read_log(paths, since):
             figures.add(line)
     if options.json:
         print_json({"source": source, **as_json(figures)}, indent=2)
@@ -82,7 +55,7 @@ def _own_log() -> list[str]:
     location = Settings.from_environment().call_log
     if not location:
         raise ToolfoldError(
-            "There is no log to count. Name files with --log, or a deployment with --stack.\n"
+            "There is no log to count. Name files with --log; --log - reads a pipe, as from `aws logs tail`.\n"
             "To log what agents on this machine do, set TOOLFOLD_CALL_LOG to a file where the server is configured: "
             "`toolfold stats --help` says what is written."
         )

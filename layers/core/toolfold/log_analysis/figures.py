@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import math
-import os
-import stat
 import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -203,14 +201,12 @@ def read_log(paths: Iterable[str], since: datetime | None) -> Iterator[dict[str,
         since: earlier lines, and those without a time, are left out; None: none are.
 
     Raises:
-        ToolfoldError: a file cannot be read, is a device, which may have no end, or has a line that is too long.
+        ToolfoldError: a file cannot be read, or has a line that is too long.
     """
     for path in paths:
         name = "stdin" if path == "-" else path
         try:
             with _open(path) as file:
-                if _is_device(file):
-                    raise ToolfoldError(f"{name} is a device, not a log. Name a file, or read a pipe with --log -")
                 while raw := file.readline(MAX_LINE_BYTES):
                     if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
                         raise ToolfoldError(f"{name} has a line of more than 1 MB, so it is not a log of toolfold.")
@@ -226,17 +222,6 @@ def _open(path: str) -> contextlib.AbstractContextManager[IO[bytes] | Any]:
     if path == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
     return gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
-
-
-def _is_device(file: IO[bytes] | Any) -> bool:
-    """Return whether a file is a device other than a terminal and the one that is always empty."""
-    try:
-        status = os.fstat(file.fileno())
-    except (OSError, AttributeError):  # in memory
-        return False
-    if not (stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)) or file.isatty():
-        return False
-    return not os.path.samestat(status, os.stat(os.devnull))
 
 
 def _is_since(timestamp: Any, since: datetime) -> bool:
