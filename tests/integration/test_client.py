@@ -197,9 +197,8 @@ class TestCommandLine:
     def test_an_empty_address_is_not_this_machine(self, command: list[str], command_line: CommandLine) -> None:
         assert "--endpoint is empty" in command_line("--endpoint", "", *command, code=2).err
 
-    def test_an_option_without_effect_is_refused(self, url: str, command_line: CommandLine) -> None:
-        err = command_line("--endpoint", url, "catalog", "search", "oil", "--explain", code=2).err
-        assert "--explain reads the catalog of this machine" in err
+    def test_a_search_is_printed_as_on_this_machine(self, url: str, command_line: CommandLine) -> None:
+        assert command_line("--endpoint", url, "catalog", "search", "oil").out.startswith("WTI\tUS crude oil")
 
     def test_what_the_endpoint_cuts_is_said_in_its_words(
         self, url: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine

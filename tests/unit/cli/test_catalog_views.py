@@ -34,7 +34,7 @@ def test_unknown_name_beside_a_known_one_keeps_the_known_one(run: Run) -> None: 
 @pytest.mark.parametrize("width", [40, 60, 80, 140, 200])
 @pytest.mark.parametrize(
     "command",
-    [("list",), ("get", "GLOBAL_QUOTE", "SMA", "NOPE"), ("stats",), ("search", "oil", "price", "--explain")],
+    [("list",), ("get", "GLOBAL_QUOTE", "SMA", "NOPE"), ("stats",), ("search", "oil", "price")],
     ids=lambda command: command[0],
 )
 def test_screen_fits_the_terminal(run: Run, terminal: Terminal, width: int, command: tuple[str, ...]) -> None:

@@ -108,7 +108,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, str]]] = {
     "setting": (["catalog", "list"], {"TOOLFOLD_TIMEOUT_S": ATTACK}),
     "folder of sources": (["catalog", "lint", "--folder", f"/nowhere/{ATTACK}"], {}),
     "file of a catalog": (["catalog", "compile", "--check", "--folder", f"/nowhere/{ATTACK}"], {}),
-    "words of a search": (["catalog", "search", "oil", ATTACK, "--explain"], {}),
+    "words of a search": (["catalog", "search", "oil", ATTACK], {}),
     "category": (["catalog", "list", "--category", ATTACK], {}),
     "names to describe": (["catalog", "get", ATTACK], {}),
     "folder of the cache": (["call", "WTI"], {"TOOLFOLD_CACHE": f"/nowhere/{ATTACK}"}),

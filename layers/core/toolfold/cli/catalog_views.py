@@ -12,15 +12,14 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-from toolfold.catalog.entries import ToolSummary, summary_suffix
-from toolfold.catalog.explanation import WORDS, ExplainedHit, explain
-from toolfold.catalog.fit import Fit
+from toolfold.catalog.entries import CONFIRM, summary_suffix
 from toolfold.cli import output, terminal
-from toolfold.cli.application import Options, fail
+from toolfold.cli.application import Options
 from toolfold.cli.error_text import call_command
-from toolfold.cli.output import counted, print_json
-from toolfold.cli.tools import RemoteTools, meta_tools
+from toolfold.cli.output import counted
+from toolfold.cli.tools import WHOLE_TOKENS, RemoteTools, meta_tools
 from toolfold.meta_tools import list_request
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.reader import read_arguments
 from toolfold.text_safety import escape_unsafe
 
@@ -35,68 +34,42 @@ def search_tools(options: Options) -> int:
         The exit code: 0, or 1 when nothing matches.
     """
     arguments = {"query": " ".join(options.words), **_given_filters(options)}
-    if options.endpoint:
-        if options.explain:
-            raise fail("--explain reads the catalog of this machine. Leave out --explain or --endpoint.")
-        return _print_remote(options, arguments)
-    tools = meta_tools()
-    catalog = tools.catalog()
-    request = list_request.parse_list_request(catalog, read_arguments(catalog, list_request.TOOL, arguments))
-    limit = request.limit or DEFAULT_LIMIT
-    explained = explain(catalog, "; ".join(request.queries), limit, request.filters.positions(catalog))
-    found, hits = explained.result, explained.hits
-    summaries = [catalog.summary(hit.position) for hit in hits]
-    reasons = [_reasons(hit) if options.explain else [] for hit in hits]
-    if options.json:
-        structured = tools.call(list_request.TOOL, arguments).structured
-        if options.explain:
-            for entry, hit, why in zip(structured["tools"], hits, reasons, strict=False):
-                entry.update(score=round(hit.score), why=why)
-        print_json(structured)
-    elif not hits:
-        step = "Try other English words, or look through `toolfold catalog list`."
-        output.print_message(f"No tool matches. {step}")
-    else:
-        is_terminal = terminal.is_terminal(sys.stdout)
-        columns = ("tool", "score", "what it returns", *(["why"] if options.explain else []))
-        marks = (
-            ["* " if rank < found.top_ties else "  " for rank in range(len(hits))] if is_terminal else [""] * len(hits)
-        )
-        rows = [
-            [mark + summary.name, round(hit.score), _text(summary), ", ".join(why)]
-            for mark, summary, hit, why in zip(marks, summaries, hits, reasons, strict=True)
-        ]
-        terminal.print_rows(columns, [row[: len(columns)] for row in rows])
-        weaker = len(found.hits) - len(hits)
-        best = "* best matches." if found.fit is Fit.SURE else "No tool fits closely; compare the best, marked *."
-        end = best + (f" {weaker} weaker ones: --limit N" if weaker else "")
-        if is_terminal:
-            print("", *terminal.wrap(end, terminal.width()), sep="\n")
-    return 0 if hits else 1
+    if not options.json:
+        arguments = {"limit": DEFAULT_LIMIT, **arguments, "detail": "minimal", "token_budget": WHOLE_TOKENS}
+    with _tools(options) as tools:
+        result = tools.call("TOOL_LIST", arguments)
+    if result.is_error or options.json:
+        return output.print_result(result, options.json) or int(not result.structured["tools"])
+    found = result.structured
+    if not found["tools"]:
+        output.print_message("No tool matches. Try other English words, or look through `toolfold catalog list`.")
+        return 1
+    terminal.print_rows(
+        ("tool", "what it returns"),
+        [[entry["name"], f"{entry['description']}{_remarks(entry)}"] for entry in found["tools"]],
+    )
+    if found["confidence"] != "sure":
+        output.print_notice("No tool fits closely.")
+    more = found["matched"] - found["returned"]
+    if more and terminal.is_terminal(sys.stdout):
+        output.print_notice(f"{more:,} weaker ones: --limit N.")
+    return 0
+
+
+def _tools(options: Options) -> contextlib.AbstractContextManager[RemoteTools | MetaTools]:
+    return RemoteTools(options) if options.endpoint else contextlib.nullcontext(meta_tools())
+
+
+def _remarks(entry: Mapping[str, Any]) -> str:
+    """Return what TOOL_LIST says of an entry beside its text, as its own text has it."""
+    premium = "premium" if entry.get("access") == "premium" else ""
+    said = list(filter(None, (premium, entry.get("effect"), CONFIRM if entry.get("confirm") else "")))
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _given_filters(options: Options) -> dict[str, Any]:
     given = {name: getattr(options, name) for name in ("category", "access", "limit")} | {"tag": list(options.tag)}
     return {name: value for name, value in given.items() if value not in (None, [])}
-
-
-def _print_remote(options: Options, arguments: dict[str, Any]) -> int:
-    with RemoteTools(options) as tools:
-        return output.print_result(tools.call("TOOL_LIST", arguments), options.json)
-
-
-def _reasons(hit: ExplainedHit) -> list[str]:
-    """Return the words of the query that matched a tool, what they were corrected to, and their parts of the score."""
-    reasons = []
-    for part in hit.parts:
-        kind = "" if part.field == WORDS else f"({part.field.replace('_', ' ')}) "
-        corrected = "" if part.word == part.term else f" → {part.term}"
-        reasons.append(f"{kind}{part.word}{corrected} {part.score:.0f}")
-    return reasons
-
-
-def _text(summary: ToolSummary) -> str:
-    return summary.summary + summary_suffix(summary.access, summary.effect, summary.confirm)
 
 
 _SHOWN_TAGS = 12
@@ -108,12 +81,10 @@ _ACCESS = ("free", "mixed", "premium")
 def list_tools(options: Options) -> int:
     """Print the tools that meet the filters: by category on a terminal, else one a line with tabs between columns."""
     arguments = _given_filters(options)
-    if options.endpoint:
-        return _print_remote(options, arguments)
-    tools = meta_tools()
-    if options.json:
-        return output.print_result(tools.call("TOOL_LIST", arguments), as_json=True)
-    catalog = tools.catalog()
+    if options.endpoint or options.json:
+        with _tools(options) as tools:
+            return output.print_result(tools.call("TOOL_LIST", arguments), options.json)
+    catalog = meta_tools().catalog()
     request = list_request.parse_list_request(catalog, read_arguments(catalog, list_request.TOOL, arguments))
     positions = request.filters.positions(catalog)
     listed = range(len(catalog)) if positions is None else sorted(positions)
@@ -124,7 +95,9 @@ def list_tools(options: Options) -> int:
     if terminal.is_terminal(sys.stdout):
         for number, (category, group) in enumerate(groupby(summaries, key=lambda summary: summary.category)):
             print("\n" if number else "", terminal.cell_text(category), sep="")
-            terminal.print_fields({f"  {found.name}": _text(found) for found in group})
+            terminal.print_fields(
+                {f"  {one.name}": one.summary + summary_suffix(one.access, one.effect, one.confirm) for one in group}
+            )
         part = f"{len(summaries)} of " if len(summaries) < len(listed) else ""
         output.print_notice(f"{part}{counted(len(listed), 'tool')}.")
     else:
@@ -140,7 +113,7 @@ def describe_tools(options: Options) -> int:
         The exit code: 0, or 1 when a name is not found.
     """
     arguments = {"tool_name": list(options.names), "detail": options.detail}
-    with RemoteTools(options) if options.endpoint else contextlib.nullcontext(meta_tools()) as tools:
+    with _tools(options) as tools:
         result = tools.call("TOOL_GET", arguments)
     if result.is_error or options.json:
         missing = not result.is_error and not all(entry["found"] for entry in result.structured["tools"])
