@@ -1,18 +1,18 @@
 """The Python client against the local server over HTTP and against a child process over stdio."""
 
-import asyncio
 import copy
 import datetime
 import pickle
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import toolfold
 from tests.conftest import KEY
 from tests.support.commands import CommandLine
-from toolfold.client import AsyncClient, Client, ClientError
+from toolfold.client import Client, ClientError
 from toolfold.client.client import OtherCallError, to_error
 from toolfold.errors import AuthRequired, CallError, InvalidArguments, ToolNotFound
 from toolfold.mock_api.server import MockApi
@@ -155,14 +155,10 @@ def test_an_address_of_another_scheme_is_refused() -> None:
 
 def test_over_stdio_a_process_answers(mock_api: MockApi) -> None:
     environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
-
-    async def compare() -> list[str]:
-        async with AsyncClient("stdio", environment=environment) as client:
-            answers = await asyncio.gather(*(client.call("GLOBAL_QUOTE", symbol=name) for name in SYMBOLS))
-            assert len(await client.definitions()) == 3
-        return [answer.result["symbol"] for answer in answers]
-
-    assert asyncio.run(compare()) == [*SYMBOLS]
+    with Client("stdio", environment=environment) as client, ThreadPoolExecutor() as pool:
+        answers = pool.map(lambda name: client.call("GLOBAL_QUOTE", symbol=name), SYMBOLS)
+        assert [answer.result["symbol"] for answer in answers] == [*SYMBOLS]
+        assert len(client.definitions()) == 3
 
 
 def test_a_process_that_ends_is_reported_with_its_last_words() -> None:

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from toolfold.version import __version__
 
 if TYPE_CHECKING:
-    from toolfold.client import AsyncClient, Client
+    from toolfold.client import Client
     from toolfold.execution.call import CallContext, Middleware
 
-__all__ = ["AsyncClient", "CallContext", "Client", "Middleware", "__version__"]
+__all__ = ["CallContext", "Client", "Middleware", "__version__"]
 
 _MODULES = {
-    "AsyncClient": "toolfold.client",
     "CallContext": "toolfold.execution.call",
     "Client": "toolfold.client",
     "Middleware": "toolfold.execution.call",

@@ -4,6 +4,6 @@
 """
 
 from toolfold.client.channels import ClientError, find_access
-from toolfold.client.client import Answer, AsyncClient, Client
+from toolfold.client.client import Answer, Client
 
-__all__ = ["Answer", "AsyncClient", "Client", "ClientError", "find_access"]
+__all__ = ["Answer", "Client", "ClientError", "find_access"]

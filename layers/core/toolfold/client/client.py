@@ -1,17 +1,12 @@
-"""Call the meta-tools from Python.
-
-The client for asyncio: each method of :class:`toolfold.client.client.Client` as a coroutine, in a thread.
-"""
+"""Call the meta-tools from Python."""
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import warnings
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from toolfold.client.channels import OWN_COMMAND, HttpChannel, StdioChannel
 from toolfold.errors import CALL_ERRORS, CallError
@@ -281,48 +276,3 @@ class Client:
         """Call one of the meta-tools that ``/mcp`` does not list, through the executor, which every profile has."""
         given = {key: value for key, value in arguments.items() if value is not None}
         return self.call_meta_tool(_EXECUTOR, {"tool_name": name, "arguments": given})
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _in_thread(
-    method: Callable[Concatenate[Client, P], R],
-) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, R]]:
-    """Return a method of a client as one that is awaited."""
-
-    @functools.wraps(method)
-    async def run(client: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(method, client._client, *args, **kwargs)
-
-    return run
-
-
-class AsyncClient:
-    """The tools of one toolfold server, for asyncio. An async context manager closes it.
-
-    Arguments, results and errors are those of :class:`toolfold.client.client.Client`. A coroutine that is cancelled
-    stops waiting; the request itself ends at its time-out.
-    """
-
-    def __init__(self, url: str = "stdio", **options: Any) -> None:
-        self._client = Client(url, **options)
-
-    list = _in_thread(Client.list)
-    get = _in_thread(Client.get)
-    call = _in_thread(Client.call)
-    batch = _in_thread(Client.batch)
-    pipe = _in_thread(Client.pipe)
-    script = _in_thread(Client.script)
-    call_meta_tool = _in_thread(Client.call_meta_tool)
-    definitions = _in_thread(Client.definitions)
-    close = _in_thread(Client.close)
-
-    async def __aenter__(self) -> AsyncClient:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close()
