@@ -138,7 +138,7 @@ class Entry:
     hint: str = ""
 
 
-_OF_EVERY_COMMAND = ("endpoint", "token_env", "key_env", "sign", "env_file", "settings_file")
+_OF_EVERY_COMMAND = ("endpoint", "token_env", "key_env", "sign", "settings_file")
 """Options that may come before the name of a command, or after it."""
 
 
