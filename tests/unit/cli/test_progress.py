@@ -1,4 +1,4 @@
-"""Progress of long commands: a bar on a terminal, lines or nothing elsewhere, and never anything on stdout."""
+"""Progress of long commands: a spinner on a terminal, nothing elsewhere, and never anything on stdout."""
 
 import contextlib
 import io
@@ -29,23 +29,19 @@ def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def test_nothing_is_shown_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with output.Steps(2) as steps:
-        steps.start("one")
-        steps.describe("more of one")
-        with steps.paused():
-            print("a result")
+    with output.waiting("one") as describe:
+        describe("more of one")
+        print("a result")
     assert capsys.readouterr() == ("a result\n", "")
 
 
-def test_a_terminal_shows_text_and_count_and_is_clean_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_last_text_and_is_clean_after(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with output.Steps(3) as steps:
-        steps.start("first \x1b[31m name")
-        steps.start("second")
-        time.sleep(0.15)
+    with output.waiting("first") as describe:
+        describe("second [red] \x1b[31m name")
+        time.sleep(0.4)
     shown = terminal.getvalue()
-    assert "second" in shown
-    assert "1/3" in shown
+    assert "second [red] " in shown
     assert "\x1b[31m name" not in shown
     assert shown.endswith(("\x1b[2K", "\x1b[?25h", "\r\x1b[1A\x1b[2K"))  # the line erased, the cursor visible
 
@@ -53,28 +49,15 @@ def test_a_terminal_shows_text_and_count_and_is_clean_after(monkeypatch: pytest.
 def test_a_short_command_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
     monkeypatch.setattr(output, "DELAY_S", 60.0)
-    with output.Steps(1) as steps:
-        steps.start("quick")
+    with output.waiting("quick"):
+        pass
     assert terminal.getvalue() == ""
 
 
-def test_results_go_to_stdout_while_the_bar_is_away(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_takes_the_spinner_away(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with output.Steps(2) as steps:
-        steps.start("one")
-        with steps.paused():
-            print("a result")
-        steps.start("two")
-    assert capsys.readouterr().out == "a result\n"
-    assert "a result" not in terminal.getvalue()
-
-
-def test_an_error_takes_the_bar_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = open_terminal(monkeypatch)
-    with contextlib.suppress(ValueError), output.Steps(2) as steps:
-        steps.start("one")
+    with contextlib.suppress(ValueError), output.waiting("one"):
+        time.sleep(0.4)
         raise ValueError
     assert "one" in terminal.getvalue()
     before = terminal.getvalue()

@@ -27,8 +27,8 @@ _MAX_SHOWN = 10
 def compile_catalog(options: Options) -> int:
     """Compile the sources and write the catalog; return the exit code."""
     path = options.output or options.folder / "catalog.json"
-    with output.Steps() as steps:
-        compiled, left_out, notes, tools = compile_sources(options.folder, progress=steps.start)
+    with output.waiting("Reading the sources …") as describe:
+        compiled, left_out, notes, tools = compile_sources(options.folder, progress=describe)
     current = read_output_file(path)
     if left_out:
         output.print_message(*left_out[:_MAX_SHOWN])

@@ -12,8 +12,8 @@ import os
 import sys
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import terminal
@@ -21,7 +21,7 @@ from toolfold.errors import CallError
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.live import Live
 
     from toolfold.meta_tools.result import Result
     from toolfold.network.sockets import RequestTrace
@@ -171,79 +171,40 @@ _MAX_TEXT = 200
 
 
 @contextlib.contextmanager
-def waiting(text: str) -> Iterator[None]:
-    """Show a spinner with ``text`` on stderr while the body runs, if that takes long and stderr is a terminal."""
-    with Steps() as steps:
-        steps.start(text)
-        yield
+def waiting(text: str) -> Iterator[Callable[[str], None]]:
+    """Show a spinner with a text on stderr while the body runs, if that takes long and stderr is a terminal.
 
-
-class Steps:
-    """Show the steps of the body on stderr: on a terminal as a bar, once they have taken :data:`DELAY_S`.
-
-    Args:
-        total: How many steps there are; None: not known.
+    Yields:
+        What changes the text.
     """
+    current = deque([text], maxlen=1)
+    drawn: list[Live] = []
 
-    def __init__(self, total: int | None = None) -> None:
-        self._total, self._started, self._text = total, 0, ""
-        self._progress: Progress | None = None
-        self._lock = threading.RLock()
-        self._can_draw, self._is_due = terminal.can_draw(sys.stderr), False
-        self._timer = threading.Timer(DELAY_S, self._draw)
-        self._timer.daemon = True
+    def draw() -> None:
+        from rich.live import Live
+        from rich.spinner import Spinner
+        from rich.text import Text
 
-    def __enter__(self) -> Steps:
-        if self._can_draw:
-            self._timer.start()
-        return self
+        spinner = Spinner("dots" if terminal.is_unicode(sys.stderr) else "line")
 
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        with self.paused():
-            self._can_draw = False
+        def frame() -> Spinner:
+            spinner.update(text=Text(escape_unsafe(current[0][:_MAX_TEXT])))  # names may come from a service
+            return spinner
 
-    def start(self, text: str) -> None:
-        """Begin the next step; the one before has ended."""
-        self._started += 1
-        self.describe(text)
+        console = terminal.make_console(sys.stderr)
+        live = Live(console=console, get_renderable=frame, transient=True, redirect_stdout=False, redirect_stderr=False)
+        live.start(refresh=True)
+        drawn.append(live)
 
-    def describe(self, text: str) -> None:
-        """Change the text of the current step, in which names may come from a service."""
-        self._text = escape_unsafe(text[:_MAX_TEXT])
-        if self._is_due:
-            self._draw()
-
-    @contextlib.contextmanager
-    def paused(self) -> Iterator[None]:
-        """Take the display away while the body prints something; the next step draws it again."""
-        with self._lock:
-            if self._progress is not None:
-                self._progress.stop()
-            yield
-
-    def _draw(self) -> None:
-        with self._lock:
-            self._is_due = True
-            if not self._text or not self._can_draw:
-                return
-            self._progress = self._progress or self._make()
-            completed = max(0, self._started - 1) if self._total else None
-            self._progress.update(self._progress.task_ids[0], description=self._text, completed=completed)
-            self._progress.start()
-
-    def _make(self) -> Progress:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        made = Progress(
-            SpinnerColumn("dots" if terminal.is_unicode(sys.stderr) else "line"),
-            *((BarColumn(bar_width=20), MofNCompleteColumn()) if self._total else ()),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            console=terminal.make_console(sys.stderr),
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        made.add_task(self._text, total=self._total)
-        return made
+    timer = threading.Timer(DELAY_S, draw)
+    timer.daemon = True
+    if terminal.can_draw(sys.stderr):
+        timer.start()
+    try:
+        yield current.append
+    finally:
+        timer.cancel()
+        if timer.is_alive():
+            timer.join()
+        for live in drawn:
+            live.stop()

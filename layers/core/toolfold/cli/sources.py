@@ -111,8 +111,7 @@ def refresh(options: Options) -> int:
     if not sources:
         print(f"No source in {options.folder} is read from elsewhere: there is nothing to refresh.")
         return 0
-    with output.Steps(len(sources)) as steps:
-        reports = {source.id: _refresh(source, settings, steps, check=options.check) for source in sources}
+    reports = {source.id: _refresh(source, settings, check=options.check) for source in sources}
     changed = [source_id for source_id, report in reports.items() if report]
     failed = [source_id for source_id, report in reports.items() if report is None]
     if changed and options.check:
@@ -122,17 +121,14 @@ def refresh(options: Options) -> int:
     return 1 if failed or (changed and options.check) else 0
 
 
-def _refresh(source: SourceFolder, settings: Settings, steps: output.Steps, *, check: bool) -> RefreshReport | None:
-    steps.start(f"Reading the tools of {source.id} …")
+def _refresh(source: SourceFolder, settings: Settings, *, check: bool) -> RefreshReport | None:
     try:
-        report = refresh_source(source, settings, check=check, progress=steps.describe)
+        with output.waiting(f"Reading the tools of {source.id} …") as describe:
+            report = refresh_source(source, settings, check=check, progress=describe)
     except (ToolfoldError, ModuleNotFoundError) as error:
-        sentence = _sentence(source.id, error)
-        with steps.paused():
-            output.print_wrapped(f"{source.id}: {sentence}", "  ")
+        output.print_wrapped(f"{source.id}: {_sentence(source.id, error)}", "  ")
         return None
-    with steps.paused():
-        _print_report(source.id, report)
+    _print_report(source.id, report)
     return report
 
 
