@@ -42,12 +42,7 @@ as_lines := awk -F ':.*\#\# ' '{printf "  make %-16s %s\n", $$1, $$2}'
 	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-# The interpreter of scripts, for the last step of the demo.
-.venv/.scripts: .venv/.package requirements/scripts.txt
-	VIRTUAL_ENV=.venv $(bin)/uv pip install --quiet --require-hashes -r requirements/scripts.txt
-	touch $@
-
-demo: .venv/.scripts ## answer "give me aapl price" in two calls, offline
+demo: .venv/.package ## answer "give me aapl price" in two calls, offline
 	@$(bin)/python -m toolfold demo
 
 # The tests of these folders have targets of their own; importing them takes as long as a hundred tests.
@@ -142,7 +137,6 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	$$compile uv.in -o uv.txt && \
 	$$compile -c uv.txt ../pyproject.toml -o package.txt && \
 	$$compile -c package.txt ../pyproject.toml --extra aws --extra build --extra mcp --extra oauth --extra otel --extra scripts --extra serve --extra sql --extra tracer dev.in -o dev.txt && \
-	$$compile -c dev.txt scripts.in -o scripts.txt && \
 	$$compile clients.in -o clients.txt && \
 	$$compile --no-deps postgresql.in -o postgresql.txt && \
 	$$compile -c package.txt ../pyproject.toml fuzz.in -o fuzz.txt && \

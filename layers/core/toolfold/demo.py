@@ -24,12 +24,6 @@ _MARGIN = "   │ "
 """Before each line of an answer."""
 
 _SYMBOLS = ["AAPL", "MSFT", "NVDA", "IBM", "KO", "PEP", "JNJ", "WMT", "DIS", "TSLA"]
-_SCRIPT = (
-    "quotes = gather(*[call('GLOBAL_QUOTE', symbol=s) for s in inputs['symbols']])\n"
-    "ranked = sorted(quotes, key=lambda q: q['changePercent'], reverse=True)\n"
-    "[{'symbol': q['symbol'], 'changePercent': q['changePercent']} for q in ranked]"
-)
-"""What the last step of the demo runs."""
 
 
 def run(width: int = 100) -> int:
@@ -75,25 +69,13 @@ def _run_steps(screen: _Screen) -> int:
     screen.step("TOOL_CALL", {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}})
     screen.print("A request that no tool can answer has no matches:\n")
     screen.step("TOOL_LIST", {"query": "book me a flight"})
-    has_failed = bool(compared["isError"]) or not _compare_ten(screen)
+    screen.print("Ten symbols are compared in one batch:\n")
+    calls = [{"id": symbol, "tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}} for symbol in _SYMBOLS]
+    batch = screen.step("TOOL_CALL", {"tool_name": "TOOL_BATCH", "arguments": {"calls": calls}})
     missing = "" if importlib.util.find_spec("uvicorn") else ", with the extra serve"
     page = f"toolfold ui opens http://127.0.0.1:{LOCAL_PORT}/{missing}"
     screen.print(f"\nThe same catalog as a page in a browser: {page}.")
-    return int(has_failed)
-
-
-def _compare_ten(screen: _Screen) -> bool:
-    """Compare ten symbols in one call: with a script where scripts can be run, else with a batch."""
-    if importlib.util.find_spec("pydantic_monty") is None:
-        screen.print("Ten symbols are compared in one batch; a script would need the extra scripts:\n")
-        calls = [{"id": symbol, "tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}} for symbol in _SYMBOLS]
-        return not screen.step("TOOL_CALL", {"tool_name": "TOOL_BATCH", "arguments": {"calls": calls}})["isError"]
-    screen.print("A script compares ten symbols in one call, and returns the answer alone:\n")
-    arguments = {"script": _SCRIPT, "inputs": {"symbols": _SYMBOLS}}
-    result = screen.step("TOOL_CALL", {"tool_name": "TOOL_SCRIPT", "arguments": arguments})
-    if not result["isError"]:
-        print(f"   {len(result['structuredContent']['calls'])} calls of tools in this call.")
-    return not result["isError"]
+    return int(compared["isError"] or batch["isError"])
 
 
 class _Screen:

@@ -9,8 +9,7 @@ import click
 import pytest
 
 from tests.support.commands import CommandLine, Run
-from toolfold.cli.application import Command
-from toolfold.cli.commands import TOOLFOLD
+from toolfold.cli.application import TOOLFOLD, Command
 from toolfold.settings import VARIABLES
 
 

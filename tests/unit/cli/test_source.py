@@ -236,19 +236,12 @@ def test_sources_are_listed_with_their_tools_and_problems(run: Run, handbook: Pa
     assert (entry["id"], entry["kind"], len(entry["problems"])) == ("handbook", "skills", 1)
 
 
-def test_a_test_calls_one_tool_and_prints_what_took_how_long(run: Run, handbook: Path) -> None:
+def test_a_test_calls_one_tool(run: Run, handbook: Path) -> None:
     code, out, err = run("source", "test", "handbook")
-
     assert (code, err) == (0, "handbook works.\n")
-    assert "compiled" in out
-    assert "called" in out
+    assert out.startswith("called handbook__forms")
     assert "Fill in the forms of forms" in out
-    found = json.loads(run("source", "test", "handbook", "letters", "--json")[1])
-    assert (found["ok"], found["tool"], found["error" if "error" in found else "ok"]) == (
-        True,
-        "handbook__letters",
-        True,
-    )
+    assert run("source", "test", "handbook", "letters")[1].startswith("called handbook__letters")
 
 
 @pytest.mark.parametrize(
@@ -291,7 +284,7 @@ def test_a_test_prefers_an_answer_with_fields_to_a_picture(
     document = {"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": paths}
     (tmp_path / "pets.json").write_text(json.dumps({**document, "servers": [{"url": "http://127.0.0.1:1"}]}))
     run("source", "add", "openapi", "pets", "pets.json")
-    assert json.loads(run("source", "test", "pets", "--json")[1])["tool"] == "pets__pets"
+    assert run("source", "test", "pets")[1].startswith("called pets__pets\n")
 
 
 def test_what_is_wrong_with_another_source_does_not_matter_to_a_test(run: Run, handbook: Path) -> None:

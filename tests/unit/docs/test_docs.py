@@ -14,7 +14,7 @@ from tests.conftest import KEY
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.commands import CommandLine
 from tests.support.sam_template import load
-from toolfold.cli.commands import TOOLFOLD
+from toolfold.cli.application import TOOLFOLD
 from toolfold.cli.settings import setting_meanings
 from toolfold.errors import CALL_ERRORS
 from toolfold.mock_api.server import MockApi

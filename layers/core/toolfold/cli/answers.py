@@ -36,9 +36,6 @@ _MAX_RECORDS = 10
 _OTHER_FORMATS = frozenset({".xlsx", ".xls", ".ods", ".parquet", ".tsv", ".xml", ".html"})
 """Suffixes of programs that could not read what is written."""
 
-_BYTES_PER_TOKEN = 3
-"""Of tables of numbers, about. For a notice only."""
-
 
 class Table(NamedTuple):
     """A table of an answer; ``name`` is empty where it is the only one."""
@@ -101,7 +98,6 @@ def print_answer(
     *,
     is_whole: bool = True,
     show_all: bool = False,
-    max_tokens: int = 8000,
     is_remote: bool = False,
 ) -> None:
     """Print or write an answer.
@@ -112,7 +108,6 @@ def print_answer(
         file: where to write it; None: to stdout.
         is_whole: whether the call requested the whole answer.
         show_all: whether a terminal shows all rows.
-        max_tokens: tokens from which on an answer is long for a model, to mention that it is whole.
         is_remote: whether an endpoint has answered, which has a limit of its own.
     """
     data = result.structured["result"]
@@ -142,9 +137,6 @@ def print_answer(
             binary.flush()
     else:
         print(content, end="")
-    if file is None and not is_terminal and form != "structured" and len(content) > max_tokens * _BYTES_PER_TOKEN:
-        size = _size(data, len(content.encode()))
-        print_notice(f"The whole answer: {size}. For a part: --select, or --max-tokens N.")
 
 
 def _content(result: Result, form: str, raw: str, *, is_file: bool) -> str:

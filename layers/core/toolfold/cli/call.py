@@ -12,7 +12,7 @@ from toolfold.app import App
 from toolfold.aws.clients import AwsClients, error_code
 from toolfold.cli import answers, output, terminal
 from toolfold.cli.application import Options
-from toolfold.cli.tools import WHOLE_TOKENS, RemoteTools, make_app
+from toolfold.cli.tools import RemoteTools, make_app
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.approval import ApprovalDesk, WaitingCall
@@ -31,7 +31,7 @@ def run(options: Options) -> int:
     if options.endpoint:
         with RemoteTools(options) as remote:
             result = _call(options, remote, _call_arguments(options, None))
-        return _print(options, result, file, WHOLE_TOKENS)
+        return _print(options, result, file)
     app = make_app()
     tools = app.server.tools
     arguments = _call_arguments(options, tools)
@@ -48,7 +48,7 @@ def run(options: Options) -> int:
         result = _call(options, tools, {**arguments, "approval_token": token})
         if rest is None:  # a script would make its first calls again
             break
-    return _print(options, result, file, app.settings.max_tokens)
+    return _print(options, result, file)
 
 
 def _call(options: Options, tools: MetaTools | RemoteTools, arguments: dict[str, Any]) -> Result:
@@ -70,7 +70,7 @@ def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]
     }
 
 
-def _print(options: Options, result: Result, file: answers.OutputFile | None, max_tokens: int) -> int:
+def _print(options: Options, result: Result, file: answers.OutputFile | None) -> int:
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
     form = (
@@ -84,7 +84,6 @@ def _print(options: Options, result: Result, file: answers.OutputFile | None, ma
         file,
         is_whole=options.max_tokens is None and "preview" not in result.structured,
         show_all=options.all,
-        max_tokens=max_tokens,
         is_remote=bool(options.endpoint),
     )
     failed = [part for part in result.structured.get("results", ()) if "error" in part]

@@ -7,8 +7,7 @@ import shlex
 
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, get_completion_class
 
-from toolfold.cli.application import Options
-from toolfold.cli.commands import TOOLFOLD
+from toolfold.cli.application import TOOLFOLD, Options
 from toolfold.errors import ToolfoldError
 
 

@@ -132,7 +132,7 @@ def _run(arguments: list[str]) -> int:
         return stdio.run("".join(arguments[2:]), from_file=use_settings_file())
     import click
 
-    from toolfold.cli.commands import run_arguments
+    from toolfold.cli.application import run_arguments
 
     try:
         if instruction := os.environ.get("_TOOLFOLD_COMPLETE"):

@@ -167,32 +167,19 @@ _MAX_NAMED = 10
 def test(options: Options) -> int:
     """Compile the source, call one of its tools, and print what happened."""
     source = find_source(options.folder, options.id)
-    started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="toolfold-source-") as folder:
         app = _make_app(source, Path(folder))
-        compiled = time.perf_counter()
         tool = _choose(app.catalog_store(), source.id, options.tool)
         arguments = parse_pairs(options.arguments) if options.arguments else dict(tool.example)
-        begun = time.perf_counter()
         with output.waiting(f"Waiting for {tool.name} …"):
             call = {"tool_name": tool.name, "arguments": arguments, "max_tokens": _MAX_TOKENS}
             result = app.server.tools.call("TOOL_CALL", call)
-        ended = time.perf_counter()
-    error = result.errors[0] if result.is_error else None
-    seconds = {"compile": compiled - started, "call": ended - begun, "total": ended - started}
-    ms = {name: round(took_s * 1000, 1) for name, took_s in seconds.items()}
-    if options.json:
-        outcome = {"answer": result.text} if error is None else {"error": error.as_dict()}
-        done = {"source": source.id, "tool": tool.name, "arguments": arguments, "ok": error is None, "ms": ms}
-        output.print_json({**done, **outcome})
-        return int(error is not None)
-    given = " ".join(shlex.quote(f"{name}={value}") for name, value in arguments.items())
-    print(f"compiled  {ms['compile']:8.1f} ms")
-    print(f"called    {ms['call']:8.1f} ms  {tool.name} {given}".rstrip())
-    if error is None:
+    print("called", tool.name, *(shlex.quote(f"{name}={value}") for name, value in arguments.items()))
+    if not result.is_error:
         print(result.text)
         output.print_message(f"{source.id} works.")
         return 0
+    error = result.errors[0]
     output.print_error(error, tool.name)
     if not options.arguments and "upstream_says" in error.details:
         output.print_message(
