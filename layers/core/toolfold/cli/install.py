@@ -7,7 +7,6 @@ import difflib
 import itertools
 import json
 import os
-import shlex
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -50,7 +49,7 @@ def run(options: Options) -> int:
     if options.print:
         return _print_entry(client, options.name, entry, inputs)
     path = (options.config or client.path()).expanduser()
-    before = _read(path, client, f"to add the entry by hand: {_print_command(options)}")
+    before = _read(path, client, "to add the entry by hand, print it: the same command with --print")
     after = _with_inputs(_edited(before, path, client, options.name, entry), inputs)
     if after.value == before.value:
         print(f"{client.title} has this entry already: {path}")
@@ -225,14 +224,6 @@ def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]
     elif options.env:
         raise fail(f"--env is for a program, and {client.title} connects to the endpoint itself.")
     return entry, key
-
-
-def _print_command(options: Options) -> str:
-    """Return the command that prints the same entry, without ``--env``, whose values may be keys."""
-    name = ["--name", options.name] if options.name != "toolfold" else []
-    words = [word for option in ("profile", "endpoint", "access", "sign", "key_env") if getattr(options, option)
-             for word in (f"--{option.replace('_', '-')}", getattr(options, option))]  # fmt: skip
-    return shlex.join(["toolfold", "install", options.client, *name, *words, "--print"])
 
 
 def _pairs(pairs: Sequence[str]) -> dict[str, str]:
