@@ -32,8 +32,8 @@ _VALUE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-fA-F-]{36}")
 """A part of a path that is a value: a number, or an id in hexadecimal digits."""
 
 _NUMBER = re.compile(r"-?\d+\.\d+|0|-?[1-9]\d*")
-_COUNTS = re.compile(r"(per_)?page|limit|offset|count|size|days|hours|months?|years?|n|top|first|last|.*_id|id")
-"""Names of parameters whose numbers are whole."""
+_TYPES: Mapping[type, str] = {bool: "boolean", str: "string", int: "number", float: "number"}
+"""Type of an example → that of its parameter. A number that is whole in one request need not be in another."""
 
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 _NOT_IN_ARGUMENT = re.compile(r"[^A-Za-z0-9_.\[\]-]+")
@@ -55,8 +55,8 @@ def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
         # The name of the argument for ``$top`` is ``top``.
         key = _NOT_IN_ARGUMENT.sub("_", sent_as).lstrip("_.[]-")[:60] or "value"
         key = f"_{key}" if key[0].isdigit() else key
-        sent.setdefault(key, []).append(_typed(value))
-        rule: dict[str, Any] = {"type": _type(key, value), "description": _words(key), "example": sent[key][0]}
+        sent.setdefault(key, []).append(typed := _typed(value))
+        rule: dict[str, Any] = {"type": _TYPES[type(typed)], "description": _words(key), "example": sent[key][0]}
         if len(sent[key]) > 1:
             rule = {"type": "array", "items": {"type": rule["type"]}, "description": rule["description"]}
         parameters[key] = {**rule, **({"sent_as": sent_as} if sent_as != key else {})}
@@ -93,14 +93,6 @@ def _typed(value: str) -> Any:
     if not _NUMBER.fullmatch(value):
         return value
     return float(value) if "." in value else int(value)
-
-
-def _type(name: str, value: str) -> str:
-    """Return the type of a parameter by its example: only some names have whole numbers."""
-    typed = _typed(value)
-    if isinstance(typed, bool | str):
-        return "boolean" if isinstance(typed, bool) else "string"
-    return "integer" if isinstance(typed, int) and _COUNTS.fullmatch(name.lower()) else "number"
 
 
 def _words(name: str) -> str:
