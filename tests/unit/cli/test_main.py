@@ -99,6 +99,8 @@ def test_catalog_search_finds_by_words(run: Run) -> None:
     assert code == 0
     assert out.splitlines()[0].startswith("BALANCE_SHEET\tBalance sheet")
     assert json.loads(run("catalog", "search", "unemployment", "--json")[1])["tools"][0]["name"] == "UNEMPLOYMENT"
+    code, out, err = run("catalog", "search", " ", "--limit", "2")
+    assert (code, len(out.splitlines()), err) == (0, 2, "")
 
 
 def test_catalog_search_is_a_table_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

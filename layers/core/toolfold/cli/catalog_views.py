@@ -38,9 +38,9 @@ def search_tools(options: Options) -> int:
         arguments = {"limit": DEFAULT_LIMIT, **arguments, "detail": "minimal", "token_budget": WHOLE_TOKENS}
     with _tools(options) as tools:
         result = tools.call("TOOL_LIST", arguments)
-    if result.is_error or options.json:
-        return output.print_result(result, options.json) or int(not result.structured["tools"])
     found = result.structured
+    if options.json or "tools" not in found:  # an error, or the answer of another server
+        return output.print_result(result, options.json) or int(not found.get("tools"))
     if not found["tools"]:
         output.print_message("No tool matches. Try other English words, or look through `toolfold catalog list`.")
         return 1
@@ -48,7 +48,7 @@ def search_tools(options: Options) -> int:
         ("tool", "what it returns"),
         [[entry["name"], f"{entry['description']}{_remarks(entry)}"] for entry in found["tools"]],
     )
-    if found["confidence"] != "sure":
+    if found.get("confidence", "sure") != "sure":  # a blank query has none
         output.print_notice("No tool fits closely.")
     more = found["matched"] - found["returned"]
     if more and terminal.is_terminal(sys.stdout):
