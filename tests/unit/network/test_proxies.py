@@ -5,7 +5,7 @@ import os
 import pytest
 
 from toolfold.network.errors import ProxyError, TransportError, UnsupportedProxy
-from toolfold.network.proxies import proxy_for
+from toolfold.network.session import proxy_for
 
 PROXY = "http://proxy.example:3128"
 

@@ -37,8 +37,7 @@ from toolfold.exposure.profiles import profile_names, select
 from toolfold.extras import install_command
 from toolfold.fuzzy import closest_matches
 from toolfold.local_defaults import with_local_defaults
-from toolfold.network.proxies import describe_proxy
-from toolfold.network.session import HttpClient
+from toolfold.network.session import HttpClient, describe_proxy
 from toolfold.network.sockets import ca_bundle
 from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names

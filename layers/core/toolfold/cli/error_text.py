@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolfold.errors import CallError
-from toolfold.network.proxies import describe_proxy
+from toolfold.network.session import describe_proxy
 from toolfold.network.sockets import ca_bundle
 from toolfold.wording import Model, worded
 

@@ -147,14 +147,12 @@ def print_trace(trace: RequestTrace) -> None:
     lines = [("request", f"{trace.method} {trace.origin} (path and query are not shown)")]
     lines.append(("proxy", trace.proxy or "none"))
     if trace.addresses:
-        lines.append(("address", f"{', '.join(trace.addresses)}{' (open connection)' if trace.is_reused else ''}"))
-    steps = ", ".join(f"{name} {seconds * 1000:.1f}" for name, seconds in trace.steps)
-    lines.append(("time in ms", f"{steps}{', ' if steps else ''}total {trace.total_s * 1000:.1f}"))
+        lines.append(("address", ", ".join(trace.addresses)))
+    lines.append(("time", f"{trace.total_s * 1000:.1f} ms"))
     if trace.origin.startswith("https:"):
         from toolfold.network.sockets import ca_bundle  # and ssl, which a command without a request does not wait for
 
         variable, path = ca_bundle(os.environ)
-        lines.append(("tls", trace.tls or "no connection"))
         lines.append(("trusted", f"{path} ({variable or 'of certifi: no variable is set'})"))
     if trace.status:
         lines.append(("response", f"HTTP status {trace.status}, {trace.body_bytes:,} bytes"))

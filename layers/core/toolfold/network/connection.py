@@ -231,7 +231,6 @@ class _Connection(HTTPConnection):
         request.begin_answer()
         if self.sock is not None:
             self.sock.process, self.sock.last_used = os.getpid(), time.time()
-            request.trace.record_connection(self.sock)
             if self.sock.has_arrived():
                 raise errors.InvalidResponse  # to no request
 
@@ -256,7 +255,6 @@ class _Connection(HTTPConnection):
             raise errors.ProxyRefused
         if sock.has_unread_bytes:
             raise errors.ProxyError
-        current_request.get().trace.mark("proxy")
         self._is_tunneled = True
 
     def _new_conn(self) -> DeadlineSocket:
@@ -270,7 +268,6 @@ class _Connection(HTTPConnection):
             if self.proxy:
                 raise errors.ProxyUnreachable from None
             raise
-        request.trace.mark("dns")
         for *_, address in addresses:
             self._check_address(address[0])
         error: Exception = errors.ConnectError()
@@ -286,7 +283,6 @@ class _Connection(HTTPConnection):
                 sock.connect(address)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._check_address(sock.getpeername()[0])
-                request.trace.mark("connect")
                 return sock
             except OSError as failure:
                 sock.close()
@@ -305,10 +301,8 @@ class _Connection(HTTPConnection):
             raise errors.ForbiddenAddress
 
     def request(self, *args: Any, **kwargs: Any) -> None:
-        request = current_request.get()
         if self.sock is not None and not self.sock.is_new:
             self._check_address(self.sock.getpeername()[0])
-            request.trace.record_connection(self.sock)
         super().request(*args, **kwargs)
 
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as in urllib3
@@ -325,7 +319,6 @@ class _Connection(HTTPConnection):
         except Exception:  # noqa: BLE001 - the parser of headers raises more than HTTPException
             raise errors.InvalidResponse from None
         request.header_bytes_left = math.inf
-        request.trace.mark("response")
         return response
 
 

@@ -12,7 +12,10 @@ from __future__ import annotations
 import io
 import logging
 import math
+import os
 import ssl
+import time
+import urllib.request
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,14 +24,22 @@ from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
+from requests.utils import select_proxy, should_bypass_proxies
 from urllib3.exceptions import HTTPError
+from urllib3.util import parse_url
 
 from toolfold.client_call import trace_context
 from toolfold.network import errors
 from toolfold.network.connection import POOL_CLASSES
-from toolfold.network.proxies import describe_proxy, proxy_for
 from toolfold.network.resolver import Resolver
-from toolfold.network.sockets import RequestState, RequestTrace, ca_bundle, create_tls_context, current_request
+from toolfold.network.sockets import (
+    RequestState,
+    RequestTrace,
+    ca_bundle,
+    create_tls_context,
+    current_request,
+    described_causes,
+)
 from toolfold.network.ssrf import is_allowed_address, is_loopback_name, literal_address
 
 CHUNK_BYTES = 16384
@@ -85,6 +96,50 @@ _MIN_BOMB_BYTES = 1_000_000
 _MAX_POOLED_CONNECTIONS = 16
 
 _LOGGERS_OF_URLS = ("urllib3.connection", "urllib3.connectionpool", "urllib3.poolmanager", "urllib3.util.retry")
+
+
+def proxy_for(url: str) -> str:
+    """Return the URL of the proxy for ``url``, or an empty string. This machine is never reached through a proxy.
+
+    As requests reads the environment and the settings of macOS and Windows.
+
+    Raises:
+        ProxyError: The proxy's URL is not valid.
+        UnsupportedProxy: The proxy is not reached by plain HTTP.
+    """
+    if is_loopback_name(urlsplit(url).hostname or "") or should_bypass_proxies(url, no_proxy=None):
+        return ""
+    proxy = select_proxy(url, urllib.request.getproxies())
+    if not proxy:
+        return ""
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    try:
+        parsed = parse_url(proxy)
+    except (HTTPError, ValueError):
+        raise errors.ProxyError from None
+    if parsed.scheme != "http":
+        raise errors.UnsupportedProxy
+    if not parsed.host:
+        raise errors.ProxyError
+    return proxy
+
+
+def describe_proxy(url: str) -> str:
+    """Return host and port of the proxy for ``url`` and the variable that names it; empty without a proxy.
+
+    A user name and a password in it are left out.
+    """
+    try:
+        if not (proxy := proxy_for(url)):
+            return ""
+    except (errors.ProxyError, errors.UnsupportedProxy):
+        proxy = "://"
+    scheme = urlsplit(url).scheme
+    names = (f"{scheme}_proxy", f"{scheme}_PROXY".upper(), "all_proxy", "ALL_PROXY")
+    name = next((name for name in names if os.environ.get(name)), "")
+    given = os.environ.get(name, proxy)
+    place = given.rpartition("://")[2].rpartition("@")[2].partition("/")[0]
+    return f"{place} ({name})" if name else place
 
 
 @dataclass(frozen=True)
@@ -160,7 +215,8 @@ class HttpClient:
         except (requests.RequestException, HTTPError, ValueError, errors.InvalidRequest):
             pass
         else:
-            trace = RequestTrace(method, str(prepared.url))
+            parts = urlsplit(str(prepared.url))
+            trace = RequestTrace(method, f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
             state = RequestState(deadline, connect_timeout_s, is_allowed, self._resolver, trace, answer_timeout_s)
             result = self._send(prepared, state, max_bytes)
             if isinstance(result, Response):
@@ -185,7 +241,7 @@ class HttpClient:
         self, prepared: requests.PreparedRequest, state: RequestState, max_bytes: int
     ) -> Response | type[errors.TransportError]:
         """Return the response, or the class of what failed: the texts of exceptions in here quote the URL."""
-        token = current_request.set(state)
+        token, trace, began = current_request.set(state), state.trace, time.monotonic()
         failure: Exception | None = None
         try:
             proxy, host = proxy_for(str(prepared.url)), _host_of(str(prepared.url))
@@ -196,7 +252,7 @@ class HttpClient:
             proxies = {"all": proxy} if proxy else {}
             with self._adapter.send(prepared, stream=True, proxies=proxies) as response:
                 body = _read_body(response.raw, max_bytes, state)
-                state.trace.status, state.trace.body_bytes = response.status_code, len(body)
+                trace.status, trace.body_bytes = response.status_code, len(body)
                 return Response(response.status_code, response.headers, body)
         except errors.TransportError as error:
             failure = error
@@ -207,9 +263,9 @@ class HttpClient:
         finally:
             current_request.reset(token)
             if self.on_request is not None:
-                state.trace.proxy = describe_proxy(str(prepared.url))
-                state.trace.end(failure)
-                self.on_request(state.trace)
+                trace.proxy, trace.causes = describe_proxy(str(prepared.url)), described_causes(failure)
+                trace.total_s = time.monotonic() - began
+                self.on_request(trace)
 
 
 class _Adapter(HTTPAdapter):

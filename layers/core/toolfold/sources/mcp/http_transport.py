@@ -17,7 +17,7 @@ import httpcore2
 import httpx2
 
 from toolfold.network import errors
-from toolfold.network.proxies import proxy_for
+from toolfold.network.session import proxy_for
 from toolfold.network.sockets import ca_bundle, certificate_error, create_tls_context
 from toolfold.sources.http_api.request import parse_retry_after
 from toolfold.sources.mcp.connection import SessionLimits
