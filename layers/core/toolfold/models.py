@@ -53,7 +53,6 @@ class UpstreamResponse:
         content: the bytes of a body that is not text.
         location: scheme and host of a redirect that was not followed, or where that is which was made (201, 202).
         next_url: the next page, where the upstream names one.
-        is_guessed: whether the upstream does not state the encoding of the text, which was read as Windows-1252.
     """
 
     status: int
@@ -63,4 +62,3 @@ class UpstreamResponse:
     content: bytes = field(default=b"", repr=False)
     location: str = ""
     next_url: str = field(default="", repr=False)
-    is_guessed: bool = False

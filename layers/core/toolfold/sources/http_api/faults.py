@@ -9,9 +9,7 @@ Python's ``re`` backtracks: ``(a+)+$`` takes hours for a text of forty character
 anything. Only expressions are allowed whose work is bounded by their form: what repeats is one character or one set of
 characters, and the product of the numbers of repetitions is limited. Lookaround and back references are refused.
 
-Error responses are known as ``application/problem+json`` (RFC 9457), ``error`` and ``error_description`` of OAuth
-(RFC 6749), JSON:API and GraphQL (``errors``), FastAPI (``detail`` as a list), Google (``error.message``), plain text,
-and the title of HTML. What they say becomes at most a line, as data for the model.
+What an error response says becomes at most a line, as data for the model.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from re import _constants, _parser  # type: ignore[attr-defined]  # the parser has no public name since Python 3.11
 from typing import Any
@@ -169,20 +168,14 @@ def _matches(expression: str, text: str, arguments: Mapping[str, Any]) -> bool:
     return False
 
 
-MAX_SAID_CHARS = 300
+MAX_SAID_CHARS = 500
 """Characters of an error or a notice that are passed on: enough to act on, too few to fill a context."""
 
 _MAX_READ = 200_000
 """Characters of an error response that are parsed."""
 
-_MAX_ERRORS, _MAX_LEVELS = 5, 6
-_TEXTS = ("title", "detail", "message", "msg", "error_description", "error", "description", "reason", "fault", "code",
-          "value")  # fmt: skip
-"""Members with a text, in the order in which they are shown."""
-
-_LISTS = ("errors", "detail", "details", "violations", "invalid-params", "invalidParams")
-_PLACES = ("loc", "field", "pointer", "name", "path", "parameter", "property", "source")
-"""Members of an entry of a list that say what it is about."""
+_WRAPPERS = frozenset({"detail", "error", "message"})
+"""Names of a member that is all that an error response has."""
 
 PAGE = re.compile(r"(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html)\b", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]{0,1000}>")
@@ -191,70 +184,29 @@ _SPACES = re.compile(r"\s+")
 
 
 def said_by(text: str, media_type: str = "") -> str:
-    """Return what an error response says in one line of up to :data:`MAX_SAID_CHARS`; empty where nothing can be read.
+    r"""Return what an error response says in one line of up to :data:`MAX_SAID_CHARS`; empty where it says nothing.
 
-    >>> said_by('{"title": "Bad Request", "detail": "latitude is missing"}')
-    'Bad Request: latitude is missing'
-    >>> said_by('{"detail": [{"loc": ["query", "limit"], "msg": "must be a number"}]}')
-    'query.limit: must be a number'
+    JSON is passed on as it is: services have many forms of it, and a model reads them all.
+
+    >>> said_by('{"title": "Bad Request",\n "detail": "latitude is missing"}'), said_by('{"detail": "no such pet"}')
+    ('{"title": "Bad Request", "detail": "latitude is missing"}', 'no such pet')
+    >>> said_by("<html><title>502 Bad Gateway</title>")
+    '502 Bad Gateway'
     """
-    text = text.strip()
-    if text[:1] in ("{", "["):
-        try:
-            data = json.loads(text[:_MAX_READ])
-            found = "; ".join(dict.fromkeys(_sayings(data))) or (text if data else "")
-        except (ValueError, RecursionError):
-            found = ""
-    elif text[:1] == "<" or "html" in media_type:
-        is_page = "html" in media_type or PAGE.match(text)
-        title = _TITLE.search(text[:_MAX_READ])
-        found = (title[1] if title else "") if is_page else _TAG.sub(" ", text[: 10 * MAX_SAID_CHARS])
-    else:
-        found = text[: 2 * MAX_SAID_CHARS]
-    return escape_unsafe(encodable(_SPACES.sub(" ", found).strip()[:MAX_SAID_CHARS]))
-
-
-def _sayings(data: Any, depth: int = 0) -> Iterator[str]:
-    """Yield what ``data`` says: its own texts as one saying, then one for each entry of its lists."""
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, list) and depth < _MAX_LEVELS:
-        for entry in data[:_MAX_ERRORS]:
-            yield from _sayings(entry, depth + 1)
-    elif isinstance(data, dict) and depth < _MAX_LEVELS:
-        place = _place(data) if depth else ""
-        said = _own_texts(data)
-        if said:
-            yield f"{place}: {said}" if place and place not in said else said
-        for key in ("error", "message", *_LISTS):
-            if isinstance(data.get(key), dict | list):
-                yield from _members(data[key], depth)
-
-
-def _members(value: Any, depth: int) -> Iterator[str]:
-    """Yield the sayings of a list, or of an object by names of fields: ``{"limit": ["must be a number"]}``."""
-    if not isinstance(value, dict) or _own_texts(value) or depth >= _MAX_LEVELS:
-        yield from _sayings(value, depth + 1)
-        return
-    for name, inner in list(value.items())[:_MAX_ERRORS]:
-        if said := " ".join(islice(_members(inner, depth + 1), _MAX_ERRORS)):
-            yield f"{name}: {said}"
-
-
-def _own_texts(data: Mapping[str, Any]) -> str:
-    shown: list[str] = []
-    for value in map(data.get, _TEXTS):
-        if isinstance(value, str | int) and value not in ("", True, False) and len(shown) < 2:
-            shown += [] if any(str(value) in other for other in shown) else [str(value)]
-    return ": ".join(shown)
-
-
-def _place(value: Any) -> str:
-    if isinstance(value, dict):  # with source.pointer in JSON:API
-        return next((_place(value[key]) for key in _PLACES if key in value), "")
-    if isinstance(value, list):
-        return ".".join(str(part) for part in value if isinstance(part, str | int))
-    return value if isinstance(value, str) else ""
+    found = text.strip()[:_MAX_READ]
+    if found[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):  # broken JSON is shown as it is
+            data = json.loads(found)
+            while isinstance(data, dict) and len(data) == 1 and not _WRAPPERS.isdisjoint(data):
+                (data,) = data.values()
+            found = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False) if data else ""
+    elif "html" in media_type or PAGE.match(found):
+        title = _TITLE.search(found)
+        found = title[1] if title else ""
+    elif found[:1] == "<":
+        found = _TAG.sub(" ", found[: 10 * MAX_SAID_CHARS])
+    found = _SPACES.sub(" ", found[: 10 * MAX_SAID_CHARS]).strip()
+    return escape_unsafe(encodable(found[:MAX_SAID_CHARS]))
 
 
 _OF_ERRORS = frozenset(

@@ -168,9 +168,6 @@ class ResponseParser:
             if tool.effect == "read" and response.status in _PROVISIONAL:
                 notes.append({"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[response.status]}"})
                 parsed = parsed._replace(is_final=False)  # not cached
-            if response.is_guessed:
-                text = f"{self.source.title} does not state the encoding of its text, which was read as Windows-1252."
-                notes.append({"type": NOTE, "text": text})
             if response.next_url:
                 taken = taken_names(self.source.auth)
                 notes.append(next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken))
