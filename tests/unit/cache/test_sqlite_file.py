@@ -441,21 +441,6 @@ def test_the_limit_of_bytes_holds_for_all_files_at_every_moment(tmp_path: Path, 
     other.close()
 
 
-def test_a_lower_limit_makes_an_existing_file_smaller(tmp_path: Path) -> None:
-    path = tmp_path / "cache.sqlite"
-    store = SQLiteStore(path, 20_000_000, 0.3)
-    for number in range(100):
-        store.put(f"{number}", os.urandom(100_000), 1.0, 1e6 + number)
-    store.close()
-    assert disk_bytes(tmp_path) > 8_000_000
-    store = SQLiteStore(path, 2_000_000, 0.3)
-    for number in range(120):
-        store.put(f"new {number}", os.urandom(1_000), 1.0, 2e6)
-    assert store.get("new 119") is not None
-    store.close()
-    assert disk_bytes(tmp_path) <= 2_000_000
-
-
 def test_expired_values_and_counters_are_deleted(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     store = SQLiteStore(path, LIMIT, 0.3)

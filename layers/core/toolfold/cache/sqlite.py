@@ -62,14 +62,6 @@ _MAX_SHARE = 8
 _ENTRIES, _FILE = 0.65, 0.7
 """Parts of the limit: for entries, and for the file with the counters. The rest is for the journal of a write."""
 
-_EVICTED_AT_ONCE = 256
-"""Most entries that one write deletes, so that its time has a bound."""
-
-_EXPIRED_AT_ONCE = 32
-_VACUUMED_PAGES = 1000
-_HYSTERESIS = 0.05
-"""Part of the limit that eviction frees beyond what it needs, so that not every further value has to evict."""
-
 _LOCK = threading.Lock()
 """One operation at a time in this process: closing a file ends the locks of other connections of this process to it
 (https://sqlite.org/howtocorrupt.html, 2.2)."""
@@ -131,10 +123,6 @@ class SQLiteStore:
                         " WHERE excluded.created_at >= entries.created_at OR entries.created_at > ?",
                         (key, value, created_at, expires_at, created_at + MAX_CLOCK_SKEW_S),
                     )
-            if _number(connection, "PRAGMA page_count") > self._max_bytes * _FILE / _PAGE_BYTES:
-                # An earlier process had a higher limit. By executescript: execute ends after the first page.
-                pages = min(_VACUUMED_PAGES, self._max_bytes // 16 // _PAGE_BYTES)
-                connection.executescript(f"PRAGMA incremental_vacuum({pages})")
 
         self._run(put)
 
@@ -213,28 +201,18 @@ class SQLiteStore:
             self._close()
 
     def _make_space(self, connection: sqlite3.Connection, size: int, now: float) -> bool:
-        """Delete expired entries, and as many others as needed; return whether a value of ``size`` bytes fits."""
-        for table in ("entries", "numbers"):
-            connection.execute(
-                f"DELETE FROM {table} WHERE key IN"  # noqa: S608 - one of two names
-                f" (SELECT key FROM {table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?)",
-                (now, _EXPIRED_AT_ONCE),
-            )
+        """Delete what has expired, and as many entries as needed; return whether a value of ``size`` bytes fits."""
+        connection.execute("DELETE FROM entries WHERE expires_at < ?", (now,))
+        connection.execute("DELETE FROM numbers WHERE expires_at < ?", (now,))
         needed = size // _PAGE_BYTES + 8  # with the pages of the tree and of the index
-        free = self._max_pages - _used_pages(connection)
-        if free >= needed:
-            return True
-        missing = (needed - free + self._max_pages * _HYSTERESIS) * _PAGE_BYTES
-        victims = []
-        for key, length in connection.execute(
-            "SELECT key, length(value) FROM entries ORDER BY expires_at LIMIT ?", (_EVICTED_AT_ONCE,)
-        ).fetchall():
-            if missing <= 0:
-                break
-            victims.append((key,))
-            missing -= length or 0
-        connection.executemany("DELETE FROM entries WHERE key = ?", victims)
-        return self._max_pages - _used_pages(connection) >= needed
+        while self._max_pages - _used_pages(connection) < needed:
+            evicted = connection.execute(  # a tenth, so that not every further value has to evict
+                "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY expires_at"
+                " LIMIT (SELECT 1 + count(*) / 10 FROM entries))"
+            )
+            if not evicted.rowcount:
+                return False
+        return True
 
     def _execute(self, statement: str, *values: Any) -> list[Any]:
         return self._run(lambda connection: connection.execute(statement, values).fetchall())
@@ -312,7 +290,7 @@ class SQLiteStore:
                 os.unlink(f"{self._path}{ending}")  # of the file that is replaced
         with contextlib.closing(sqlite3.connect(":memory:")) as memory:
             memory.executescript(
-                f"PRAGMA page_size = {_PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL;"
+                f"PRAGMA page_size = {_PAGE_BYTES};"
                 f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {LAYOUT}; {_TABLES}"
             )
             replace_file(self._path, memory.serialize(), mode=0o600)
