@@ -102,12 +102,13 @@ def reset(server: RawServer, connection: socket.socket) -> None:
         ),
         (
             "https://upstream.example", {"HTTPS_PROXY": "http://me:secret@127.0.0.1:9"},
-            ["the proxy cannot be reached.", "Check the proxy, 127.0.0.1:9 (HTTPS_PROXY).",
+            ["no connection through the proxy.", "Check the proxy, 127.0.0.1:9 (HTTPS_PROXY).",
              "NO_PROXY=upstream.example"],
         ),
         (
             "https://upstream.example", {"HTTPS_PROXY": "http://no.invalid:1"},
-            ["cannot be reached.", "Check the proxy, no.invalid:1 (HTTPS_PROXY).", "NO_PROXY=upstream.example"],
+            ["no connection through the proxy.", "Check the proxy, no.invalid:1 (HTTPS_PROXY).",
+             "NO_PROXY=upstream.example"],
         ),
         *(
             ("https://upstream.example", {"ALL_PROXY": kind}, ["a URL that begins with http://"])
@@ -191,7 +192,7 @@ def test_verbose_shows_the_way_and_the_cause(call: Call, tmp_path: Path) -> None
     assert "* address    " in err
     assert re.search(r"\* time       [\d.]+ ms", err)
     assert re.search(
-        r"\* failed     SelfSignedCertificate < SSLCertVerificationError \(18: self.signed certificate\)", err
+        r"\* failed     CertificateError < SSLCertVerificationError \(18: self.signed certificate\)", err
     )
     err = call(CLOSED, "-v")
     assert "* failed     ConnectionRefused < ConnectionRefusedError (ECONNREFUSED)" in err

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.threads import run_concurrently
 from toolfold.network import resolver as module
-from toolfold.network.errors import LookupsExhausted, NameResolutionError
+from toolfold.network.errors import NameResolutionError
 from toolfold.network.resolver import Resolver
 
 FOUND = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", 443))]
@@ -68,7 +68,7 @@ def test_the_number_of_lookups_that_do_not_end_is_bounded(name_server: NameServe
         return caught.type
 
     errors = [look_up(number) for number in range(40)]
-    assert errors == [TimeoutError] * 16 + [LookupsExhausted] * 24
+    assert errors == [TimeoutError] * 16 + [NameResolutionError] * 24
     assert threading.active_count() - before == 16
     name_server.answer.set()
     for _ in range(100):
@@ -83,7 +83,7 @@ def test_a_lookup_that_does_not_end_is_not_waited_for_again_and_again(
 ) -> None:
     monkeypatch.setattr(module, "_JOIN_S", 0.0)
     resolver = Resolver()
-    for expected in (TimeoutError, TimeoutError, LookupsExhausted, LookupsExhausted):
+    for expected in (TimeoutError, TimeoutError, NameResolutionError, NameResolutionError):
         with pytest.raises(expected):
             resolver.addresses("a.example", 443, 0.02)
     with pytest.raises(TimeoutError):  # another host is not affected
@@ -118,7 +118,7 @@ def test_without_a_further_thread_the_lookup_fails(monkeypatch: pytest.MonkeyPat
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    with pytest.raises(LookupsExhausted):
+    with pytest.raises(NameResolutionError):
         Resolver().addresses("a.example", 443, 1)
 
 

@@ -264,10 +264,8 @@ class _Connection(HTTPConnection):
             addresses = request.resolver.addresses(self._dns_host, self.port, request.remaining_s())[:_MAX_ADDRESSES]
         except TimeoutError:
             raise request.timeout() from None
-        except errors.NameResolutionError:
-            if self.proxy:
-                raise errors.ProxyUnreachable from None
-            raise
+        except errors.NameResolutionError as error:
+            raise (errors.ProxyError if self.proxy else type(error)) from None
         for *_, address in addresses:
             self._check_address(address[0])
         error: Exception = errors.ConnectError()
@@ -293,7 +291,7 @@ class _Connection(HTTPConnection):
         if isinstance(error, TimeoutError):
             raise request.timeout()
         refused = errors.ConnectionRefused if isinstance(error, ConnectionRefusedError) else errors.ConnectError
-        raise (errors.ProxyUnreachable if self.proxy else refused) from error
+        raise (errors.ProxyError if self.proxy else refused) from error
 
     def _check_address(self, address: str) -> None:
         request = current_request.get()
@@ -312,8 +310,6 @@ class _Connection(HTTPConnection):
             response = super().getresponse()
         except errors.TransportError:
             raise
-        except ConnectionResetError:
-            raise errors.ConnectionReset from None
         except OSError:
             raise errors.ConnectionBroken from None
         except Exception:  # noqa: BLE001 - the parser of headers raises more than HTTPException

@@ -50,11 +50,7 @@ class ConnectError(RetryableTransportError, NotSent, reason="network unreachable
 
 
 class NameResolutionError(ConnectError, reason="DNS lookup failed"):
-    """The name of the host is not known."""
-
-
-class LookupsExhausted(NameResolutionError, reason="DNS lookups do not end"):
-    """The name servers do not answer, and too many threads wait for them already."""
+    """The name of the host is not known, or the name servers do not answer."""
 
 
 class ConnectionRefused(ConnectError, reason="connection refused"):
@@ -73,14 +69,8 @@ class TlsError(ConnectError, reason="TLS handshake failed"):
     """The TLS handshake failed."""
 
 
-class CertificateError(TlsError, reason="the issuer of its TLS certificate is not trusted"):
+class CertificateError(TlsError, reason="its TLS certificate is self-signed, or its issuer is not trusted"):
     """The certificate is not trusted: its issuer is not known here."""
-
-
-class SelfSignedCertificate(
-    CertificateError, reason="its TLS certificate is self-signed, or was issued by an authority that is"
-):
-    """The certificate, or that of the authority which issued it, is signed with its own key and not trusted."""
 
 
 class CertificateExpired(CertificateError, reason="its TLS certificate has expired, or is not valid yet"):
@@ -95,20 +85,12 @@ class ProxyError(ConnectError, reason="no connection through the proxy"):
     """The proxy cannot be used."""
 
 
-class ProxyUnreachable(ProxyError, reason="the proxy cannot be reached"):
-    """There is no connection to the proxy: its name is not known, or nothing listens."""
-
-
 class ProxyRefused(ProxyError, reason="the proxy refuses to connect"):
     """The proxy refuses to connect to the host."""
 
 
 class ConnectionBroken(RetryableTransportError, reason="connection closed before the response was complete"):
     """The connection was closed or reset before the response was complete."""
-
-
-class ConnectionReset(ConnectionBroken, reason="connection reset before the response was complete"):
-    """The connection was reset before the response was complete."""
 
 
 class InvalidResponse(ConnectionBroken, reason="response is not valid HTTP"):

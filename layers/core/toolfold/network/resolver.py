@@ -13,7 +13,7 @@ import time
 from concurrent.futures import Future
 from typing import Any
 
-from toolfold.network.errors import LookupsExhausted, NameResolutionError
+from toolfold.network.errors import NameResolutionError
 from toolfold.network.ssrf import literal_address
 
 Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[Any, ...]]
@@ -40,8 +40,7 @@ class Resolver:
         """Return the addresses of ``host``, a name or an IP address, in the order in which they should be tried.
 
         Raises:
-            NameResolutionError: the name has no address.
-            LookupsExhausted: too many lookups do not end.
+            NameResolutionError: the name has no address, or too many lookups do not end.
             TimeoutError: no result in time.
         """
         is_address = literal_address(host) is not None
@@ -58,7 +57,7 @@ class Resolver:
             if of_name and time.monotonic() - of_name[-1][0] < _JOIN_S:
                 return of_name[-1][1]
             if len(of_name) >= _MAX_LOOKUPS_OF_NAME or sum(map(len, self._running.values())) >= _MAX_LOOKUPS:
-                raise LookupsExhausted
+                raise NameResolutionError
             started: tuple[float, _Lookup] = time.monotonic(), Future()
 
             def run() -> None:
@@ -75,7 +74,7 @@ class Resolver:
             try:
                 threading.Thread(target=run, daemon=True).start()
             except RuntimeError:  # no further thread
-                raise LookupsExhausted from None
+                raise NameResolutionError from None
             of_name.append(started)
             return started[1]
 

@@ -103,7 +103,7 @@ class DeadlineSocket(socket.socket):
             try:
                 count = super().recv_into(memoryview(buffer)[: int(size)])
             except ConnectionResetError:
-                raise errors.ConnectionReset from None
+                raise errors.ConnectionBroken from None
         if not count and request.header_bytes_left < math.inf:
             raise errors.ConnectionBroken  # http.client would take the end of the stream for the end of the headers
         request.header_bytes_left -= count
@@ -182,7 +182,6 @@ def ca_bundle(environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
 
 _CERTIFICATE_ERRORS: Mapping[int, type[errors.CertificateError]] = {
     **dict.fromkeys((9, 10), errors.CertificateExpired),
-    **dict.fromkeys((18, 19), errors.SelfSignedCertificate),
     **dict.fromkeys((62, 64), errors.CertificateHostMismatch),
 }
 """Codes of X509_verify_cert, which ``ssl.SSLCertVerificationError.verify_code`` has:

@@ -171,7 +171,6 @@ _Texts = Mapping[type[errors.TransportError], str]
 PROBLEMS: _Texts = {
     errors.ConnectError: "Cannot connect to {host}: {reason}.",
     errors.ConnectionBroken: "{host} closed the connection before the response was complete.",
-    errors.ConnectionReset: "{host} reset the connection before the response was complete.",
     errors.InvalidResponse: "{host} sent a response that is not valid HTTP.",
     errors.InvalidRequest: "The URL set for this source is not valid, so nothing was sent.",
     errors.ForbiddenAddress: "{host} resolves to an address in a private network, so nothing was sent.",
@@ -205,9 +204,6 @@ STEPS: _Texts = {
     errors.NameResolutionError: (
         "Check the connection of this machine to the network, and its DNS: `nslookup {host}` must find an address."
     ),
-    errors.LookupsExhausted: (
-        "Try again in a moment; then check the connection of this machine. --verbose shows each step."
-    ),
     errors.ConnectionRefused: "Nothing listens there: check the URL of the source ({source_variable}), or a firewall.",
     errors.ConnectTimeout: (
         "Nothing answers there: check a firewall or a VPN, and whether a proxy must be used (HTTPS_PROXY)."
@@ -215,7 +211,7 @@ STEPS: _Texts = {
     errors.ProxyTimeout: _CHECK_PROXY,
     errors.ProxyError: _CHECK_PROXY,
     errors.ProxyRefused: "The proxy, {proxy}, must allow {host}. NO_PROXY={host} goes around it.",
-    errors.TlsError: "The port may not speak TLS (https:// for http://), or a proxy interferes. --verbose shows more.",
+    errors.TlsError: "The port may not speak TLS (https:// for http://), or a proxy interferes.",
     errors.CertificateError: "Where a proxy inspects TLS, its certificate must be in {bundle}.",
     errors.CertificateExpired: (
         "Check the clock of this machine; else the service, or a proxy that inspects TLS, must renew its certificate."
