@@ -262,7 +262,7 @@ LARGE = {"properties": {f"field_{number}": {"type": "string", "description": GOO
 def test_texts_of_others_are_warned_about_and_never_stop_a_catalog(
     tools: list[dict[str, Any]], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolfold.build.compiler.adapter_names", lambda: ["toy"])
+    monkeypatch.setattr("toolfold.build.compiler.BUILT_IN", ["toy"])
     compiled(tmp_path, tools)
     found = lint.check(tmp_path)
     assert [finding.rule for finding in found] == expected

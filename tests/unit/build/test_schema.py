@@ -2,7 +2,6 @@
 
 import json
 import re
-from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -100,12 +99,6 @@ def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> N
 def test_an_unknown_kind_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     complaint = "source.yaml:4: no adapter for the kind 'htp_api' is installed; known are alpha_vantage, http_api, mcp"
     assert complaint in mistakes(written(tmp_path, {**SOURCE, "kind": "htp_api"}))
-
-
-def test_an_adapter_of_an_installed_package_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    installed = EntryPoints([EntryPoint("tides", "tides:Adapter", "toolfold.adapters")])
-    monkeypatch.setattr("importlib.metadata.entry_points", installed.select)
-    assert compile_folder(written(tmp_path, {**SOURCE, "kind": "tides"}))
 
 
 def test_the_caller_can_name_the_known_adapters(tmp_path: Path) -> None:

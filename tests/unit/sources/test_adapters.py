@@ -1,7 +1,4 @@
-"""Adapters are found by name: those that are given, built-in ones, and those of installed packages."""
-
-from importlib.metadata import EntryPoint, EntryPoints
-from typing import Any
+"""Adapters are found by name: those that are given, and built-in ones."""
 
 import pytest
 
@@ -40,16 +37,6 @@ def test_a_given_adapter_replaces_a_built_in_one(catalog: Catalog, context: Adap
     assert type(made) is OtherAdapter
 
 
-def test_an_adapter_of_an_installed_package_is_found(
-    catalog: Catalog, context: AdapterContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed = EntryPoints([EntryPoint("other", f"{__name__}:OtherAdapter", "toolfold.adapters")])
-    monkeypatch.setattr(EntryPoint, "load", lambda _: OtherAdapter)
-
-    def entry_points(**wanted: Any) -> EntryPoints:
-        return installed.select(**wanted)
-
-    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
-    assert type(create_adapter(source(catalog, "other"), context)) is OtherAdapter
+def test_an_adapter_of_an_unknown_kind_is_an_error(catalog: Catalog, context: AdapterContext) -> None:
     with pytest.raises(CatalogUnavailable, match="not installed"):
         create_adapter(source(catalog, "unknown"), context)

@@ -28,7 +28,7 @@ from toolfold.catalog.skills import SKILL_FILE
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
-from toolfold.sources.base import adapter_names
+from toolfold.sources.base import BUILT_IN
 
 Names = Mapping[str, Mapping[str, str]]
 """Id of a source → the name that it has for a tool → its name in the catalog, where that is another."""
@@ -124,7 +124,7 @@ def compile_sources(
 
     Args:
         folder: The folder that contains ``<source>/source.yaml``.
-        adapters: Names that ``kind`` may have. None: the adapters that ``sources.base`` finds here.
+        adapters: Names that ``kind`` may have. None: those of ``sources.base``.
         progress: Called with a sentence before each step that may take long.
 
     Raises:
@@ -132,7 +132,7 @@ def compile_sources(
     """
     problems: list[str] = []
     left_out: list[str] = []
-    kinds = adapter_names() if adapters is None else sorted(adapters)
+    kinds = sorted(BUILT_IN if adapters is None else adapters)
     loaded = load_sources(folder, kinds, problems, left_out, progress)
     names = _names(loaded)
     left_out += (problem for source in loaded for problem in source.left_out)

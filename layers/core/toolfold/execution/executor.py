@@ -35,7 +35,7 @@ class ToolExecutor:
         on_failure: called with a code when something of the deployment fails without failing a call.
         uses_own_keys: whether calls without a key may use those of the deployment.
         logs_audit: whether the log of a call has what the audit log says of it, where no file is set for that.
-        adapters: kind → what makes the adapter of a source, beside the built-in and installed ones.
+        adapters: kind → what makes the adapter of a source, beside the built-in ones.
         clock: the clocks (default: the system's).
         read_file: returns content of the current catalog by its SHA-256.
         is_public: whether others than the user of this machine can send requests.

@@ -14,7 +14,6 @@ Whether a retry may help, and what was sent::
 from __future__ import annotations
 
 import importlib
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
-
-logger = logging.getLogger("toolfold")
 
 _DAY_S = 86_400
 
@@ -163,42 +160,23 @@ BUILT_IN: Mapping[str, str] = {
 }
 """Kind → module and factory. Imported by the first call, so that listing tools never pays for it."""
 
-ENTRY_POINT_GROUP = "toolfold.adapters"
-"""Installed packages offer adapters under this group of entry points, by the name of the kind."""
-
 
 def create_adapter(
     source: Source, context: AdapterContext, factories: Mapping[str, AdapterFactory] | None = None
 ) -> SourceAdapter:
-    """Make the adapter of ``source``: by ``factories``, a built-in one, or that of an installed package.
+    """Make the adapter of ``source``: by ``factories``, or a built-in one.
 
     Raises:
-        CatalogUnavailable: no adapter of that name is installed, or it cannot be imported.
+        CatalogUnavailable: there is no adapter of its kind.
     """
     kind = source.kind
     if factories and kind in factories:
         return factories[kind](source, context)
-    if kind in BUILT_IN:
-        module, _, attribute = BUILT_IN[kind].partition(":")
-        factory: AdapterFactory = getattr(importlib.import_module(module), attribute)
-        return factory(source, context)
-    from importlib.metadata import entry_points
-
-    for entry_point in entry_points(group=ENTRY_POINT_GROUP, name=kind):
-        try:
-            loaded: AdapterFactory = entry_point.load()
-        except (ImportError, AttributeError) as error:
-            logger.error("adapter %s cannot be imported: %s", kind, type(error).__name__)
-            break
-        return loaded(source, context)
-    raise CatalogUnavailable(
-        f"{source.title} cannot be reached: its adapter is not installed here.",
-        TELL_OPERATOR_TO.filled(do=f"install the package with the adapter {kind}."),
-    )
-
-
-def adapter_names() -> list[str]:
-    """Return the kinds of all adapters that are found here: built-in ones and entry points."""
-    from importlib.metadata import entry_points
-
-    return sorted({*BUILT_IN, *(entry_point.name for entry_point in entry_points(group=ENTRY_POINT_GROUP))})
+    if kind not in BUILT_IN:
+        raise CatalogUnavailable(
+            f"{source.title} cannot be reached: its adapter is not installed here.",
+            TELL_OPERATOR_TO.filled(do=f"install a toolfold that has the adapter {kind}."),
+        )
+    module, _, attribute = BUILT_IN[kind].partition(":")
+    factory: AdapterFactory = getattr(importlib.import_module(module), attribute)
+    return factory(source, context)
