@@ -24,7 +24,7 @@ VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 NAME = "upstream.example"
 """Only the proxy knows its address."""
 
-REFUSED = "Cannot connect to upstream.example: no connection through the proxy."
+REFUSED = "Cannot connect to upstream.example: (no connection through the proxy|the proxy refuses|TLS handshake failed)"
 
 
 def get(url: str) -> Response:

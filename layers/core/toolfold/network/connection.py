@@ -235,25 +235,16 @@ class _Connection(HTTPConnection):
                 raise errors.InvalidResponse  # to no request
 
     def _tunnel(self) -> None:
-        """Connect to the host through the proxy: RFC 9110, section 9.3.6.
-
-        http.client sends HTTP/1.0 in some versions, reads the response leniently, and has the status in a text only.
-        """
-        sock = self.sock
-        if sock is None or not self._tunnel_host:
-            raise errors.ProxyError
-        host = f"[{self._tunnel_host.strip('[]')}]" if ":" in self._tunnel_host else self._tunnel_host
-        authority = f"{host}:{self._tunnel_port}"
-        fields = {"Host": authority, **self._tunnel_headers}
-        lines = [f"CONNECT {authority} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
-        self.send("\r\n".join(lines).encode("latin-1"))
-        with FramedResponse(sock, method="CONNECT") as response:
-            response.read_head()
-        if response.status == http.HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
-            raise errors.ProxyAuthenticationError
-        if not 200 <= response.status < 300:
-            raise errors.ProxyRefused
-        if sock.has_unread_bytes:
+        """Connect to the host through the proxy: RFC 9110, section 9.3.6."""
+        try:
+            super()._tunnel()
+        except OSError as error:
+            text, _, status = str(error).partition(": ")  # http.client has the status in the text alone
+            if text != "Tunnel connection failed":
+                raise
+            refused = errors.ProxyAuthenticationError if status.startswith("407") else errors.ProxyRefused
+            raise refused from None
+        if self.sock is not None and self.sock.has_unread_bytes:
             raise errors.ProxyError
         self._is_tunneled = True
 
@@ -264,8 +255,8 @@ class _Connection(HTTPConnection):
             addresses = request.resolver.addresses(self._dns_host, self.port, request.remaining_s())[:_MAX_ADDRESSES]
         except TimeoutError:
             raise request.timeout() from None
-        except errors.NameResolutionError as error:
-            raise (errors.ProxyError if self.proxy else type(error)) from None
+        except errors.NameResolutionError:
+            raise (errors.ProxyError if self.proxy else errors.NameResolutionError) from None
         for *_, address in addresses:
             self._check_address(address[0])
         error: Exception = errors.ConnectError()
