@@ -40,9 +40,8 @@ async def _parts(parts: list[bytes]) -> AsyncIterator[bytes]:
 def read(parts: list[bytes], max_bytes: int | None) -> type[Exception] | None:
     """Read a body, and return the class of the fault that ends it."""
     exchange = Exchange()
-    response: Any = SimpleNamespace(stream=_parts(parts))
     transport: Any = SimpleNamespace(_host="board.test")
-    stream = _LimitedStream(response, max_bytes, exchange, transport)
+    stream = _LimitedStream(_parts(parts), max_bytes, exchange, transport)
 
     async def read_all() -> None:
         async for _ in stream:

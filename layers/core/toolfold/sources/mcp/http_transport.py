@@ -30,82 +30,59 @@ _LOCATION_CHARS = 300
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 _FAULTS: Mapping[type[Exception], type[errors.TransportError]] = {
-    httpcore2.ConnectTimeout: errors.ConnectTimeout,
-    httpcore2.PoolTimeout: errors.ConnectTimeout,
-    httpcore2.ProxyError: errors.ProxyRefused,
-    httpcore2.ConnectError: errors.ConnectError,
-    httpcore2.RemoteProtocolError: errors.InvalidResponse,
-    httpcore2.LocalProtocolError: errors.InvalidRequest,
-    httpcore2.UnsupportedProtocol: errors.InvalidRequest,
+    httpx2.ConnectTimeout: errors.ConnectTimeout,
+    httpx2.PoolTimeout: errors.ConnectTimeout,
+    httpx2.ProxyError: errors.ProxyRefused,
+    httpx2.ConnectError: errors.ConnectError,
+    httpx2.RemoteProtocolError: errors.InvalidResponse,
+    httpx2.LocalProtocolError: errors.InvalidRequest,
+    httpx2.UnsupportedProtocol: errors.InvalidRequest,
 }
 
 
-class GuardedTransport(httpx2.AsyncBaseTransport):
+class GuardedTransport(httpx2.AsyncHTTPTransport):
     """Send the requests of one session.
 
     ``limits.max_bytes`` is of one response; the stream of notifications, a GET, may last as long as the session.
     """
 
     def __init__(self, url: str, limits: SessionLimits) -> None:
-        self._connect_timeout_s, self._max_bytes = limits.connect_timeout_s, limits.max_bytes
-        self._host = httpx2.URL(url).host
-        proxy_url = proxy_for(url)
-        proxy = httpx2.Proxy(proxy_url) if proxy_url else None
+        self._host, self._max_bytes = httpx2.URL(url).host, limits.max_bytes
+        self._timeouts = {"connect": limits.connect_timeout_s, "pool": limits.connect_timeout_s}
+        proxy = proxy_for(url)
         try:
             context = create_tls_context(ca_bundle()[1])
         except OSError:
             raise errors.CertificateBundleError(self._host) from None
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=context,
-            proxy=None if proxy is None else httpcore2.Proxy(url=str(proxy.url), auth=proxy.raw_auth),
-            max_connections=_MAX_CONNECTIONS,
-            keepalive_expiry=_KEEP_ALIVE_S,
-            # Through a proxy it is the proxy that resolves names: see network.ssrf.
-            network_backend=httpcore2.AnyIOBackend() if proxy else _CheckedBackend(limits.is_allowed),
-        )
+        connections = httpx2.Limits(max_connections=_MAX_CONNECTIONS, keepalive_expiry=_KEEP_ALIVE_S)
+        super().__init__(verify=context, proxy=proxy or None, limits=connections)
+        if not proxy:  # through a proxy it is the proxy that resolves names: see network.ssrf
+            self._pool._network_backend = _CheckedBackend(limits.is_allowed)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; a failure is the response 502."""
         exchange = current_exchange.get() or Exchange()
         exchange.has_session = "mcp-session-id" in request.headers
-        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"accept-encoding"]
-        timeouts = {"connect": self._connect_timeout_s, "pool": self._connect_timeout_s, "read": None, "write": None}
+        # A compressed response could be any size once it is decompressed.
+        request.headers["Accept-Encoding"] = "identity"
+        request.extensions = {**request.extensions, "timeout": self._timeouts}
         try:
-            response = await self._pool.handle_async_request(
-                httpcore2.Request(
-                    method=request.method,
-                    url=httpcore2.URL(
-                        scheme=request.url.raw_scheme,
-                        host=request.url.raw_host,
-                        port=request.url.port,
-                        target=request.url.raw_path,
-                    ),
-                    # A compressed response could be any size once it is decompressed.
-                    headers=[*headers, (b"Accept-Encoding", b"identity")],
-                    content=request.stream,
-                    extensions={"timeout": timeouts},
-                )
-            )
+            response = await super().handle_async_request(request)
         except Exception as error:  # noqa: BLE001 - no exception may end the session
             exchange.fault = self._to_fault(error)
             return httpx2.Response(502, request=request)
-        exchange.status = response.status
-        received = httpx2.Headers(response.headers)  # whose names have any case
+        exchange.status, received = response.status_code, response.headers
         if received.get("content-encoding", "").strip().lower() not in ("", "identity"):
             exchange.fault = errors.InvalidResponse(self._host)
             await response.aclose()
             return httpx2.Response(502, request=request)
-        exchange.location = _redirect_target(request.url, response.status, received)
-        if response.status in (429, 503):
+        exchange.location = _redirect_target(request.url, response.status_code, received)
+        if response.status_code in (429, 503):
             wait, date = received.get("retry-after", ""), received.get("date", "")
             exchange.retry_after_s = parse_retry_after(wait[:_RETRY_AFTER_CHARS], date[:_RETRY_AFTER_CHARS])
         limit = self._max_bytes if request.method == "POST" else None
-        stream = _LimitedStream(response, limit, exchange, self)
-        return httpx2.Response(response.status, headers=response.headers, stream=stream, request=request)
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        await self._pool.aclose()
+        stream = _LimitedStream(response.stream, limit, exchange, self)
+        return httpx2.Response(response.status_code, headers=received, stream=stream, request=request)
 
     def _to_fault(self, error: Exception) -> errors.TransportError:
         cause: BaseException | None = error
@@ -130,15 +107,13 @@ class StreamEnded(httpx2.StreamError):
 class _LimitedStream(httpx2.AsyncByteStream):
     """The body of a response, up to a number of bytes."""
 
-    def __init__(
-        self, response: httpcore2.Response, max_bytes: int | None, exchange: Exchange, transport: GuardedTransport
-    ) -> None:
-        self._response, self._left, self._exchange, self._transport = response, max_bytes, exchange, transport
+    def __init__(self, stream: Any, max_bytes: int | None, exchange: Exchange, transport: GuardedTransport) -> None:
+        self._stream, self._left, self._exchange, self._transport = stream, max_bytes, exchange, transport
         self._parts = PartLimit()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async for part in self._response.stream:  # type: ignore[union-attr]  # of an asynchronous pool
+            async for part in self._stream:
                 if self._left is not None:
                     self._left -= len(part)
                     if self._left < 0 or self._parts.is_exceeded_by(part):
@@ -146,12 +121,12 @@ class _LimitedStream(httpx2.AsyncByteStream):
                         self._exchange.fault = too_large if self._left < 0 else TooManyParts()
                         raise StreamEnded("the response is larger than allowed")
                 yield part
-        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
+        except httpx2.TransportError as error:
             self._exchange.fault = self._transport._to_fault(error)
             raise StreamEnded("the connection was closed before the response was complete") from None
 
     async def aclose(self) -> None:
-        await self._response.aclose()
+        await self._stream.aclose()
 
 
 class _CheckedBackend(httpcore2.AnyIOBackend):
