@@ -13,7 +13,7 @@ from tests.support.http_service import TokenEndpoint
 from tests.support.mcp_server import PIXEL, ROWS, SECRET, HttpServer
 from tests.support.mcp_sources import Sources, child, remote
 from toolfold.build.importers import mcp_fetch
-from toolfold.client_call import due, traced
+from toolfold.client_call import serving
 from toolfold.errors import SourceError
 
 pytestmark = pytest.mark.slow
@@ -79,7 +79,7 @@ def test_images_sounds_resources_and_links_are_passed_on_unaltered(harbour: Sour
 @pytest.mark.parametrize("server", SERVERS)
 def test_the_trace_of_the_client_is_passed_on(harbour: Sources, server: str) -> None:
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    with traced(parent, "vendor=1") as trace_id:
+    with serving(None, parent, "vendor=1") as trace_id:
         assert trace_id == "0af7651916cd43dd8448eb211c80319c"
         assert harbour.call(f"{server}__echo", {"text": "traced"}).structured["result"] == f"{parent} vendor=1"
     assert harbour.call(f"{server}__echo", {"text": "untraced"}).structured["result"] == "untraced"
@@ -291,7 +291,7 @@ def test_a_call_that_is_given_up_is_cancelled_at_the_server(tmp_path: Path) -> N
     marker = tmp_path / "cancelled"
     sources.add("harbour", child(), "", str(marker), timeout_s=0.5)
     sources.call("harbour__echo")
-    with due(time.monotonic()):  # no time in which progress would count
+    with serving(time.monotonic()):  # no time in which progress would count
         assert sources.code("harbour__wait", {"seconds": 20}) == "UPSTREAM_TIMEOUT"
     end = time.monotonic() + 10
     while not marker.exists() and time.monotonic() < end:
@@ -307,7 +307,7 @@ def test_progress_extends_the_time_out_of_the_source_and_not_the_deadline_of_the
     sources.add("harbour", child(), timeout_s=0.5)
     sources.call("harbour__echo")
     started = time.monotonic()
-    with due(None if budget_s is None else started + budget_s):
+    with serving(None if budget_s is None else started + budget_s):
         assert sources.code("harbour__wait", {"seconds": wait_s}) == code
     assert time.monotonic() - started < 10
 

@@ -11,13 +11,11 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -126,20 +124,6 @@ def trace_context() -> Mapping[str, str]:
     return _trace.get()
 
 
-@contextmanager
-def traced(traceparent: Any, tracestate: Any) -> Iterator[str]:
-    """Pass on the trace of a client, of the W3C's Trace Context, inside the ``with`` statement; yield its id.
-
-    What is not of that form is treated as absent, says the specification: the id is then empty.
-    """
-    is_known = isinstance(traceparent, str) and _TRACEPARENT.fullmatch(traceparent) is not None
-    context = {"traceparent": traceparent} if is_known else {}
-    if context and isinstance(tracestate, str) and _TRACESTATE.fullmatch(tracestate):
-        context["tracestate"] = tracestate
-    with _bound(_trace, context):
-        yield traceparent.split("-")[1] if is_known else ""
-
-
 _deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
 
 
@@ -148,20 +132,33 @@ def deadline() -> float:
     return _deadline.get()
 
 
-def due(deadline: float | None) -> AbstractContextManager[None]:
-    """Make ``deadline`` that of the requests inside the ``with`` statement; None: they have none."""
-    return _bound(_deadline, math.inf if deadline is None else deadline)
+@contextmanager
+def serving(deadline: float | None, traceparent: Any = None, tracestate: Any = None) -> Iterator[str]:
+    """Serve a request of a client inside the ``with`` statement; yield the id of its trace, empty without one.
 
-
-def running(context: ClientCall) -> AbstractContextManager[None]:
-    """Make ``context`` the one of what runs inside the ``with`` statement."""
-    return _bound(_current, context)
+    Args:
+        deadline: when its answer must be there, by the monotonic clock; None: it may wait.
+        traceparent: of the W3C's Trace Context, as ``tracestate``. Both are passed on to sources. What is not of that
+            form is treated as absent, says the specification.
+        tracestate: see above.
+    """
+    is_known = isinstance(traceparent, str) and _TRACEPARENT.fullmatch(traceparent) is not None
+    context = {"traceparent": traceparent} if is_known else {}
+    if context and isinstance(tracestate, str) and _TRACESTATE.fullmatch(tracestate):
+        context["tracestate"] = tracestate
+    trace, due = _trace.set(context), _deadline.set(math.inf if deadline is None else deadline)
+    try:
+        yield traceparent.split("-")[1] if is_known else ""
+    finally:
+        _trace.reset(trace)
+        _deadline.reset(due)
 
 
 @contextmanager
-def _bound(variable: ContextVar[T], value: T) -> Iterator[None]:
-    token = variable.set(value)
+def running(context: ClientCall) -> Iterator[None]:
+    """Make ``context`` the one of what runs inside the ``with`` statement."""
+    token = _current.set(context)
     try:
         yield
     finally:
-        variable.reset(token)
+        _current.reset(token)

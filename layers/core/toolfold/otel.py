@@ -21,7 +21,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from toolfold.client_call import trace_context, traced
+from toolfold.client_call import deadline, serving, trace_context
 from toolfold.execution.call import Middleware
 from toolfold.version import __version__
 
@@ -56,7 +56,7 @@ class Spans(Middleware):
         span = self._tracer.start_span(f"execute_tool {call.tool.name}", parent, SpanKind.CLIENT, attributes)
         carrier: dict[str, str] = {}
         _PROPAGATOR.inject(carrier, set_span_in_context(span))
-        passed_on = traced(carrier.get("traceparent"), carrier.get("tracestate"))
+        passed_on = serving(deadline(), carrier.get("traceparent"), carrier.get("tracestate"))
         passed_on.__enter__()
         _open.set((span, passed_on))
 

@@ -336,12 +336,12 @@ class Server:
             from toolfold.protocol import input_required  # few calls need it
 
             credentials = input_required.add_answer(message, credentials)
-        from toolfold.client_call import due, traced  # not for the first response
+        from toolfold.client_call import serving  # not for the first response
 
         reads_only = is_repeated or call.name == "TOOL_CALL"
         meta = http.meta_of(message)
         get = meta.get if "traceparent" in meta else request.header  # both are of the message, or of the headers
-        with due(request.deadline), traced(get("traceparent"), get("tracestate")) as trace_id:
+        with serving(request.deadline, get("traceparent"), get("tracestate")) as trace_id:
             if trace_id:
                 log_fields["trace_id"] = trace_id
             return tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
