@@ -89,7 +89,7 @@ def build_app(
     hosts: tuple[str, ...] = (),
     port: int | None = None,
     on_call: Callable[[CallLog], None] | None = None,
-    on_failure: Callable[[str], None] | None = None,
+    on_failure: Callable[[str], None] = lambda _: None,
     is_public: bool = False,
     logs_audit: bool = False,
     profile: str = "",
@@ -187,4 +187,4 @@ def _authorization(settings: Settings, executor: ToolExecutor) -> Authorization 
         return None
     from toolfold.auth.resource_server import ResourceServer
 
-    return ResourceServer(settings, lambda: executor.http_client)
+    return ResourceServer(settings, executor.http_client)

@@ -36,7 +36,7 @@ def run(options: Options) -> int:
     tools = app.server.tools
     arguments = _call_arguments(options, tools)
     if options.verbose:
-        app.executor.http_client.on_request = output.print_trace
+        app.executor.http_client().on_request = output.print_trace
     result = _call(options, tools, arguments)
     while result.is_error:
         rest = result.structured.get("continue")  # of a pipe, whose first steps must not be performed again

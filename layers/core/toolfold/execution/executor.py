@@ -51,7 +51,7 @@ class ToolExecutor:
         *,
         aws: AwsClients | None = None,
         on_call: Callable[[CallLog], None] | None = None,
-        on_failure: Callable[[str], None] | None = None,
+        on_failure: Callable[[str], None] = lambda _: None,
         uses_own_keys: bool = True,
         logs_audit: bool = False,
         adapters: Mapping[str, AdapterFactory] | None = None,
@@ -61,39 +61,26 @@ class ToolExecutor:
         middleware: Sequence[Middleware] = (),
     ) -> None:
         self.settings, self.aws, self.on_call, self.middleware = settings, aws or AwsClients(), on_call, middleware
-        self.is_audited, self._uses_own_keys = logs_audit or bool(settings.audit_file), uses_own_keys
+        self.on_failure, self.uses_own_keys, self.adapters = on_failure, uses_own_keys, adapters
+        self.clock, self.read_file, self.is_public = clock, read_file, is_public
+        self.is_audited = logs_audit or bool(settings.audit_file)
         self.observer: Observer | None = None
         self._lock = threading.RLock()
         self._http_client: HttpClient | None = None
         self._services: Services | None = None
 
-        def make_services() -> Services:
-            from toolfold.execution.services import Services  # with all that calls need
-
-            return Services(
-                settings,
-                self.aws,
-                lambda: self.http_client,
-                clock=clock,
-                on_failure=on_failure,
-                uses_own_keys=uses_own_keys,
-                adapters=adapters,
-                read_file=read_file,
-                is_public=is_public,
-            )
-
-        self._make_services = make_services
-
     @property
     def services(self) -> Services:
         """What calls share, made by the first of them."""
         with self._lock:
-            self._services = self._services or self._make_services()
+            if self._services is None:
+                from toolfold.execution.services import Services  # with all that calls need
+
+                self._services = Services(self)
             return self._services
 
-    @property
     def http_client(self) -> HttpClient:
-        """The HTTP client of all calls, made for the first request that is sent: its import takes the longest."""
+        """Return the HTTP client of all calls, made for the first request: its import takes longest."""
         with self._lock:
             if self._http_client is None:
                 from toolfold.network.session import HttpClient
@@ -103,7 +90,7 @@ class ToolExecutor:
 
     def has_own_key(self, source: Source) -> bool:
         """Return whether calls of a source without a key use one that is set up here. Nothing is read from AWS."""
-        if source.auth is None or not self._uses_own_keys:
+        if source.auth is None or not self.uses_own_keys:
             return False
         return bool(os.environ.get(source.auth.environment, "").strip() or self.settings.source_keys)
 

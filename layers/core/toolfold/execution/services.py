@@ -34,13 +34,10 @@ from toolfold.results.offload import AnswerStore
 from toolfold.sources.base import AdapterContext, ConnectionFailed, create_adapter
 
 if TYPE_CHECKING:
-    from toolfold.aws.clients import AwsClients
     from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.approval import Approvals
+    from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.user_tokens import UserTokens
-    from toolfold.network.session import HttpClient
-    from toolfold.settings import Settings
-    from toolfold.sources.base import AdapterFactory
     from toolfold.wording import Text
 
 T = TypeVar("T")
@@ -223,10 +220,6 @@ class made_once(cached_property[T]):  # noqa: N801 - a decorator
 class Services:
     """What calls share until the executor is reset. Safe to use from many threads.
 
-    Args:
-        settings: as the other arguments, that of the :class:`~toolfold.execution.executor.ToolExecutor`.
-        get_http_client: returns its HTTP client, whose import takes the longest: not for an answer from the cache.
-
     Attributes:
         memo: what equal calls computed.
         cache: the responses of sources.
@@ -239,30 +232,18 @@ class Services:
             thread running.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        aws: AwsClients,
-        get_http_client: Callable[[], HttpClient],
-        *,
-        clock: Clock | None,
-        on_failure: Callable[[str], None] | None,
-        uses_own_keys: bool,
-        adapters: Mapping[str, AdapterFactory] | None,
-        read_file: Callable[[str], Mapping[str, str] | None],
-        is_public: bool,
-    ) -> None:
-        self.settings, self.clock, self._aws, self._adapters = settings, clock or Clock(), aws, adapters
-        self._context, self._is_public = AdapterContext(settings, get_http_client, read_file), is_public
+    def __init__(self, executor: ToolExecutor) -> None:
+        self.settings, self.clock, self._executor = executor.settings, executor.clock or Clock(), executor
+        self._context = AdapterContext(self.settings, executor.http_client, executor.read_file)
         self.lock, self.large_answer_turns = threading.RLock(), threading.Semaphore(1)
-        report = on_failure or (lambda _code: None)
+        settings, aws, on_failure = self.settings, executor.aws, executor.on_failure
 
         def report_cache(reason: str) -> None:
             if reason not in _THROTTLED:
-                report(CACHE_UNAVAILABLE)
+                on_failure(CACHE_UNAVAILABLE)
 
         def report_limits(_reason: str) -> None:
-            report(LIMITS_UNAVAILABLE)
+            on_failure(LIMITS_UNAVAILABLE)
 
         monotonic, memory_bytes = self.clock.monotonic, 0 if settings.cache == "off" else settings.cache_memory_bytes
         self._memory = MemoryStore(memory_bytes)
@@ -275,7 +256,7 @@ class Services:
         self.refused = TTLCache(_MAX_REFUSALS, _REMEMBERED_S, monotonic)
         self.flights, self.health = SingleFlight[Entry](), SourceHealth(monotonic)
         self.upstreams: dict[str, Upstream] = {}
-        self.secret_provider = SecretProvider(settings, aws, on_failure, uses_own=uses_own_keys)
+        self.secret_provider = SecretProvider(settings, aws, on_failure, uses_own=executor.uses_own_keys)
         self.audit_log = AuditLog(settings, self.clock.now)
         self.answer_store = AnswerStore(
             settings.offload, settings.presigned_url_ttl_s, settings.s3_timeout_s, aws, on_failure
@@ -302,7 +283,7 @@ class Services:
             # A new catalog may describe the source differently.
             if upstream is None or (upstream.source is not source and upstream.source != source):
                 AllowList(self.settings).check(source)
-                adapter = create_adapter(source, self._context, self._adapters)
+                adapter = create_adapter(source, self._context, self._executor.adapters)
                 quota, stores = adapter.quota_resets_at, (self._memory, self._shared)
                 limiter = RateLimiter(source.title, quota, self.settings, *stores, self.clock)
                 upstream = self.upstreams[source.id] = Upstream(source, adapter, limiter, self.settings, self.clock)
@@ -318,7 +299,7 @@ class Services:
         """What decides about calls that need approval, and signs texts for one use."""
         from toolfold.execution.approval import Approvals  # few catalogs need it
 
-        return Approvals(self.settings, self._aws, self.secret_provider.get_secret, self.clock.now)
+        return Approvals(self.settings, self._executor.aws, self.secret_provider.get_secret, self.clock.now)
 
     @made_once
     def user_tokens(self) -> UserTokens:
@@ -330,5 +311,5 @@ class Services:
         if settings.token_secret and has_issuer and settings.cache.startswith("dynamodb://"):
             from toolfold.execution.token_store import HostedSignIns  # few deployments have them
 
-            hosted = HostedSignIns(settings, self._aws, self.secret_provider.get_secret, self.clock.now)
-        return UserTokens(settings, self._context.get_http_client, self._is_public, hosted, self.clock.now)
+            hosted = HostedSignIns(settings, self._executor.aws, self.secret_provider.get_secret, self.clock.now)
+        return UserTokens(settings, self._executor.http_client, self._executor.is_public, hosted, self.clock.now)

@@ -71,7 +71,7 @@ class SignInPages:
 
     def __init__(self, app: App, hosted: HostedSignIns) -> None:
         self._app, self._hosted, self._executor = app, hosted, app.executor
-        self._persons = PersonCheck(app.settings, lambda: self._executor.http_client)
+        self._persons = PersonCheck(app.settings, self._executor.http_client)
 
     def respond(self, request: Request) -> Response:
         """Return the response to ``request``. Never raises."""

@@ -116,7 +116,7 @@ def _import_libraries(app: App) -> None:
     for name in _USED_BY_TOOL_CALL:
         importlib.import_module(name)
     # Certificates take long to read, and outlive the connections.
-    app.executor.http_client.load_certificates()
+    app.executor.http_client().load_certificates()
     if app.authorization is not None:
         for name in _USED_BY_TOKENS:
             importlib.import_module(name)
