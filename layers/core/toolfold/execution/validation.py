@@ -21,7 +21,7 @@ from toolfold.catalog.json_schema import properties
 from toolfold.catalog.schema_checks import max_nesting
 from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import InvalidArguments
-from toolfold.execution.argument_coercion import Coercion
+from toolfold.execution.argument_coercion import coerce, whole_numbers
 from toolfold.execution.validation_problems import (
     MAX_UNKNOWN,
     MISSING,
@@ -83,7 +83,6 @@ class ArgumentValidator:
         self._blank_allowed = frozenset(call.get("blank_allowed", ()))
         self._always_sent = frozenset(call.get("sends", ())) - self.properties.keys()
         self._validator = compile_schema(schema)
-        self._coercions = {fits: Coercion(schema, into_alternatives=not fits) for fits in (True, False)}
 
     @cached_property
     def _max_nesting(self) -> int:
@@ -122,10 +121,8 @@ class ArgumentValidator:
                 else:
                     own[name] = type_problem("a string or an array of strings", value)
         # Arguments that fit as they are stay as they are.
-        fits = self._validator.is_valid(given)
-        coerced = self._coercions[fits].arguments(given)
-        if fits and not self._validator.is_valid(coerced):
-            coerced = given
+        coerced = given if self._validator.is_valid(given) else coerce(self.schema, given, self._errors)
+        coerced |= whole_numbers(self.schema, coerced)
         checked = {name: coerced[name] for name in [*(n for n in self.properties if n in coerced), *coerced]}
         errors = [] if self._validator.is_valid(checked) else self._errors(checked)
         wrong = own.keys() | {error.instance_path[0] for error in errors if error.instance_path}

@@ -172,7 +172,7 @@ class Translator:
     def _problem(self, path: Sequence[str | int], text: str) -> Problem:
         # An item is identified by its value or its index, a nested value by its path.
         path = path[:1] if len(path) == 2 and isinstance(path[1], int) else path
-        expected = describe_expected(self._rule(path), self._root)
+        expected = describe_expected(rule_at(self._root, path), self._root)
         steps = (f"[{key}]" if isinstance(key, int) else f".{key[:QUOTED_CHARACTERS]}" for key in path)
         label = "".join(steps).removeprefix(".") or _ROOT  # filter.items[0].price
         return {"parameter": label, "problem": text, "expected": expected}
@@ -193,7 +193,7 @@ class Translator:
             return f"does not fit the schema ({kind.name[:QUOTED_CHARACTERS]})"
 
     def _phrase(self, path: Sequence[str | int], given: Sequence[str]) -> str:
-        rule = self._rule(path)
+        rule = rule_at(self._root, path)
         types = json_schema.type_words(self._root, rule) or list(given)
         if types == ["array"]:
             items = json_schema.type_words(self._root, json_schema.keyword(self._root, rule, "items"))
@@ -247,19 +247,20 @@ class Translator:
             return None
         return found
 
-    def _rule(self, path: Sequence[str | int]) -> Any:
-        """Return the schema of the value at ``path``; ``{}`` where it cannot be followed so far."""
-        rule: Any = self._root
-        for key in path:
-            if isinstance(key, str):
-                rule = json_schema.property_rule(self._root, rule, key)
-            else:
-                first = json_schema.keyword(self._root, rule, "prefixItems")
-                listed = isinstance(first, list) and key < len(first)
-                rule = first[key] if listed else json_schema.keyword(self._root, rule, "items")
-            if rule is None:
-                return {}
-        return rule
+
+def rule_at(root: Any, path: Sequence[str | int]) -> Any:
+    """Return the schema of the value at ``path``; ``{}`` where it cannot be followed so far."""
+    rule: Any = root
+    for key in path:
+        if isinstance(key, str):
+            rule = json_schema.property_rule(root, rule, key)
+        else:
+            first = json_schema.keyword(root, rule, "prefixItems")
+            listed = isinstance(first, list) and key < len(first)
+            rule = first[key] if listed else json_schema.keyword(root, rule, "items")
+        if rule is None:
+            return {}
+    return rule
 
 
 def _allowed(error: Any) -> list[Any]:
