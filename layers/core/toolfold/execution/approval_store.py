@@ -27,6 +27,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from toolfold import messages, private_folder
+from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.cache.response_cache import MemoryStore
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.errors import ApprovalUnavailable
@@ -189,8 +190,6 @@ def open_approvals(settings: Settings, aws: AwsClients) -> RecordStore:
         OSError: there is no such place.
     """
     if settings.cache.startswith(_DYNAMODB):
-        from toolfold.cache.dynamodb import DynamoDBStore
-
         table = settings.cache.removeprefix(_DYNAMODB)
         return DynamoDBStore(aws, table, "", settings.secret_timeout_s, is_consistent=True)
     if _is_in_memory(settings):
@@ -198,7 +197,6 @@ def open_approvals(settings: Settings, aws: AwsClients) -> RecordStore:
     path = approval_file(settings)
     if not path:
         raise FileNotFoundError("this user has no home folder")
-
     return SQLiteStore(path, _MAX_BYTES, settings.secret_timeout_s, is_durable=True)
 
 

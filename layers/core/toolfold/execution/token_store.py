@@ -31,6 +31,7 @@ from toolfold.aws.clients import AwsClients, error_code
 from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.files import replace_file
+from toolfold.models import Tokens
 from toolfold.private_folder import NO_FOLLOW, PathRefused, check_owned_file, resolve
 from toolfold.sources.http_api.authentication import is_token
 
@@ -51,25 +52,6 @@ _POLL_S = 0.1
 _KEY_BYTES, _KEY_FILE = 32, "key"
 _MAX_FILE_BYTES = 8_000_000
 _ALGORITHMS = ("dir", "A256GCM")
-
-
-class Tokens(NamedTuple):
-    """The tokens of a user at a source. ``repr`` hides them.
-
-    Attributes:
-        access_token: what calls are made with.
-        expires_at: when it is used no more, in seconds since 1970.
-        refresh_token: gets the next one; empty where the source gave none.
-        code: the authorization code that they were issued for. It works no more, and must not appear in an answer.
-    """
-
-    access_token: str
-    expires_at: float
-    refresh_token: str = ""
-    code: str = ""
-
-    def __repr__(self) -> str:
-        return f"Tokens(expires_at={self.expires_at!r})"
 
 
 class TokenStore:

@@ -23,7 +23,7 @@ from toolfold.execution.sign_in_page import SignInPage
 from toolfold.extras import on_lambda
 from toolfold.local_defaults import user_folder
 from toolfold.messages import ENTER_KEY, SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TELL_OPERATOR, TRY_AGAIN
-from toolfold.models import SourceCredentials
+from toolfold.models import SourceCredentials, Tokens
 from toolfold.private_folder import PathRefused
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.authentication import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.execution.call import CallContext
     from toolfold.execution.sign_in_page import Attempt
-    from toolfold.execution.token_store import HostedSignIns, Tokens, TokenStore
+    from toolfold.execution.token_store import HostedSignIns, TokenStore
     from toolfold.network.session import HttpClient, Response
     from toolfold.settings import Settings
     from toolfold.wording import Text
@@ -156,8 +156,6 @@ class UserTokens:
 
     def store_key(self, source: Source, owner: str, key: str) -> None:
         """Store the key of a caller in place of the one before; raises OSError where that is not possible."""
-        from toolfold.execution.token_store import Tokens  # needs the extra oauth
-
         store, name = self._place(source, "", owner)
         with store.locked(name, self._settings.timeout_s):
             store.write(name, Tokens(key, _FOREVER))
@@ -311,8 +309,6 @@ class UserTokens:
             store.write(name, tokens._replace(code=code if is_token(code) else ""))
 
     def _request_tokens(self, source: Source, client: str, form: Mapping[str, str], deadline: float) -> Tokens:
-        from toolfold.execution.token_store import Tokens  # needs the extra oauth
-
         sent_at = self._now()
         data = read_tokens(source, self._send(source, token_request(_oauth2(source), client, form), deadline))
         refresh_token = data["refresh_token"] if is_token(data.get("refresh_token")) else ""
