@@ -120,7 +120,7 @@ def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
         ({"calls": [quote("AAPL")], "max_parallel": 17}, "max_parallel 17 is too large"),
         ({"calls": [quote("AAPL")], "stop_on_error": "perhaps"}, "stop_on_error must be true or false"),
         ({"calls": [quote("AAPL")], "paralel": 3}, "paralel is not a parameter of this tool"),
-        ({"calls": [quote("AAPL")], "join": {"how": "sideways"}}, "there is no join 'sideways'"),
+        ({"calls": [quote("AAPL")], "join": {"on": "date", "how": "left"}}, "join must be a column"),
         ({"calls": [quote("AAPL")], "join": 5}, "join must be a column"),
         ({"continue": "nonsense"}, "the token in continue is damaged"),
         ({"continue": 7}, "continue must be a string"),

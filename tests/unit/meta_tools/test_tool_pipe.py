@@ -250,7 +250,7 @@ def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., Me
     with Upstream(reply) as upstream:
         tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
         steps = [quote("ONE", **{"as": "one"}), quote("SLOW"), quote(ref("one.symbol"), **{"as": "third"})]
-        steps.append({"join": ["1", "third"], "on": "latestDay", "how": "left", "select": "third_symbol, latestDay"})
+        steps.append({"join": ["1", "third"], "on": "latestDay", "select": "third_symbol, latestDay"})
         pipe(tools, quote("FIRST"))  # what the first call imports takes time of its own
         first = tools.call("TOOL_PIPE", {"steps": steps}, deadline=time.monotonic() + 1.5)
         release.set()

@@ -28,7 +28,6 @@ from toolfold.meta_tools.call import Answer, Call, Part, Parts, answer_of, docum
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.results import output
 from toolfold.results.combine import (
-    HOW,
     LabelledDocument,
     beside_by_date,
     combine,
@@ -214,25 +213,15 @@ _NAME = re.compile(rf"(?!\d+(?:\.\d+)?(?![\w.])){_WORD}(?:\.{_WORD})?")
 """A name, with the table before it where it has one; ``1.5`` is a number."""
 
 
-class JoinRequest(NamedTuple):
-    """How results are joined: by which column, and which rows stay; see :func:`toolfold.results.combine.join`.
-
-    ``on`` is empty where it is not stated: by date, or for results that are single things not at all.
-    """
-
-    on: str = "date"
-    how: str = "inner"
-
-
 class Combination(NamedTuple):
     """What is made of several results.
 
     Attributes:
-        join: how they are joined; None: they are not.
+        on: the column by which they are joined; empty: by date, or single things as they are; None: not joined.
         select: what to select of the joined table, or SQL over all; None: everything.
     """
 
-    join: JoinRequest | None
+    on: str | None
     select: Selection | None
 
     @staticmethod
@@ -243,13 +232,13 @@ class Combination(NamedTuple):
             InvalidArguments: ``join`` or ``select`` cannot be used.
         """
         selection = parse_select(select)
-        requested = _named_join(selection, items) if is_blank(join_) else read_join(join_)
+        on = _named_join(selection, items) if is_blank(join_) else read_join(join_)
         is_of_all = selection is not None and _ranks_things(selection, items)
         if selection is not None and selection.has_sql:
             # Of tables by the ids of calls, rather than of the rows of each.
             tables = {part for name in _names_in(selection) for part in (name, name.partition(".")[0])}
             is_of_all = is_of_all or not tables.isdisjoint(item.id.lower() for item in items)
-        if requested is None and not is_of_all:
+        if on is None and not is_of_all:
             for item in items:
                 item.select_with(selection)
             return None
@@ -258,7 +247,7 @@ class Combination(NamedTuple):
                 "Results of calls that change something are not joined or selected from together.",
                 "Leave out join and select, or put these calls into a batch of their own; nothing was sent.",
             )
-        combination = Combination(requested, selection)
+        combination = Combination(on, selection)
         for item in items:
             combination.complete(item)
         return combination
@@ -284,9 +273,9 @@ class Combination(NamedTuple):
             whole = Document((replace(under_each_other, name="data"),))
         if self.select is not None and self.select.has_sql:
             whole = Document((*tables, *whole.tables))
-        elif self.join:
+        elif self.on is not None:
             columns = set(map(normalize, _names_in(self.select)))
-            whole = join(tables, self.join.on, self.join.how, budget, columns)
+            whole = join(tables, self.on, budget, columns)
         selected = whole
         if self.select is not None:
             data = {"rows": whole.tables[0].objects()} if self.select.jmespath else None
@@ -296,26 +285,21 @@ class Combination(NamedTuple):
         return replace(answer, size=max(answer.size, document_size(document)), select=self.select)
 
 
-def read_join(given: Any) -> JoinRequest:
-    """Return how to join, from ``"date"``, a column, or ``{"on": column, "how": "outer"}``.
+def read_join(given: Any) -> str:
+    """Return the column to join by, from ``"date"``, another column, or ``{"on": column}``.
 
     Raises:
         InvalidArguments: it is neither.
     """
-    fields = parse_object(given) or ({"on": given} if isinstance(given, str) else {})
-    if given is True:
-        return JoinRequest()
-    on = fields.get("on", fields.get("by", fields.get("key", "date")))
-    if isinstance(on, list) and len(on) == 1:
-        on = on[0]
-    how = str(fields.get("how", fields.get("type", "inner"))).lower().replace("full", "outer")
-    if not isinstance(on, str) or not on.strip() or how not in HOW or not fields:
-        unknown = f"there is no join {quoted(how)}" if how not in HOW else ""
+    fields = parse_object({"on": "date"} if given is True else given) or {"on": given}
+    on = fields.get("on")
+    on = on[0] if isinstance(on, list) and len(on) == 1 else on
+    if not isinstance(on, str) or not on.strip() or len(fields) > 1:
         raise InvalidArguments(
-            f"{unknown or f'join must be a column, or an object with on and how, not {quoted(given)}'}.",
-            'Send join as "date", or as {"on": "symbol", "how": "inner"}; how is one of ' + f"{', '.join(HOW)}.",
+            f"join must be a column, not {quoted(given)}.",
+            'Send join as "date"; rows without a partner: select "SELECT * FROM a LEFT JOIN b USING (date)".',
         )
-    return JoinRequest(on.strip(), how)
+    return on.strip()
 
 
 def _named_tables(named: Mapping[str, Document]) -> list[Table]:
@@ -341,12 +325,12 @@ def _ranks_things(selection: Selection, items: Sequence[Item]) -> bool:
     return is_each_whole and of_rows and len({call.tool.name for call in of_things}) == 1
 
 
-def _named_join(selection: Selection | None, items: Sequence[Item]) -> JoinRequest | None:
-    """Return the join whose columns steps name: ``AAPL_close``, ``MSFT.close`` or ``AAPL``; None: they name no join."""
+def _named_join(selection: Selection | None, items: Sequence[Item]) -> str | None:
+    """Return an empty column where they name those of a join: ``AAPL_close``, ``MSFT.close`` or ``AAPL``; else None."""
     names = set() if selection is None or selection.has_sql else _names_in(selection)
     ends = {item.id: (f"{item.id.lower()}_", f"{item.id.lower()}.") for item in items}
     named = [id_ for id_, end in ends.items() if any(name == id_.lower() or name.startswith(end) for name in names)]
-    return JoinRequest("") if len(named) > 1 else None
+    return "" if len(named) > 1 else None
 
 
 def _names_in(selection: Selection | None) -> set[str]:

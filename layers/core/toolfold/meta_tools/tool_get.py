@@ -1,21 +1,19 @@
 """``TOOL_GET(tool_name, detail, known)``: describe one tool, or up to twenty.
 
-The structured answer also has what the text leaves out: effect, errors, examples, version.
+The structured answer also has what the text leaves out: effect, errors, version.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.entries import COMBINING_TOOLS, EFFECT_WORDS
+from toolfold.catalog.entries import EFFECT_WORDS
 from toolfold.errors import CallError
 from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.definitions import definitions
-from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import Result, dumps_compact, to_text
 from toolfold.text_safety import shortened
 
@@ -24,12 +22,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.wording import Reader
-
-MAX_EXAMPLES = 2
-"""Calls beside ``example_call``."""
-
-_RESTRICTING = ("oneOf", "not", "if", "dependentSchemas", "dependentRequired")
-"""Keywords by which one argument may exclude another: then no argument is added to the example."""
 
 
 def refusal_of(catalog: Catalog, tool: Tool) -> str:
@@ -45,8 +37,6 @@ def _details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
     """Return the further members of an entry in full, which the text leaves out."""
     source = next((source for source in catalog.base.sources if source.id == tool.source), None)
     version = "" if source is None else source.version
-    further = _longer_examples(tool, "" if source is None else source.format_parameter)
-    examples = [{"tool_name": tool.name, "arguments": one} for one in itertools.islice(further, MAX_EXAMPLES)]
     errors = ["INVALID_ARGUMENTS"]
     if source is not None and source.auth is not None:
         errors += ["AUTH_REQUIRED", "AUTH_REJECTED"]
@@ -64,19 +54,7 @@ def _details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
         "callable": not refusal,
         **({"version": version} if version else {}),
         "errors": [refusal] if refusal else errors,
-        **({"examples": examples} if examples else {}),
     }
-
-
-def _longer_examples(tool: Tool, format_parameter: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the example of the catalog with one optional argument each."""
-    if any(keyword in tool.parameters for keyword in _RESTRICTING):
-        return
-    for name, rule in properties(tool.parameters).items():
-        if name not in tool.example and name != format_parameter and isinstance(rule, dict):
-            refused = [rule.get("default"), *tool.hints.get("premium", {}).get(name, ())]
-            values = (value for value in rule.get("enum") or rule.get("examples") or () if value not in refused)
-            yield from ({**tool.example, name: value} for value in itertools.islice(values, 1))
 
 
 _NAME = re.compile(r"\w+")
@@ -100,8 +78,8 @@ def tool_get(
         "example_call", "see_also": [names], "use_instead": {other need: its tool}, "hash"}``; less with ``detail``
         medium or minimal. ``"effect": "writes"`` or ``"destructive"`` is added for a tool that does more than read,
         ``"confirm"`` for one whose calls need approval for another reason, ``"callable": false`` for one that is known
-        here and not called. In full, the structured answer has ``"effect"``, ``"callable"``, ``"version"``,
-        ``"errors": [codes]`` and ``"examples": [calls]`` for every tool.
+        here and not called. In full, the structured answer has ``"effect"``, ``"callable"``, ``"version"``
+        and ``"errors": [codes]`` for every tool.
         For a tool whose hash is in ``known`` it is
         ``{"name", "found", "unchanged": true, "hash"}``, for an unknown name ``{"name", "found": false, "error"}``.
     """
@@ -178,8 +156,6 @@ def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[
         entry["description"] = defined["description"]
         if detail != "minimal":
             entry["parameters"] = defined["inputSchema"]
-        if detail == "full" and name in COMBINING_TOOLS and (arguments := _example(catalog, name)):
-            entry["example_call"] = {"tool_name": name, "arguments": arguments}
     return _Entry({**entry, "hash": hash_, **({"callable": False} if is_off else {})})
 
 
@@ -208,40 +184,3 @@ def _described(tool: Tool, detail: str) -> dict[str, Any]:
         # Without what the description says already.
         "use_instead": {need: other for need, other in tool.use_instead.items() if other not in mentioned},
     }
-
-
-_SEARCHED = 200
-"""Tools among which those of an example are chosen."""
-
-
-def _example(catalog: Catalog, name: str) -> dict[str, Any]:
-    """Return arguments of a call of the meta-tool ``name`` with tools of the catalog; empty where none can be shown."""
-    found = catalog.memoize("tools of examples", lambda: _simple_tools(catalog))
-    if name == "TOOL_PIPE":
-        finders = ((tool, *one) for tool in found for one in tool.hints.get("found_by", {}).items())
-        for tool, parameter, finder in finders:
-            first = catalog.get(finder["tool"])
-            if first is not None and first.example:  # finds an argument of ``tool``
-                referring = {**tool.example, parameter: {"$ref": f"found.rows[0].{parameter}"}}
-                second = {"tool_name": tool.name, "arguments": referring}
-                return {"steps": [{"as": "found", **detail_levels.example_call(first)}, second]}
-        return {}
-    if len(found) < 2:
-        return {}
-    if name == "TOOL_BATCH":
-        return {
-            "calls": [
-                {"id": id_, **detail_levels.example_call(tool)} for id_, tool in zip("ab", found[:2], strict=True)
-            ]
-        }
-    first, key = found[0], next(iter(found[0].example))
-    others = "".join(f", {other}={value!r}" for other, value in first.example.items() if other != key)
-    script = f"gather(*[call('{first.name}', {key}=value{others}) for value in inputs['values']])"
-    return {"script": script, "inputs": {"values": [first.example[key]]}}
-
-
-def _simple_tools(catalog: Catalog) -> list[Tool]:
-    """Return tools that read, are in every plan, and have an example, the shortest first."""
-    tools = [catalog.get(name) for name in itertools.islice(catalog, _SEARCHED)]
-    simple = [tool for tool in tools if tool and tool.only_reads and tool.example]
-    return sorted(simple, key=lambda tool: (tool.access != "free", len(str(tool.example))))

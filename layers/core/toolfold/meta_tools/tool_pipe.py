@@ -226,7 +226,7 @@ class _Pipe:
         return _Step(given)
 
     def _read_join(self, item: Mapping[str, Any], position: int) -> _Step:
-        unknown = [key for key in item if key not in ("join", "on", "how", "select")]
+        unknown = [key for key in item if key not in ("join", "on", "select")]
         if unknown:
             raise InvalidArguments(
                 f"A join has no member {quoted(unknown[0])}.", 'Send {"join": ["a", "b"], "on": "date", "select": "…"}.'
@@ -242,10 +242,10 @@ class _Pipe:
         indexes = tuple(parse_reference(str(one), self._names, position).step for one in listed)
         selection = parse_select(item.get("select"))
         is_sql = selection is not None and selection.has_sql and "on" not in item
-        join = None if is_sql else read_join({"on": item.get("on", "date"), "how": item.get("how", "inner")})
+        on = None if is_sql else read_join(item.get("on", "date"))
         if len(set(indexes)) < (1 if is_sql else 2):
             raise InvalidArguments("A join needs two different steps.", 'Name them, as in {"join": ["a", "b"]}.')
-        return _Step(item, indexes, Combination(join, selection))
+        return _Step(item, indexes, Combination(on, selection))
 
     def _check_literals(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
         """Check the arguments that have no reference, the others being taken for those of the tool's example."""

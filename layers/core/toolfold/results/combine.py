@@ -14,7 +14,6 @@ from toolfold.results import parsing, values
 from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.text_safety import quoted_name
 
-HOW = ("inner", "left", "outer")
 """Which rows of a join stay: those with a partner in every table, those of the first, or all."""
 
 _FIELDS = "fields"
@@ -111,16 +110,13 @@ def beside_by_date(varied: Sequence[str], document: Document, budget: WorkBudget
     return replace(document, tables=tuple(tables))
 
 
-def join(
-    tables: Sequence[Table], on: str, how: str, budget: WorkBudget, named: Container[str] = frozenset()
-) -> Document:
+def join(tables: Sequence[Table], on: str, budget: WorkBudget, named: Container[str] = frozenset()) -> Document:
     """Return tables side by side, the rows with the same key in one row.
 
     Args:
         tables: at least two, with names of their own.
         on: ``date`` for the dates of each table, or the name of a column; empty for single rows as they are, and the
             dates of others.
-        how: one of :data:`HOW`.
         budget: what it may cost.
         named: columns that are named with their table, as ``fuzzy.normalize`` spells it: ``aaplclose``.
 
@@ -155,7 +151,7 @@ def join(
         renamed.append(replace(table, columns=tuple(columns)))
     if is_row:
         return _one_row(renamed)
-    joined, notes = _joined("", renamed, keys, how, budget, by_day=normalize(on) in DATE_NAMES)
+    joined, notes = _joined("", renamed, keys, budget, by_day=normalize(on) in DATE_NAMES)
     return Document((joined,), notes=tuple(notes))
 
 
@@ -214,11 +210,17 @@ def _beside(name: str, found: Sequence[tuple[tuple[Any, ...], Table]], budget: W
             parts = [*words, *([] if column == _VALUE and (words or numbers) else [column]), *numbers]
             names.append(column if index == table.date_index else "_".join("_".join(parts).split()))
         named.append(replace(table, columns=values.unique_names(names), types={}))
-    return _joined(name, named, [table.date_index or 0 for _, table in found], "outer", budget)[0]
+    return _joined(name, named, [table.date_index or 0 for _, table in found], budget, keeps_all=True)[0]
 
 
 def _joined(
-    name: str, tables: Sequence[Table], keys: Sequence[int], how: str, budget: WorkBudget, *, by_day: bool = True
+    name: str,
+    tables: Sequence[Table],
+    keys: Sequence[int],
+    budget: WorkBudget,
+    *,
+    keeps_all: bool = False,
+    by_day: bool = True,
 ) -> tuple[Table, list[str]]:
     cells = (row[key] for table, key in zip(tables, keys, strict=True) for row in table.rows)
     lengths = {len(cell) for cell in cells if values.is_date(cell)} if by_day else set()
@@ -234,14 +236,14 @@ def _joined(
                 day = cell[:length] if length is not None and isinstance(cell, str) else cell
                 indexed[-1].setdefault(day, []).append((*row[:key], *row[key + 1 :]))
     first = list(indexed[0])
-    if how == "inner":
+    if not keeps_all:
         order = [key for key in budget.checked(first) if all(key in rows_of for rows_of in indexed[1:])]
     else:
         keys_of_rows = dict.fromkeys(first)
-        for rows_of in indexed[1:] if how == "outer" else ():
+        for rows_of in indexed[1:]:
             keys_of_rows.update(dict.fromkeys(budget.checked(rows_of)))
         order = list(keys_of_rows)
-        if how == "outer" and all(map(values.is_date, order)):
+        if all(map(values.is_date, order)):
             order.sort(reverse=len(first) > 1 and first[0] > first[-1])
     others = [(*table.columns[:key], *table.columns[key + 1 :]) for table, key in zip(tables, keys, strict=True)]
     columns = values.unique_names([tables[0].columns[keys[0]], *(column for listed in others for column in listed)])
@@ -253,7 +255,7 @@ def _joined(
             budget.reserve(parsing.rows_size(len(combined) * len(partners), len(columns)))
             combined = [(*left, *right) for left in combined for right in partners]
         rows += combined
-    return Table(name, columns, rows), _notes(tables, indexed, order, how)
+    return Table(name, columns, rows), _notes(tables, indexed, order)
 
 
 def _key_index(table: Table, on: str) -> int:
@@ -279,8 +281,8 @@ def _one_row(tables: Sequence[Table]) -> Document:
     return Document((Table("", columns, [tuple(cell for table in tables for cell in table.rows[0])]),), notes=notes)
 
 
-def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Sequence[Any], how: str) -> list[str]:
-    if order or how != "inner":
+def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Sequence[Any]) -> list[str]:
+    if order:
         known = set(order)
         counts = [len(rows_of.keys() - known) for rows_of in indexed]
         left = [f"{count:,} of {quoted_name(table.name)}" for table, count in zip(tables, counts, strict=True) if count]
