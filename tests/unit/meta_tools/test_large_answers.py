@@ -10,9 +10,8 @@ import pytest
 from toolfold.errors import AnswerTooLarge
 from toolfold.execution.call import CallResult
 from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.meta_tools.call import LARGE_CHARS
 from toolfold.meta_tools.dispatcher import MetaRequest, MetaTools
-from toolfold.meta_tools.plan import Plan
+from toolfold.meta_tools.plan import LARGE_CHARS, Plan
 
 Open = Callable[..., Plan]
 

@@ -35,8 +35,9 @@ from toolfold.text_safety import quoted_name
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.call import CallResult
-    from toolfold.meta_tools.call import Call, CallSession
+    from toolfold.meta_tools.call import Call
     from toolfold.meta_tools.completion import Gap
+    from toolfold.meta_tools.plan import Plan
 
 T = TypeVar("T")
 
@@ -191,22 +192,22 @@ class _Reading(NamedTuple):
     gap: Gap | None
 
 
-def complete_answer(session: CallSession, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
+def complete_answer(plan: Plan, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
     """Select what a call requests of its response, and fetch what the response lacks of that.
 
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
-    answer, gap = read_answer(session, call, response)
+    answer, gap = read_answer(plan, call, response)
     if gap is None:
         return with_notes(answer)
     requests_period = gap.kind not in (completion.GapKind.SUMMARY, completion.GapKind.MATCHES)
     if not (gap.complete and requests_period and call.tool.only_reads):
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
-    session.release_turn()  # the first answer is small: it lacks something
+    plan.release_turn()  # the first answer is small: it lacks something
     try:
-        fuller_response = fetch_response(session, call, arguments, gap.complete)
-        fuller, rest = read_answer(session, call, fuller_response)
+        fuller_response = fetch_response(plan, call, arguments, gap.complete)
+        fuller, rest = read_answer(plan, call, fuller_response)
     except CallError as error:
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
     notes = [completion.used_note(gap)]
@@ -217,7 +218,7 @@ def complete_answer(session: CallSession, call: Call, arguments: Mapping[str, An
 
 
 def fetch_response(
-    session: CallSession,
+    plan: Plan,
     call: Call,
     arguments: Mapping[str, Any],
     added: Mapping[str, Any] | None = None,
@@ -230,26 +231,26 @@ def fetch_response(
         CallError: the call failed.
         NotCached: it may be answered from memory alone, and cannot.
     """
-    credentials = session.request.credentials
+    credentials = plan.request.credentials
     if call.approval_token is not None:
         credentials = credentials._replace(approval_token=call.approval_token)
     context = CallContext(
-        session.catalog,
+        plan.catalog,
         call.tool,
         arguments,
         credentials,
         bypass_cache=call.fresh,
         only_cached=only_cached,
-        deadline=session.end,
+        deadline=plan.end,
         added=added or {},
     )
     try:
-        return run_call(session.executor, context)
+        return run_call(plan.executor, context)
     except CallError as error:
-        raise with_next_step(error, session.catalog, call.tool, arguments) from None
+        raise with_next_step(error, plan.catalog, call.tool, arguments) from None
 
 
-def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
+def read_answer(plan: Plan, call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
     """Return the selected part of a response, with notes, and what the response lacks of what is selected.
 
     An expression in JMESPath that finds nothing in a part of the data may find something in all of it: then its error
@@ -258,31 +259,31 @@ def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
-    session.begin_shaping(call.tool, response)
-    selection, today = call.options.select, session.services.today()
-    is_live = call.tool.source not in session.services.imitated
+    plan.begin_shaping(call.tool, response)
+    selection, today = call.options.select, plan.services.today()
+    is_live = call.tool.source not in plan.services.imitated
     arguments = simple_text(response.arguments)
-    read = functools.partial(_read, session, call, response, today, is_live)
+    read = functools.partial(_read, plan, call, response, today, is_live)
     # A statement of SQL may call functions that return something else each time.
     if arguments is None or (selection is not None and (selection.has_sql or selection.jmespath)):
         selected, notes, gap = read()
     else:
         key = arguments, repr(selection), today, is_live, call.is_part
-        selected, notes, gap = _memoized(session, call, response, "reading", key, read)
+        selected, notes, gap = _memoized(plan, call, response, "reading", key, read)
     if isinstance(selected, InvalidArguments):
         return selected, gap
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    blocks, block_notes = _blocks(session, call, response) if response.blocks else ((), ())
+    blocks, block_notes = _blocks(plan, call, response) if response.blocks else ((), ())
     select = None if call.is_part else call.options.select
     answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use, select)
     return with_notes(answer, *response.notes, *notes, *block_notes), gap
 
 
-def _memoized(session: CallSession, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
+def _memoized(plan: Plan, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
     """Return what ``make`` returned for the same cache entry before, or returns now. Its memory counts either way."""
     if response.entry is None:
         return make()
-    memo, owners, budget = session.services.memo, (response.entry, call.tool), session.budget
+    memo, owners, budget = plan.services.memo, (response.entry, call.tool), plan.budget
     found: tuple[T, int] | None = memo.get(kind, owners, key)
     if found is not None:
         budget.reserve(found[1])
@@ -294,16 +295,16 @@ def _memoized(session: CallSession, call: Call, response: CallResult, kind: str,
     return made
 
 
-def _read(session: CallSession, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
-    tool, selection, budget = call.tool, call.options.select, session.budget
+def _read(plan: Plan, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
+    tool, selection, budget = call.tool, call.options.select, plan.budget
 
     body, kind, redactor = response.body, response.kind, response.redactor
     parse = functools.partial(output.parse_answer, body, kind, tool.answer, selection, budget, redactor)
     if selection is None:  # the document is the answer, which is stored as such
         parsed = parse()
     else:
-        parsed = _memoized(session, call, response, "document", bool(selection.jmespath), parse)
-    unusual = note_on_missing_data(tool, session.catalog.source(tool.source), body, parsed.document)
+        parsed = _memoized(plan, call, response, "document", bool(selection.jmespath), parse)
+    unusual = note_on_missing_data(tool, plan.catalog.source(tool.source), body, parsed.document)
     selected: Document | InvalidArguments
     try:
         selected = output.select_from(parsed, None if call.is_part else selection, today, budget)
@@ -327,12 +328,10 @@ def _read(session: CallSession, call: Call, response: CallResult, today: date, i
     return _Reading(selected, (unusual, *notes) if unusual else notes, gap)
 
 
-def _blocks(
-    session: CallSession, call: Call, response: CallResult
-) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+def _blocks(plan: Plan, call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
     """Return the further content blocks of a response, without the keys of the call, and notes on what they lack."""
     if len(response.blocks) > MAX_BLOCK_CHARS:
-        raise session.budget.too_large(
+        raise plan.budget.too_large(
             f"The images and other content of the answer have {len(response.blocks) / 1e6:.1f} MB; "
             f"{MAX_BLOCK_CHARS / 1e6:g} are allowed."
         )

@@ -5,8 +5,6 @@ Metadata of an answer is for programs: in the structured content, never in the t
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,23 +19,10 @@ from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
-    from toolfold.execution.call import CallResult
     from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.results.select.grammar import Selection
     from toolfold.results.tables import Document
     from toolfold.wording import Reader
-
-
-LARGE_CHARS = 2_000_000
-"""Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
-
-MAX_RESERVE_S = 1.0
-_RESERVED_SHARE = 8
-"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has. Without
-it a small answer that arrives in the last moment, or an expired one that replaces it, could not be rendered."""
-
-_MIN_SHAPING_S = 0.25
-"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
 
 
 class Call(NamedTuple):
@@ -60,53 +45,6 @@ class Call(NamedTuple):
     fresh: bool = False
     approval_token: str | None = None
     is_part: bool = False
-
-
-class CallSession:
-    """What the calls of one request share: a deadline, the memory of one call, and the turn for large answers.
-
-    Few large answers are shaped at a time: each may take hundreds of megabytes. Used by one thread.
-
-    Attributes:
-        budget: what shaping the answers may cost.
-        end: ``time.monotonic()`` at which responses must have arrived.
-    """
-
-    def __init__(self, request: MetaRequest) -> None:
-        self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
-        self.services = self.executor.services
-        now, timeout_s = time.monotonic(), self.services.settings.timeout_s
-        deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
-        self.budget = WorkBudget(deadline)
-        self.end = deadline - min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
-        if request.deadline is None:
-            self.end = now + timeout_s
-        self._chars, self._has_turn = 0, False
-
-    def begin_shaping(self, tool: Tool, response: CallResult) -> None:
-        """Begin to make the answer of a response, when its turn has come.
-
-        Raises:
-            AnswerTooLarge: no turn was free before the deadline.
-        """
-        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
-        upstream = self.services.upstream(self.catalog.source(tool.source))
-        self.budget.suggestion = upstream.adapter.smaller_response_hint
-        self._chars += len(response.body)
-        if self._chars > LARGE_CHARS and not self._has_turn:
-            remaining_s = self.budget.remaining_s
-            if not self.services.large_answer_turns.acquire(timeout=None if remaining_s == math.inf else remaining_s):
-                raise self.budget.too_large(
-                    "The answer is large, and others were being processed until the end of this call."
-                )
-            self._has_turn = True
-
-    def release_turn(self) -> None:
-        """Give the turn back: nothing of the answers so far is shaped any more."""
-        self._chars = 0
-        if self._has_turn:
-            self._has_turn = False
-            self.services.large_answer_turns.release()
 
 
 def parse_select(value: Any) -> Selection | None:
@@ -255,35 +193,14 @@ class Part:
     outcome: Answer | CallError | None = None
 
 
-class Parts(NamedTuple):
-    """The requests that a call stands for.
-
-    Attributes:
-        varied: the names of the arguments in which they differ; empty for a single request.
-        parts: one, or at least two.
-        notes: what was read in the other arguments of several in a way that the caller may not expect.
-    """
-
-    varied: tuple[str, ...]
-    parts: Sequence[Part]
-    notes: tuple[str, ...] = ()
-
-    @staticmethod
-    def single(arguments: Mapping[str, Any]) -> Parts:
-        """Return the one request of a call without lists."""
-        return Parts((), (Part((), arguments),))
-
-
-NO_PARTS = Parts((), ())
-
-
 @dataclass
 class Item:
     """One call of several.
 
     Attributes:
         given: the arguments of TOOL_CALL, in the documented form where they could be read.
-        requests: what is sent; several requests where an argument is a list.
+        parts: what is sent: one request, or several where an argument is a list.
+        varied: the names of the arguments in which several differ; empty for a single one.
         is_skipped: whether it was not performed, because of an error before it or of the time.
         elapsed_s: the time from its first request to its answer.
         notes: what was read in a way that the caller may not expect.
@@ -293,7 +210,8 @@ class Item:
     id: str
     given: Mapping[str, Any]
     call: Call | None = None
-    requests: Parts = NO_PARTS
+    parts: Sequence[Part] = ()
+    varied: tuple[str, ...] = ()
     answer: Answer | None = None
     error: CallError | None = None
     is_skipped: bool = False

@@ -24,7 +24,7 @@ from toolfold.execution.argument_reader import next_call, reader_of
 from toolfold.fuzzy import normalize
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
 from toolfold.meta_tools.arguments import is_blank, parse_object
-from toolfold.meta_tools.call import Answer, Call, Part, Parts, answer_of, document_size, parse_select
+from toolfold.meta_tools.call import Answer, Call, Part, answer_of, document_size, parse_select
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.results import output
 from toolfold.results.combine import (
@@ -51,8 +51,8 @@ _MAX_LABELS = 8
 """Parts that one note names; their number is the caller's choice."""
 
 
-def read_parts(catalog: Catalog, call: Call) -> Parts:
-    """Return the requests that a call stands for: one, or one for each combination of the values in lists.
+def split(catalog: Catalog, item: Item, call: Call) -> None:
+    """Divide ``item`` into the requests that its call stands for: one for each combination of the values in lists.
 
     Raises:
         InvalidArguments: a list is empty or has lists in it, there are too many calls, the tool does more than read, or
@@ -63,7 +63,7 @@ def read_parts(catalog: Catalog, call: Call) -> Parts:
     found = ((name, _listed(reader, name, value)) for name, value in arguments.items() if isinstance(value, list))
     lists = {name: one for name, one in found if one is not None}
     if not lists:
-        return Parts.single(arguments)
+        return
     if not tool.only_reads:  # several calls that fail in the middle cannot be repeated
         reason = "does more than read" if tool.effect != "read" else "needs approval of each call"
         raise InvalidArguments(
@@ -89,7 +89,8 @@ def read_parts(catalog: Catalog, call: Call) -> Parts:
         parts.setdefault(json.dumps(sent, sort_keys=True, default=str), Part(tuple(labels), sent))
         notes.append(set(resolved.notes))
     if len(parts) == 1:
-        return Parts.single(given)
+        item.parts = (Part((), given),)
+        return
     targets = tuple(varied.values())
     if parameter := call.options.raw_by:
         known = reader.rename(arguments).arguments
@@ -100,7 +101,8 @@ def read_parts(catalog: Catalog, call: Call) -> Parts:
             ONE_FORMAT.filled(step=step or f"Leave out {parameter}"),
         )
     # What was read in an argument that differs is in the table.
-    return Parts(targets, tuple(parts.values()), tuple(sorted(set.intersection(*notes))))
+    item.varied, item.parts = targets, tuple(parts.values())
+    item.notes += tuple(sorted(set.intersection(*notes)))
 
 
 def _listed(reader: ArgumentReader, name: str, value: list[Any]) -> tuple[str, list[Any]] | None:
@@ -136,15 +138,15 @@ _NAMELESS = ("period", "last", "first")
 """Kinds of steps that name no column."""
 
 
-def merge_answers(call: Call, parts: Parts, today: date, budget: WorkBudget) -> Answer:
+def merge_answers(call: Call, item: Item, today: date, budget: WorkBudget) -> Answer:
     """Return the answers of all parts of a call as one, with a note on each that failed, and what is selected of it.
 
     Raises:
         CallError: no part succeeded, or the selection does not fit the answers.
         AnswerTooLarge: the budget is used up.
     """
-    failed = [(part, part.outcome) for part in parts.parts if isinstance(part.outcome, CallError)]
-    answered = [(part, part.outcome) for part in parts.parts if isinstance(part.outcome, Answer)]
+    failed = [(part, part.outcome) for part in item.parts if isinstance(part.outcome, CallError)]
+    answered = [(part, part.outcome) for part in item.parts if isinstance(part.outcome, Answer)]
     if not answered:
         first = failed[0][1]
         if all(error.code == first.code and error.problem == first.problem for _, error in failed):
@@ -162,11 +164,11 @@ def merge_answers(call: Call, parts: Parts, today: date, budget: WorkBudget) -> 
     lines += [f"{_labels(own)} failed: {kind[0]}. {kind[1]} {steps[kind]}" for kind, own in failures.items()]
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
     select = call.options.select
-    combined = _combined(parts.varied, documents, select if call.is_part else None, today, budget)
-    document = replace(combined, notes=tuple(dict.fromkeys((*parts.notes, *lines, *combined.notes))))
+    combined = _combined(item.varied, documents, select if call.is_part else None, today, budget)
+    document = replace(combined, notes=tuple(dict.fromkeys((*lines, *combined.notes))))
     # Columns side by side have names that the steps before them do not know.
     has_names = select is not None and any(step.clause.kind not in _NAMELESS for step in select.steps)
-    is_stacked = any(set(parts.varied).issubset(table.columns) for table in document.tables)
+    is_stacked = any(set(item.varied).issubset(table.columns) for table in document.tables)
     answer = answer_of(document, [answer for _, answer in answered])
     return replace(answer, select=select if is_stacked or not has_names else None)
 
@@ -318,7 +320,7 @@ def _named_tables(named: Mapping[str, Document]) -> list[Table]:
 
 def _ranks_things(selection: Selection, items: Sequence[Item]) -> bool:
     """Return whether steps sort, count off or read as SQL what is a single thing in each answer: rows of all."""
-    calls = [item.call for item in items if not item.requests.varied]
+    calls = [item.call for item in items if not item.varied]
     of_things = [call for call in calls if call is not None and call.tool.answer.get("kind") == "object"]
     is_each_whole = 1 < len(of_things) == len(items) and all(call.options.select is None for call in of_things)
     of_rows = any(step.clause.kind not in ("items", "from") for step in selection.steps)

@@ -22,16 +22,14 @@ from toolfold.meta_tools import corrections, next_steps
 from toolfold.meta_tools.answer_reader import complete_answer, fetch_response
 from toolfold.meta_tools.call import (
     Call,
-    CallSession,
     Item,
     Part,
-    Parts,
     document_size,
     output_options,
     parse_select,
     with_notes,
 )
-from toolfold.meta_tools.combination import merge_answers, read_parts
+from toolfold.meta_tools.combination import merge_answers, split
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.tool_names import tool_not_found
@@ -53,15 +51,31 @@ _NEAR_END_S = 0.25
 
 _MIN_WAIT_S = 0.05
 
+LARGE_CHARS = 2_000_000
+"""Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
 
-class Plan(CallSession):
+MAX_RESERVE_S = 1.0
+_RESERVED_SHARE = 8
+"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has. Without
+it a small answer that arrives in the last moment, or an expired one that replaces it, could not be rendered."""
+
+_MIN_SHAPING_S = 0.25
+"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
+
+
+class Plan:
     """The calls of one request: a context manager, used by one thread.
+
+    They share a deadline, the memory of one call, and the turn for large answers, each of which may take hundreds of
+    megabytes.
 
     Args:
         change_tool: returns a tool as it is called here; None: as the catalog has it.
         can_continue: whether calls for which the time was over are made by a later request.
 
     Attributes:
+        budget: what shaping the answers may cost.
+        end: ``time.monotonic()`` at which responses must have arrived.
         started: ``time.perf_counter()`` when the request came.
         is_full: whether a call was refused because there were :data:`MAX_CALLS`.
     """
@@ -73,7 +87,15 @@ class Plan(CallSession):
         *,
         can_continue: bool = True,
     ) -> None:
-        super().__init__(request)
+        self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
+        self.services = self.executor.services
+        now, timeout_s = time.monotonic(), self.services.settings.timeout_s
+        deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
+        self.budget = WorkBudget(deadline)
+        self.end = deadline - min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
+        if request.deadline is None:
+            self.end = now + timeout_s
+        self._chars, self._has_turn = 0, False
         self._change_tool, self._can_continue, self.started = change_tool, can_continue, time.perf_counter()
         self._retained = self._count = self._answered = 0
         self._may_repeat, self.is_full = True, False
@@ -99,6 +121,30 @@ class Plan(CallSession):
         lacks_time = self._answered < self._count if lacks_time is None else lacks_time
         return self._answered if lacks_time and self._is_ending and self._may_repeat and self._count > 1 else None
 
+    def begin_shaping(self, tool: Tool, response: CallResult) -> None:
+        """Begin to make the answer of a response, when its turn has come.
+
+        Raises:
+            AnswerTooLarge: no turn was free before the deadline.
+        """
+        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
+        upstream = self.services.upstream(self.catalog.source(tool.source))
+        self.budget.suggestion = upstream.adapter.smaller_response_hint
+        self._chars += len(response.body)
+        if self._chars > LARGE_CHARS and not self._has_turn:
+            if not self.services.large_answer_turns.acquire(timeout=self.budget.remaining_s):
+                raise self.budget.too_large(
+                    "The answer is large, and others were being processed until the end of this call."
+                )
+            self._has_turn = True
+
+    def release_turn(self) -> None:
+        """Give the turn back: nothing of the answers so far is shaped any more."""
+        self._chars = 0
+        if self._has_turn:
+            self._has_turn = False
+            self.services.large_answer_turns.release()
+
     def open(self, id_: str, given: Any) -> Item:
         """Return a call that is not performed yet. One that cannot be read has its error."""
         item = Item(id_, given if isinstance(given, Mapping) else {})
@@ -121,10 +167,6 @@ class Plan(CallSession):
         Raises:
             CallError: it failed.
         """
-        if not item.requests.varied and item.call is not None:
-            (part,) = item.requests.parts
-            response = fetch_response(self, item.call, part.arguments)
-            return with_notes(self._complete(item.call, part.arguments, response), *item.notes)
         self.perform([item])
         if item.answer is None:
             raise item.error or _late()
@@ -137,16 +179,17 @@ class Plan(CallSession):
             CallError: it cannot be read.
         """
         call = self._call_of(item, keeps_raw=keeps_raw)
-        has_lists = list in map(type, call.sent.values())
-        item.requests = read_parts(self.catalog, call) if has_lists else Parts.single(call.sent)
+        item.parts = (Part((), call.sent),)
+        if list in map(type, call.sent.values()):
+            split(self.catalog, item, call)
         item.call = call if self._change_tool is None else call._replace(tool=self._change_tool(call.tool))
-        if self._count + len(item.requests.parts) > MAX_CALLS:
+        if self._count + len(item.parts) > MAX_CALLS:
             self.is_full = True
             raise InvalidArguments(
                 f"These are more than {MAX_CALLS} calls, each value of a list counted.",
                 f"Make at most {MAX_CALLS} calls in one, and the others in another; this one was not sent.",
             )
-        self._count += len(item.requests.parts)
+        self._count += len(item.parts)
         self._may_repeat = self._may_repeat and item.call.tool.only_reads and not call.fresh
         return item.call
 
@@ -229,12 +272,12 @@ class Plan(CallSession):
         made: list[tuple[Item, Call]] = []
         for item in group[:end]:
             if item.call is not None and item.error is None:
-                select, is_list = item.call.options.select, bool(item.requests.varied)
+                select, is_list = item.call.options.select, bool(item.varied)
                 is_part = item.is_combined or (is_list and select is not None and not select.jmespath)
                 made.append((item, item.call._replace(is_part=is_part)))
         per_second = self.services.settings.requests_per_second
         threads = 1 if per_second is not None and per_second <= 1 else max_parallel
-        self._fetch_all([(call, part) for item, call in made for part in item.requests.parts], threads, stops_on_error)
+        self._fetch_all([(call, part) for item, call in made for part in item.parts], threads, stops_on_error)
         for item, call in made:
             self._finish(item, call, stops_on_error)
 
@@ -320,7 +363,7 @@ class Plan(CallSession):
 
     def _finish(self, item: Item, call: Call, stops_on_error: bool) -> None:
         """Set the answer of an item, its error, or that it is one of the rest."""
-        parts = item.requests.parts
+        parts = item.parts
         if began := [part.started for part in parts if part.started]:
             item.elapsed_s = max(0.0, max(part.ended for part in parts) - min(began))
         if self._can_continue:
@@ -334,9 +377,9 @@ class Plan(CallSession):
             part.outcome = part.outcome or _late()
         try:
             answer = parts[0].outcome
-            if item.requests.varied:
+            if item.varied:
                 call = call._replace(is_part=call.is_part and not item.is_combined)
-                answer = merge_answers(call, item.requests, self.services.today(), self.budget)
+                answer = merge_answers(call, item, self.services.today(), self.budget)
             elif answer is None or isinstance(answer, CallError):
                 raise answer or _late()
             item.answer = with_notes(answer, *item.notes)

@@ -24,6 +24,7 @@ from toolfold.messages import DESCRIBE_OR_SEARCH, NAME_TOOL, NAME_TOOLS, ONE_TOO
 from toolfold.meta_tools.arguments import (
     MAX_NEXT_CALL,
     OPTIONS,
+    converted_argument,
     invalid,
     is_blank,
     json_problem,
@@ -34,7 +35,6 @@ from toolfold.meta_tools.arguments import (
     parse_object,
     put,
 )
-from toolfold.meta_tools.conversions import converted_argument
 from toolfold.meta_tools.corrections import call_or_description, correct, corrected
 from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.result import MetaCall

@@ -42,17 +42,17 @@ def tool_call(request: MetaRequest) -> Result:
             call = plan.read(item, keeps_raw=True)
             inspects = item.given.get("inspect")
             if call.options.raw_by:
-                result, use = _raw(plan, call, item.requests.parts[0].arguments)
+                result, use = _raw(plan, call, item.parts[0].arguments)
             else:
                 filled = _fill_from_example(plan, item) if inspects else ()
                 answer = plan.answer(item)
                 if inspects:
-                    arguments = call.sent if item.requests.varied else item.requests.parts[0].arguments
+                    arguments = call.sent if item.varied else item.parts[0].arguments
                     result = _inspection(plan, call, answer, arguments, filled)
                 else:
                     rendered = _rendered(plan, call, answer)
                     result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
-                if item.requests.varied:
+                if item.varied:
                     result = result._replace(answered=plan.progress())
                 use = answer.use
         except (InvalidArguments, NoData, PremiumOnly) as error:
@@ -108,11 +108,11 @@ def _fill_from_example(plan: Plan, item: Item) -> tuple[str, ...]:
             f"{item.tool_name} does more than read, or needs approval, so that it is not called to inspect its answer.",
             DESCRIBE_ANSWER,
         )
-    known = reader_of(plan.catalog, tool).rename(item.requests.parts[0].arguments).arguments
+    known = reader_of(plan.catalog, tool).rename(item.parts[0].arguments).arguments
     required = [name for name in tool.parameters.get("required", ()) if name not in known]
     missing = [name for name in (required or ([] if known else tool.example)) if name in tool.example]
     item.notes = ()
-    for part in item.requests.parts:
+    for part in item.parts:
         part.arguments = {**part.arguments, **{name: tool.example[name] for name in missing}}
     return tuple(missing)
 
