@@ -210,4 +210,4 @@ def test_step_after_several_requests_names_what_calls_their_tools(
     tools: MetaTools, queries: list[str], executor: str
 ) -> None:
     listed = tools.call("TOOL_LIST", {"query": queries})
-    assert listed.structured["next"].startswith(f"Next: {executor} the first of each group")
+    assert listed.structured["next"].startswith(f"Next: {executor} one of the first 2")

@@ -1,4 +1,4 @@
-"""TOOL_LIST with a list of requests: a group for each, within one budget."""
+"""TOOL_LIST with a list of requests: the best tool of each first, within one budget."""
 
 from typing import Any
 
@@ -20,32 +20,28 @@ def listed(query: Any, **more: Any) -> Result:
     return tool_list(CATALOG, {"query": query, **more})
 
 
-def groups(result: Result) -> dict[str, list[str]]:
-    return {group["query"]: group["tools"] for group in result.structured["queries"]}
+def names(result: Result) -> list[str]:
+    return [tool["name"] for tool in result.structured["tools"]]
 
 
-def test_each_request_has_its_tools() -> None:
-    found = groups(listed(STEPS))
-    assert [found[step][:1] for step in STEPS] == [["GLOBAL_QUOTE"], ["NEWS_SENTIMENT"], []]
+def test_each_request_has_its_tool_in_full_and_what_has_none_is_named() -> None:
+    result = listed(STEPS)
+    assert names(result)[:2] == ["GLOBAL_QUOTE", "NEWS_SENTIMENT"]
+    assert all("example_call" in tool for tool in result.structured["tools"][:2])
+    assert result.text.splitlines()[0] == result.structured["notice"] == "weather in Paris: nothing fits."
+    assert result.structured["next"].startswith("Next: TOOL_CALL one of the first 2")
 
 
-def test_text_has_a_group_for_each_request() -> None:
-    lines = listed(STEPS, detail="minimal").text.splitlines()
-    assert lines[0].startswith("Next: TOOL_CALL the first of each group")
-    assert lines[1] == "# latest price of a stock"
-    assert lines[2].startswith("GLOBAL_QUOTE: ")
-    assert lines[-1] == "# weather in Paris: nothing fits"
-
-
-def test_a_tool_is_described_once_for_the_request_that_it_fits_best() -> None:
-    text = listed(["US inflation rate", "consumer price index", "inflation rate and prices"], detail="minimal").text
-    assert text.count("\nINFLATION: ") == 1
-    assert "see also INFLATION" in text
+def test_a_tool_is_described_once_and_one_that_fits_worse_comes_later() -> None:
+    result = listed(["news about gold", "consumer price index", "US inflation rate", "inflation rate and prices"])
+    assert names(result)[:2] == ["CPI", "INFLATION"]
+    assert len(set(names(result))) == len(names(result))
+    assert result.structured["notice"] == "news about gold: no tool fits closely."
 
 
 def test_a_small_budget_leaves_no_request_without_a_tool() -> None:
     result = listed(["stock price", "US inflation", "price of gold"], token_budget=160)
-    assert all(groups(result).values())
+    assert names(result)[:3] == ["GLOBAL_QUOTE", "INFLATION", "GOLD_SILVER_SPOT"]
     assert result.structured["more"] == {"offset": result.structured["returned"]}
 
 
@@ -66,7 +62,7 @@ def test_filters_hold_for_every_request() -> None:
 
 @pytest.mark.parametrize("query", [["stock", "price"], ["stock price"], ["stock price", " ", "stock price"]])
 def test_a_list_of_words_or_of_one_request_is_one_request(query: list[str]) -> None:
-    assert "queries" not in listed(query).structured
+    assert names(listed(query)) == names(listed("stock price"))
 
 
 def test_nothing_that_fits_says_what_to_do() -> None:

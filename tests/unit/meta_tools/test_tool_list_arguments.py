@@ -123,7 +123,7 @@ def test_filters_without_a_match_are_not_an_error() -> None:
         ({"token_budget": [5]}, "not an array", "next_call"),
         ({"query": {"a": 1}}, "query must be a string", "leaves out query"),
         ({"query": True}, "query must be a string", "leaves out query"),
-        ({"query": "price " * 2000}, "query has 12,000 characters, and 1,000 are the most", "keywords"),
+        ({"query": "price " * 2000}, "query has 11,999 characters, and 1,000 are the most", "keywords"),
         ({"tag": {"a": 1}}, "tag must be a string or an array", "leaves out tag"),
         ({"tag": [1]}, "tag item 1 must be a string", "next_call"),
         ({"tag": "[broken"}, "there is no tag", "query"),

@@ -180,23 +180,21 @@ def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRe
         InvalidArguments: the query is too long, or a name is not one of the catalog.
     """
     text = arguments.get("query", "")
-    listed = text if isinstance(text, list) else []
-    queries = tuple(dict.fromkeys(filter(None, map(_line, listed))))
+    queries = tuple(dict.fromkeys(filter(None, map(_line, text if isinstance(text, list) else [str(text)]))))
     is_several = len(queries) > 1 and any(" " in query for query in queries)
     if not is_several:  # a list of single words is one request
-        queries = (" ".join(text) if isinstance(text, list) else str(text),)
+        queries = tuple(filter(None, [" ".join(queries)]))
     problem = ""
     if len(queries) > MAX_QUERIES:
         problem = f"query has {len(queries)} requests, and {MAX_QUERIES} are the most"
         hint = "Send the others with another call."
-    elif (longest := max(map(len, queries))) > MAX_QUERY_LENGTH:
+    elif (longest := max(map(len, queries), default=0)) > MAX_QUERY_LENGTH:
         problem = f"a request of query has {longest:,} characters, and {MAX_QUERY_LENGTH:,} are the most"
         hint = "Send what is needed as a sentence or a few keywords."
     if problem:
         short = [query[:_PROPOSED_LENGTH] for query in queries[:MAX_QUERIES]]
         proposed = short if is_several else _line(short[0])
         raise invalid(TOOL, problem, hint, **_corrected(TOOL, arguments, "query", proposed))
-    queries = queries if is_several else tuple(filter(None, [_line(queries[0])]))
     is_blank = arguments.get("query") is not None and not queries
     given = {name: arguments.get(name) for name in ("limit", "offset", "token_budget", "detail")}
     notice = "The query is blank, so nothing was searched for." if is_blank else ""

@@ -24,6 +24,7 @@ from toolfold.meta_tools.detail_levels import FILL_RATIO, find_related, pack, re
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
 from toolfold.meta_tools.result import Result, safe_line
 from toolfold.results import tokens
+from toolfold.text_safety import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -50,12 +51,9 @@ MEDIUM_TOOLS = 2
 LISTED_TOKENS = 4000
 """Default budget of filters without a query: any category of a catalog of hundreds on one page."""
 
-GROUPED_TOKENS, _TOOLS_EACH, _MIN_SCORE_EACH = 2000, 5, 0.5
+NEEDS_TOKENS, _TOOLS_EACH, _MIN_SCORE_EACH = 2000, 5, 0.5
 """Of several requests: the default budget, into which four tools in full fit; tools for one request by default, and
 the share of its best score below which a tool is left out."""
-
-_MAX_OTHERS, _MAX_QUERY_SHOWN = 3, 80
-"""Tools of other requests that a line names, and characters of a request that it repeats."""
 
 _ENDS = {"full": (MAX_TOOLS, MAX_TOOLS), "medium": (0, MAX_TOOLS), "minimal": (0, 0)}
 """Detail level for all tools → the ranks at which the full and the medium level end."""
@@ -72,8 +70,8 @@ def list_tools(request: MetaRequest) -> Result:
 def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     """List the tools that ``arguments`` ask for.
 
-    With ``query`` the tools that match come best first, at three detail levels (:mod:`.detail_levels`), those of
-    several requests in groups; with filters alone a line each, in the catalog's order; without any, the whole catalog.
+    With ``query`` the tools that match come best first, at three detail levels (:mod:`.detail_levels`); with filters
+    alone a line each, in the catalog's order; without any, the whole catalog.
 
     Returns:
         ``{"tools": [entry of its level, …], "total", "matched", "returned", "more": {"offset"} or null, "next",
@@ -81,7 +79,7 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         ``query`` there are also ``"categories": {name: count}`` and ``"tags": {tag: count}`` of the whole catalog, tags
         where no filter or one by tag is given, and ``sources``: see :func:`.source_entries`. To a query there is
         ``confidence``, how well the tools fit: ``sure``, ``weak`` or ``nothing``. ``notice`` is added where the
-        arguments need a remark; ``queries``, ``[{"query", "tools": [names], "confidence"}, …]``, to several requests.
+        arguments need a remark.
 
     Raises:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
@@ -91,7 +89,7 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         return listing.whole_catalog()
     candidates = request.filters.positions(catalog)
     if len(request.queries) > 1:
-        return listing.groups(candidates)
+        return listing.search_each(candidates)
     return listing.search(candidates) if request.queries else listing.filtered(candidates)
 
 
@@ -137,6 +135,8 @@ class _Listing:
         """Whether the caller set how much to return, or from where."""
         self.is_whole = not (request.queries or any(request.filters[:4]) or self._is_paged or request.detail)
         """Whether no argument narrows or shapes the list."""
+        self._is_measured = any(source.fit for source in catalog.sources)
+        """Whether there are thresholds of fit; without any the tools that fit weakly are described all the same."""
 
     def whole_catalog(self) -> Result:
         """Return every tool in one line, or, for a large catalog, its categories and how to search it."""
@@ -155,8 +155,7 @@ class _Listing:
         if not found.hits:
             return self._no_match(candidates)
         hits, ties, remarks = found.hits, found.top_ties, dict[int, str]()
-        # A score says less than a measure: the tools of sources without thresholds are described all the same.
-        is_brief = found.fit is Fit.WEAK and any(source.fit for source in catalog.sources)
+        is_brief = found.fit is Fit.WEAK and self._is_measured
         most, least = (None, -math.inf) if self._is_paged else (SEARCH_TOOLS, MIN_RELATIVE_SCORE * hits[0].score)
         positions = [hit.position for rank, hit in enumerate(hits[:most]) if hit.score >= least or rank < ties]
         matched = len(hits)
@@ -175,63 +174,29 @@ class _Listing:
             return self._no_match(candidates)
         return self._page(positions, len(positions), self._request.token_budget or LISTED_TOKENS)
 
-    def groups(self, candidates: frozenset[int] | None) -> Result:
-        """Return the tools for each of several requests, under a line of its own.
-
-        The best tools of all requests come before the second-best of any, so that the budget leaves none without a
-        tool. A tool is described once, for the request that it fits best.
-        """
-        catalog, queries, budget = self._catalog, self._request.queries, self._request.token_budget or GROUPED_TOKENS
-        fits: list[Fit] = []
-        ranked: list[list[int]] = []
-        for query in queries:
-            found = search.search(catalog, query, candidates)
-            least = _MIN_SCORE_EACH * found.hits[0].score if found.hits else 0
-            hits = found.hits if self._is_paged else found.hits[:_TOOLS_EACH]
-            ranked.append([hit.position for hit in hits if hit.score >= least])
-            fits.append(found.fit)
-        home: dict[int, int] = {}  # position → the request that it ranks highest for
-        for row in itertools.zip_longest(*ranked):
-            for number, position in enumerate(row):
-                if position is not None:
-                    home.setdefault(position, number)
-        best = {positions[0] for positions, fit in zip(ranked, fits, strict=True) if fit is Fit.SURE}
-        window = list(home)[self._start : self._start + (self._request.limit or MAX_TOOLS)]
-        writes = [catalog.summary(positions[0]).effect != "read" for positions in ranked if positions]
-        executor = _executor(len(writes), sum(writes))
-        step = f"Next: {executor} the first of each group; TOOL_GET describes the others." if home else _OTHER_WORDS
-        names = [[catalog.summary(at).name for at in positions] for positions in ranked]
-
-        def text(rendered: Sequence[RenderedTool]) -> str:
-            shown = {tool.entry["name"]: tool.text for tool in rendered}
-            lines = [f"{step} {len(rendered):,} of {len(home):,} tools{self._more(len(rendered), len(home))}."]
-            for number, (query, positions) in enumerate(zip(queries, ranked, strict=True)):
-                is_home = {name: home[at] == number for name, at in zip(names[number], positions, strict=True)}
-                others = [name for name in names[number] if name in shown and not is_home[name]][:_MAX_OTHERS]
-                short = query if len(query) <= _MAX_QUERY_SHOWN else f"{query[: _MAX_QUERY_SHOWN - 1]}…"
-                remark = ": no tool fits closely" if fits[number] is Fit.WEAK else ""
-                see_also = f" (see also {', '.join(others)})" if others else ""
-                lines.append(f"# {safe_line(short)}{remark if positions else ': nothing fits'}{see_also}")
-                lines += [shown[name] for name in names[number] if name in shown and is_home[name]]
-            return "\n".join(lines)
-
-        in_full = self._start + len(list(itertools.takewhile(best.__contains__, window)))
-        left = int((budget - tokens.count(text(()))) * FILL_RATIO)
-        rendered = pack(catalog, window, left, self._ends(in_full, in_full))
-        while rendered and tokens.count(text(rendered)) > budget:
-            rendered.pop()
-        if window and not rendered:
-            raise invalid(
-                list_request.TOOL,
-                f"token_budget {budget} is too small for {len(queries)} requests",
-                "Send a larger token_budget, or fewer requests, or leave it out.",
-            )
-        shown = {tool.entry["name"] for tool in rendered}
-        groups = [
-            {"query": query, "tools": [name for name in listed if name in shown], "confidence": fit.name.lower()}
-            for query, listed, fit in zip(queries, names, fits, strict=True)
+    def search_each(self, candidates: frozenset[int] | None) -> Result:
+        """Return the tools that match each of several requests, the best of all before the second-best of any."""
+        found = [search.search(self._catalog, query, candidates) for query in self._request.queries]
+        sure = (Fit.SURE,) if self._is_measured else (Fit.SURE, Fit.WEAK)
+        lacking = [
+            f"{shortened(query)}: {'no tool fits closely' if one.hits else 'nothing fits'}"
+            for query, one in zip(self._request.queries, found, strict=True)
+            if one.fit not in sure
         ]
-        return self._result(text(rendered), rendered, step, len(home), groups=groups)
+        found.sort(key=lambda one: one.fit not in sure)
+        ranked = [
+            [hit.position for hit in one.hits[: None if self._is_paged else _TOOLS_EACH]
+             if hit.score >= _MIN_SCORE_EACH * one.hits[0].score]
+            for one in found
+        ]  # fmt: skip
+        by_rank = itertools.chain.from_iterable(itertools.zip_longest(*ranked))
+        positions = list(dict.fromkeys(position for position in by_rank if position is not None))
+        if not positions:
+            return self._no_match(candidates)
+        self._request = self._request._replace(notice=f"{'; '.join(lacking)}." if lacking else "")
+        best = len({hits[0] for hits, one in zip(ranked, found, strict=True) if one.fit in sure})
+        budget = self._request.token_budget or NEEDS_TOKENS
+        return self._page(positions, len(positions), budget, (best, best), Fit.SURE if best else Fit.WEAK)
 
     def _ends(self, full: int, medium: int) -> tuple[int, int]:
         """Return the ranks of the page at which two levels end, or those for the level that the request gives."""
@@ -315,12 +280,10 @@ class _Listing:
         step: str,
         matched: int,
         fit: Fit = Fit.NOTHING,
-        groups: Sequence[Mapping[str, Any]] = (),
     ) -> Result:
         request, catalog, following = self._request, self._catalog, self._start + len(rendered)
         structured = {
             "tools": [tool.entry for tool in rendered],
-            **({"queries": groups} if groups else {}),
             "total": len(catalog),
             "matched": matched,
             "returned": len(rendered),
@@ -331,7 +294,7 @@ class _Listing:
             **({"notice": request.notice} if request.notice else {}),
         }
         if request.queries:
-            return Result({**structured, **({} if groups else {"confidence": fit.name.lower()})}, text)
+            return Result({**structured, "confidence": fit.name.lower()}, text)
         # A client may show all data to its model: a search has none of what the catalog can be divided by.
         structured["categories"] = list_request.category_counts(catalog)
         if request.filters.tag or self.is_whole:
