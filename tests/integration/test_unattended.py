@@ -12,8 +12,8 @@ from botocore.exceptions import ClientError
 from tests.support import aws_services
 from tests.support.catalogs import ALLOWED_HOST, publish, sha256_of, small_catalog, write_sources
 from toolfold.build.catalog_bucket import CatalogBucket, open_client
-from toolfold.build.pointer import Author, Writer
-from toolfold.build.publisher import read_current, roll_back
+from toolfold.build.pointer import Author, Pointer, Writer
+from toolfold.build.publisher import publish_catalog
 from toolfold.build.unattended import Run, UnattendedPublisher
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import S3Store
@@ -43,6 +43,12 @@ def bucket(s3: Any) -> CatalogBucket:
     return CatalogBucket(LOCATION, s3)
 
 
+def current(bucket: CatalogBucket) -> Pointer:
+    pointer = bucket.read_pointer().pointer
+    assert pointer is not None
+    return pointer
+
+
 class Unattended:
     """A publisher of the catalog with a title, what it reported, and how long it waited."""
 
@@ -68,8 +74,7 @@ def make(tmp_path: Path, s3: Any) -> Unattended:
 
 def test_a_deployment_publishes_and_says_what(make: Unattended, bucket: CatalogBucket) -> None:
     assert make("A").deploy(STACK, str) == {"Outcome": "published", "Sha256": sha256_of(A), "Tools": "1"}
-    current = read_current(bucket)[0].current
-    assert (current.writer, current.published_by) == (Writer.DEPLOYMENT, STACK)
+    assert (current(bucket).writer, current(bucket).published_by) == (Writer.DEPLOYMENT, STACK)
     assert S3Store(LOCATION, 60)().sha256 == sha256_of(A)
     assert make("A").deploy(STACK, str)["Outcome"] == "unchanged"
     assert make("B").deploy(STACK, str)["Outcome"] == "published"
@@ -85,7 +90,7 @@ def test_a_deployment_leaves_what_a_person_published(
 ) -> None:
     publish(A, LOCATION, s3)
     assert make("B").deploy(STACK, str) == {"Outcome": "kept", "Sha256": sha256_of(A), "Tools": "1"}
-    assert read_current(bucket)[0].current.sha256 == sha256_of(A)
+    assert current(bucket).sha256 == sha256_of(A)
     assert "the deployment left the catalog as it is" in caplog.text
 
 
@@ -105,15 +110,14 @@ def test_the_schedule_confirms_and_replaces_what_a_deployment_published(
     make("A").deploy(STACK, str)
     make.now = NOW + timedelta(hours=5)
     assert make("A").refresh()[:2] == ("schedule", "unchanged")
-    assert read_current(bucket)[0].checked_at == "2026-01-02T08:04:05Z"
+    assert current(bucket).checked_at == "2026-01-02T08:04:05Z"
     assert make.runs[-1].age_s == 0.0
     assert make("B").refresh().outcome == "published"
 
 
 def test_the_age_grows_while_the_catalog_of_a_person_is_kept(make: Unattended, bucket: CatalogBucket) -> None:
-    make("A").refresh()
     make("B").refresh()
-    roll_back(bucket, author=Author(Writer.TERMINAL, "anna"), now=NOW)
+    publish_catalog(A, bucket, Author(Writer.TERMINAL, "anna"), now=NOW)
     make.now = NOW + timedelta(hours=50)
     run = make("B").refresh()
     assert (run.outcome, run.sha256, run.age_s) == ("kept", sha256_of(A), 50 * 3600.0)
@@ -129,10 +133,10 @@ def test_a_refreshed_catalog_with_findings_never_becomes_current(make: Unattende
     publisher = make("B", refresh=break_texts)
     with pytest.raises(CatalogRejected, match="overrides earlier instructions"):
         publisher.refresh()
-    assert read_current(bucket)[0].current.sha256 == sha256_of(A)
+    assert current(bucket).sha256 == sha256_of(A)
     assert {(run.outcome, run.code) for run in make.runs[1:]} == {("failed", "CATALOG_REJECTED")}
     publisher.deploy(STACK, str)
-    assert read_current(bucket)[0].current.sha256 == sha256_of(B)
+    assert current(bucket).sha256 == sha256_of(B)
 
 
 class Client:
@@ -161,7 +165,7 @@ def test_a_race_that_is_lost_is_no_failure(make: Unattended, s3: Any, bucket: Ca
         assert publisher.deploy(STACK, str) == {"Outcome": "conflict", "Sha256": sha256_of(A), "Tools": "1"}
     else:
         assert publisher.refresh().outcome == "conflict"
-    assert read_current(bucket)[0].current.sha256 == sha256_of(A)
+    assert current(bucket).sha256 == sha256_of(A)
     assert make.runs[-1].code == "PUBLISH_CONFLICT"
 
 

@@ -66,4 +66,4 @@ def publish(content: bytes, location: str, client: Any = None) -> str:
     bucket = CatalogBucket(location, open_client("s3") if client is None else client)
     pointer = publish_catalog(content, bucket, Author(Writer.TERMINAL)).pointer
     assert pointer is not None
-    return pointer.current.sha256
+    return pointer.sha256

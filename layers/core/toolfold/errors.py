@@ -299,10 +299,6 @@ class PublishConflict(PublishError, code="PUBLISH_CONFLICT"):
         self.current_sha256 = current_sha256
 
 
-class VersionNotFound(PublishError, code="VERSION_NOT_FOUND"):
-    """The bucket has no such version of the catalog, or no version at all."""
-
-
 class BucketUnavailable(PublishError, code="BUCKET_UNAVAILABLE"):
     """AWS refuses, or cannot be reached. ``aws_code`` is its error code."""
 

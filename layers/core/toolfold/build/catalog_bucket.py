@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from toolfold.aws.clients import error_code
 from toolfold.build.pointer import Pointer, parse_pointer
 from toolfold.catalog.store import POINTER, object_name
-from toolfold.errors import BucketUnavailable, CatalogDamaged, PublishConflict, SettingsError, VersionNotFound
+from toolfold.errors import BucketUnavailable, CatalogDamaged, PublishConflict, SettingsError
 
 _CREDENTIALS = (
     "Set AWS_PROFILE, or run `aws configure` or `aws sso login`; `aws sts get-caller-identity` shows who you are."
@@ -154,46 +154,28 @@ class CatalogBucket:
             return StoredPointer(None, None)
         return StoredPointer(parse_pointer(found["Body"].read()), found["ETag"])
 
-    def read_catalog(self, sha256: str) -> bytes:
-        """Return the catalog of that hash.
-
-        Raises:
-            VersionNotFound: It does not exist.
-            CatalogDamaged: The object has another content than its name says.
-        """
-        found = self._get(object_name(sha256))
-        if found is None:
-            raise VersionNotFound(
-                f"{self.url(object_name(sha256))} does not exist.",
-                f"List the versions with: toolfold catalog versions {self.location}",
-            )
-        content: bytes = found["Body"].read()
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise CatalogDamaged(
-                f"{self.url(object_name(sha256))} does not have the content that its name says.",
-                "Nothing was changed. Restore the earlier version of that object, or publish another catalog.",
-            )
-        return content
-
     def store_catalog(self, content: bytes) -> bool:
         """Write ``content`` under its hash, unless it is there; return whether it was written.
 
         Raises:
             CatalogDamaged: The object exists with another content.
         """
-        sha256 = hashlib.sha256(content).hexdigest()
+        name = object_name(hashlib.sha256(content).hexdigest())
         for pause_s in (*_CONFLICT_PAUSES_S, None):
-            status = self._put(object_name(sha256), content, IfNoneMatch="*")
+            status = self._put(name, content, IfNoneMatch="*")
             if status == _PRECONDITION_FAILED:
-                self.read_catalog(sha256)
+                found = self._get(name)
+                if found is None or found["Body"].read() != content:
+                    raise CatalogDamaged(
+                        f"{self.url(name)} does not have the content that its name says.",
+                        "Nothing was changed. Restore the earlier version of that object, or publish another catalog.",
+                    )
                 return False
             if status != _CONFLICT:
                 return True
             if pause_s is not None:
                 self._sleep(pause_s)
-        raise PublishConflict(
-            f"Another upload of {self.url(object_name(sha256))} is in progress.", "Nothing was changed. Try again."
-        )
+        raise PublishConflict(f"Another upload of {self.url(name)} is in progress.", "Nothing was changed. Try again.")
 
     def replace_pointer(self, pointer: Pointer, former: StoredPointer) -> None:
         """Write ``pointer`` in place of ``former``.
@@ -202,7 +184,7 @@ class CatalogBucket:
             PublishConflict: The pointer is another one by now.
         """
         condition = {"IfNoneMatch": "*"} if former.etag is None else {"IfMatch": former.etag}
-        status = self._put(POINTER, pointer.as_bytes(), CacheControl="no-cache", **condition)
+        status = self._put(POINTER, pointer.to_json().encode(), CacheControl="no-cache", **condition)
         if status is None:
             return
         current = self.read_pointer().pointer
@@ -210,12 +192,12 @@ class CatalogBucket:
             return  # the answer to an attempt before was lost, and this is what it wrote
         if current is None:
             raise PublishConflict(f"{self.url(POINTER)} was removed at the same time.", "Publish again.")
-        by = f" by {current.current.published_by}" if current.current.published_by else ""
+        by = f" by {current.published_by}" if current.published_by else ""
         raise PublishConflict(
-            f"Another publisher was faster: catalog {current.current.sha256[:12]}, published at "
-            f"{current.current.published_at}{by}, is the current one.",
-            "Nothing was lost. Compare both with `toolfold catalog diff`; publish again if yours is to replace it.",
-            current.current.sha256,
+            f"Another publisher was faster: catalog {current.sha256[:12]}, published at {current.published_at}{by}, is "
+            "the current one.",
+            "Nothing was lost. Publish again if yours is to replace it.",
+            current.sha256,
         )
 
     def _get(self, name: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The pointer to the current catalog: what gateways read, who wrote it, and the versions before it.
+"""The pointer to the current catalog: what gateways read, and who wrote it.
 
 ``current.json`` is one JSON object. Gateways of every release read the first three members alone::
 
@@ -11,7 +11,6 @@
     automatic              true: a deployment or the schedule may replace it, although a person wrote it
     checked_at             when the scheduled publisher last found that the catalog is up to date; absent without one
     previous               hash of the catalog before
-    history                earlier versions, newest first: the members above, and "withdrawn" after a rollback
 """
 
 from __future__ import annotations
@@ -24,9 +23,6 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
-
-MAX_HISTORY = 20
-"""Earlier versions that a pointer lists. Gateways read the pointer every minute, so it stays below 8 kB."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _MAX_NAME = 200
@@ -41,6 +37,14 @@ class Writer(enum.StrEnum):
     TERMINAL = "terminal"
 
 
+_REPLACED_BY = {
+    Writer.DEPLOYMENT: (Writer.DEPLOYMENT,),
+    Writer.SCHEDULE: (Writer.DEPLOYMENT, Writer.SCHEDULE),
+    Writer.TERMINAL: tuple(Writer),
+}
+"""Who publishes → whose catalogs may be replaced: nothing takes back what a person chose, but a person."""
+
+
 class Author(NamedTuple):
     """What publishes, and who. ``name`` is the ARN of a person's credentials, or the name of a stack."""
 
@@ -49,72 +53,32 @@ class Author(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """A catalog that is or was current.
-
-    ``published_at`` is UTC in ISO 8601. ``withdrawn``: a rollback has left it.
-    """
+class Pointer:
+    """What ``current.json`` holds."""
 
     sha256: str
     bytes: int
+    head: dict[str, Any]
     tools: int
     published_at: str
     published_by: str
     writer: Writer
-    withdrawn: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the version as JSON values, without ``withdrawn`` where it is false."""
-        values = dataclasses.asdict(self) | {"writer": str(self.writer)}
-        return values if self.withdrawn else {name: value for name, value in values.items() if name != "withdrawn"}
-
-
-@dataclass(frozen=True, slots=True)
-class Pointer:
-    """What ``current.json`` holds."""
-
-    current: Version
-    head_bytes: int
-    head_sha256: str
-    history: tuple[Version, ...] = ()
     automatic: bool = False
     checked_at: str = ""
-
-    @property
-    def versions(self) -> tuple[Version, ...]:
-        """The current version and the earlier ones, newest first."""
-        return (self.current, *self.history)
+    previous: str = ""
 
     def may_be_replaced_by(self, writer: Writer) -> bool:
-        """Return whether ``writer`` may make another catalog current.
+        """Return whether ``writer`` may make another catalog current. A person may always."""
+        return self.automatic or self.writer in _REPLACED_BY[writer]
 
-        A person may always. A deployment replaces what a deployment published, the schedule also what it published
-        itself: neither takes back what a person chose, such as a rollback.
-        """
-        replaceable = {
-            Writer.DEPLOYMENT: (Writer.DEPLOYMENT,),
-            Writer.SCHEDULE: (Writer.DEPLOYMENT, Writer.SCHEDULE),
-            Writer.TERMINAL: tuple(Writer),
-        }
-        return self.automatic or self.current.writer in replaceable.get(writer, ())
+    def as_dict(self) -> dict[str, Any]:
+        """Return the members of ``current.json``."""
+        optional = ("automatic", "checked_at", "previous")
+        return {key: value for key, value in dataclasses.asdict(self).items() if value or key not in optional}
 
-    def as_bytes(self) -> bytes:
-        """Return the content of ``current.json``."""
-        current = self.current.as_dict()
-        values: dict[str, Any] = {
-            "sha256": current.pop("sha256"),
-            "bytes": current.pop("bytes"),
-            "head": {"bytes": self.head_bytes, "sha256": self.head_sha256},
-            **current,
-        }
-        if self.automatic:
-            values["automatic"] = True
-        if self.checked_at:
-            values["checked_at"] = self.checked_at
-        if self.history:
-            values["previous"] = self.history[0].sha256
-            values["history"] = [version.as_dict() for version in self.history]
-        return (json.dumps(values) + "\n").encode()
+    def to_json(self) -> str:
+        """Return the text of ``current.json``."""
+        return json.dumps(self.as_dict()) + "\n"
 
 
 def point_to(
@@ -124,21 +88,24 @@ def point_to(
     *,
     now: datetime,
     former: Pointer | None = None,
-    withdraw: bool = False,
     automatic: bool = False,
 ) -> Pointer:
     """Return the pointer that makes ``content`` current after ``former``."""
     head_line = content[: content.find(b"\n") + 1]
     time = format_time(now)
-    sha256 = hashlib.sha256(content).hexdigest()
-    version = Version(sha256, len(content), tools, time, _one_line(author.name), author.writer)
-    history: tuple[Version, ...] = ()
-    checked_at = time if author.writer is Writer.SCHEDULE else ""
-    if former is not None:
-        left = dataclasses.replace(former.current, withdrawn=withdraw or former.current.withdrawn)
-        history = tuple(entry for entry in (left, *former.history) if entry.sha256 != sha256)[:MAX_HISTORY]
-        checked_at = checked_at or (time if former.checked_at else "")
-    return Pointer(version, len(head_line), hashlib.sha256(head_line).hexdigest(), history, automatic, checked_at)
+    is_checked = author.writer is Writer.SCHEDULE or (former is not None and former.checked_at)
+    return Pointer(
+        hashlib.sha256(content).hexdigest(),
+        len(content),
+        {"bytes": len(head_line), "sha256": hashlib.sha256(head_line).hexdigest()},
+        tools,
+        time,
+        _one_line(author.name),
+        author.writer,
+        automatic,
+        time if is_checked else "",
+        "" if former is None else former.sha256,
+    )
 
 
 def format_time(now: datetime) -> str:
@@ -154,27 +121,22 @@ def parse_pointer(content: bytes) -> Pointer | None:
     """Return the pointer in ``content``; None where it is not one."""
     try:
         values = json.loads(content)
-        head, history = values["head"], values.get("history", ())
-        if not _SHA256.fullmatch(head["sha256"]) or head["bytes"] <= 0:
+        head, hashes = values["head"], (values["sha256"], values["head"]["sha256"])
+        if not all(map(_SHA256.fullmatch, hashes)) or head["bytes"] <= 0:
             return None
+        texts = {name: _one_line(str(values[name])) for name in ("published_at", "published_by")}
+        texts |= {name: _one_line(str(values.get(name, ""))) for name in ("checked_at", "previous")}
         return Pointer(
-            _version(values),
-            int(head["bytes"]),
-            head["sha256"],
-            tuple(map(_version, history[:MAX_HISTORY])),
-            values.get("automatic") is True,
-            _one_line(str(values.get("checked_at", ""))),
+            values["sha256"],
+            int(values["bytes"]),
+            {"bytes": int(head["bytes"]), "sha256": head["sha256"]},
+            int(values["tools"]),
+            writer=Writer(values["writer"]),
+            automatic=values.get("automatic") is True,
+            **texts,
         )
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return None
-
-
-def _version(values: dict[str, Any]) -> Version:
-    if not _SHA256.fullmatch(values["sha256"]):
-        raise ValueError("not a hash")
-    published_at, published_by = (_one_line(str(values[name])) for name in ("published_at", "published_by"))
-    sizes, is_withdrawn = (int(values["bytes"]), int(values["tools"])), values.get("withdrawn") is True
-    return Version(values["sha256"], *sizes, published_at, published_by, Writer(values["writer"]), is_withdrawn)
 
 
 def _one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Publish a compiled catalog to S3, or make an earlier one current again.
+"""Publish a compiled catalog to S3.
 
 The immutable object is written first and the pointer to it last, so a reader finds a complete catalog at any moment,
 and a process that ends in between changes nothing that a reader sees. The pointer is replaced only if it is still the
@@ -19,10 +19,7 @@ from toolfold.build.pointer import Author, Pointer, Writer, format_time, point_t
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import CachedBlockReader, parse_head
 from toolfold.catalog.store import POINTER, object_name
-from toolfold.errors import CatalogRejected, CatalogUnavailable, PublishConflict, SettingsError, VersionNotFound
-
-MIN_HASH_DIGITS = 4
-"""Shortest beginning of a hash that names a version."""
+from toolfold.errors import CatalogUnavailable, PublishConflict, SettingsError
 
 OnStep = Callable[[str], None]
 
@@ -80,9 +77,9 @@ def publish_catalog(
     if is_kept and author.writer is not Writer.TERMINAL:
         return Publication(Outcome.KEPT, current)
     pointer = point_to(content, tools, author, now=moment, former=current, automatic=automatic)
-    on_step(f"Uploading {len(content):,} bytes to {bucket.url(object_name(pointer.current.sha256))} …")
+    on_step(f"Uploading {len(content):,} bytes to {bucket.url(object_name(pointer.sha256))} …")
     bucket.store_catalog(content)
-    if current is not None and current.current.sha256 == pointer.current.sha256:
+    if current is not None and current.sha256 == pointer.sha256:
         checked_at = format_time(moment) if author.writer is Writer.SCHEDULE else current.checked_at
         confirmed = dataclasses.replace(current, automatic=current.automatic or automatic, checked_at=checked_at)
         if confirmed != current:
@@ -96,114 +93,10 @@ def _replace(bucket: CatalogBucket, pointer: Pointer, stored: StoredPointer) -> 
     try:
         bucket.replace_pointer(pointer, stored)
     except PublishConflict as conflict:
-        if conflict.current_sha256 != pointer.current.sha256:
+        if conflict.current_sha256 != pointer.sha256:
             raise
         return Publication(Outcome.UNCHANGED, bucket.read_pointer().pointer)
     return Publication(Outcome.PUBLISHED, pointer)
-
-
-def read_current(bucket: CatalogBucket) -> tuple[Pointer, StoredPointer]:
-    """Return the pointer, and how it is stored.
-
-    Raises:
-        VersionNotFound: It does not exist, or is malformed.
-    """
-    stored = bucket.read_pointer()
-    if stored.pointer is None:
-        problem = "has a pointer that is damaged" if stored.etag is not None else "has no catalog yet"
-        raise VersionNotFound(
-            f"{bucket.location} {problem}.", f"Publish one with: toolfold catalog publish {bucket.location}"
-        )
-    return stored.pointer, stored
-
-
-def find_version(text: str, pointer: Pointer, location: str) -> str:
-    """Return the hash of the version that ``text`` names: ``current``, ``previous``, or the beginning of a hash.
-
-    A whole hash is returned as it is: the bucket may have catalogs that are older than the list of the pointer.
-
-    Raises:
-        VersionNotFound: No version is named so, or several are.
-    """
-    wanted, suggestion = text.strip().lower(), f"List the versions with: toolfold catalog versions {location}"
-    if wanted == "current":
-        return pointer.current.sha256
-    if wanted == "previous":
-        if not pointer.history:
-            raise VersionNotFound(
-                f"{location} has one version only, {pointer.current.sha256[:12]}.", "There is nothing to go back to."
-            )
-        return pointer.history[0].sha256
-    if len(wanted) == len(pointer.current.sha256) and set(wanted) <= set("0123456789abcdef"):
-        return wanted
-    found = [version.sha256 for version in pointer.versions if version.sha256.startswith(wanted)]
-    if len(wanted) < MIN_HASH_DIGITS or not found:
-        raise VersionNotFound(f"{location} has no version {text!r}.", suggestion)
-    if len(found) > 1:
-        raise VersionNotFound(f"{len(found)} versions of {location} begin with {text!r}.", suggestion)
-    return found[0]
-
-
-def roll_back(
-    bucket: CatalogBucket,
-    author: Author,
-    version: str = "",
-    *,
-    check: Callable[[Catalog], None] | None = None,
-    now: datetime | None = None,
-    on_step: OnStep = lambda _: None,
-) -> Publication:
-    """Make an earlier catalog current again, and mark the one that was current as withdrawn.
-
-    Args:
-        bucket: Where.
-        author: Who rolls back.
-        version: As for :func:`find_version`; empty: the newest earlier one that is not withdrawn.
-        check: Called with the catalog before it becomes current; what it raises ends the rollback.
-        now: The time to write into the pointer; None: the present.
-        on_step: As for :func:`publish_catalog`.
-
-    Raises:
-        VersionNotFound: There is no such version, or no earlier one.
-        CatalogDamaged: Its object has another content than its name says.
-        PublishConflict: Another publisher was faster; its catalog stays current.
-        CatalogRejected: It is not a catalog that this release reads.
-    """
-    pointer, stored = read_current(bucket)
-    sha256 = choose_earlier(pointer, version, bucket.location)
-    if sha256 == pointer.current.sha256:
-        return Publication(Outcome.UNCHANGED, pointer)
-    on_step(f"Checking {bucket.url(object_name(sha256))} …")
-    content = bucket.read_catalog(sha256)
-    try:
-        catalog = check_catalog(content)
-    except SettingsError:
-        raise CatalogRejected(
-            f"This release of toolfold cannot read catalog {sha256[:12]}.",
-            f"Choose another version: toolfold catalog versions {bucket.location}",
-        ) from None
-    if check is not None:
-        check(catalog)
-    earlier = point_to(content, len(catalog), author, now=now or datetime.now(UTC), former=pointer, withdraw=True)
-    on_step(f"Making it the current one: {bucket.url(POINTER)} …")
-    return _replace(bucket, earlier, stored)
-
-
-def choose_earlier(pointer: Pointer, version: str, location: str) -> str:
-    """Return the hash of the version to go back to; ``version`` as for :func:`roll_back`.
-
-    Raises:
-        VersionNotFound: No version fits.
-    """
-    if version or not pointer.history:
-        return find_version(version or "previous", pointer, location)
-    for earlier in pointer.history:
-        if not earlier.withdrawn:
-            return earlier.sha256
-    raise VersionNotFound(
-        f"Every earlier version of {location} was withdrawn by a rollback.",
-        f"Name one: toolfold catalog rollback {location} VERSION",
-    )
 
 
 def check_catalog(content: bytes) -> Catalog:

@@ -243,10 +243,9 @@ class UnattendedPublisher:
 def _describe(trigger: Writer, outcome: str, pointer: Pointer | None, now: datetime) -> Run:
     if pointer is None:
         return Run(str(trigger), str(outcome))
-    current = pointer.current
     try:
-        confirmed_at = datetime.fromisoformat(pointer.checked_at or current.published_at)
+        confirmed_at = datetime.fromisoformat(pointer.checked_at or pointer.published_at)
         age_s = max(0.0, (now - confirmed_at).total_seconds())
     except (ValueError, TypeError):  # edited by hand
         age_s = None
-    return Run(str(trigger), str(outcome), "", current.sha256, current.tools, age_s)
+    return Run(str(trigger), str(outcome), "", pointer.sha256, pointer.tools, age_s)

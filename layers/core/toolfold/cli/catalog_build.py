@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+import getpass
+import hashlib
 import os
+import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
-from toolfold.build import lint
+from toolfold.build import catalog_bucket, lint
+from toolfold.build.catalog_bucket import CatalogBucket, explained
 from toolfold.build.compiler import compile_sources
-from toolfold.build.preparation import prepare_catalog, refresh_sources
+from toolfold.build.pointer import Author, Writer
+from toolfold.build.preparation import check_allowed, prepare_catalog, refresh_sources
 from toolfold.build.publisher import Outcome, check_catalog, publish_catalog
 from toolfold.build.writer import read_output_file, replace_catalog_file
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import bundled_path
-from toolfold.cli import output, versions
-from toolfold.cli.application import Options, os_errors
+from toolfold.cli import output
+from toolfold.cli.application import Options, fail, os_errors
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
 
 _MAX_SHOWN = 10
 """Problems of single tools that are printed: a large document may have hundreds."""
+
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
 def compile_catalog(options: Options) -> int:
@@ -73,24 +82,37 @@ def lint_catalog(options: Options) -> int:
 
 def publish(options: Options) -> int:
     """Check and publish the catalog; print its hash."""
-    location = versions.parse_location(options.location)
+    location = _parse_location(options.location)
     content, name = _read_content(options)
     catalog = check_catalog(content)
-    versions.check_allowed_here(catalog)
+    check_allowed(catalog, AllowList(Settings.from_environment()))
     tools = output.counted(len(catalog), "tool")
     output.print_message(f"Checked {tools} of {name}.")
-    with versions.open_bucket(options, "Nothing was published to {location}") as (bucket, author):
+    with _open_bucket(options, location) as (bucket, author):
         if options.dry_run:
-            return versions.print_comparison(bucket, content, as_json=options.json)
+            return _print_plan(bucket, content, tools, as_json=options.json)
         done = publish_catalog(content, bucket, author, automatic=options.automatic, on_step=output.print_message)
     assert done.pointer is not None  # noqa: S101 - what a person publishes is never kept out
-    current = done.pointer.current
     if options.json:
-        output.print_json(versions.as_json(current, outcome=str(done.outcome), location=location))
+        output.print_json({**done.pointer.as_dict(), "outcome": str(done.outcome), "location": location})
         return 0
     word = "has" if done.outcome is Outcome.UNCHANGED else "now has"
     note = ", as before" if done.outcome is Outcome.UNCHANGED else ""
-    print(f"{location} {word} catalog {current.sha256} ({tools}, {len(content):,} bytes){note}.")
+    print(f"{location} {word} catalog {done.pointer.sha256} ({tools}, {len(content):,} bytes){note}.")
+    return 0
+
+
+def _print_plan(bucket: CatalogBucket, content: bytes, tools: str, *, as_json: bool) -> int:
+    """Print which catalog ``content`` would replace."""
+    current, after = bucket.read_pointer().pointer, hashlib.sha256(content).hexdigest()
+    before = None if current is None else current.sha256
+    if as_json:
+        output.print_json({"before": before, "after": after})
+    elif before == after:
+        print(f"{bucket.location} has catalog {after} ({tools}) already.")
+    else:
+        instead = "as its first" if before is None else f"instead of {before}"
+        print(f"{bucket.location} would get catalog {after} ({tools}) {instead}.")
     return 0
 
 
@@ -117,3 +139,60 @@ def _read_content(options: Options) -> tuple[bytes, str]:
             "it with --file."
         )
     return content, str(path)
+
+
+def _parse_location(text: str) -> str:
+    """Return ``s3://bucket/prefix``."""
+    if not text:
+        raise ToolfoldError(
+            "Name the place of the catalog: toolfold catalog publish s3://BUCKET/catalog. "
+            "Its bucket is the output CatalogBucketName of the stack; `make publish` reads it."
+        )
+    bucket, _, prefix = text.removeprefix("s3://").partition("/")
+    if text.startswith("s3://") and _BUCKET.fullmatch(bucket) and not re.search(r"[?#\s]", prefix):
+        if prefix.endswith(".json"):
+            above = f"s3://{bucket}/{prefix.rpartition('/')[0]}".rstrip("/")
+            raise ToolfoldError(f"Name the prefix, not an object: {above}")
+        return text.rstrip("/")
+    raise ToolfoldError(
+        f"The location of a catalog must be s3://bucket/prefix, not {text!r}. The stack has the name of its bucket in "
+        "the output CatalogBucketName."
+    )
+
+
+@contextlib.contextmanager
+def _open_bucket(options: Options, location: str) -> Iterator[tuple[CatalogBucket, Author]]:
+    """Yield the bucket of ``location``, and who runs the command; explain what AWS refuses."""
+    if options.bucket_owner not in (None, "any") and not re.fullmatch(r"[0-9]{12}", options.bucket_owner):
+        raise fail(f"{options.bucket_owner!r} is not the number of an account (12 digits), nor any.")
+    what = f"Nothing was published to {location}"
+    with explained(what):
+        account, arn = _identity()
+        client = catalog_bucket.open_client("s3")
+    owner = {"any": "", None: account}.get(options.bucket_owner, options.bucket_owner or "")
+    if not arn:
+        with contextlib.suppress(KeyError, OSError):  # no name for the user id, as in some containers
+            arn = getpass.getuser()
+    with explained(what, owner):
+        yield CatalogBucket(location, client, owner), Author(Writer.TERMINAL, arn)
+
+
+def _identity() -> tuple[str, str]:
+    """Return account and ARN of the credentials; nothing where the credentials are not for AWS, or STS is not reached.
+
+    Requests that name the account as the owner of the bucket cannot write to a bucket of another account that took the
+    name of a deleted one.
+    """
+    from botocore.exceptions import ConnectionError as NotReached
+    from botocore.exceptions import HTTPClientError
+
+    if os.environ.get("AWS_ENDPOINT_URL_S3") and not os.environ.get("AWS_ENDPOINT_URL_STS"):
+        return "", ""  # another service that speaks the protocol of S3
+    try:
+        found = catalog_bucket.open_client("sts").get_caller_identity()
+    except (NotReached, HTTPClientError) as error:
+        if os.environ.get("AWS_ENDPOINT_URL"):
+            raise
+        output.print_message(f"STS was not reached ({type(error).__name__}): the owner of the bucket is not checked.")
+        return "", ""
+    return str(found["Account"]), str(found["Arn"])
