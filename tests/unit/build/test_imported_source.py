@@ -250,11 +250,6 @@ LARGE = {"properties": {f"field_{number}": {"type": "string", "description": GOO
         ([{"name": "depth", "description": GOOD}], []),
         ([{"name": "do_it"}], ["too-short"]),
         ([{"name": "list_deep_water_berths", "description": "Deep water berths"}], ["says-the-name"]),
-        ([{"name": name, "description": GOOD} for name in ("depth", "level")], ["too-alike"]),
-        (
-            [{"name": name, "description": f"{GOOD} {name} is {name}."} for name in ("morning", "evening")],
-            ["same-summary"],
-        ),
         ([{"name": "depth", "description": GOOD, "parameters": LARGE}], ["schema-tokens"]),
         ([{"name": f"do_{number}"} for number in range(30)], ["too-short"] * 21),
     ],

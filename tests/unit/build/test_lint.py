@@ -74,12 +74,14 @@ def test_valid_tools_have_no_findings(check: Check) -> None:
 
 
 def test_a_finding_has_file_line_and_advice(check: Check) -> None:
-    (found,) = check(FORECAST, {**TIDES, "example_queries": TIDES["example_queries"][:7]})
+    (found,) = check(FORECAST, {**TIDES, "summary": "The tide table"})
     lines = Path(found.file).read_text(encoding="utf-8").splitlines()
-    assert lines[found.line - 1].strip() == "example_queries:"
+    assert lines[found.line - 1].strip() == "summary: The tide table"
     assert found.line > len(lines) // 2
-    problem = "TIDES: has 7 example queries; write 8 to 20, each in other words"
-    assert str(found) == f"{found.file}:{found.line}: example-queries: {problem}"
+    problem = (
+        "TIDES: the summary only repeats the name; state what the tool returns, for what, and how often or how far"
+    )
+    assert str(found) == f"{found.file}:{found.line}: says-the-name: {problem} back"
 
 
 def test_errors_of_the_compiler_are_findings(check: Check) -> None:
@@ -93,74 +95,11 @@ def test_a_missing_source_is_a_finding(tmp_path: Path) -> None:
     assert rules(lint.check(tmp_path)) == ["source"]
 
 
-REWORDED: dict[str, dict[str, Any]] = {
-    "the same under another name": {"name": "PRECIPITATION", "title": "Precipitation"},
-    "the same but for a digit": {"name": "RAIN_FORECAST2"},
-    "words in another order": {
-        "name": "FORECAST_OF_RAIN",
-        "title": "Forecast of Rain",
-        "summary": "Wind and rain expected hour by hour in a city, ten days",
-    },
-    "one word in five replaced": {
-        "name": "WET_WEATHER",
-        "title": "Wet Weather",
-        "summary": "Rain and wind expected in a town, hour by hour for ten days",
-        "description": "Millimetres and metres a second. Storms carry a warning level from 1 to 5; nights too.",
-    },
-}
-
-
-@pytest.mark.parametrize("changes", REWORDED.values(), ids=REWORDED)
-def test_a_reworded_copy_is_too_similar_and_the_message_shows_the_shares(check: Check, changes: dict[str, Any]) -> None:
-    copy = {**FORECAST, "example_queries": TIDES["example_queries"], "aliases": [], **changes}
-    found = [finding for finding in check(FORECAST, copy) if finding.rule == "too-alike"]
-    assert len(found) == 1
-    for shown in ("name", "summary", "text", "schema 100 %", changes["name"]):
-        assert shown in found[0].problem
-
-
-def test_similar_tools_pass_when_each_summary_names_its_subject(check: Check) -> None:
-    snow = {
-        **FORECAST,
-        "name": "SNOW_FORECAST",
-        "title": "Snow Forecast",
-        "summary": FORECAST["summary"].replace("Rain", "Snow"),
-        "example_queries": TIDES["example_queries"],
-        "aliases": [],
-    }
-    assert check(FORECAST, snow) == []
-
-
-def test_similar_tools_pass_when_use_instead_refers_to_the_other(check: Check) -> None:
-    copy = {
-        **FORECAST,
-        **REWORDED["one word in five replaced"],
-        "example_queries": TIDES["example_queries"],
-        "aliases": [],
-    }
-    copy["use_instead"] = [{"phrase": "the forecast that is made by hand", "tool": "RAIN_FORECAST"}]
-    assert check(FORECAST, copy) == []
-
-
-def test_the_same_summary_twice_is_refused(check: Check) -> None:
-    found = check(FORECAST, {**TIDES, "summary": "Hour by hour, for ten days: wind and rain expected in the city"})
-    assert rules(found) == ["same-summary"]
-    assert found[0].problem.startswith("TIDES: the summary has the same words as RAIN_FORECAST's (")
-
-
 @pytest.mark.parametrize(
     ("key", "value", "rule"),
     [
         ("summary", "Returns rain forecast data", "says-the-name"),
         ("summary", "Rain forecast values, a useful dataset", "says-the-name"),
-        ("description", "This tool is used to get the weather, in millimetres and metres a second.", "empty-words"),
-        (
-            "description",
-            "Lets you see millimetres and metres a second, thunderstorms and warning levels.",
-            "empty-words",
-        ),
-        ("description", "A powerful look at millimetres, metres a second, thunderstorms and warnings.", "empty-words"),
-        ("description", "Millimetres, metres a second, various information on thunderstorms, etc.", "empty-words"),
         ("description", "Millimetres of rain that this model expects; the method is told in its notes.", None),
     ],
 )
@@ -197,43 +136,13 @@ def test_a_schema_over_its_token_limit_is_refused(check: Check, count: int, word
 
 def test_a_comment_suppresses_only_the_finding_on_its_line(tmp_path: Path) -> None:
     tool = {**FORECAST, "parameters": ["city", *parameters(1, 320)]}
-    folder = written(tmp_path, SOURCE, tool, {**TIDES, "example_queries": []})
+    folder = written(tmp_path, SOURCE, tool, {**TIDES, "summary": "The tide table"})
     path = folder / "weather" / "forecasts.yaml"
     text = path.read_text().replace("  parameters:\n", "  parameters: # lint: allow schema-tokens: it has to\n", 1)
     path.write_text(text)
-    assert rules(lint.check(folder)) == ["example-queries"]
+    assert rules(lint.check(folder)) == ["says-the-name"]
     path.write_text(text.replace(": it has to", ""))
-    assert sorted(rules(lint.check(folder))) == ["example-queries", "schema-tokens"]
-
-
-@pytest.mark.parametrize(
-    "queries",
-    [
-        [],
-        FORECAST["example_queries"][:7],
-        [f"{query} {when}" for query in FORECAST["example_queries"] for when in "abc"],
-    ],
-)
-def test_too_few_example_queries_and_too_many_are_refused(check: Check, queries: list[str]) -> None:
-    assert rules(check({**FORECAST, "example_queries": queries}, TIDES)) == ["example-queries"]
-
-
-@pytest.mark.parametrize(
-    ("key", "phrase", "owner"),
-    [
-        ("aliases", "wind  forecast", "the aliases of RAIN_FORECAST"),
-        ("aliases", "rain forecast", "the names of RAIN_FORECAST"),
-        ("example_queries", "how windy will it get", "the example_queries of RAIN_FORECAST"),
-    ],
-)
-def test_a_phrase_of_two_tools_is_refused(check: Check, key: str, phrase: str, owner: str) -> None:
-    found = check(FORECAST, {**TIDES, key: [*TIDES[key], phrase]})
-    assert rules(found) == ["shared-words"]
-    assert owner in found[0].problem
-
-
-def test_a_tools_own_name_may_be_its_alias(check: Check) -> None:
-    assert check(FORECAST, {**TIDES, "aliases": ["tides"]}) == []
+    assert sorted(rules(lint.check(folder))) == ["says-the-name", "schema-tokens"]
 
 
 ATTACKS = [
@@ -436,14 +345,14 @@ def test_the_source_and_its_shared_parameters_are_checked(tmp_path: Path) -> Non
 
 
 def test_the_command_prints_findings_and_fails(tmp_path: Path, command_line: CommandLine) -> None:
-    folder = written(tmp_path, SOURCE, FORECAST, {**TIDES, "example_queries": []})
+    folder = written(tmp_path, SOURCE, FORECAST, {**TIDES, "summary": "The tide table"})
     shown = command_line("catalog", "lint", "--folder", str(folder), code=1)
     assert shown.out.count("\n") == 1
-    assert ": example-queries: TIDES: has 0 example queries; write 8 to 20" in shown.out
+    assert ": says-the-name: TIDES: the summary only repeats the name; " in shown.out
     assert "1 found" in shown.err
     (found,) = json.loads(command_line("catalog", "lint", "--folder", str(folder), "--json", code=1).out)
     assert set(found) == {"file", "line", "rule", "problem", "advice", "is_warning"}
-    assert found["rule"] == "example-queries"
+    assert found["rule"] == "says-the-name"
 
 
 def test_the_command_reports_that_there_are_no_findings(tmp_path: Path, command_line: CommandLine) -> None:
