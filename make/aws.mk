@@ -36,11 +36,11 @@ stage_and_stack = --stage "$(STAGE)" $(if $(STACK),--stack "$(STACK)")
 deployment = PYTHONPATH=layers/core $(venv_sam)/python -m scripts.deployment $(stage_and_stack)
 of_stage = --config-env "$(STAGE)" $(if $(STACK),--stack-name "$(STACK)")
 
-build: .venv-sam/.installed ui-with-npm ## build the package for Lambda, with the settings of STAGE
+build: .venv-sam/.installed ## build the package for Lambda, with the settings of STAGE
 	$(with_sam) $(any_region) TOOLFOLD_STAGE="$(filter-out default,$(STAGE))" sam build
 
 # The same build with the packages of this machine, so that it can run here.
-build-e2e: .venv-sam/.installed ui
+build-e2e: .venv-sam/.installed
 	$(with_sam) $(any_region) TOOLFOLD_PLATFORM=host sam build --build-dir $(e2e_build)
 
 # W1020: SAM replaces the parameters in the descriptions of layers.
@@ -101,7 +101,7 @@ smoke: .venv/.dev ## check a deployment: make smoke [STAGE=prod], or ENDPOINT=ht
 # What a catalog may name is what the settings of the deployment allow; those about callers are not for a publication.
 publish: .venv/.dev .venv-sam/.installed ## make the compiled catalog the current one
 	@to="$(TO)"; [ -n "$$to" ] || to="s3://$$($(deployment) outputs CatalogBucketName)/catalog" && \
-	TOOLFOLD_STAGE="$(filter-out default,$(STAGE))" TOOLFOLD_ACCESS=iam TOOLFOLD_EXPLORER=off \
+	TOOLFOLD_STAGE="$(filter-out default,$(STAGE))" TOOLFOLD_ACCESS=iam \
 		.venv/bin/toolfold catalog publish "$$to" --settings settings.toml $(ARGS)
 
 # The packages and the container have the architecture of this machine: another one needs an emulator, and minutes. SAM

@@ -159,7 +159,7 @@ def test_a_client_is_known_by_its_metadata_document(
 def test_a_client_finds_the_metadata_without_the_header(
     client: str, serve: Serve, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
-    """REST APIs of API Gateway and function URLs rename WWW-Authenticate."""
+    """Function URLs rename WWW-Authenticate."""
     port = free_port()
 
     class Proxy(BaseHTTPRequestHandler):

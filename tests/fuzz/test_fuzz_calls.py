@@ -62,7 +62,7 @@ TWO_CALLERS = st.builds(
         st.sampled_from(["name", "2024-03-02", '"value": "80"', "data", "80", "timestamp,value", "81.5\n2"]),
     ),
     carrier=st.sampled_from(["bearer", "x-api-key", "query"]),
-    transport=st.sampled_from(["event", "event-1", "http"]),
+    transport=st.sampled_from(["event", "http"]),
     tool=st.sampled_from(["WTI", "CPI", "TREASURY_YIELD"]),
     arguments=st.sampled_from([{}, {"datatype": "csv"}, {"datatype": "json"}]),
     options=st.sampled_from(

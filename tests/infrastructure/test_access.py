@@ -18,15 +18,9 @@ UNSIGNED: dict[str, dict[str, tuple[int, int]]] = {
         "GET /health": (5, 10),
         "ANY /.well-known/{proxy+}": (5, 20),
         "ANY /register": (1, 5),
-        "GET /": (5, 10),
-        "ANY /ui/{proxy+}": (5, 40),
+        "ANY /ui/sign-in/{proxy+}": (5, 40),
     },
-    "open": {
-        "GET /health": (5, 10),
-        "ANY /.well-known/{proxy+}": (5, 20),
-        "GET /": (5, 10),
-        "ANY /ui/{proxy+}": (5, 40),
-    },
+    "open": {"GET /health": (5, 10), "ANY /.well-known/{proxy+}": (5, 20)},
 }
 """Access → routes beside those of calls → rate and burst of their own."""
 

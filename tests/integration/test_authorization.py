@@ -224,9 +224,8 @@ def test_premium_tools_need_a_scope_of_their_own_where_that_is_set(issuer: Issue
 
 def test_two_authorization_headers_are_refused(gateway: Gateway) -> None:
     token = gateway.issuer.token(RESOURCE)
-    several = {"authorization": [f"Bearer {token}", "Bearer other"], "content-type": ["application/json"]}
-    event = {"httpMethod": "POST", "path": "/mcp", "multiValueHeaders": several, "requestContext": {}, "body": "{}"}
-    assert gateway.handler(event)["statusCode"] == 401
+    several = {"authorization": f"Bearer {token},Bearer other"}
+    assert gateway.handler(http_event("{}", several))["statusCode"] == 401
 
 
 def test_the_token_never_reaches_the_upstream_and_the_operators_key_does(gateway: Gateway) -> None:

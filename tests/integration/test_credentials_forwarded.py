@@ -28,7 +28,6 @@ SIGV4 = (
     "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20260114/eu-central-1/execute-api/aws4_request, "
     "SignedHeaders=host;x-amz-date, Signature=5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7"
 )
-IDENTITY = {"apiKey": None, "accessKey": None, "caller": None, "userArn": None, "sourceIp": "192.0.2.1"}
 
 
 @pytest.fixture
@@ -39,14 +38,11 @@ def handler(alpha_vantage: Upstream) -> LambdaHandler:
 def event(
     headers: Mapping[str, str | list[str]], context: Mapping[str, Any] | None = None, tool: str = "CPI", **more: Any
 ) -> dict[str, Any]:
-    """Return a call in payload format 2.0, or 1.0 where ``context`` has an ``identity``; lists are repeated headers."""
+    """Return the event of a call; lists are repeated headers."""
     params = {"name": "TOOL_CALL", "arguments": {"tool_name": tool, "arguments": more.pop("arguments", {})}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
     sent = {"content-type": "application/json", "accept": "application/json", **headers}
     joined = {name: value if isinstance(value, str) else ",".join(value) for name, value in sent.items()}
-    if context is not None and "identity" in context:
-        several = {name: [value] if isinstance(value, str) else value for name, value in sent.items()}
-        return {"httpMethod": "POST", "multiValueHeaders": several, "requestContext": context, "body": body, **more}
     http = {"http": {"method": "POST"}, **(context or {})}
     return {"version": "2.0", "headers": joined, "requestContext": http, "body": body, **more}
 
@@ -72,10 +68,6 @@ NOT_FORWARDED: list[tuple[str, dict[str, str | list[str]], dict[str, Any] | None
     ("opaque token, IAM", {**BEARER}, {"authorizer": {"iam": {"accountId": "1"}}}),
     ("bearer, Lambda authorizer", {**BEARER}, {"authorizer": {"lambda": {"tenant": "a"}}}),
     ("x-api-key, Lambda authorizer", {**X_API_KEY}, {"authorizer": {"lambda": None}}),
-    ("x-api-key, usage plan", {**X_API_KEY}, {"identity": {**IDENTITY, "apiKey": CALLERS_KEY}}),
-    ("REST, Cognito", {**BEARER}, {"identity": IDENTITY, "authorizer": {"claims": {"sub": "1"}}}),
-    ("REST, Lambda authorizer", {"X-API-Key": CALLERS_KEY}, {"identity": IDENTITY, "authorizer": {"principalId": "a"}}),
-    ("REST, IAM", {"Authorization": SIGV4}, {"identity": {**IDENTITY, "accessKey": "AKIAIOSFODNN7EXAMPLE"}}),
 ]  # fmt: skip
 
 
@@ -109,8 +101,6 @@ def test_a_token_that_is_not_the_sources_is_not_forwarded(
     ("headers", "context"),
     [
         ({**BEARER}, None),
-        ({**BEARER}, {"identity": IDENTITY, "authorizer": {"claims": None, "scopes": None}}),
-        ({**BEARER}, {"identity": {**IDENTITY, "apiKey": "other"}}),
         ({**X_API_KEY}, {"authorizer": {"jwt": {"claims": {"sub": "1"}}}}),
         ({"authorization": f"Bearer {JWT}", "x-api-key": CALLERS_KEY}, None),
         ({"x-api-key-alpha_vantage": CALLERS_KEY}, None),
@@ -126,7 +116,6 @@ def test_a_key_of_the_caller_is_forwarded(
     assert [query["apikey"] for query in alpha_vantage.requests] == [CALLERS_KEY]
 
 
-@pytest.mark.parametrize("context", [None, {"identity": IDENTITY}], ids=["2.0", "1.0"])
 @pytest.mark.parametrize(
     "headers",
     [
@@ -146,10 +135,9 @@ def test_credentials_that_leave_a_choice_are_an_error_also_with_a_key_of_the_ope
     alpha_vantage: Upstream,
     monkeypatch: pytest.MonkeyPatch,
     headers: dict[str, str | list[str]],
-    context: dict[str, Any] | None,
 ) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", OPERATORS_KEY)
-    found = error(handler, event(headers, context))
+    found = error(handler, event(headers))
     assert (found["code"], alpha_vantage.requests) == ("AUTH_REQUIRED", [])
     assert "X-API-Key-alpha-vantage" in found["suggestion"]
     assert not any(key in json.dumps(found) for key in ("FIRSTKEY", "SECONDKEY"))

@@ -21,7 +21,7 @@ from toolfold.transports.local_http.server import LocalServer
 pytestmark = pytest.mark.slow
 
 SNIPPETS: list[dict[str, Any]] = json.loads(Path("tests/fixtures/explorer/snippets.json").read_text(encoding="utf-8"))
-VARIABLES = {"ALPHA_VANTAGE_API_KEY": KEY, "ACCESS_TOKEN": "ignored-here"}
+VARIABLES = {"ALPHA_VANTAGE_API_KEY": KEY}
 
 
 @pytest.fixture(scope="module")

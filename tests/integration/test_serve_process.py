@@ -181,7 +181,7 @@ def test_connections_beyond_the_open_files_are_answered_when_others_have_timed_o
 
 def test_every_name_is_answered_where_that_is_requested_and_others_reach_it() -> None:
     host, page = "toolfold.internal", "Origin: http://toolfold.internal"
-    with serving("--host", "0.0.0.0", "--any-host", TOOLFOLD_EXPLORER="read-only") as (_, url):
+    with serving("--host", "0.0.0.0", "--any-host") as (_, url):
         assert exchange(url, post(url, PING, "Connection: close", host=host)).startswith(b"HTTP/1.1 200 ")
         # A page that has made its own name lead here (DNS rebinding) is one of this name as well.
         assert exchange(url, post(url, PING, "Connection: close", page, host=host)).startswith(b"HTTP/1.1 403 ")

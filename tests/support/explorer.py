@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.app import App, build_app
-from toolfold.explorer.access import LocalAccess
+from toolfold.explorer.access import PageAccess
 from toolfold.explorer.feed import CallFeed
 from toolfold.explorer.page import Explorer
 from toolfold.explorer.router import Router
@@ -18,7 +18,7 @@ __all__ = ["HOST", "ask", "make_router", "page_event"]
 HOST = "127.0.0.1:8790"
 
 
-class OpenAccess(LocalAccess):
+class OpenAccess(PageAccess):
     """Allow every request."""
 
     def check(self, request: Any) -> None:
@@ -28,7 +28,7 @@ class OpenAccess(LocalAccess):
 def make_router(access: Any = None, folder: Path = FOLDER, app: App | None = None, **explorer: Any) -> Router:
     """Return the router of a local page; without ``access`` it refuses nothing."""
     app = app or build_app(Settings.from_environment({}))
-    options = {"is_local": True, "calls_allowed": True, "feed": CallFeed(), **explorer}
+    options = {"endpoint": f"http://{HOST}/mcp", "feed": CallFeed(), **explorer}
     return Router(Explorer(app, **options), access or OpenAccess(), StaticFiles(folder))
 
 

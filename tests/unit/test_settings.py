@@ -93,8 +93,6 @@ def test_every_origin_is_every_origin_but_null() -> None:
         ({"ACCESS": "open", "OAUTH_CLIENT_IDS": "a"}, "TOOLFOLD_OAUTH_CLIENT_IDS needs TOOLFOLD_OAUTH_ISSUER"),
         ({"ACCESS": "open", "CALLS_PER_DAY": "0"}, "TOOLFOLD_ACCESS=open needs limits"),
         ({"ACCESS": "Open", "CALLS_PER_MINUTE": ""}, "TOOLFOLD_ACCESS=open needs limits"),
-        ({"ACCESS": "iam", "EXPLORER": "read-only"}, "TOOLFOLD_EXPLORER has no effect"),
-        ({"EXPLORER": "calls"}, "TOOLFOLD_EXPLORER=calls needs TOOLFOLD_OAUTH_ISSUER"),
         *(
             ({name: value}, f"TOOLFOLD_{name} needs TOOLFOLD_OAUTH_ISSUER")
             for name, value in (

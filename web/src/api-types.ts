@@ -20,11 +20,6 @@ export interface ClientSetup {
 export interface Start {
   version: string;
   endpoint: string;
-  is_local: boolean;
-  calls: boolean;
-  why_no_calls: string;
-  needs_token: boolean;
-  views: string[];
   catalog: { hash: string; tools: number; sources: SourceStatus[] };
   tokens: { definitions: number; all_definitions: number; saved_percent: number };
   clients: ClientSetup[];

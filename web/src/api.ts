@@ -2,7 +2,6 @@
 
 import type { Approvals, Catalog, Decision, Search, Start, Tool, Watch } from "./api-types";
 import { type Failure, type Result, failure, fromThrown, success } from "./result";
-import { accessToken } from "./state";
 
 // Longer than the slowest answer of a large catalog; without it a lost connection would load without end.
 const TIMEOUT_MS = 30_000;
@@ -13,16 +12,11 @@ export function withTimeout(signal: AbortSignal | undefined, timeoutMs: number):
   return signal ? AbortSignal.any([signal, timeout]) : timeout;
 }
 
-/** Return the header of the access token, or nothing without one. */
-export function authorization(): Record<string, string> {
-  return accessToken.value ? { Authorization: `Bearer ${accessToken.value}` } : {};
-}
-
 async function request<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<Result<T>> {
   try {
     const response = await fetch(`ui/api/${path}`, {
       ...init,
-      headers: { Accept: "application/json", ...authorization(), ...init.headers },
+      headers: { Accept: "application/json", ...init.headers },
       signal: withTimeout(signal, TIMEOUT_MS),
     });
     const text = await response.text();
@@ -39,9 +33,7 @@ async function request<T>(path: string, init: RequestInit, signal?: AbortSignal)
 }
 
 function readError(status: number, body: unknown): Result<never> {
-  const { error, error_description: described } = (body ?? {}) as { error?: Partial<Failure> | string; error_description?: string };
-  // The form of RFC 6750, section 3.1: an access token is missing or not accepted.
-  if (typeof error === "string") return failure(status, error, described ?? "The access token is not accepted.", "Enter an access token.");
+  const { error } = (body ?? {}) as { error?: Partial<Failure> };
   return failure(status, error?.code ?? `HTTP_${status}`, error?.message ?? `The server answered with HTTP ${status}.`, error?.next_step ?? "");
 }
 

@@ -3,15 +3,12 @@
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { AccessToken } from "./access-token";
-import { Button, FailureNotice, Notice, Page } from "./components";
+import { Button, FailureNotice, Page } from "./components";
 import { formatCount } from "./format";
 import { keepFocus } from "./keep-focus";
-import type { Failure } from "./result";
 import { type View, href, navigate, route } from "./router";
 import { loadStart, loadedStart, startInfo } from "./start-info";
 import { LiveRegion } from "./announce";
-import { accessToken } from "./state";
 import { setTheme, theme } from "./theme";
 import { ApproveView } from "./views/approve";
 import { AskView } from "./views/ask";
@@ -30,9 +27,6 @@ const VIEWS: Record<Exclude<View, "not-found">, ComponentType> = {
   watch: WatchView,
   approve: ApproveView,
 };
-
-// Errors of a deployment that another access token may end. On this machine there is none to enter.
-const NEEDS_ACCESS_TOKEN = new Set(["ACCESS_TOKEN_REQUIRED", "INSUFFICIENT_SCOPE"]);
 
 const NAVIGATION: readonly { view: Exclude<View, "not-found" | "tool">; title: string }[] = [
   { view: "start", title: "Start" },
@@ -66,14 +60,13 @@ export function App(): JSX.Element {
 
 function Header(): JSX.Element {
   const { view } = route.value;
-  const offered = loadedStart()?.views;
   return (
     <header class="header">
       <a class="brand" href={href("start")}>
         toolfold
       </a>
       <nav aria-label="Views">
-        {NAVIGATION.filter((entry) => offered?.includes(entry.view) ?? true).map((entry) => (
+        {NAVIGATION.map((entry) => (
           <a key={entry.view} href={href(entry.view)} aria-current={entry.view === view || (entry.view === "catalog" && view === "tool") ? "page" : undefined}>
             {entry.title}
           </a>
@@ -104,29 +97,14 @@ function CurrentView(): JSX.Element {
         </p>
       </Page>
     );
-  if (info.state === "failed") return <NoStart error={info.error} />;
-  if (info.state === "ready" && !info.value.views.includes(view))
+  if (info.state === "failed")
     return (
-      <Page title="Not available here">
-        <Notice>{info.value.why_no_calls || "This server does not offer the view."}</Notice>
+      <Page title="toolfold">
+        <FailureNotice error={info.error} onRetry={() => void loadStart()} />
       </Page>
     );
   const Shown = VIEWS[view];
   return <Shown key={`${view}/${name}`} />;
-}
-
-/** What is shown where the server refuses to say what it is, or cannot be reached. */
-function NoStart({ error }: { error: Failure }): JSX.Element {
-  const hasToken = accessToken.value !== "";
-  const needsToken = NEEDS_ACCESS_TOKEN.has(error.code);
-  return (
-    <Page title="toolfold" lead={needsToken && !hasToken ? "This server shows its tools to those who have an access token of its issuer." : undefined}>
-      <div class="stack">
-        {(hasToken || !needsToken) && <FailureNotice error={error} onRetry={() => void loadStart()} />}
-        {(hasToken || needsToken) && <AccessToken />}
-      </div>
-    </Page>
-  );
 }
 
 function Footer(): JSX.Element {
@@ -139,7 +117,6 @@ function Footer(): JSX.Element {
           <span>
             {formatCount(info.catalog.tools, "tool")}, catalog <code>{info.catalog.hash.slice(0, 8)}</code>
           </span>
-          {info.needs_token && <AccessToken />}
         </>
       )}
       <a href="ui/licenses.txt">Licences</a>

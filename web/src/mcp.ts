@@ -1,6 +1,6 @@
 // A client of MCP 2026-07-28: no session, each request carries its own envelope. What it shows is what a model gets.
 
-import { authorization, withTimeout } from "./api";
+import { withTimeout } from "./api";
 import type { Json } from "./api-types";
 import { NOT_SENDABLE, isHeaderText } from "./header-text";
 import { type Failure, type Result, failure, fromThrown, success } from "./result";
@@ -57,7 +57,6 @@ async function request(method: string, params: Record<string, unknown>, signal?:
     "MCP-Protocol-Version": VERSION,
     "Mcp-Method": method,
     ...keyHeaders(),
-    ...authorization(),
   };
   if (typeof params["name"] === "string") headers["Mcp-Name"] = params["name"];
   const message = {

@@ -9,7 +9,7 @@ import { isAborted } from "./result";
 
 export const startInfo = signal<Resource<Start>>({ state: "loading" });
 
-/** Load it, again too: after an access token was entered, or when a person tries again. */
+/** Load it, also again when a person tries again. */
 export async function loadStart(): Promise<void> {
   if (startInfo.value.state === "failed") startInfo.value = { state: "loading" };
   const result = await getStart();

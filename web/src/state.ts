@@ -2,9 +2,6 @@
 
 import { signal } from "@preact/signals";
 
-/** Access token of a deployment that requires one; empty on this machine. */
-export const accessToken = signal("");
-
 /** API keys of the caller: id of a source → key; "" names the key for every source that takes one. */
 export const apiKeys = signal<Record<string, string>>({});
 

@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 
 import { callTool, lastEvent, readReply } from "../src/mcp";
-import { accessToken, apiKeys } from "../src/state";
+import { apiKeys } from "../src/state";
 
 const original = globalThis.fetch;
 afterEach(() => {
   globalThis.fetch = original;
   apiKeys.value = {};
-  accessToken.value = "";
 });
 
 function answerWith(body: string, status = 200, type = "application/json"): { url?: string; init?: RequestInit } {
@@ -23,7 +22,6 @@ function answerWith(body: string, status = 200, type = "application/json"): { ur
 test("request carries its envelope, and the headers repeat it", async () => {
   const seen = answerWith('{"jsonrpc":"2.0","id":1,"result":{"content":[]}}');
   apiKeys.value = { "": "K1", alpha_vantage: "K2", empty: "" };
-  accessToken.value = "T";
   await callTool("TOOL_CALL", { tool_name: "X" });
   assert.equal(seen.url, "mcp");
   const headers = seen.init?.headers as Record<string, string>;
@@ -32,7 +30,6 @@ test("request carries its envelope, and the headers repeat it", async () => {
   assert.equal(headers["MCP-Protocol-Version"], "2026-07-28");
   assert.equal(headers["X-API-Key"], "K1");
   assert.equal(headers["X-API-Key-alpha-vantage"], "K2");
-  assert.equal(headers["Authorization"], "Bearer T");
   assert.ok(!("X-API-Key-empty" in headers));
   const { method, params } = JSON.parse(String(seen.init?.body));
   assert.equal(method, "tools/call");

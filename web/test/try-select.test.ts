@@ -54,19 +54,18 @@ test("names that are words of the language are quoted", () => {
 });
 
 const request: Request = { tool: "GLOBAL_QUOTE", isRead: true, arguments: { symbol: "O'Neil $HOME `id` \u202e\n😀" }, select: " price ", maxTokens: null, fresh: false };
-const endpoint: Endpoint = { url: "http://127.0.0.1:8080/mcp", keySource: "alpha_vantage", isNamed: false, sendsToken: true };
+const endpoint: Endpoint = { url: "http://127.0.0.1:8080/mcp", keySource: "alpha_vantage", isNamed: false };
 
 test("snippets name the variable of a key, and quote for their language", () => {
   assert.deepEqual(toolCallArguments(request), { tool_name: "GLOBAL_QUOTE", arguments: request.arguments, select: "price" });
   const curl = curlOf(request, endpoint);
   assert.match(curl, /-H "x-api-key: \$ALPHA_VANTAGE_API_KEY"/);
-  assert.match(curl, /-H "authorization: Bearer \$ACCESS_TOKEN"/);
   assert.match(curl, /O'\\''Neil \$HOME `id` \\u202e\\n\\ud83d\\ude00/);
   const python = pythonOf(request, endpoint);
   assert.match(python, /api_key=os\.environ\["ALPHA_VANTAGE_API_KEY"\]/);
   assert.match(python, /\\u202e\\n\\U0001f600/);
   assert.match(pythonOf(request, { ...endpoint, isNamed: true }), /source_keys=\{"alpha_vantage": os\.environ/);
-  assert.equal(pythonOf({ ...request, arguments: {}, select: "" }, { ...endpoint, keySource: "", sendsToken: false }).includes("import os"), false);
+  assert.equal(pythonOf({ ...request, arguments: {}, select: "" }, { ...endpoint, keySource: "" }).includes("import os"), false);
   const write = { ...request, isRead: false };
   assert.match(curlOf(write, endpoint), /"name":"TOOL_CALL_WRITE"/);
   assert.match(pythonOf(write, endpoint), /client\.call_meta_tool\(\n {8}"TOOL_CALL_WRITE"/);

@@ -94,7 +94,7 @@ def build_app(
     logs_audit: bool = False,
     profile: str = "",
     exposes_all: bool = False,
-    page: str = "",
+    has_page: bool = False,
 ) -> App:
     """Make the App for ``settings``. Nothing is read and no connection is opened before the first request.
 
@@ -112,7 +112,7 @@ def build_app(
         logs_audit: Whether the log of a call has what the audit log says of it, where no file is set for that.
         profile: The profile of messages that come without HTTP; empty: ``default``.
         exposes_all: Whether the profile ``default`` restricts nothing: for the operator, who uses the command line.
-        page: What the page of a local server may do; empty: it serves none. Deployed, the settings say it.
+        has_page: Whether it serves the web explorer, whose page may call.
 
     Raises:
         SettingsError: ``settings.catalog`` is neither a path nor an S3 address, or a class of ``settings.middleware``
@@ -150,9 +150,8 @@ def build_app(
         read_file=lambda sha256: catalog_store().file(sha256),
         middleware=middleware,
     )
-    page = page or ("" if port is not None or settings.explorer == "off" else settings.explorer)
     public_host = settings.public_url.partition("://")[2].partition("/")[0].lower()
-    policy = OriginPolicy(settings.allowed_origins, hosts, port, public_host if hosts or page else "", page)
+    policy = OriginPolicy(settings.allowed_origins, hosts, port, public_host if hosts or has_page else "", has_page)
     authorization = _authorization(settings, executor)
     on_message = None if call_log is None else call_log.record_request
     exposed = catalog_store if exposes_all else functools.partial(exposed_catalog, catalog_store, settings)

@@ -136,7 +136,7 @@ class Generator:
         random = self.random
         kind = random.randrange(4)
         if kind == 0:
-            return replace(sent, transport=random.choice(("event", "event", "event-1", "http")))
+            return replace(sent, transport=random.choice(("event", "event", "http")))
         if kind == 1:
             return replace(sent, carrier=random.choice(("bearer", "bearer", "x-api-key", "query")))
         if kind == 2:

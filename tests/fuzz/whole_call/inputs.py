@@ -59,7 +59,7 @@ class CallInput:
     Attributes:
         key: the caller's key, empty for none.
         carrier: ``bearer``, ``x-api-key`` or ``query``.
-        transport: ``event`` (payload format 2.0), ``event-1`` (1.0) or ``http`` (the local server).
+        transport: ``event`` (of API Gateway) or ``http`` (the local server).
         tool: name of the tool.
         arguments: its arguments, any JSON value.
         options: ``select``, ``max_tokens`` and ``fresh`` as sent.

@@ -146,7 +146,7 @@ class World:
             if sent.transport == "http":
                 status, text = self._over_http(body, headers, query)
             else:
-                status, text = self._by_event(body, headers, query, sent.transport == "event-1")
+                status, text = self._by_event(body, headers, query)
             took_s, cpu_s = time.perf_counter() - started, time.thread_time() - cpu_started
         return Answer(status, text, log.getvalue(), took_s, cpu_s, self.upstream.requests - before)
 
@@ -169,16 +169,10 @@ class World:
         self.upstream.delay_s = 0.0
         return [answer for answer in answers if answer is not None]
 
-    def _by_event(self, body: bytes, headers: dict[str, str], query: str, version_1: bool) -> tuple[int, str]:
+    def _by_event(self, body: bytes, headers: dict[str, str], query: str) -> tuple[int, str]:
         text = body.decode("utf-8", "surrogatepass")
-        event: dict[str, Any]
-        if version_1:
-            pairs = dict([query.split("=", 1)]) if query else None
-            event = {"httpMethod": "POST", "queryStringParameters": pairs, "headers": headers, "body": text}
-        else:
-            http_part = {"method": "POST", "path": "/mcp"}
-            event = {"version": "2.0", "requestContext": {"http": http_part}, "headers": headers, "body": text}
-            event["rawQueryString"] = query
+        context = {"http": {"method": "POST", "path": "/mcp"}}
+        event = {"requestContext": context, "rawQueryString": query, "headers": headers, "body": text}
         answer = self.handler(event, REMAINING_S)
         json.dumps(answer).encode()  # as the runtime does
         return answer["statusCode"], answer["body"]

@@ -7,10 +7,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.support.explorer import HOST, ask, make_router
-from toolfold.explorer.access import DeployedAccess, LocalAccess
-from toolfold.protocol.http import Headers, Principal, Request, Response, error_response
+from toolfold.explorer.access import PageAccess
+from toolfold.protocol.http import NO_WEB_PAGES, Headers, OriginPolicy, Response, is_from_page
 
-ACCESS = LocalAccess()
+ACCESS = PageAccess()
 ACCESS.serve(8790)
 ROUTER = make_router(ACCESS)
 API = "/ui/api/start"
@@ -43,7 +43,7 @@ class TestToken:
         assert ask(ROUTER, API, headers=(TOKEN,)).status == 200
 
     def test_the_browser_gets_a_code_that_works_once(self) -> None:
-        access = LocalAccess()
+        access = PageAccess()
         router, code = make_router(access), access.make_code()
         assert code != access.token
         assert ask(router, API, headers=(("authorization", f"Bearer {code}"),)).status == 401
@@ -52,7 +52,7 @@ class TestToken:
 
     def test_it_is_long_and_new_in_each_process(self) -> None:
         assert len(ACCESS.token) >= 40
-        assert LocalAccess().token != LocalAccess().token
+        assert PageAccess().token != PageAccess().token
 
     def test_the_log_and_repr_have_none_of_it(self, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.DEBUG)
@@ -172,66 +172,33 @@ def test_the_page_itself_is_allowed(origin: str) -> None:
 
 
 def test_a_proxy_in_front_may_have_another_host() -> None:
-    access = LocalAccess()
+    access = PageAccess()
     access.serve(8790, "tools.example.com")
     headers: Headers = (("authorization", f"Bearer {access.token}"), ("origin", "https://tools.example.com"))
     assert ask(make_router(access), API, headers=headers).status == 200
     assert ask(ROUTER, API, headers=(TOKEN, *headers[1:])).status == 403
 
 
-class Tokens:
-    """Access tokens of a deployment: "good" is one."""
-
-    def respond_without_token(self, request: Request) -> Response | None:
-        return None
-
-    def authenticate(self, request: Request) -> Principal | Response:
-        if request.header("authorization") == "Bearer good":
-            return Principal("c", frozenset({"tools:read"}))
-        if request.header("authorization") == "Bearer calls":
-            return Principal("c", frozenset({"tools:call"}))
-        return error_response(401, "Send a token.", ("www-authenticate", "Bearer"))
-
-    def forbid(self, scope: str, caller: Principal) -> Response:
-        return error_response(403, "No.")
-
-    def reset(self) -> None:
-        """Nothing is kept."""
+PROXY = "id.execute-api.us-east-1.amazonaws.com"
+ORIGIN = ("origin", f"https://{PROXY}")
 
 
-class TestDeployed:
-    router = make_router(DeployedAccess(Tokens()), is_local=False, calls_allowed=True)
-    public = make_router(DeployedAccess(None), is_local=False, calls_allowed=False)
-
-    def test_the_page_is_public_and_what_it_reads_needs_the_token(self) -> None:
-        assert ask(self.router, "/").status in (200, 503)
-        refused = ask(self.router, API)
-        assert refused.status == 401
-        assert dict(refused.headers)["www-authenticate"] == "Bearer"
-        assert json.loads(refused.body)["error"]["code"] == "ACCESS_TOKEN_REQUIRED"
-        assert json.loads(refused.body)["error"]["message"] == "Send a token."
-        assert ask(self.router, API, headers=(("authorization", "Bearer good"),)).status == 200
-        assert ask(self.router, API, headers=(("authorization", "Bearer bad"),)).status == 401
-
-    def test_a_token_that_may_not_read_is_refused(self) -> None:
-        refused = ask(self.router, API, headers=(("authorization", "Bearer calls"),))
-        assert refused.status == 403
-        assert json.loads(refused.body)["error"]["code"] == "INSUFFICIENT_SCOPE"
-
-    def test_read_only_shows_no_calls(self) -> None:
-        start = json.loads(ask(self.public, API).body)
-        assert not start["calls"]
-        assert not start["is_local"]
-        assert not {"watch", "approve"} & set(start["views"])
-
-    @pytest.mark.parametrize("name", ["watch", "approvals"])
-    def test_what_happens_on_the_machine_is_not_deployed(self, name: str) -> None:
-        for router in (self.router, self.public):
-            assert ask(router, f"/ui/api/{name}", headers=(("authorization", "Bearer good"),)).status == 404
-
-    def test_a_stage_may_precede_the_path(self) -> None:
-        response = ask(self.public, "/prod/ui/api/start", headers=(("host", "id.example.com"),))
-        assert json.loads(response.body)["endpoint"] == "https://id.example.com/prod/mcp"
-
-    def test_other_pages_are_refused(self) -> None:
-        assert ask(self.public, API, headers=(("origin", "https://evil.example"),)).status == 403
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ((("host", PROXY), ORIGIN), True),
+        ((("host", PROXY.upper()), ORIGIN), True),
+        ((("host", "other"), ("origin", "https://tools.example.com")), True),  # a proxy in front changes the host
+        ((("host", PROXY),), False),
+        ((ORIGIN,), False),
+        ((("host", PROXY), ("host", "evil.example"), ORIGIN), False),
+        ((("host", PROXY), ORIGIN, ("origin", "https://evil.example")), False),
+        ((("host", ""), ("origin", "https://")), False),
+        ((("host", "null"), ("origin", "null")), False),
+        ((("host", PROXY), ("origin", f"ws://{PROXY}")), False),
+    ],
+)
+def test_which_requests_are_from_the_page(headers: tuple[tuple[str, str], ...], expected: bool) -> None:
+    policy = OriginPolicy(public_host="tools.example.com", has_page=True)
+    assert is_from_page(headers, policy) == expected
+    assert not is_from_page(headers, NO_WEB_PAGES)

@@ -11,16 +11,6 @@ from toolfold.explorer.router import MAX_BODY_BYTES
 ROUTER = make_router()
 
 
-def test_the_start_resource_says_what_the_page_may_do() -> None:
-    response = ask(ROUTER, "/ui/api/start")
-
-    assert response.status == 200
-    start = json.loads(response.body)
-    assert start["is_local"]
-    assert start["calls"]
-    assert start["catalog"]["tools"] > 100
-
-
 @pytest.mark.parametrize("path", ["/ui/api/", "/ui/api/nothing", "/ui/api/start/", "/ui/api/__init__", "/ui/api/os"])
 def test_an_unknown_resource_is_404_with_an_error(path: str) -> None:
     response = ask(ROUTER, path)
@@ -42,13 +32,6 @@ def test_another_method_is_405(path: str, method: str) -> None:
 
     assert response.status == 405
     assert dict(response.headers)["allow"] == "GET, HEAD"
-
-
-@pytest.mark.parametrize(("path", "location"), [("/prod", "./prod/"), ("/a/b", "./b/"), ("/prod/", None), ("/", None)])
-def test_the_root_of_a_stage_ends_with_a_slash(path: str, location: str | None) -> None:
-    response = ask(ROUTER, path)
-    assert dict(response.headers).get("location") == location
-    assert (response.status == 308) == (location is not None)
 
 
 @pytest.mark.parametrize("path", ["/evil:x", "/%0d%0ax", "/a b", "/\\evil", "//", "/é"])

@@ -22,7 +22,7 @@ EXAMPLES = json.loads(Path(__file__).with_name("answers.json").read_text(encodin
 """An example of each answer, which web/API.md links to."""
 
 CATALOG = open_store(Settings.from_environment({}))()
-ROUTER = make_router(endpoint="http://127.0.0.1:8790/mcp")
+ROUTER = make_router()
 JSON_TYPE = (("content-type", "application/json"),)
 OPEN_KEYS = {"schema", "example", "arguments", "arguments_text", "by_tool", "by_code", "tools_called"}
 """Members whose keys depend on the data."""
@@ -81,17 +81,6 @@ def test_start_says_which_source_has_a_key_and_not_the_key(monkeypatch: pytest.M
     body = ask(ROUTER, "/ui/api/start").body
     assert json.loads(body)["catalog"]["sources"][0]["has_key"] is True
     assert b"PLANTED" not in body
-
-
-def test_a_deployed_page_has_no_path_of_this_machine_and_says_why_it_calls_nothing() -> None:
-    router = make_router(is_local=False, calls_allowed=False, feed=None, endpoint="https://x.example/prod/mcp")
-    found = json.loads(ask(router, "/ui/api/start").body)
-    assert not found["calls"]
-    assert found["why_no_calls"]
-    assert found["views"] == ["start", "catalog", "tool", "ask", "try"]
-    [desktop] = [client for client in found["clients"] if client["id"] == "claude-desktop"]
-    assert '"npx"' in desktop["text"]
-    assert ask(router, "/ui/api/watch").status == ask(router, "/ui/api/approvals").status == 404
 
 
 def test_catalog_has_every_tool_in_the_order_of_the_listing() -> None:

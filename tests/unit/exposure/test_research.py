@@ -57,13 +57,6 @@ def test_results_have_what_a_connector_reads(bundled: App) -> None:
     assert second["id"] == "GLOBAL_QUOTE"
 
 
-def test_the_url_is_that_of_the_page_where_there_is_one() -> None:
-    app = app_of(TOOLFOLD_PUBLIC_URL="https://tools.example/stage/mcp", TOOLFOLD_EXPLORER="read-only")
-    (first, *_) = run(app, "search", query="IBM stock price")["structuredContent"]["results"]
-
-    assert first["url"] == "https://tools.example/stage/#/tool/GLOBAL_QUOTE"
-
-
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -199,7 +199,6 @@ class TestCheck:
         ("settings", "access", "sentence"),
         [
             ("calls_per_day = 0\n[stage.prod]", "open", "TOOLFOLD_ACCESS=open needs limits"),
-            ('explorer = "calls"\n[stage.prod]', "iam", "TOOLFOLD_EXPLORER has no effect with TOOLFOLD_ACCESS=iam"),
             (
                 "[stage.prod]\nmax_token = 1",
                 "iam",
@@ -409,7 +408,7 @@ class TestStoreKey:
 @pytest.mark.parametrize(
     ("variables", "target", "expected"),
     [
-        ("STAGE=prod", "publish", 'TOOLFOLD_STAGE="prod" TOOLFOLD_ACCESS=iam TOOLFOLD_EXPLORER=off'),
+        ("STAGE=prod", "publish", 'TOOLFOLD_STAGE="prod" TOOLFOLD_ACCESS=iam'),
         ("", "publish", 'catalog publish "$to" --settings settings.toml'),
         ("AWS_REGION=eu-north-1", "region", "eu-north-1"),
     ],

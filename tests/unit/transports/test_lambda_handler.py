@@ -10,7 +10,7 @@ from toolfold.app import build_app
 from toolfold.protocol.http import LogFields
 from toolfold.settings import Settings
 from toolfold.telemetry import FAILURES, configure
-from toolfold.transports.lambda_handler import LambdaHandler, parse_event
+from toolfold.transports.lambda_handler import LambdaHandler
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
@@ -38,29 +38,6 @@ def test_a_catalog_that_cannot_be_read_is_a_failure_of_the_deployment(
     name: str, arguments: dict[str, object], tmp_path: Path
 ) -> None:
     assert failures(str(tmp_path / "none.json"), name, arguments) == ["CATALOG_UNAVAILABLE"]
-
-
-@pytest.mark.parametrize("lists", [False, True])
-def test_a_load_balancer_gets_headers_in_the_form_of_its_event(lists: bool) -> None:
-    """Its target group has one of two forms: ``sam local generate-event alb request`` makes lists."""
-    headers = {"multiValueHeaders": {name: [value] for name, value in JSON.items()}} if lists else {"headers": JSON}
-    context = {"elb": {"targetGroupArn": "arn:aws:elasticloadbalancing:eu-central-1:123456789012:targetgroup/a/b"}}
-    request = {"httpMethod": "POST", "path": "/mcp", "requestContext": context, "isBase64Encoded": False}
-    settings = Settings.from_environment({})
-    response = LambdaHandler(build_app(settings), configure(settings))(
-        {**request, **headers, "body": json.dumps(message("ping"))}
-    )
-    assert (response["statusCode"], json.loads(response["body"])["result"]) == (200, {})
-    assert response.get("multiValueHeaders") == ({"content-type": ["application/json"]} if lists else None)
-
-
-def test_the_address_of_a_client_behind_a_load_balancer_is_the_one_that_it_adds() -> None:
-    event = {
-        "httpMethod": "POST",
-        "requestContext": {"elb": {}},
-        "headers": {"X-Forwarded-For": "10.9.8.7, 203.0.113.9"},
-    }
-    assert parse_event(event).source_address == "203.0.113.9"
 
 
 def test_a_mistake_of_the_caller_is_none() -> None:

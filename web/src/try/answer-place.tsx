@@ -14,8 +14,6 @@ import { LiveSelect } from "./live-select";
 export type AnswerPlaceProps = {
   tool: Tool;
   state: CallState;
-  /** Whether this server makes calls. */
-  calls: boolean;
   select: string;
   onSelect: (select: string) => void;
   /** The chosen form of the answer. */
@@ -25,7 +23,7 @@ export type AnswerPlaceProps = {
   onRetry: () => void;
 };
 
-export function AnswerPlace({ tool, state, calls, select, onSelect, tab, onTab, onRepeat, onRetry }: AnswerPlaceProps): JSX.Element {
+export function AnswerPlace({ tool, state, select, onSelect, tab, onTab, onRepeat, onRetry }: AnswerPlaceProps): JSX.Element {
   const { running, answered, failure, cancelled } = state;
   const approval = answered?.answer.error?.approval;
   return (
@@ -38,7 +36,7 @@ export function AnswerPlace({ tool, state, calls, select, onSelect, tab, onTab, 
       )}
       {failure && <FailureNotice error={failure} {...(tool.effect === "read" ? { onRetry } : {})} />}
       {!answered && !running && !failure && !cancelled && (
-        <p class="placeholder">{calls ? "The answer appears here: as a table, as a chart, as the text that a model gets, and as JSON." : "This page makes no calls. Copy the call, and make it from a client."}</p>
+        <p class="placeholder">The answer appears here: as a table, as a chart, as the text that a model gets, and as JSON.</p>
       )}
       {answered && (
         <div class={`answer-parts ${running ? "is-loading" : ""}`}>

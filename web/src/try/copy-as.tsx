@@ -47,5 +47,5 @@ function endpointOf(start: Start, source: string): Endpoint {
   const status = start.catalog.sources.find(({ id }) => id === source);
   const isGiven = Boolean(apiKeys.value[source]);
   const isNeeded = Boolean(status?.needs_key && !status.has_key);
-  return { url: start.endpoint, keySource: isGiven || isNeeded ? source : "", isNamed: start.catalog.sources.length > 1, sendsToken: start.needs_token };
+  return { url: start.endpoint, keySource: isGiven || isNeeded ? source : "", isNamed: start.catalog.sources.length > 1 };
 }

@@ -19,12 +19,7 @@ export type Endpoint = {
   keySource: string;
   /** Whether the key is sent for that source alone, because the catalog has others. */
   isNamed: boolean;
-  /** Whether the endpoint requires an access token. */
-  sendsToken: boolean;
 };
-
-/** Environment variable of which the snippets take an access token. */
-export const TOKEN_VARIABLE = "ACCESS_TOKEN";
 
 /** Return the environment variable of which the snippets take the key of a source. */
 export function keyVariable(source: string): string {
@@ -48,13 +43,12 @@ export function toolCallArguments({ tool, arguments: given, select, maxTokens, f
 }
 
 /** Return the command that makes the call. */
-export function curlOf(request: Request, { url, keySource, isNamed, sendsToken }: Endpoint): string {
+export function curlOf(request: Request, { url, keySource, isNamed }: Endpoint): string {
   const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: metaTool(request), arguments: toolCallArguments(request) } };
   const header = isNamed ? `x-api-key-${keySource.replaceAll("_", "-")}` : "x-api-key";
   const lines = [
     `curl -sS ${quoteShell(url)}`,
     "-H 'content-type: application/json'",
-    ...(sendsToken ? [`-H "authorization: Bearer $${TOKEN_VARIABLE}"`] : []),
     ...(keySource ? [`-H "${header}: $${keyVariable(keySource)}"`] : []),
     `--data-raw ${quoteShell(asciiJson(message))}`,
   ];
@@ -62,11 +56,10 @@ export function curlOf(request: Request, { url, keySource, isNamed, sendsToken }
 }
 
 /** Return the program that makes the call with toolfold's own client, and prints what a model reads. */
-export function pythonOf(request: Request, { url, keySource, isNamed, sendsToken }: Endpoint): string {
+export function pythonOf(request: Request, { url, keySource, isNamed }: Endpoint): string {
   const key = `os.environ["${keyVariable(keySource)}"]`;
   const settings = [
     quotePython(url),
-    ...(sendsToken ? [`token=os.environ["${TOKEN_VARIABLE}"]`] : []),
     ...(keySource ? [isNamed ? `source_keys={${quotePython(keySource)}: ${key}}` : `api_key=${key}`] : []),
   ];
   const { tool_name: _name, arguments: given, ...options } = toolCallArguments(request);
@@ -77,7 +70,7 @@ export function pythonOf(request: Request, { url, keySource, isNamed, sendsToken
   const line = `    answer = client.${method}(${call.join(", ")})`;
   const isShort = line.length <= MAX_LINE && !line.includes("\n");
   return [
-    ...(keySource || sendsToken ? ["import os", ""] : []),
+    ...(keySource ? ["import os", ""] : []),
     "from toolfold import Client",
     "",
     `with Client(${settings.join(", ")}) as client:`,

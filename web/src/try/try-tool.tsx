@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Json, Start, Tool } from "../api-types";
-import { Badge, Button, Effect, Field, Notice, Tier } from "../components";
+import { Badge, Button, Effect, Field, Tier } from "../components";
 import { href } from "../router";
 import { announce } from "../announce";
 import { AnswerPlace } from "./answer-place";
@@ -89,7 +89,7 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
         <p class="try-facts">
           <Effect effect={tool.effect} /> <Tier tier={tool.tier} /> <a href={href("tool", tool.name)}>Description</a> <a href={href("try")}>Other tool</a>
         </p>
-        {start.calls && <KeyField source={start.catalog.sources.find(({ id }) => id === tool.source)} />}
+        <KeyField source={start.catalog.sources.find(({ id }) => id === tool.source)} />
         <form
           ref={formElement}
           noValidate
@@ -120,18 +120,12 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
             <p class="hint">This tool takes no arguments.</p>
           )}
           <Options options={options} onChange={setOptions} isRepeatable={isRepeatable} select={select} onSelect={setSelect} />
-          {start.calls ? (
-            <CallButton state={state} effect={tool.effect} problems={problems} onCancel={caller.cancel} onAnyway={() => void send()} />
-          ) : (
-            <Notice title="Calls are not possible here">
-              <p>{start.why_no_calls || "This server shows its tools and makes no calls."}</p>
-            </Notice>
-          )}
+          <CallButton state={state} effect={tool.effect} problems={problems} onCancel={caller.cancel} onAnyway={() => void send()} />
         </form>
         <CopyAs request={request} start={start} source={tool.source} />
       </div>
       <div class="try-answer" ref={answerPlace}>
-        <AnswerPlace tool={tool} state={state} calls={start.calls} select={select} onSelect={setSelect} tab={tab} onTab={setTab} onRepeat={(token) => void caller.call({ ...state.answered!.sent, approval_token: token })} onRetry={() => void send()} />
+        <AnswerPlace tool={tool} state={state} select={select} onSelect={setSelect} tab={tab} onTab={setTab} onRepeat={(token) => void caller.call({ ...state.answered!.sent, approval_token: token })} onRetry={() => void send()} />
       </div>
     </div>
   );

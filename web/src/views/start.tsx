@@ -8,7 +8,6 @@ import { formatCount } from "../format";
 import { listTools } from "../mcp";
 import { useResource } from "../resource";
 import { loadedStart } from "../start-info";
-import { accessToken } from "../state";
 import { heading } from "./start/about";
 import { ConnectClients } from "./start/connect";
 import { Definitions } from "./start/definitions";
@@ -17,7 +16,7 @@ import { SourceTable } from "./start/sources";
 
 export function StartView(): JSX.Element {
   const start = loadedStart();
-  const [definitions] = useResource((signal) => listTools(signal), [accessToken.value]);
+  const [definitions] = useResource((signal) => listTools(signal), []);
   if (!start)
     return (
       <Page title="toolfold">

@@ -9,7 +9,6 @@ import { catalog, findTool, lastSearch, loadCatalog } from "../catalog-data";
 import { Badge, Effect, FailureNotice, JsonCode, Notice, Page, SafeText, Skeleton, Tier } from "../components";
 import { useResource } from "../resource";
 import { href, navigate, route } from "../router";
-import { loadedStart } from "../start-info";
 import { ModelTexts } from "./tool/model-texts";
 import { ParameterTable } from "./tool/parameter-table";
 import { Relations } from "./tool/relations";
@@ -47,11 +46,9 @@ function Labels({ tool }: { tool: Tool }): JSX.Element {
       <Effect effect={tool.effect} />
       <Tier tier={tool.tier} />
       {tool.needs_approval && <Badge kind="warning">needs approval</Badge>}
-      {loadedStart()?.views.includes("try") && (
-        <a class="button primary" href={href("try", tool.name)}>
-          Try it
-        </a>
-      )}
+      <a class="button primary" href={href("try", tool.name)}>
+        Try it
+      </a>
     </span>
   );
 }

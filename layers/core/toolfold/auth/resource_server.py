@@ -1,8 +1,7 @@
 """toolfold as an OAuth resource server: what a caller without a valid token is answered, and the metadata for it.
 
 The MCP specification requires RFC 9728: a 401 names the URL of the protected-resource metadata, which names the issuer.
-API Gateway's REST APIs and function URLs rename ``WWW-Authenticate``, so the body repeats it, and the metadata is at
-the well-known path as well.
+Function URLs rename ``WWW-Authenticate``, so the body repeats it, and the metadata is at the well-known path as well.
 """
 
 from __future__ import annotations

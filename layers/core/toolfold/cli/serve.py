@@ -18,7 +18,6 @@ from toolfold.cli.application import Options, os_errors
 from toolfold.cli.output import print_message, show_requests_to_a_person
 from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.execution.audit import check_audit_setting
-from toolfold.explorer.router import LocalPage
 from toolfold.local_defaults import user_settings_file
 from toolfold.network.ssrf import is_loopback_name
 from toolfold.settings import Settings
@@ -27,6 +26,7 @@ from toolfold.transports import stdio
 from toolfold.transports.reloading import SettingsSource
 
 if TYPE_CHECKING:
+    from toolfold.explorer.router import LocalPage
     from toolfold.transports.local_http.server import LocalServer  # needs the extra serve
 
 _OTHER_PORT = "Choose another with --port."
@@ -89,7 +89,11 @@ def start_server(
 
 def run_ui(options: Options) -> int:
     """Serve the web explorer until interrupted; return 0 after the requests in flight are answered."""
+    from toolfold.explorer.router import LocalPage  # the other servers have no page
+
     settings = check_settings(options.host)
+    if settings.oauth_issuer:
+        raise SettingsError("The page sends no access tokens: start toolfold ui without TOOLFOLD_OAUTH_ISSUER.")
     _check_log(options.log)
     page = LocalPage(options.log)
     server = start_server(settings, options, page, _IN_USE)

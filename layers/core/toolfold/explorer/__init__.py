@@ -13,8 +13,7 @@ checked access, method, media type and size before, and adds the headers that ev
 
 ``sign_in_pages`` are pages of their own, on which callers sign in at sources.
 
-Only ``transports`` and ``cli.serve`` import it, where they use it: the first response of a function whose explorer is
-off imports nothing of it.
+Only ``transports`` and ``cli.serve`` import it, where they use it: of a deployment, its sign-in pages alone.
 """
 
 LOCAL_PORT = 8790

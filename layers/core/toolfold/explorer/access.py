@@ -1,40 +1,28 @@
-"""Who may read the page and its JSON: on this machine who has the token, deployed who has an access token.
+"""Who may read the page and its JSON: who has the token in the URL that ``toolfold ui`` prints, as Jupyter does it.
 
-On this machine the token is in the URL that ``toolfold ui`` prints, as Jupyter does it. The first request exchanges it
-for a cookie, and is redirected to a URL without it, so that it stays in no history. Any page in the same browser can
-send requests here: the cookie is ``SameSite=Strict``, but all ports of a host are one site, so that the ``Origin`` of a
-request must be exactly its ``Host``, and what browsers say in ``Sec-Fetch-Site`` is checked too.
-
-Deployed, the page itself is public: it is the same file in every installation. What it reads needs the same access
-token as MCP requests, where the deployment requires them.
+The first request exchanges it for a cookie, and is redirected to a URL without it, so that it stays in no history. Any
+page in the same browser can send requests here: the cookie is ``SameSite=Strict``, but all ports of a host are one
+site, so that the ``Origin`` of a request must be exactly its ``Host``, and what browsers say in ``Sec-Fetch-Site`` is
+checked too.
 """
 
 from __future__ import annotations
 
 import hmac
-import json
 import secrets
 
-from toolfold.errors import InsufficientScope, IssuerUnavailable
 from toolfold.explorer.page import LOG_FIELDS, ApiProblem, PageRequest, page_answer
-from toolfold.protocol.http import Authorization, OriginPolicy, Response, is_from_page
+from toolfold.protocol.http import OriginPolicy, Response, is_from_page
 
 API = "ui/api/"
 """Where paths of JSON resources begin."""
 
 TOKEN_PARAMETER = "token"  # noqa: S105 - the name of a parameter
 
-SCOPE = "tools:read"
-"""What an access token must allow, as for TOOL_LIST and TOOL_GET."""
-
-_NO_ACCESS_TOKEN = "ACCESS_TOKEN_REQUIRED"  # noqa: S105 - a code
-_CODES = {401: _NO_ACCESS_TOKEN, 403: InsufficientScope.code, 503: IssuerUnavailable.code}
-"""Status of a request without a valid access token → code. For these the page has a field for a token."""
-
 _HOW_TO_OPEN = "Open the URL with a token that `toolfold ui` has printed in its terminal; each start prints another."
 
 
-class LocalAccess:
+class PageAccess:
     """Allow requests with the token, or with the cookie that it was exchanged for.
 
     Attributes:
@@ -52,7 +40,7 @@ class LocalAccess:
         self._cookie_name, self._public_host = f"toolfold-ui-{port}", public_host
 
     def __repr__(self) -> str:
-        return f"LocalAccess(cookie_name={self._cookie_name!r})"
+        return f"PageAccess(cookie_name={self._cookie_name!r})"
 
     def make_code(self) -> str:
         """Return what works once in place of the token: a browser is started with it, and other users can see that."""
@@ -62,7 +50,7 @@ class LocalAccess:
 
     def check(self, request: PageRequest) -> Response | None:
         """Return the response to a request that is refused or redirected, or None where it is allowed."""
-        check_origin(request, self._public_host)
+        _check_origin(request, self._public_host)
         if request.path == "" and TOKEN_PARAMETER in request.query:
             return self._exchange(request)
         is_api = request.path.startswith(API)
@@ -107,41 +95,11 @@ class LocalAccess:
         return scheme.lower() == "bearer" and _is_equal(token.strip(), self.token)
 
 
-class DeployedAccess:
-    """Allow the page without a token, and what it reads to callers of the MCP endpoint.
-
-    Args:
-        authorization: Checks access tokens; None: none are required.
-        public_host: Host and port of the URL that callers know, where a proxy in front changes ``Host``; empty: none.
-    """
-
-    def __init__(self, authorization: Authorization | None, public_host: str = "") -> None:
-        self._authorization, self._public_host = authorization, public_host
-
-    def check(self, request: PageRequest) -> Response | None:
-        """Return the response to a request that is refused, or None where it is allowed."""
-        check_origin(request, self._public_host)
-        if self._authorization is None or not request.path.startswith(API):
-            return None
-        caller = self._authorization.authenticate(request.source)
-        if not isinstance(caller, Response) and SCOPE in caller.scopes:
-            return None
-        refused = caller if isinstance(caller, Response) else self._authorization.forbid(SCOPE, caller)
-        try:
-            described = str(json.loads(refused.body)["error_description"])
-        except (ValueError, KeyError, TypeError):
-            described = refused.body.decode(errors="replace").strip()
-        headers = [header for header in refused.headers if header[0] != "content-type"]
-        code = _CODES.get(refused.status, _NO_ACCESS_TOKEN)
-        raise ApiProblem(refused.status, code, described, "Enter an access token of the issuer.", *headers)
-
-
-def check_origin(request: PageRequest, public_host: str = "") -> None:
+def _check_origin(request: PageRequest, public_host: str) -> None:
     """Check that a request comes from the page itself, or from no page."""
     has_origin = any(name == "origin" for name, _ in request.source.headers)
-    is_other = has_origin and not is_from_page(
-        request.source.headers, OriginPolicy(public_host=public_host, page="calls")
-    )
+    policy = OriginPolicy(public_host=public_host, has_page=True)
+    is_other = has_origin and not is_from_page(request.source.headers, policy)
     site = (request.header("sec-fetch-site") or "none").lower()
     is_navigation = request.path == "" and request.source.method in ("GET", "HEAD")
     is_navigation = is_navigation and request.header("sec-fetch-mode") == "navigate"

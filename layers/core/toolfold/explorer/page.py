@@ -95,14 +95,12 @@ class PageRequest(NamedTuple):
 
     Attributes:
         source: The request as the other parts of toolfold read it.
-        path: What follows :attr:`base_path` and a slash, undecoded: empty for the page, ``ui/api/start`` for a view.
-        base_path: What precedes it, as the stage of an API, without a slash at its end; empty on this machine.
+        path: Without the slash before it, undecoded: empty for the page, ``ui/api/start`` for a view.
         query: Name → first value of each parameter, decoded.
     """
 
     source: Request
     path: str
-    base_path: str
     query: Mapping[str, str]
 
     def __repr__(self) -> str:
@@ -125,9 +123,7 @@ class PageRequest(NamedTuple):
 
 def parse_request(request: Request) -> PageRequest:
     """Return ``request`` as the page reads it."""
-    base_path, separator, below = f"{request.base_path}{request.path}".partition("/ui/")
-    path = f"ui/{below}" if separator else ""
-    return PageRequest(request, path, base_path.rstrip("/"), parse_query(request.query))
+    return PageRequest(request, request.path.removeprefix("/"), parse_query(request.query))
 
 
 def parse_query(query: str) -> dict[str, str]:
@@ -174,22 +170,13 @@ class Explorer:
 
     Attributes:
         app: The objects that answer MCP requests.
-        is_local: Whether ``toolfold ui`` serves the page, to the user of this machine; else it is deployed.
-        calls_allowed: Whether the page may call tools.
-        endpoint: URL of the MCP endpoint as its clients know it; empty: it follows from each request.
-        feed: The calls of this process, or of a log; None: they are not collected.
+        endpoint: URL of the MCP endpoint as its clients know it.
+        feed: The calls of this process, or of a log.
     """
 
     app: App
-    is_local: bool
-    calls_allowed: bool
-    endpoint: str = ""
-    feed: CallFeed | None = None
-
-    @property
-    def needs_token(self) -> bool:
-        """Whether MCP requests need an access token of the issuer in the settings."""
-        return self.app.authorization is not None
+    endpoint: str
+    feed: CallFeed
 
     def catalog(self) -> Catalog:
         """Return what the path without a profile exposes of the current catalog."""
@@ -206,9 +193,3 @@ class Explorer:
         app = self.app
         secrets = SecretProvider(app.settings, app.aws)
         return ApprovalDesk(with_local_defaults(app.settings), app.aws, secrets.get_secret)
-
-    def endpoint_for(self, request: PageRequest) -> str:
-        """Return the URL of the MCP endpoint for clients."""
-        if self.endpoint:
-            return self.endpoint
-        return f"https://{request.header('host') or 'localhost'}{request.base_path}/mcp"

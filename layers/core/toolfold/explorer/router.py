@@ -12,16 +12,15 @@ path                answered by
 from __future__ import annotations
 
 import logging
-import re
 import threading
 from collections.abc import Mapping
 from http import HTTPStatus
 
 from toolfold.app import App
 from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
-from toolfold.explorer.access import API, TOKEN_PARAMETER, DeployedAccess, LocalAccess
+from toolfold.explorer.access import API, TOKEN_PARAMETER, PageAccess
+from toolfold.explorer.feed import CallFeed
 from toolfold.explorer.page import (
-    LOG_FIELDS,
     SECURITY_HEADERS,
     ApiProblem,
     Explorer,
@@ -31,6 +30,7 @@ from toolfold.explorer.page import (
     problem_answer,
 )
 from toolfold.explorer.static_files import StaticFiles
+from toolfold.explorer.views import VIEWS
 from toolfold.protocol.http import Request, Response
 
 logger = logging.getLogger("toolfold")
@@ -47,9 +47,7 @@ _STATUSES: Mapping[type[CallError], int] = {ToolNotFound: 404, InvalidArguments:
 class Router:
     """Answer the requests of the page."""
 
-    def __init__(
-        self, explorer: Explorer, access: LocalAccess | DeployedAccess, files: StaticFiles | None = None
-    ) -> None:
+    def __init__(self, explorer: Explorer, access: PageAccess, files: StaticFiles | None = None) -> None:
         self._explorer, self._access = explorer, access
         self._files = files or StaticFiles()
 
@@ -77,29 +75,20 @@ class Router:
         if request.source.method not in _READ:
             raise _wrong_method(_READ)
         if request.path == "":
-            return _add_slash(request) or self._files.respond_index(request)
+            return self._files.respond_index(request)
         return self._files.respond(request.path.removeprefix("ui/"), request) or page_answer(
             404, "There is nothing at this path", "The page may have been updated.", link=("../", "Open the page")
         )
 
     def _respond_api(self, request: PageRequest, name: str) -> Response:
-        from toolfold.explorer.views import VIEWS  # the files of the page need none of what they import
-
         view = VIEWS.get(name)
-        if view is None or (view.is_local_only and not self._explorer.is_local):
+        if view is None:
             raise ApiProblem(404, "NOT_FOUND", "There is no such resource.", "web/API.md has all.")
         if request.source.method not in view.methods:
             raise _wrong_method(view.methods)
         if request.source.method == "POST":
             _check_body(request)
         return view.respond(self._explorer, request)
-
-
-def deployed_router(app: App) -> Router:
-    """Return the router of a deployment, as its settings have it."""
-    settings = app.settings
-    explorer = Explorer(app, is_local=False, calls_allowed=settings.explorer == "calls", endpoint=settings.public_url)
-    return Router(explorer, DeployedAccess(app.authorization, app.server.origin_policy.public_host))
 
 
 class LocalPage:
@@ -113,29 +102,19 @@ class LocalPage:
     """What every answer of the server has that is not the page's own."""
 
     def __init__(self, log_file: str = "") -> None:
-        from toolfold.explorer.feed import CallFeed  # no deployment has one
-
-        self.feed, self.access = CallFeed(log_file), LocalAccess()
+        self.feed, self.access = CallFeed(log_file), PageAccess()
 
     def make_router(self, app: App, endpoint: str, port: int) -> Router:
         """Return what answers the requests of the page of a server, from the URL of its MCP endpoint and its port."""
         self.access.serve(port, app.server.origin_policy.public_host)
         self.feed.observe(app)
-        explorer = Explorer(app, is_local=True, calls_allowed=True, endpoint=endpoint, feed=self.feed)
+        explorer = Explorer(app, endpoint, self.feed)
         threading.Thread(target=explorer.prepare, name="explorer", daemon=True).start()
         return Router(explorer, self.access)
 
     def url(self, endpoint: str, token: str = "") -> str:
         """Return the URL of the page from that of the MCP endpoint, with its token or what works in place of it."""
         return f"{endpoint.rpartition('/')[0]}/?{TOKEN_PARAMETER}={token or self.access.token}"
-
-
-def _add_slash(request: PageRequest) -> Response | None:
-    """Return a redirect from ``/prod`` to ``/prod/``, the root of a stage: addresses in the page are relative to it."""
-    stage = request.source.path.rpartition("/")[2]
-    if not re.fullmatch(r"[A-Za-z0-9._~-]+", stage):
-        return None
-    return Response(308, (("location", f"./{stage}/"), ("cache-control", "no-store")), b"", LOG_FIELDS)
 
 
 def _check_body(request: PageRequest) -> None:

@@ -16,6 +16,7 @@ from toolfold.catalog.entries import Tool
 from toolfold.catalog.explanation import explain
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names
+from toolfold.explorer import approvals
 from toolfold.explorer.page import ApiProblem, Explorer, PageRequest, invalid, json_answer, read_integer, read_text
 from toolfold.explorer.static_files import encoded
 from toolfold.mcp_clients import endpoint_snippets, own_command
@@ -25,33 +26,20 @@ from toolfold.protocol.http import Response
 from toolfold.results import tokens
 from toolfold.version import __version__
 
-_READ_ONLY = (
-    "This page only shows the catalog: the operator has switched calls off (TOOLFOLD_EXPLORER=read-only). "
-    "MCP clients can call the tools."
-)
-
 
 def _fields(item: object, *names: str) -> dict[str, Any]:
     return {name: getattr(item, name) for name in names}
 
 
 def respond_start(explorer: Explorer, request: PageRequest) -> Response:
-    """Return the version, where clients connect, what the page may do, and what the three tools save here."""
+    """Return the version, where clients connect, and what the three tools save here."""
     catalog = explorer.catalog()
     counts = catalog.counts("source")
-    # Without calls, Try shows the form of a call, to be copied.
-    views = ["start", "catalog", "tool", "ask", "try", *(["watch", "approve"] if explorer.is_local else [])]
-    endpoint = explorer.endpoint_for(request)
-    program = own_command() if explorer.is_local else ()
+    snippets = endpoint_snippets(explorer.endpoint, own_command())
     return json_answer(
         {
             "version": __version__,
-            "endpoint": endpoint,
-            "is_local": explorer.is_local,
-            "calls": explorer.calls_allowed,
-            "why_no_calls": "" if explorer.calls_allowed else _READ_ONLY,
-            "needs_token": explorer.needs_token,
-            "views": views,
+            "endpoint": explorer.endpoint,
             "catalog": {
                 "hash": catalog.fingerprint,
                 "tools": len(catalog),
@@ -66,9 +54,7 @@ def respond_start(explorer: Explorer, request: PageRequest) -> Response:
                 ],
             },
             "tokens": _saved_tokens(explorer, catalog),
-            "clients": [
-                {**snippet._asdict(), "file": snippet.file or None} for snippet in endpoint_snippets(endpoint, program)
-            ],
+            "clients": [{**snippet._asdict(), "file": snippet.file or None} for snippet in snippets],
         }
     )
 
@@ -257,25 +243,14 @@ _MAX_NUMBER = 10**15
 
 def respond_watch(explorer: Explorer, request: PageRequest) -> Response:
     """Return what is new after the number ``after``, and the state of all else."""
-    from toolfold.explorer.feed import CallFeed  # no deployed page has it
-
-    feed = explorer.feed or CallFeed()
-    return json_answer(feed.snapshot(read_integer(request, "after", 0, _MAX_NUMBER)))
-
-
-def respond_approvals(explorer: Explorer, request: PageRequest) -> Response:
-    """Return the waiting calls, or record a decision about one."""
-    from toolfold.explorer import approvals  # no deployed page has it
-
-    return approvals.respond(explorer, request)
+    return json_answer(explorer.feed.snapshot(read_integer(request, "after", 0, _MAX_NUMBER)))
 
 
 class View(NamedTuple):
-    """One resource: what returns its answer, to which methods, and whether a deployed page does not have it."""
+    """One resource: what returns its answer, and to which methods."""
 
     respond: Callable[[Explorer, PageRequest], Response]
     methods: tuple[str, ...] = ("GET", "HEAD")
-    is_local_only: bool = False
 
 
 VIEWS: Mapping[str, View] = {
@@ -284,7 +259,7 @@ VIEWS: Mapping[str, View] = {
     "search": View(respond_search),
     "tool": View(respond_tool),
     "tokens": View(respond_tokens, ("POST",)),
-    "watch": View(respond_watch, is_local_only=True),
-    "approvals": View(respond_approvals, ("GET", "HEAD", "POST"), is_local_only=True),
+    "watch": View(respond_watch),
+    "approvals": View(approvals.respond, ("GET", "HEAD", "POST")),
 }
 """Name → resource."""

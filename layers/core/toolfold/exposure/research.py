@@ -77,23 +77,25 @@ def answer(
 
     Args:
         catalog: what the profile exposes.
-        settings: have the address of the page for people, and the most tokens of an answer.
+        settings: have the most tokens of an answer.
         name: ``search`` or ``fetch``.
         arguments: as the client sent them.
         call: makes the call of a meta-tool.
         reader: the model that reads the next steps.
     """
     try:
-        perform, parameter = (_search, "query") if name == "search" else (_fetch, "id")
+        parameter = "query" if name == "search" else "id"
         given = arguments.get(parameter)
         if not isinstance(given, str) or not given.strip():
             raise invalid(name, f"{parameter} must be a text, not {quoted(given)}", f"Send {parameter}.")
-        return perform(catalog, settings, given.strip(), call)
+        if name == "search":
+            return _search(catalog, given.strip(), call)
+        return _fetch(catalog, settings, given.strip(), call)
     except CallError as error:
         return error_result(error, reader)
 
 
-def _search(catalog: Catalog, settings: Settings, query: str, call: Call) -> Result:
+def _search(catalog: Catalog, query: str, call: Call) -> Result:
     found = call("TOOL_LIST", {"query": query, "detail": "minimal"})
     if found.is_error:
         return found
@@ -103,7 +105,7 @@ def _search(catalog: Catalog, settings: Settings, query: str, call: Call) -> Res
         if tool is None or refusal_of(catalog, tool):
             continue
         calls = [] if tool.needs_approval else list(_calls(catalog, tool, query))
-        results += [_described(settings, tool, id_) for id_ in (*calls, tool.name)]
+        results += [_described(tool, id_) for id_ in (*calls, tool.name)]
     return _as_text({"results": results}, found)
 
 
@@ -123,7 +125,7 @@ def _fetch(catalog: Catalog, settings: Settings, id_: str, call: Call) -> Result
     left_out = {"left_out": str(preview.get("left_out", ""))} if isinstance(preview, dict) else {}
     notes = {"notes": " ".join(map(str, structured["notes"]))} if structured.get("notes") else {}
     metadata = {"tool": tool.name, "source": tool.source, "kind": "answer" if bracket else "description"}
-    described = {**_described(settings, tool, id_), "text": found.text}
+    described = {**_described(tool, id_), "text": found.text}
     return _as_text({**described, "metadata": {**metadata, **left_out, **notes}}, found)
 
 
@@ -131,11 +133,8 @@ def _as_text(structured: Mapping[str, Any], found: Result) -> Result:
     return found._replace(structured=structured, text=dumps_compact(structured), blocks=())
 
 
-def _described(settings: Settings, tool: Tool, id_: str) -> dict[str, str]:
-    # An address for people is that of the explorer's page, where a deployment shows it.
-    page = settings.public_url.rstrip("/").removesuffix("/mcp") if settings.explorer != "off" else ""
-    url = f"{page}/#/tool/{quote_url(tool.name)}" if page else f"toolfold://{tool.source}/{quote_url(id_)}"
-    return {"id": id_, "title": f"{id_}: {tool.summary}", "url": url}
+def _described(tool: Tool, id_: str) -> dict[str, str]:
+    return {"id": id_, "title": f"{id_}: {tool.summary}", "url": f"toolfold://{tool.source}/{quote_url(id_)}"}
 
 
 def _calls(catalog: Catalog, tool: Tool, query: str) -> Iterator[str]:

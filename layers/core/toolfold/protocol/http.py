@@ -31,7 +31,7 @@ REGISTER_PATH = "/register"
 HEALTH_PATH = "/health"
 
 SIGN_IN_PATH = "/ui/sign-in/"
-"""What is in the paths of the pages on which callers sign in at sources: the deployment has a route for ``/ui/``."""
+"""What is in the paths of the pages on which callers sign in at sources: the deployment has a route for them."""
 
 ENDPOINT = "mcp"
 """The part of a path after which the name of a profile comes."""
@@ -74,8 +74,6 @@ class Request(NamedTuple):
         deadline: ``time.monotonic()`` at which the response must be complete; None: no limit.
         used_by_gateway: where the gateway in front took a credential from; see ``execution.credentials``.
         path: the path of the URL; empty: the one of the MCP endpoint.
-        base_path: what stands before it in the URL, where the gateway has removed that.
-        is_root: whether the path is that of a stage or of a domain, which a path may precede.
         scopes: what the access token of the caller allows; None: no tokens are required.
         caller: the id of the :class:`Principal` of that token, or of the principal of AWS that signed the request;
             empty where neither is required.
@@ -93,8 +91,6 @@ class Request(NamedTuple):
     deadline: float | None = None
     used_by_gateway: frozenset[str] = frozenset()
     path: str = ""
-    base_path: str = ""
-    is_root: bool = False
     scopes: frozenset[str] | None = None
     caller: str = ""
     source_address: str = ""
@@ -181,14 +177,14 @@ class OriginPolicy(NamedTuple):
         hosts: host names under which a local server may be called, in lower case; empty: any.
         port: the port that ``Host`` must name with them; None: any.
         public_host: host and port under which a proxy in front serves this server; empty: none.
-        page: what the page of this server may do: ``calls``, or ``read-only``; empty: it has none.
+        has_page: whether this server has a page, which may call.
     """
 
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     port: int | None = None
     public_host: str = ""
-    page: str = ""
+    has_page: bool = False
 
 
 def profile_of(path: str) -> str | None:
@@ -278,7 +274,7 @@ def refuse_caller(headers: Headers, policy: OriginPolicy) -> Response | None:
 
 def is_from_page(headers: Headers, policy: OriginPolicy) -> bool:
     """Return whether a request was sent by the page of this server: its ``Origin`` is the server's own."""
-    origins = _values(headers, "origin") if policy.page else []
+    origins = _values(headers, "origin") if policy.has_page else []
     hosts = _values(headers, "host")
     if len(origins) != 1 or len(hosts) != 1:
         return False

@@ -51,9 +51,6 @@ _EMPTY_LISTS: Mapping[str, str] = {
 _SKILL_METHODS = frozenset({"skills/list", "skills/get", "resources/list", "resources/read"})
 """Methods that have an answer of their own for a catalog with skills."""
 
-_READING = frozenset({"tools:read"})
-"""What the page may do where it calls no tools."""
-
 # What may be logged of a client's words: short, and without characters that could forge a log line.
 _LOGGABLE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/")
 _MAX_LOGGED = 64
@@ -128,18 +125,13 @@ class Server:
 
     def _authorized(self, request: http.Request, stateless: bool) -> http.Response:
         """Return the response to a request whose method and headers are in order."""
-        reads_only = self.origin_policy.page == "read-only" and http.is_from_page(request.headers, self.origin_policy)
         if self._authorization is None:
-            try:
-                return self._handle_body(request._replace(scopes=_READING) if reads_only else request, stateless)
-            except InsufficientScope:
-                return http.error_response(403, "This page calls no tools: TOOLFOLD_EXPLORER is read-only.")
+            return self._handle_body(request, stateless)
         caller = self._authorization.authenticate(request)
         if isinstance(caller, http.Response):
             return caller
-        scopes = caller.scopes & _READING if reads_only else caller.scopes
         try:
-            response = self._handle_body(request._replace(scopes=scopes, caller=caller.id), stateless)
+            response = self._handle_body(request._replace(scopes=caller.scopes, caller=caller.id), stateless)
         except InsufficientScope as error:
             response = self._authorization.forbid(error.details["scope"], caller)
         return response._replace(log_fields={**response.log_fields, "caller": caller.id})

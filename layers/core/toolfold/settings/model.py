@@ -124,7 +124,6 @@ class Settings:
     approval_ttl_s: float = setting(p.number(10, p.DAY_S), "600")
     audit_file: str = setting(p.log_file)
     middleware: tuple[str, ...] = setting(p.middleware)
-    explorer: str = setting(p.choice("off", "read-only", "calls"), "off")
     ignored_variables: tuple[str, ...] = setting(p.names)
     source_urls: Mapping[str, str]
     keyed_sources: tuple[str, ...]
@@ -190,7 +189,7 @@ VARIABLES: Mapping[str, Setting] = {
 
 def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences about settings that would open an endpoint which is meant to be closed, or close it to all."""
-    access, issuer, explorer = values["access"], values["oauth_issuer"], values["explorer"]
+    access, issuer = values["access"], values["oauth_issuer"]
     if access == "oauth" and not issuer:
         yield "TOOLFOLD_ACCESS=oauth needs TOOLFOLD_OAUTH_ISSUER, which issues the tokens."
     if issuer and access not in ("", "oauth"):
@@ -204,10 +203,6 @@ def _contradictions(values: Mapping[str, Any]) -> Iterator[str]:
         )
     if access == "open" and not (values["calls_per_minute"] and values["calls_per_day"]):
         yield "TOOLFOLD_ACCESS=open needs limits: TOOLFOLD_CALLS_PER_MINUTE and TOOLFOLD_CALLS_PER_DAY above 0."
-    if access == "iam" and explorer != "off":
-        yield "TOOLFOLD_EXPLORER has no effect with TOOLFOLD_ACCESS=iam: browsers sign no requests. Use `toolfold ui`."
-    if explorer == "calls" and not issuer:
-        yield "TOOLFOLD_EXPLORER=calls needs TOOLFOLD_OAUTH_ISSUER, which says who may call; without it use read-only."
     if bool(values["oauth_cognito_client"]) != bool(values["oauth_redirect_uris"]):
         yield "TOOLFOLD_OAUTH_COGNITO_CLIENT and TOOLFOLD_OAUTH_REDIRECT_URIS must be set together."
 

@@ -3,15 +3,8 @@
 ``handlers/gateway/app.py`` makes one :class:`LambdaHandler` while Lambda initialises the environment. A wrong setting
 therefore fails the start, where it is seen, and not a request.
 
-================================  ==============  ====================================================================
-event of                          payload format  https://docs.aws.amazon.com/apigateway/latest/developerguide/
-================================  ==============  ====================================================================
-API Gateway HTTP API              2.0 or 1.0      http-api-develop-integrations-lambda.html
-Lambda function URL               2.0             https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
-API Gateway REST API              1.0             set-up-lambda-proxy-integrations.html
-Application Load Balancer         as 1.0          https://docs.aws.amazon.com/elasticloadbalancing/latest/application/
-                                                  lambda-functions.html
-================================  ==============  ====================================================================
+The events are those of payload format 2.0, which HTTP APIs of API Gateway and function URLs send:
+https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
 
 The path is not checked here: the routes of the API decide what reaches the function, and a stage may precede the path.
 """
@@ -51,27 +44,17 @@ def parse_event(event: Any) -> Request:
     if not isinstance(event, dict):
         raise UnknownEvent("the event is not an object")
     try:
-        is_version_2 = event.get("version") == "2.0"
-        method = event["requestContext"]["http"]["method"] if is_version_2 else event["httpMethod"]
-        path = str(event.get("rawPath" if is_version_2 else "path") or "")
-        route = str(event.get("routeKey") or event.get("resource") or "")
-        context, headers = event.get("requestContext") or {}, _headers(event)
-        authorizer, identity = context.get("authorizer") or {}, context.get("identity") or {}
-        if "elb" in context:
-            address = _forwarded_address(headers)
-        else:
-            address = str((context.get("http" if is_version_2 else "identity") or {}).get("sourceIp") or "")
+        context = event["requestContext"]
+        http, authorizer = context["http"], context.get("authorizer") or {}
         return Request(
-            method.upper(),
-            headers,
+            http["method"].upper(),
+            _headers(event),
             _body(event),
-            query=str(event.get("rawQueryString") or "") if is_version_2 else _decoded_query(event),
-            used_by_gateway=_used_by_gateway(authorizer, identity) if authorizer or identity else frozenset(),
-            path=path,
-            base_path="" if is_version_2 else _base_path(context, path),
-            is_root=route == "/" or route.endswith(" /"),
+            query=str(event.get("rawQueryString") or ""),
+            used_by_gateway=_used_by_gateway(authorizer) if authorizer else frozenset(),
+            path=str(event.get("rawPath") or ""),
             caller=_principal(authorizer) if authorizer else "",
-            source_address=address[:_MAX_ADDRESS],
+            source_address=str(http.get("sourceIp") or "")[:_MAX_ADDRESS],
         )
     except KeyError as error:
         raise UnknownEvent(f"the event has no {error}") from None
@@ -79,26 +62,12 @@ def parse_event(event: Any) -> Request:
         raise UnknownEvent("a field of the event has another type than it should") from None
 
 
-def is_for_page(request: Request) -> bool:
-    """Return whether a request is for the web explorer: the root of a stage or of a domain, or below ``/ui/``."""
-    if f"/{ENDPOINT}/" in request.path:  # a profile may be called "ui"
-        return False
-    # The route shows the root of a stage. A function URL has no routes, and MCP clients may POST to its root.
-    is_root = request.is_root or (request.path in ("", "/") and request.method in ("GET", "HEAD"))
-    return is_root or "/ui/" in request.path
-
-
 def _headers(event: Mapping[str, Any]) -> Headers:
-    """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them, and has cookies apart.
+    """Return all headers; repeated ones are joined, and cookies are apart.
 
     Raises:
         TypeError: a value is not text. It is not converted: a number of thousands of digits raises other errors.
     """
-    multi_value = event.get("multiValueHeaders")
-    if multi_value:
-        if not all(isinstance(values, list) for values in multi_value.values()):
-            raise TypeError
-        return tuple([(name.lower(), str.strip(value)) for name, values in multi_value.items() for value in values])
     headers = [(name.lower(), str.strip(value)) for name, value in (event.get("headers") or {}).items()]
     return (*headers, *[("cookie", str.strip(cookie)) for cookie in event.get("cookies") or ()])
 
@@ -115,31 +84,6 @@ def _body(event: Mapping[str, Any]) -> bytes:
         raise UnknownEvent("the body is not base64") from None
 
 
-def _decoded_query(event: Mapping[str, Any]) -> str:
-    """Return the query of payload format 1.0, which has its parameters decoded."""
-    parameters = event.get("multiValueQueryStringParameters") or event.get("queryStringParameters")
-    if not parameters:
-        return ""
-    from urllib.parse import urlencode  # the first request of a client has no query
-
-    return urlencode(parameters, doseq=True, errors="replace")
-
-
-def _base_path(context: Mapping[str, Any], path: str) -> str:
-    """Return the stage before ``path``, which payload format 1.0 has in the context of the request only."""
-    whole = context.get("path")
-    return whole.removesuffix(path) if isinstance(whole, str) and whole.endswith(path) else ""
-
-
-def _forwarded_address(headers: Headers) -> str:
-    """Return the address of the TCP connection, which a load balancer adds to the end of ``X-Forwarded-For``.
-
-    A client can choose what stands before it.
-    """
-    forwarded = [value for name, value in headers if name == "x-forwarded-for"]
-    return ",".join(forwarded).rpartition(",")[2].strip()
-
-
 def _principal(authorizer: Mapping[str, Any]) -> str:
     """Return a hash of the principal of AWS that signed the request, as API Gateway names it; empty where none did."""
     arn = (authorizer.get("iam") or {}).get("userArn")
@@ -150,23 +94,13 @@ def _principal(authorizer: Mapping[str, Any]) -> str:
     return hashlib.sha256(str(arn).encode(errors="replace")).hexdigest()[:16]
 
 
-def _used_by_gateway(authorizer: Mapping[str, Any], identity: Mapping[str, Any]) -> frozenset[str]:
+def _used_by_gateway(authorizer: Mapping[str, Any]) -> frozenset[str]:
     """Return where the gateway took a credential from, which is then none for a source.
 
-    A Lambda authorizer may read any header or parameter, and the event does not say which. An API with payload format
-    1.0 and without authorizer has ``{"claims": null, "scopes": null}``.
+    A Lambda authorizer may read any header or parameter, and the event does not say which.
     """
-    used = set()
-    if any(identity.get(name) for name in ("apiKey", "apiKeyId")):  # a usage plan
-        used.add(X_API_KEY)
-    if any(identity.get(name) for name in ("accessKey", "caller", "userArn", "cognitoIdentityId")):  # IAM
-        used.add(AUTHORIZATION)
-    for kind, found in authorizer.items():
-        if kind in ("jwt", "iam") or (kind in ("claims", "scopes") and found):
-            used.add(AUTHORIZATION)
-        elif kind not in ("claims", "scopes"):
-            used |= {AUTHORIZATION, X_API_KEY, QUERY}
-    return frozenset(used)
+    is_known = authorizer.keys() <= {"jwt", "iam"}
+    return frozenset({AUTHORIZATION} if is_known else {AUTHORIZATION, X_API_KEY, QUERY})
 
 
 _OK = 200
@@ -179,15 +113,14 @@ class RequestHandler:
         app: The objects of this process.
         telemetry: Its logger.
         on_request: Logs each request, as ``Telemetry.record_request``; None: ``telemetry`` does, as a line of its own.
-        page: Answers requests of the web explorer; None: as the settings say, made by the first of them.
+        page: Answers requests of the web explorer; None: there is none.
     """
 
     def __init__(
         self, app: App, telemetry: Telemetry, on_request: Callable[..., None] | None = None, page: Router | None = None
     ) -> None:
         self.app, self.server = app, app.server
-        self._logger, self._on_request = telemetry.logger, on_request
-        self._page, self._has_page = page, page is not None or app.settings.explorer != "off"
+        self._logger, self._on_request, self._page = telemetry.logger, on_request, page
 
     def respond(self, request: Request, remaining_s: float | None = None) -> Response:
         """Return the response to a request, which must be ready in ``remaining_s`` seconds; None: no limit."""
@@ -239,18 +172,11 @@ class RequestHandler:
                 problem = "Callers of this server do not sign in at sources: TOOLFOLD_TOKEN_SECRET."
                 return error_response(404, problem)
             return self._sign_ins.respond(request)
-        if self._has_page and is_for_page(request):
-            return self._page_response(request)
+        if self._page is not None and (request.path == "/" or request.path.startswith("/ui/")):
+            return self._page.respond(request)
         if is_for_health:
             return self._health.respond(request.method)
         return self.server.handle_http(request)
-
-    def _page_response(self, request: Request) -> Response:
-        if self._page is None:
-            from toolfold.explorer.router import deployed_router  # no client needs it
-
-            self._page = deployed_router(self.app)
-        return self._page.respond(request)
 
     @cached_property
     def _sign_ins(self) -> SignInPages | None:
@@ -270,7 +196,7 @@ class LambdaHandler(RequestHandler):
     """Answer events with the responses to their requests."""
 
     def __call__(self, event: Any, remaining_s: float | None = None) -> dict[str, Any]:
-        """Return the response to ``event``, in the form that all payload formats share.
+        """Return the response to ``event``, as payload format 2.0 has it.
 
         Lambda ends the invocation after ``remaining_s`` seconds; None: nothing ends it.
         """
@@ -278,19 +204,15 @@ class LambdaHandler(RequestHandler):
             response = self.respond(parse_event(event), remaining_s)
         except UnknownEvent as error:
             self._logger.error("event not understood: %s", error)
-            response = error_response(
-                400, "This is no event of an API Gateway HTTP API, REST API or function URL, or of a load balancer."
-            )
+            problem = "This is no event of an API Gateway HTTP API with payload format 2.0, or of a function URL."
+            response = error_response(400, problem)
             self.log_request(response, 0.0)
-        encoded: dict[str, Any] = {"statusCode": response.status, "headers": dict(response.headers)}
-        context = event.get("requestContext") if isinstance(event, dict) and event.get("multiValueHeaders") else None
-        if isinstance(context, dict) and "elb" in context:  # a load balancer reads the headers in lists alone
-            encoded["multiValueHeaders"] = {name: [value] for name, value in response.headers}
-        try:
-            return {**encoded, "body": response.body.decode(), "isBase64Encoded": False}
-        except UnicodeDecodeError:  # a file of the page, compressed
-            body = binascii.b2a_base64(response.body, newline=False).decode()
-            return {**encoded, "body": body, "isBase64Encoded": True}
+        return {
+            "statusCode": response.status,
+            "headers": dict(response.headers),
+            "body": response.body.decode(),
+            "isBase64Encoded": False,
+        }
 
 
 def _sent_by_firewall(request: Request, hashes: tuple[str, ...]) -> Request | None:

@@ -7,7 +7,6 @@ import { Button, Empty } from "../../components";
 import { examples } from "../../examples";
 import { formatCount } from "../../format";
 import { href } from "../../router";
-import { loadedStart } from "../../start-info";
 import type { Filters } from "./rows";
 
 const SHOWN_CATEGORIES = 12;
@@ -35,7 +34,7 @@ export function NothingFound({ catalog, query, filters, unfiltered, onClearFilte
       <ul>
         <li>Name the thing and what is to be known of it in a few English words{words.length > 0 && `: ${words.map((word) => `“${word}”`).join(", ")}`}.</li>
         <li>Leave out names of companies, dates and numbers: they are arguments, not tools.</li>
-        {loadedStart()?.views.includes("ask") && query && (
+        {query && (
           <li>
             See what a model is told about this request: <a href={href("ask", "", { q: query })}>Ask as a model</a>.
           </li>

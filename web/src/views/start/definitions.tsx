@@ -6,7 +6,6 @@ import { JsonCode, Skeleton } from "../../components";
 import type { ToolDefinition } from "../../mcp";
 import type { Resource } from "../../resource";
 import { href } from "../../router";
-import { loadedStart } from "../../start-info";
 import { ABOUT } from "./about";
 
 export function Definitions({ definitions }: { definitions: Resource<ToolDefinition[]> }): JSX.Element {
@@ -28,12 +27,11 @@ export function Definitions({ definitions }: { definitions: Resource<ToolDefinit
 
 function Step({ name, definition }: { name: string; definition?: ToolDefinition }): JSX.Element {
   const about = ABOUT[name];
-  const offered = loadedStart()?.views ?? [];
   return (
     <li>
       <code>{name}</code>
       <p>{about?.text ?? definition?.title ?? ""}</p>
-      {about && offered.includes(about.view) && <a href={href(about.view)}>{about.link}</a>}
+      {about && <a href={href(about.view)}>{about.link}</a>}
       {definition && (
         <details>
           <summary>Its definition</summary>

@@ -41,21 +41,14 @@ export function SourceTable({ start }: { start: Start }): JSX.Element {
           </tbody>
         </table>
       </Scroll>
-      {missing.length > 0 && start.calls && (
+      {missing.length > 0 && (
         <Notice>
           <p>
             {missing.map((source) => source.title || source.id).join(", ")}: no key is set on this server. Enter yours in{" "}
-            {start.calls ? <a href={href("try")}>Try</a> : "your client"}: the page keeps it in memory, sends it to this endpoint alone, and stores it nowhere.
-            {start.is_local && (
-              <>
-                {" "}
-                Or set it for the server: <code>toolfold settings</code> lists the variables.
-              </>
-            )}
+            <a href={href("try")}>Try</a>: the page keeps it in memory, sends it to this endpoint alone, and stores it nowhere. Or set it for the server: <code>toolfold settings</code> lists the variables.
           </p>
         </Notice>
       )}
-      {!start.calls && start.why_no_calls && <Notice>{start.why_no_calls}</Notice>}
     </section>
   );
 }

@@ -134,14 +134,12 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 def _request(scope: Any) -> Request:
     headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
-    path = scope["raw_path"].decode("latin-1")
     return Request(
         scope["method"],
         headers,
         b"",
         query=scope["query_string"].decode("latin-1"),
-        path=path,
-        is_root=path == "/",
+        path=scope["raw_path"].decode("latin-1"),
         source_address=scope["client"][0],
     )
 

@@ -132,7 +132,7 @@ class LocalServer:
                 port=own_port,
                 is_public=is_public,
                 logs_audit=True,
-                page="" if page is None else "calls",
+                has_page=page is not None,
             )
             router = None if page is None else page.make_router(app, self.url, own_port)
             return RequestHandler(app, telemetry, page=router)
