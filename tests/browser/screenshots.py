@@ -110,14 +110,6 @@ def draw_start(checked: CheckedPage) -> None:
     checked.settle()
 
 
-def draw_catalog(checked: CheckedPage) -> None:
-    """Search, and open the reasons for the second tool. The first search of a process reads the index."""
-    page = checked.open("catalog?q=gold")
-    page.get_by_role("button", name="Why GOLD_SILVER_SPOT was found").wait_for()
-    page.get_by_role("searchbox").fill("oil price")
-    page.get_by_role("button", name="Why BRENT was found").click()
-
-
 def draw_tool(checked: CheckedPage) -> None:
     checked.open("tool/TIME_SERIES_DAILY")
 
@@ -170,7 +162,6 @@ def _call_slowly(client: Client) -> None:
 
 VIEWS = {
     "start": draw_start,
-    "catalog": draw_catalog,
     "tool": draw_tool,
     "try": draw_try,
     "ask": draw_ask,

@@ -27,25 +27,6 @@ def test_search_finds_as_a_person_types_what_a_model_finds(checked: CheckedPage,
     checked.wait_until("location.hash === '#/catalog?q=oil+price'")
 
 
-def test_why_names_terms_and_weights(checked: CheckedPage) -> None:
-    page = checked.open("catalog?q=crude%20oil")
-    page.get_by_role("button", name="Why BRENT was found").click()
-    why = page.get_by_role("region", name="Why BRENT was found")
-    table = why.inner_text()
-
-    assert "Term" in table
-    assert re.search(r"oil\b.*\d", table, re.DOTALL)
-    assert re.search(r"Score\s+\d", table)
-    assert not checked.find_violations()
-
-
-def test_typing_error_is_corrected_and_the_correction_shown(checked: CheckedPage) -> None:
-    page = checked.open("catalog")
-    page.get_by_role("searchbox").fill("crude prise")
-
-    page.get_by_text("prise → pric").wait_for()
-
-
 def test_search_without_a_result_says_what_to_do(checked: CheckedPage) -> None:
     page = checked.open("catalog")
     page.get_by_role("searchbox").fill("xylophone lessons")

@@ -48,31 +48,11 @@ export interface Catalog {
   tools: CatalogTool[];
 }
 
-export interface MatchedTerm {
-  term: string;
-  field: string;
-  weight: number;
-}
-
-export interface SearchHit {
-  name: string;
-  score: number;
-  terms: MatchedTerm[];
-}
-
-export interface QueryTerm {
-  term: string;
-  weight: number;
-  /** The word of the query that the term comes from. */
-  word: string;
-  corrected_from: string | null;
-}
-
 export interface Search {
   query: string;
   ms: number;
-  terms: QueryTerm[];
-  hits: SearchHit[];
+  /** Names of tools, best first. */
+  hits: string[];
   total: number;
   /** How many of the first hits match about equally well. */
   best: number;

@@ -4,8 +4,7 @@ import { test } from "node:test";
 import type { Catalog, Search } from "../src/api-types";
 import { groupClients, isInstallLink } from "../src/clients";
 import { heading } from "../src/views/start/about";
-import { categoryTitles, countTools, makeRows, strongestTerms } from "../src/views/catalog/rows";
-import { fieldTitle, readTerms } from "../src/views/catalog/terms";
+import { categoryTitles, countTools, makeRows } from "../src/views/catalog/rows";
 
 const tool = (name: string, source: string, category: string) => ({ name, source, category, summary: "", effect: "read", tier: "" });
 const catalog: Catalog = {
@@ -19,16 +18,7 @@ const catalog: Catalog = {
 const search: Search = {
   query: "x",
   ms: 1,
-  terms: [
-    { term: "dividend", weight: 0.8, word: "dividnds", corrected_from: "dividnds" },
-    { term: "@company", weight: 0.5, word: "apple", corrected_from: null },
-    { term: "stock", weight: 1, word: "stocks", corrected_from: null },
-  ],
-  hits: [
-    { name: "D", score: 3, terms: [{ term: "a", field: "name", weight: 1 }, { term: "b", field: "name", weight: 1.5 }, { term: "a", field: "tags", weight: 1 }] },
-    { name: "GONE", score: 2, terms: [] },
-    { name: "A", score: 1, terms: [] },
-  ],
+  hits: ["D", "GONE", "A"],
   total: 3,
   best: 1,
   confidence: "sure",
@@ -53,17 +43,7 @@ test("tools are counted by source and category", () => {
   assert.deepEqual(Object.fromEntries(countTools(catalog, search).categories), { c3: 1, c1: 1 });
 });
 
-test("terms are said in words of the query or of the tools, not as stems", () => {
-  const query = (term: string, word: string, from: string | null = null) => ({ term, weight: 1, word, corrected_from: from });
-  const asked = { ...search, terms: [query("pric", "prices"), query("a", "b"), query("@stock_index", "dax"), query("first thing", "things"), query("dailo", "dayly", "dayly")] };
-  const found = readTerms({ ...catalog, tools: [{ ...tool("D", "s2", "c3"), summary: "Dailoes, or a dailo" }] }, asked);
-  assert.deepEqual([...found.labels.values()], ["prices", "a", "a stock index", "first things", "dailo"]);
-  assert.deepEqual([...found.reread], [["dax", ["a stock index"]], ["dayly", ["dailo"]]]);
-});
-
-test("terms of a hit are explained together, the heaviest first", () => {
-  assert.deepEqual(strongestTerms(search.hits[0]!, new Map([["a", "apples"]]), 1), ["apples"]);
-  assert.equal(fieldTitle("parameter_names"), "parameter names");
+test("a category has the title of its source once", () => {
   assert.equal(categoryTitles(catalog).get("c3"), "Two");
 });
 

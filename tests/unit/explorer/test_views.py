@@ -13,6 +13,7 @@ import pytest
 from tests.support.explorer import ask, make_router
 from toolfold.app import build_app
 from toolfold.build.compiler import compile_folder
+from toolfold.catalog.search import search
 from toolfold.catalog.store import open_store
 from toolfold.meta_tools.tool_get import tool_get
 from toolfold.results import tokens
@@ -107,20 +108,16 @@ def test_search_is_limited_to_a_source_and_a_category() -> None:
     category = {tool["name"]: tool["category"] for tool in get("catalog")["tools"]}
     some = get("search?q=stock+price+history&limit=200&source=alpha_vantage&category=commodities")
     assert 0 < some["total"] < whole["total"]
-    assert {category[hit["name"]] for hit in some["hits"]} == {"commodities"}
+    assert {category[name] for name in some["hits"]} == {"commodities"}
     assert get("search?q=price&source=nowhere")["total"] == get("search?q=price&category=nowhere")["total"] == 0
 
 
 def test_search_has_the_hits_of_the_search_of_the_model() -> None:
-    from toolfold.catalog.search import search
-
     found = get("search?q=dividnds+of+apple&limit=5")
     expected = search(CATALOG, "dividnds of apple")
-    assert [hit["name"] for hit in found["hits"]] == [CATALOG.summary(hit.position).name for hit in expected.hits[:5]]
+    assert found["hits"] == [CATALOG.summary(hit.position).name for hit in expected.hits[:5]]
     assert (found["total"], found["best"]) == (len(expected.hits), expected.top_ties)
     assert found["confidence"] == expected.fit.name.lower()
-    for hit in found["hits"]:
-        assert sum(part["weight"] for part in hit["terms"]) == pytest.approx(hit["score"], abs=0.01)
 
 
 def test_an_empty_query_has_no_hits() -> None:

@@ -29,7 +29,7 @@ export function ToolPicker(): JSX.Element {
   if (catalog.state === "failed") return <FailureNotice error={catalog.error} onRetry={reload} />;
   if (catalog.state === "loading") return <Skeleton lines={8} />;
   const byName = new Map(catalog.value.tools.map((tool) => [tool.name, tool]));
-  if (found.state === "ready" && query) last.current = found.value.hits.map(({ name }) => name);
+  if (found.state === "ready" && query) last.current = found.value.hits;
   const names = query ? last.current : catalog.value.tools.slice(0, LIMIT).map(({ name }) => name);
   const tools = names.flatMap((name) => byName.get(name) ?? []);
   const links = () => [...(list.current?.querySelectorAll<HTMLElement>("a") ?? [])];

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Catalog, Search } from "../api-types";
 import { catalog, findTool, lastSearch, loadCatalog } from "../catalog-data";
-import { Badge, FailureNotice, Page, Skeleton, VirtualList, type VirtualListHandle } from "../components";
+import { FailureNotice, Page, Skeleton, VirtualList, type VirtualListHandle } from "../components";
 import { examples } from "../examples";
 import { formatCount, formatMs, formatNumber } from "../format";
 import { href, navigate, parseRoute, previousRoute, replaceQuery, route } from "../router";
@@ -13,11 +13,9 @@ import { announce } from "../announce";
 import { FilterBox } from "./catalog/filter-box";
 import { NothingFound } from "./catalog/nothing-found";
 import { type Filters, type Row, countTools, makeRows } from "./catalog/rows";
-import { type Terms, readTerms } from "./catalog/terms";
 import { ToolRow } from "./catalog/tool-row";
 import { LIMIT, useSearch } from "./catalog/use-search";
 
-const NO_TERMS: Terms = { labels: new Map(), reread: new Map() };
 const NONE: Filters = { source: "", category: "" };
 // The address follows the text when a person pauses: browsers limit how often it may change.
 const ADDRESS_MS = 300;
@@ -38,7 +36,7 @@ export function CatalogView(): JSX.Element {
   });
   const data = catalog.value;
   const [word] = examples().words;
-  // A large catalog is filtered by the server, which explains some of the hits only.
+  // A large catalog is filtered by the server, which returns some of the hits only.
   const isLarge = data.state === "ready" && data.value.tools.length > LIMIT;
   const [{ found, error }, retry] = useSearch(text, isLarge ? filters : NONE);
   const list = useRef<VirtualListHandle>(null);
@@ -131,13 +129,11 @@ interface ResultsProps {
 }
 
 function Results({ catalog: data, found, text, filters, list, onLeave, onClearFilters }: ResultsProps): JSX.Element {
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const shownQuery = useRef(found?.query);
   const rows = useMemo(() => makeRows(data, found, filters), [data, found, filters.source, filters.category]);
-  const terms = useMemo((): Terms => (found ? readTerms(data, found) : NO_TERMS), [data, found]);
   useEffect(() => {
     // The catalog was compiled again: the search has tools that the page does not know yet.
-    if (found?.hits.some(({ name }) => !findTool(data, name))) void loadCatalog(true);
+    if (found?.hits.some((name) => !findTool(data, name))) void loadCatalog(true);
   }, [found]);
   const isWeak = found?.confidence === "weak" && rows.length > 0;
   const status = isWeak ? `No tool fits closely; the nearest ${formatNumber(rows.length)}` : `${formatCount(rows.length, "tool")}${found ? " found" : ""}`;
@@ -152,12 +148,6 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
   useFocusOnReturn(rows, !text.trim() || found !== undefined, list);
   if (rows.length === 0 && (found || !text.trim()))
     return <NothingFound catalog={data} query={found?.query ?? ""} filters={filters} unfiltered={found?.total ?? 0} onClearFilters={onClearFilters} />;
-  const toggle = (name: string) =>
-    setOpen((before) => {
-      const after = new Set(before);
-      if (!after.delete(name)) after.add(name);
-      return after;
-    });
   return (
     <>
       <p class="result-line soft small" data-query={found?.query}>
@@ -165,7 +155,6 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
           {found && found.total > found.hits.length ? `the ${formatNumber(rows.length)} best of ${formatCount(found.total, "tool")}` : status}
           {found && ` in ${formatMs(found.ms)}`}
         </span>
-        <Reread terms={terms} />
       </p>
       <VirtualList
         count={rows.length}
@@ -177,25 +166,10 @@ function Results({ catalog: data, found, text, filters, list, onLeave, onClearFi
         keyOf={(index) => rows[index]?.tool.name ?? index}
         renderRow={(index) => {
           const row = rows[index];
-          return row && <ToolRow row={row} labels={terms.labels} isOpen={row.hit !== undefined && open.has(row.tool.name)} onToggle={() => toggle(row.tool.name)} />;
+          return row && <ToolRow row={row} />;
         }}
       />
     </>
-  );
-}
-
-/** Say which words were read as others. */
-function Reread({ terms: { reread } }: { terms: Terms }): JSX.Element | null {
-  if (!reread.size) return null;
-  return (
-    <span class="row">
-      read as{" "}
-      {[...reread].map(([from, terms]) => (
-        <Badge key={from} kind="accent">
-          {from} → {terms.join(", ")}
-        </Badge>
-      ))}
-    </span>
   );
 }
 

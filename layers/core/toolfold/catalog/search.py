@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
 
 # In hundredths, as the weights of the index. The values were chosen on the tuning half of benchmarks/retrieval.
-NAME_BONUS = 200
+_NAME_BONUS = 200
 """Added for a word that equals the name of a tool and may be an English word: about the score of one rare word."""
 
-CERTAIN_NAME_BONUS = 1000
+_CERTAIN_NAME_BONUS = 1000
 """Added for a word that can only be the name of a tool: more than all other words of a query together."""
 
 _SAYS_MUCH = 400
 """Score of the words of a query beside the names in it from which it does not mean the preferred tools for these: about
 that of one rare word."""
 
-SAME_ACTION = 1.25
+_SAME_ACTION = 1.25
 """By which the score of a tool is multiplied that does what a request wants done."""
 
 _TIE_RATIO, _MAX_TIES = 0.85, 5
@@ -124,16 +124,12 @@ class Scored:
         parsed: The terms of the query.
         weights: Term → position → weight, of the terms of the query and of its parts.
         scores: Position → score.
-        parts: Each part of a query with several → position → what the part adds to the score where it fits best.
-        by_meaning: Position → what words near in meaning have added.
         has_known_words: Whether the texts of a tool have a word of the query.
     """
 
     parsed: ParsedQuery
     weights: Weights
     scores: dict[int, float]
-    parts: dict[str, dict[int, float]]
-    by_meaning: Mapping[int, float]
     has_known_words: bool
 
     def fit(self, best_score: float) -> Fit:
@@ -155,13 +151,7 @@ def search(
         candidates: Positions of the tools that may be returned; None: all.
         is_whole: Return all tools of a source that only fits weakly, not only the first :data:`MEASURED_TOOLS`.
     """
-    return rank(catalog, score(catalog, query, candidates), candidates, is_whole=is_whole)
-
-
-def rank(
-    catalog: Catalog, scored: Scored, candidates: Container[int] | None = None, *, is_whole: bool = False
-) -> SearchResult:
-    """Return the tools with scores as :func:`search` does."""
+    scored = score(catalog, query, candidates)
     found = [pair for pair in scored.scores.items() if candidates is None or pair[0] in candidates]
     found.sort()  # by position, which decides between equal scores
     found.sort(key=itemgetter(1), reverse=True)
@@ -213,24 +203,22 @@ def score(catalog: Catalog, query: str, candidates: Container[int] | None = None
     weights: Weights = {}
     parsed = parse_query(catalog, query, known)
     scores = _scores(catalog, parsed, weights, _MAX_FOUND_BY_RARE_TERMS if candidates is None else len(catalog))
-    parts: dict[str, dict[int, float]] = {}
+    parts: list[dict[int, float]] = []
     texts = split_query(query)
     for text in texts if len(texts) > 1 else ():
         # Among the tools that the whole query has found: a third of the time for queries of 60 words, and the same
         # results on the tuning parts of the public sets.
         part = _scores(catalog, parse_query(catalog, text, known), weights, among=scores)
         share = PART_WEIGHT * max(scores.values(), default=0.0) / max(part.values(), default=1.0)
-        parts[text] = {position: share * of_part for position, of_part in part.items()}
+        parts.append({position: share * of_part for position, of_part in part.items()})
     # A request may need a tool for each part.
-    for position in set().union(*parts.values()):
-        scores[position] = scores.get(position, 0.0) + max(part.get(position, 0.0) for part in parts.values())
-    by_meaning: dict[int, float] = {}
+    for position in set().union(*parts):
+        scores[position] = scores.get(position, 0.0) + max(part.get(position, 0.0) for part in parts)
     has_known_words = bool(scores)
     if catalog.has_semantic_postings:
-        by_meaning = _semantic_scores(catalog, scores, query)
-        for position, added in by_meaning.items():
+        for position, added in _semantic_scores(catalog, scores, query).items():
             scores[position] = scores.get(position, 0.0) + added
-    return Scored(parsed, weights, scores, parts, by_meaning, has_known_words)
+    return Scored(parsed, weights, scores, has_known_words)
 
 
 def _scores(
@@ -250,7 +238,7 @@ def _scores(
     for term in missing:
         postings = catalog.postings(term)
         weights[term] = dict(zip(postings[::2], postings[1::2], strict=True))
-    of_terms = term_weights(parsed, weights)
+    of_terms = _term_weights(parsed, weights)
     scores = defaultdict(float, dict.fromkeys(parsed.named, 0.0))
     for term, term_weight in sorted(of_terms.items(), key=lambda pair: len(weights[pair[0]])):
         weight_of = weights[term]
@@ -261,9 +249,9 @@ def _scores(
             for position in (scores if among is None else among).keys() & weight_of.keys():
                 scores[position] += term_weight * weight_of[position]
     for position in scores.keys() & set(catalog.postings(parsed.action)[::2]) if parsed.action else ():
-        scores[position] *= SAME_ACTION
+        scores[position] *= _SAME_ACTION
     for position, is_certain in parsed.named.items():
-        scores[position] += CERTAIN_NAME_BONUS if is_certain else NAME_BONUS
+        scores[position] += _CERTAIN_NAME_BONUS if is_certain else _NAME_BONUS
     return scores
 
 
@@ -293,7 +281,7 @@ def _length(scores: Mapping[int, float]) -> float:
     return math.sqrt(sum(map(mul, values, values)))
 
 
-def term_weights(parsed: ParsedQuery, postings: Weights) -> dict[str, float]:
+def _term_weights(parsed: ParsedQuery, postings: Weights) -> dict[str, float]:
     """Return term → weight. A term that occurs n times has twice its weight at most: 2n/(n+1) of it.
 
     The preferred tools for a name are meant where a query has little else: the more its other words weigh in

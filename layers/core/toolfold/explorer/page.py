@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from toolfold.catalog.explanation import explain
+from toolfold.catalog.search import search
 from toolfold.errors import CallError
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.approval import ApprovalDesk
@@ -185,7 +185,7 @@ class Explorer:
     def prepare(self) -> None:
         """Prepare the first search, which takes a hundred times as long as others."""
         with contextlib.suppress(CallError):  # a request of the page reports it
-            explain(self.catalog(), "a", 1)
+            search(self.catalog(), "a")
 
     @functools.cached_property
     def approval_desk(self) -> ApprovalDesk:

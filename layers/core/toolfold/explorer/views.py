@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from toolfold.catalog.entries import Tool
-from toolfold.catalog.explanation import explain
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import closest_names
+from toolfold.catalog.search import closest_names, search
 from toolfold.explorer import approvals
 from toolfold.explorer.page import ApiProblem, Explorer, PageRequest, invalid, json_answer, read_integer, read_text
 from toolfold.explorer.static_files import encoded
@@ -132,46 +131,26 @@ def _paid_sources(catalog: Catalog) -> frozenset[str]:
 MAX_QUERY_CHARS = 2000
 MAX_FILTER_CHARS = 200
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
-_DIGITS = 4
-"""Of a number in an answer, which is short as text; the sum of a hundred of them differs by less than 0.01."""
 
 
 def respond_search(explorer: Explorer, request: PageRequest) -> Response:
-    """Return the terms of the request and the tools that match, best first, with the parts of their scores."""
+    """Return the tools that match the request, best first."""
     query = read_text(request, "q", MAX_QUERY_CHARS)
     limit = read_integer(request, "limit", DEFAULT_LIMIT, MAX_LIMIT, 1)
     filters = {field: read_text(request, field, MAX_FILTER_CHARS) for field in ("source", "category")}
     catalog = explorer.catalog()
     started = time.perf_counter()
-    explained = explain(catalog, query, limit, _candidates(catalog, filters))
-    hits: list[dict[str, Any]] = [
-        {
-            "name": catalog.summary(hit.position).name,
-            "score": round(hit.score, _DIGITS),
-            "terms": [
-                {"term": part.term[:MAX_QUERY_CHARS], "field": part.field, "weight": round(part.score, _DIGITS)}
-                for part in hit.parts
-            ],
-        }
-        for hit in explained.hits
-    ]
+    found = search(catalog, query, _candidates(catalog, filters), is_whole=True)
+    first = [hit.position for hit in found.hits[:limit]]
+    catalog.prefetch_summaries(first)
     return json_answer(
         {
             "query": query,
             "ms": round((time.perf_counter() - started) * 1000, 2),
-            "terms": [
-                {
-                    "term": term.term,
-                    "weight": round(term.weight, _DIGITS),
-                    "word": term.word,
-                    "corrected_from": term.word if term.is_corrected else None,
-                }
-                for term in explained.terms
-            ],
-            "hits": hits,
-            "total": len(explained.result.hits),
-            "best": explained.result.top_ties,
-            "confidence": explained.result.fit.name.lower(),
+            "hits": [catalog.summary(position).name for position in first],
+            "total": len(found.hits),
+            "best": found.top_ties,
+            "confidence": found.fit.name.lower(),
         }
     )
 

@@ -1,6 +1,6 @@
 // Which tools the list shows, and how many each filter has. Pure.
 
-import type { Catalog, CatalogTool, Search, SearchHit } from "../../api-types";
+import type { Catalog, CatalogTool, Search } from "../../api-types";
 import { findTool } from "../../catalog-data";
 
 export interface Filters {
@@ -10,8 +10,6 @@ export interface Filters {
 
 export interface Row {
   tool: CatalogTool;
-  /** Of a search; undefined where all tools are listed. */
-  hit: SearchHit | undefined;
   /** Title of the category, or of the group of hits, that begins with this row; else empty. */
   heading: string;
 }
@@ -26,20 +24,20 @@ export function makeRows(catalog: Catalog, search: Search | undefined, filters: 
   return catalog.tools.filter((tool) => fits(tool, filters)).map((tool) => {
     const heading = tool.category === last ? "" : (titles.get(tool.category) ?? tool.category);
     last = tool.category;
-    return { tool, hit: undefined, heading };
+    return { tool, heading };
   });
 }
 
 function hitRows(catalog: Catalog, search: Search, filters: Filters): Row[] {
   const headings = search.best > 0 && search.best < search.hits.length;
   let last = "";
-  return search.hits.flatMap((hit, index) => {
-    const tool = findTool(catalog, hit.name);
+  return search.hits.flatMap((name, index) => {
+    const tool = findTool(catalog, name);
     if (!tool || !fits(tool, filters)) return [];
     const group = index < search.best ? "Best matches" : "Weaker matches";
     const heading = headings && group !== last ? group : "";
     last = group;
-    return [{ tool, hit, heading }];
+    return [{ tool, heading }];
   });
 }
 
@@ -71,25 +69,3 @@ export function countTools(catalog: Catalog, search: Search | undefined): Counts
   }
   return counts;
 }
-
-export interface ExplainedTerm {
-  term: string;
-  weight: number;
-  parts: { field: string; weight: number }[];
-}
-
-/** Return the terms of a hit, each with how it was found, the heaviest first. */
-export function explainHit(hit: SearchHit): ExplainedTerm[] {
-  const terms = new Map<string, ExplainedTerm>();
-  for (const { term, field, weight } of hit.terms) {
-    const found = terms.get(term) ?? { term, weight: 0, parts: [] };
-    found.weight += weight;
-    found.parts.push({ field, weight });
-    terms.set(term, found);
-  }
-  return [...terms.values()].sort((one, other) => other.weight - one.weight);
-}
-
-/** Return the strongest terms of a hit, as they are shown. */
-export const strongestTerms = (hit: SearchHit, labels: Map<string, string>, most: number): string[] =>
-  explainHit(hit).slice(0, most).flatMap(({ term }) => (term ? [labels.get(term) ?? term] : []));

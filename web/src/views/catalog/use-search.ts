@@ -8,7 +8,7 @@ import { LatestOnly } from "../../latest-only";
 import { type Failure, type Result, isAborted } from "../../result";
 import type { Filters } from "./rows";
 
-/** Most hits that the server explains. A catalog with no more tools is filtered here, so that each filter has a count. */
+/** Most hits that the server returns. A catalog with no more tools is filtered here, so that each filter has a count. */
 export const LIMIT = 200;
 
 export interface SearchState {
