@@ -5,7 +5,6 @@ Names that cannot be found are left to ``engine``: nothing here fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -86,7 +85,7 @@ class _Reader:
         elif kind in ("last", "first"):
             self._count(clause.numbers[0] or 0, is_oldest_first=kind == "first")
         elif kind == "slice":
-            self._slices([clause.numbers])
+            self._slice(*clause.numbers)
         elif kind in ("top", "bottom", "distinct"):
             self._summarize()
         elif kind in ("items", "group"):
@@ -118,15 +117,11 @@ class _Reader:
         if not self.requested.row_count and not self.requested.is_summary:
             self._note(row_count=number, is_oldest_first=is_oldest_first)
 
-    def _slices(self, places: Iterable[Sequence[int | None]]) -> None:
-        """Read slices, from one place to another: how many rows there must be, from the end for places below zero."""
-        needed = [(0, False)]
-        for start, stop in places:
-            first = start or 0
-            up_to = max(stop, 0) if stop is not None else first and first + 1
-            needed.append((-first, True) if first < 0 else (up_to, False))
-        count, from_end = max(needed)
-        self._count(count, is_oldest_first=count > 0 and from_end != self.ascends)
+    def _slice(self, start: int | None, stop: int | None) -> None:
+        """Read how many rows there must be for a slice, from the end for a place below zero."""
+        first = start or 0
+        count = -first if first < 0 else max(stop, 0) if stop is not None else first and first + 1
+        self._count(count, is_oldest_first=count > 0 and (first < 0) != self.ascends)
 
     def _order(self, name: str, *, is_descending: bool) -> None:
         if name in ("newest", "oldest") or self._is_date(name):
@@ -217,10 +212,13 @@ class _Reader:
         if order is not None:
             self._order(order.expressions[0].this.name, is_descending=bool(order.expressions[0].args.get("desc")))
         count, offset = (_number_in(tree.args.get(key)) for key in ("limit", "offset"))
-        self._slices([(offset, offset + count)] if count else [])
+        if count:
+            self._slice(offset, offset + count)
 
     def read_jmespath(self, expression: str) -> None:
-        """Read an expression: its fields, the conditions of its filters, the places of rows, and its functions.
+        """Read an expression: the fields that it names, and whether it depends on rows that are not there.
+
+        It may, unless it only names fields and places from the first row on.
 
         Raises:
             InvalidSelect: it is not JMESPath.
@@ -230,43 +228,19 @@ class _Reader:
         names = {normalize(table.name.rpartition(".")[2]) for table in self.tables}
         for name in [field for field in fields if normalize(field) in names - {""}][:1]:
             self.take(name)
-        places: list[Sequence[int | None]] = []
-        for node in nodes:
-            if node["type"] == "filter_projection":
-                self._read_condition(_condition(node["children"][2]))
-            elif node["type"] == "index_expression":
-                base, place, *_ = node["children"]
-                of_rows = normalize(base.get("value", "rows")) in names | jmespath.ROOT_NAMES
-                if of_rows and base["type"] in ("identity", "field"):
-                    start, stop, step = place["children"] or (place["value"], place["value"] + 1 or None, 1)
-                    places.append((-1 if (step or 1) < 0 else start, stop))
-        self._slices(places)
+        places = [place for node in nodes if node["type"] in ("index", "slice")
+                  for place in node["children"] or (node["value"],) if place is not None]  # fmt: skip
         functions = _SUMMARIES.intersection(map(jmespath.kind_of, nodes))
         self._note(
             functions=frozenset(name.replace("length", "count") for name in functions),
             columns=frozenset(map(str.lower, fields)),
-            is_summary=bool(functions),
+            is_summary=bool(functions) or any(not 0 <= place <= len(self.dates) for place in places),
+            is_filtered=any(node["type"] == "filter_projection" for node in nodes),
         )
 
 
 _SUMMARIES = frozenset(("avg", "length", "max", "max_by", "min", "min_by", "reverse", "sort", "sort_by", "sum"))
 """Functions of JMESPath whose value depends on how many rows there are."""
-
-_OPERATORS: Mapping[str, type[exp.Binary]] = {
-    "and_expression": exp.And, "or_expression": exp.Or, "eq": exp.EQ, "starts_with": exp.EQ, "contains": exp.EQ,
-    "ne": exp.NEQ, "gt": exp.GT, "gte": exp.GTE, "lt": exp.LT, "lte": exp.LTE,
-}  # fmt: skip
-
-
-def _condition(node: Mapping[str, Any]) -> exp.Expr:
-    """Return a condition of JMESPath as one of SQL; null where its bounds are not known."""
-    kind, value, operands = node["type"], node.get("value"), [one for one in node["children"] if isinstance(one, dict)]
-    operator = _OPERATORS.get(kind if value is None else str(value))
-    if operator is not None and len(operands) == 2:
-        return operator(this=_condition(operands[0]), expression=_condition(operands[1]))
-    if kind == "field":
-        return exp.column(str(value))
-    return exp.Literal.string(value) if kind == "literal" and isinstance(value, str) else exp.Null()
 
 
 def _rows_before(node: exp.Expr) -> int:
