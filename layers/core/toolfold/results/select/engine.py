@@ -30,8 +30,7 @@ from toolfold.results.select.names import (
     written_name,
 )
 from toolfold.results.select.query import Query
-from toolfold.results.select.rows import Rows
-from toolfold.results.select.sandbox import Statements
+from toolfold.results.select.sandbox import Rows, Statements
 from toolfold.results.select.suggestions import suggested
 from toolfold.results.tables import Document, Table
 from toolfold.results.types import Kind

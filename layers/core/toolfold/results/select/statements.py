@@ -29,8 +29,7 @@ from toolfold.results.select.names import (
     unknown_column,
     written_name,
 )
-from toolfold.results.select.rows import Rows, rounded
-from toolfold.results.select.sandbox import Statements, explained
+from toolfold.results.select.sandbox import Rows, Statements, explained, rounded
 from toolfold.results.tables import Table
 from toolfold.results.types import ColumnType, Kind
 from toolfold.results.values import unique_names

@@ -33,7 +33,7 @@ from toolfold.results.select.names import (
     unknown_column,
     written_name,
 )
-from toolfold.results.select.rows import Rows
+from toolfold.results.select.sandbox import Rows
 from toolfold.results.tables import Table
 from toolfold.results.types import Kind
 from toolfold.text_safety import quoted_name
