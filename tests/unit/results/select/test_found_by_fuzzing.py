@@ -39,6 +39,8 @@ def _select(columns: dict[str, list[Any]], select: str, *keys: str) -> Document:
         ({"d": ["-", "2025-01-02T10:00:00"]}, "last 5 days; count", ["count"], [(1,)]),
         # what is shown is what is compared
         ({"x": [3], "y": [7]}, "x / y as z; z = 0.428571428571", ["z"], [(0.428571428571,)]),
+        ({"x": [13.4] * 7}, "x = avg(x); count", ["count"], [(7,)]),
+        ({"x": [90.1] * 3}, "x > avg(x); count", ["count"], [(0,)]),
         (_DAYS, "pct_change(close) as p; p > 75%", ["date", "p"], [("2025-02-02", 100)]),
         (_DAYS, "pct_change(close) as p; p >= -5%; count", ["count"], [(2,)]),
         # names
@@ -94,6 +96,7 @@ def test_answer_is_right(columns: dict[str, list[Any]], select: str, names: list
         ({"x": ["5%", 7, 8], "y": [1, 2, 3]}, "y > 1; SELECT min(x) FROM data", "not of one kind"),
         ({"t": ["a"]}, "t > 2025-01", "not compared with a date"),
         ({"x": [5]}, "x = true", "not true or false"),
+        ({"x": [5], "t": ["a"]}, "avg(x) as m by t; m = true", "not true or false"),
         ({"x": [5]}, "month(x) = 1", "no column of dates"),
         ({"x": [5]}, "count(change())", "change needs a column"),
         ({"x": [5]}, "max(sum(x))", "inside another"),

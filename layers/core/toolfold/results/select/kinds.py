@@ -42,7 +42,9 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
 _KINDS_OF_CALLS = dict.fromkeys(_OF_NUMBERS, Kind.NUMBER) | {
     name: kind for kind, names in _KINDS for name in names.split()
 }
-_LIKE_ARGUMENT = _OF_ORDERED | {"first", "last", "lag", "lead", "coalesce", "ifnull", "first_value", "last_value"}
+_LIKE_ARGUMENT = _OF_ORDERED | {
+    "first", "last", "lag", "lead", "coalesce", "ifnull", "first_value", "last_value", "shown",
+}  # fmt: skip
 
 
 def node_of(column: Column) -> exp.Column:
@@ -176,9 +178,10 @@ class Adapter:
                 raise _mixed(side)
         if function_of(right.this if isinstance(right, exp.Neg) else right) == "_percent":
             return operator(this=left, expression=self._percent(operator, left, right))
-        if kind is Kind.NUMBER and _is_computed(left) and (_is_value(right) or _is_computed(right)):
+        are_numbers = kind.is_number and (_is_value(right) or kind_of(right).is_number)
+        if are_numbers and (_is_computed(left) or _is_computed(right)):
             # With the twelve digits that are shown it equals what a reader copies.
-            left, right = call_of("shown", left), call_of("shown", right) if _is_computed(right) else right
+            left, right = (side if _is_value(side) else call_of("shown", side) for side in (left, right))
         if kind.is_date and _is_value(right):
             return self._with_date(operator, left, right)
         if kind.is_number and isinstance(right, exp.Literal) and right.is_string:
