@@ -404,9 +404,6 @@ class Query(View):
         else:
             tie = self._tie(is_reversed=is_last)
             order = f"{self.loaded(dated).sql} {direction} NULLS LAST, {tie}"
-        if not self.partition:
-            self._add(tail=f"ORDER BY {order} LIMIT {count or 0}")
-            return
         rank = self._add(f"row_number() OVER ({self._partition_by}ORDER BY {order})")
         self._add(tail=f"WHERE {rank} <= {count or 0}")
 
