@@ -3,7 +3,7 @@
     python -m scripts.fuzz_select [--cases N] [--seed N] [--processes N] [--show N]
 
 The reference in ``tests/fuzz/select`` evaluates the structure of a pipeline in plain Python; the product gets its text.
-They agree, the product refuses, or they disagree: then the case is shortened, printed and written to
+They agree, the product refuses, or they disagree: then the shortest case of each reason is printed and written to
 ``build/fuzz-select/``, and the exit code is 1. Where the specification leaves a result open (equal dates at a boundary,
 a period that splits a quarter), a difference is counted as doubtful. Refusals are counted by their reason: a language
 that refuses everything would agree with everything. The same seed makes the same cases.
@@ -21,8 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.select.judge import Verdict, describe, judge
-from tests.fuzz.select.minimise import minimise
+from tests.fuzz.select.judge import describe, judge
 from tests.fuzz.select.pipeline import Case
 from tests.fuzz.select.pipeline_maker import PipelineMaker
 from tests.fuzz.select.spelling import select_of
@@ -30,9 +29,6 @@ from tests.fuzz.select.spelling import select_of
 FOUND = Path(__file__).resolve().parent.parent / "build" / "fuzz-select"
 BATCH = 500
 """Cases of one seed: a process takes one batch after the other, so that the cases do not depend on their number."""
-
-SHORTENED = 3
-"""Disagreements with the same reason that a batch shortens."""
 
 
 @dataclass
@@ -58,17 +54,12 @@ class Outcome:
         self.reasons[key] += 1
         if verdict.kind in ("refused", "doubtful"):
             self.examples.setdefault(key, f"{select_of(case)} ({verdict.detail})"[:300])
-        if verdict.kind == "disagreed" and self.reasons[key] <= SHORTENED:
-            self._shorten(case, verdict)
+        if verdict.kind == "disagreed":
+            self._find(verdict.reason, describe(case, verdict))
 
-    def _shorten(self, case: Case, verdict: Verdict) -> None:
-        def fails(shorter: Case) -> bool:
-            again = judge(shorter)
-            return (again.kind, again.reason) == (verdict.kind, verdict.reason)
-
-        short = minimise(case, fails)
-        steps = ", ".join(type(step.action).__name__ for step in short.steps)
-        self.findings.setdefault(f"{verdict.reason} [{steps}]", describe(short, judge(short)))
+    def _find(self, reason: str, text: str) -> None:
+        if len(text) < len(self.findings.get(reason, text + " ")):
+            self.findings[reason] = text
 
     def merge(self, other: Outcome) -> None:
         """Add what other cases gave."""
@@ -77,9 +68,8 @@ class Outcome:
         self.reasons += other.reasons
         for key, text in other.examples.items():
             self.examples.setdefault(key, text)
-        for key, text in other.findings.items():
-            if len(text) < len(self.findings.get(key, text + " ")):
-                self.findings[key] = text
+        for reason, text in other.findings.items():
+            self._find(reason, text)
         self.slowest = max(self.slowest, other.slowest)
 
 
@@ -111,7 +101,7 @@ def report(outcome: Outcome, seconds: float, seed: int, show: int) -> int:
     for name, text in outcome.findings.items():
         print(f"DISAGREED {name}\n{text}")
         (FOUND / f"{hashlib.sha256(name.encode()).hexdigest()[:12]}.txt").write_text(f"{name}\n{text}\n")
-    print(f"disagreements: {outcome.kinds['disagreed']:,}, {len(outcome.findings)} of different shapes", flush=True)
+    print(f"disagreements: {outcome.kinds['disagreed']:,}, for {len(outcome.findings)} reasons", flush=True)
     return 1 if outcome.kinds["disagreed"] else 0
 
 

@@ -4,6 +4,6 @@
 ``pipeline_maker`` makes one for given tables, with ``expression_maker`` and ``literals``; ``spelling`` writes it as
 text. ``reference`` evaluates the structure in plain Python, with ``expressions``, ``steps``, ``aggregates`` and
 ``times``: it shares nothing with the product, neither SQLite nor sqlglot, and reads no text at all. ``judge`` compares
-it with the product, ``minimise`` shortens a case that disagrees. ``scripts/fuzz_select.py`` runs them by the hundred
+it with the product. ``scripts/fuzz_select.py`` runs them by the hundred
 thousand.
 """
