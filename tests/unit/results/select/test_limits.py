@@ -8,7 +8,6 @@ import gc
 import json
 import random
 import sqlite3
-import string
 import subprocess
 import sys
 import threading
@@ -474,49 +473,3 @@ def test_a_process_grows_by_less_than_512_mb() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[4]
     )
     assert int(run.stdout) < 512
-
-
-CELLS = st.one_of(st.none(), st.integers(-(2**53), 2**53), st.floats(-1e6, 1e6), st.text(string.printable, max_size=4))
-
-
-@given(
-    st.lists(st.tuples(CELLS, st.integers(-50, 50), st.sampled_from("xyz")), min_size=1, max_size=30),
-    st.integers(-50, 50),
-)
-@settings(max_examples=50)
-def test_selects_agree_with_python(cells: list[tuple[Any, int, str]], bound: int) -> None:
-    answer = Document((Table("", ("any", "n", "word"), cells),))
-
-    def rows(text: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in select(text, answer).tables[0].rows]
-
-    larger = [row for row in cells if row[1] > bound]
-    by_size = sorted(larger, key=lambda row: row[1])
-    assert rows(f"n > {bound}") == larger
-    assert rows(f"n > {bound}; order by n") == by_size
-    assert rows(f"SELECT n FROM data WHERE n > {bound} ORDER BY n") == [(row[1],) for row in by_size]
-    groups = {word: sum(n for _, n, w in cells if w == word) for word in dict.fromkeys(row[2] for row in cells)}
-    assert rows("sum(n) by word") == list(groups.items())
-    assert rows("max(n), avg(n), count") == [
-        (max(row[1] for row in cells), pytest.approx(sum(row[1] for row in cells) / len(cells)), len(cells))
-    ]
-
-
-DATED = st.lists(st.tuples(st.dates().map(str) | st.none(), st.sampled_from("aBc")), min_size=1, max_size=20)
-
-
-@given(DATED.filter(lambda rows: any(row[0] for row in rows)), st.integers(0, 20))
-@settings(max_examples=50)
-def test_newest_and_the_other_rows_are_all_rows(dated: list[tuple[str | None, str]], count: int) -> None:
-    cells = [(day, place, letter) for place, (day, letter) in enumerate(dated)]
-    answer = Document((Table("", ("date", "n", "letter"), cells),))
-
-    def rows(text: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in select(text, answer).tables[0].rows]
-
-    newest, oldest = rows(f"last {count}"), rows(f"first {max(0, len(cells) - count)}")
-    assert len(newest) == min(count, len(cells))
-    if len({day for day, _ in dated if day}) == len(dated):
-        assert sorted(newest + oldest, key=lambda row: row[1]) == cells
-    assert rows(f"[:{count}]") + rows(f"[{count}:]") == cells
-    assert rows("letter = b") == [row for row in cells if row[2] == "B"]

@@ -1,12 +1,9 @@
 """Each step of ``select``: how it may be written, and what it returns."""
 
 import json
-import statistics
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_response
 from tests.support.examples import each_tenth
@@ -178,15 +175,6 @@ def test_a_list_of_texts_is_steps() -> None:
 def test_large_numbers_kept_as_text_are_compared_exactly() -> None:
     body = "id_,n\na,9007199254740993\nb,9007199254740995\nc,9007199254740992\n"
     assert written(run("n = 9007199254740993", body), "=") == "= a"
-
-
-@given(st.lists(st.decimals(-(10**9), 10**9, places=4), min_size=1, max_size=40))
-def test_functions_equal_the_statistics_module(numbers: list[Any]) -> None:
-    body = "n\n" + "\n".join(map(str, numbers))
-    floats = [float(number) for number in numbers]
-    (row,) = run("min(n), max(n), avg(n), sum(n), count(n), first(n), last(n)", body).tables[0].rows
-    expected = [min(floats), max(floats), statistics.mean(numbers), sum(numbers), len(floats), floats[0], floats[-1]]
-    assert list(row) == pytest.approx(list(map(float, expected)), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("raw", [STATEMENTS, PRICES])
