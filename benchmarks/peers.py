@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.harness import ROOT
+from toolfold.catalog.store import open_store
+from toolfold.execution.executor import ToolExecutor
+from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.settings import Settings
 
 FOLDER = ROOT / "scripts/peers"
 UV = ROOT / ".venv/bin/uv"
@@ -31,6 +36,13 @@ def version(name: str, package: str) -> str:
     found = re.search(rf"^{package}==(\S+)", requirements(name).read_text(encoding="utf-8"), re.MULTILINE)
     assert found, f"{package} is not pinned in {name}.txt"
     return found[1]
+
+
+def write_meta_tools(path: Path) -> None:
+    """Write the definitions that ``scripts/peers/meta_tools.py`` reads."""
+    settings = Settings.from_environment({})
+    tools = MetaTools(open_store(settings), ToolExecutor(settings))
+    path.write_text(json.dumps({"instructions": tools.instructions(), "tools": tools.definitions()}), encoding="utf-8")
 
 
 @contextmanager

@@ -33,7 +33,6 @@ from benchmarks.harness import ROOT
 from benchmarks.peers import WrongResponse
 from benchmarks.timing import elapsed_ms, memory_mb, spread
 from scripts.measured_tables import markdown_table
-from scripts.peers.hosting import write_meta_tools
 from toolfold import __version__
 
 FULL, QUICK = 21, 3
@@ -96,7 +95,7 @@ def install(everyone: Sequence[MeasuredServer]) -> None:
     _PEERS.mkdir(parents=True)
     for name in ("meta_tools", "fastmcp_tools", "fastmcp_stdio", "sdk_tools", "sdk_stdio"):
         shutil.copy(peers.FOLDER / f"{name}.py", _PEERS)
-    write_meta_tools(_PEERS / "meta_tools.json")
+    peers.write_meta_tools(_PEERS / "meta_tools.json")
     peers.run(_folder(TOOLFOLD) / "bin/python", "-m", "compileall", "-q", _PEERS)
 
 

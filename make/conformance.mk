@@ -17,22 +17,13 @@ $(conformance)/node_modules/.installed: $(conformance)/package-lock.json $(confo
 	VIRTUAL_ENV=.venv-clients $(bin)/uv pip install --quiet --require-hashes -r requirements/clients.txt
 	touch $@
 
-.venv-peers/.installed: .venv/bin/uv requirements/peers.txt
-	$(bin)/uv venv --quiet --clear --python $(bin)/python .venv-peers
-	VIRTUAL_ENV=.venv-peers $(bin)/uv pip install --quiet --require-hashes -r requirements/peers.txt
-	touch $@
-
-.PHONY: clients clients-built compare-conformance lock-clients lock-peers clean-clients
+.PHONY: clients clients-built lock-clients lock-peers clean-clients
 
 clients: .venv/.dev .venv-clients/.installed $(conformance)/node_modules/.installed ## run clients that others wrote against toolfold (needs npm)
 	$(bin)/python -m pytest -m "clients and not e2e" $(conformance) --durations=10 $(ARGS)
 
 clients-built: .venv/.dev $(conformance)/node_modules/.installed build-e2e .venv-lambda/.installed ## run the official suite against the built package
 	RUN_E2E=1 $(bin)/python -m pytest -m "clients and e2e" $(conformance) $(ARGS)
-
-# Not part of `make check`: what others release must not turn it red.
-compare-conformance: .venv/.dev .venv-peers/.installed $(conformance)/node_modules/.installed ## run the official suite against toolfold and its peers, and write the table
-	$(bin)/python -m scripts.compare_conformance $(or $(ARGS),--write docs/reference/measurements.md)
 
 lock: lock-peers
 lock-peers: .venv/bin/uv ## pin again what toolfold is compared with

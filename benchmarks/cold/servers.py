@@ -21,7 +21,6 @@ from typing import Literal
 
 from benchmarks import peers
 from benchmarks.harness import ROOT
-from scripts.peers.hosting import write_meta_tools
 from tests.support import built_function
 from tests.support.built_function import LAMBDA_PYTHON, LOCAL_BUILD
 from tests.support.lambda_runtime import LambdaRuntime
@@ -167,7 +166,7 @@ def _install_peer(server: MeasuredServer, path: str) -> None:
     """Write its pinned packages, its handler and the definitions of the three tools."""
     given = FOLDER / "meta_tools.json"
     FOLDER.mkdir(parents=True, exist_ok=True)
-    write_meta_tools(given)
+    peers.write_meta_tools(given)
     sources = [*(peers.FOLDER / f"{name}.py" for name in (server.name, *server.modules)), given]
     made_of = [peers.requirements(server.name), *sources, Path(__file__)]
     with peers.unless_done(FOLDER / f"{server.name}.done", made_of, server.title) as to_do:

@@ -29,8 +29,3 @@ for name in definitions:
     offer(name)
 
 handler = server.handle_request
-
-if __name__ == "__main__":
-    from scripts.peers.hosting import serve_events
-
-    serve_events(handler)

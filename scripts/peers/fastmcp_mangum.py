@@ -6,24 +6,10 @@ lifespan, and Mangum runs one for each invocation, so that one app serves them a
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastmcp_tools import make_server
 from mangum import Mangum
 
 # Not in a thread: Lambda sends one request at a time, and nothing else waits.
 server = make_server(in_thread=False, cache_ttl=3600, cache_scope="public")
 
-
-def lambda_handler(**options: Any) -> Mangum:
-    """Return the Lambda handler; ``options`` are those of FastMCP's ``http_app``."""
-    return Mangum(server.http_app(path="/mcp", stateless_http=True, json_response=True, **options))
-
-
-handler = lambda_handler()
-
-if __name__ == "__main__":
-    from scripts.peers.hosting import serve_events
-
-    # With its check of Host and Origin, which API Gateway's own host name would not pass.
-    serve_events(lambda_handler(host_origin_protection=True))
+handler = Mangum(server.http_app(path="/mcp", stateless_http=True, json_response=True))

@@ -1,7 +1,7 @@
 """The meta-tools on the high-level server of the protocol's Python SDK, stateless, with JSON answers.
 
-In Lambda it runs in Mangum, elsewhere in uvicorn. `stateless_http` and `json_response` are the SDK's configuration for
-several replicas: https://github.com/modelcontextprotocol/python-sdk
+In Lambda it runs in Mangum. `stateless_http` and `json_response` are the SDK's configuration for several replicas:
+https://github.com/modelcontextprotocol/python-sdk
 """
 
 from __future__ import annotations
@@ -84,21 +84,3 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=unchecked)
     return Mangum(app)(event, context)
-
-
-def serve() -> None:
-    """Serve on 127.0.0.1, where the app checks Host and Origin without configuration."""
-    import socket
-
-    import uvicorn
-
-    from scripts.peers.hosting import announce
-
-    app = server.streamable_http_app(stateless_http=True, json_response=True)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        announce(f"http://127.0.0.1:{listener.getsockname()[1]}/mcp")
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listener])
-
-
-if __name__ == "__main__":
-    serve()

@@ -3,8 +3,7 @@
 The definitions are read at the start; the rest of toolfold is imported by the first call, so that the measured start of
 a peer contains its own library only.
 
-The definitions come from ``meta_tools.json`` beside this file, or from the file that $META_TOOLS names
-(``scripts.peers.hosting`` writes it).
+The definitions come from ``meta_tools.json`` beside this file, which ``benchmarks.peers`` writes.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-with open(os.environ.get("META_TOOLS", os.path.join(os.path.dirname(__file__), "meta_tools.json"))) as _file:
+with open(os.path.join(os.path.dirname(__file__), "meta_tools.json")) as _file:
     _given = json.load(_file)
 
 instructions: str = _given["instructions"]
