@@ -139,7 +139,6 @@ lock: .venv/bin/uv ## pin every dependency again, with hashes
 	$$compile -c package.txt ../pyproject.toml --extra aws --extra build --extra mcp --extra oauth --extra otel --extra scripts --extra serve --extra sql --extra tracer dev.in -o dev.txt && \
 	$$compile clients.in -o clients.txt && \
 	$$compile --no-deps postgresql.in -o postgresql.txt && \
-	$$compile -c package.txt ../pyproject.toml fuzz.in -o fuzz.txt && \
 	$$compile --no-deps semantic.in -o semantic.txt
 	$(MAKE) lock-aws
 

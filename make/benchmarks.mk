@@ -68,14 +68,8 @@ bench-stdio: .venv/.dev ## start over stdio beside the peers': docs/reference/me
 bench-tokens: .venv/.dev ## what a model reads, in tokens: the tables that `make measure` writes into docs/reference/measurements.md
 	@$(bin)/python -m scripts.measure_tokens $(ARGS)
 
-# atheris follows the branches that an input takes. It has wheels for some versions of Python only: requirements/fuzz.in.
-.venv-fuzz/.installed: .venv/bin/uv requirements/fuzz.txt
-	python="$$(scripts/find-python 3.11)" && $(bin)/uv venv --quiet --clear --python "$$python" .venv-fuzz
-	VIRTUAL_ENV=.venv-fuzz $(bin)/uv pip install --quiet --require-hashes -r requirements/fuzz.txt
-	touch $@
-
-fuzz: .venv-fuzz/.installed ## send damaged requests to the handler: make fuzz ARGS='--runs 1000000'
-	PYTHONPATH=layers/core .venv-fuzz/bin/python scripts/fuzz_protocol.py $(ARGS)
+fuzz: .venv/.dev ## send damaged requests to the handler: make fuzz ARGS='--runs 1000000'
+	$(bin)/python -m scripts.fuzz_protocol $(ARGS)
 
 # Each input makes four calls or more: an hour or more for 300,000 inputs with two processes.
 fuzz-calls: .venv/.dev ## make random whole calls: make fuzz-calls ARGS='--runs 300000'

@@ -6,7 +6,7 @@ messages of raised exceptions and log calls; in Markdown everything except code;
 scripts the comments. Identifiers and text in backticks are not prose. The docstring of a function begins with a verb
 of ``scripts/imperative_verbs.txt``; add the verb there when it is missing.
 
-    python -m scripts.check_prose [--changed] [PATH ...]
+    python -m scripts.check_prose [PATH ...]
 """
 
 import argparse
@@ -222,14 +222,6 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
 
 
-def changed_paths() -> list[Path]:
-    """Return the files that differ from the main branch, or are not tracked yet."""
-    branches = run_git("for-each-ref", "--format=%(refname)", "refs/heads/main", "refs/remotes/origin/main").split()
-    base = run_git("merge-base", "HEAD", branches[0]).strip() if branches else "HEAD"
-    changed = run_git("diff", "--name-only", "-z", base) + run_git("ls-files", "-z", "--others", "--exclude-standard")
-    return [ROOT / name for name in changed.split("\0") if name]
-
-
 def run_git(*arguments: str, check: bool = True) -> str:
     """Return what git prints about this repository."""
     command = ["git", *arguments]
@@ -240,17 +232,14 @@ def main(argv: list[str] | None = None) -> int:
     """Print every finding; return 1 when there is one, or when an exemption is no longer used."""
     parser = argparse.ArgumentParser(description="Check prose against scripts/prose_words.txt.")
     parser.add_argument("paths", nargs="*", type=Path, help="files and folders (default: everything)")
-    parser.add_argument("--changed", action="store_true", help="only files that differ from the main branch")
     options = parser.parse_args(argv)
 
     rules = parse_rules(WORDS.read_text(encoding="utf-8"))
     exemptions = parse_exemptions(ALLOWED.read_text(encoding="utf-8"))
     verbs = parse_verbs(VERBS.read_text(encoding="utf-8"))
-    paths = changed_paths() if options.changed else [path.resolve() for path in options.paths]
-    files = list(find_files(paths)) if paths or not options.changed else []
 
     findings, used = [], set()
-    for path in files:
+    for path in find_files([path.resolve() for path in options.paths]):
         name = path.relative_to(ROOT).as_posix()
         for finding in check_prose(name, prose_of(path), rules, verbs):
             accepted = [e for e in exemptions if fnmatch.fnmatch(name, e.path) and e.text in finding.text]
@@ -260,7 +249,7 @@ def main(argv: list[str] | None = None) -> int:
 
     for finding in findings:
         print(finding)
-    unused = [] if options.paths or options.changed else [e for e in exemptions if e not in used]
+    unused = [] if options.paths else [e for e in exemptions if e not in used]
     for exemption in unused:
         print(f"scripts/prose_allowed.txt: this entry accepts nothing: {' | '.join(exemption)}")
     return 1 if findings or unused else 0

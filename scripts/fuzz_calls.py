@@ -1,17 +1,16 @@
 """Make random whole calls through the Lambda handler and the local server, and report violated invariants.
 
-    python -m scripts.fuzz_calls [--runs N] [--seed N] [--processes N] [--keep]
+    python -m scripts.fuzz_calls [--runs N] [--seed N] [--processes N]
 
-Inputs with findings are shortened and written to ``build/fuzz-calls/``; the exit code is 1 if there are any. ``--keep``
-adds inputs with new outcomes to ``tests/fuzz/calls/``. A run with the same seed makes the same inputs, as long as the
-code gives them the same outcomes; to continue a run that was stopped, choose another seed.
+Inputs with findings are shortened and written to ``build/fuzz-calls/``; the exit code is 1 if there are any. A run with
+the same seed makes the same inputs, as long as the code gives them the same outcomes; to continue a run that was
+stopped, choose another seed.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import itertools
 import json
 import multiprocessing
 import os
@@ -24,7 +23,7 @@ from random import Random
 from typing import Any
 
 from tests.fuzz.whole_call.generate import Generator
-from tests.fuzz.whole_call.inputs import CORPUS, CallInput, corpus
+from tests.fuzz.whole_call.inputs import CallInput, corpus
 from tests.fuzz.whole_call.minimise import minimise
 from tests.fuzz.whole_call.oracles import Finding, Judge
 from tests.fuzz.whole_call.samples import load_samples
@@ -39,7 +38,6 @@ SHARE_ANSWERED = 0.7
 POOL = 1500
 """Inputs of a process that are changed into others: bounded, so that the growth of the process shows leaks."""
 
-MAX_KEPT, MAX_KEPT_BYTES = 150, 3000
 GROWTH_LIMIT_BYTES = 48 << 20
 """Bytes by which a process may grow between the first and the last quarter of a run."""
 
@@ -51,7 +49,7 @@ class Outcome:
     runs: int = 0
     seconds: float = 0.0
     codes: Counter[str] = field(default_factory=Counter)
-    signatures: dict[str, str] = field(default_factory=dict)
+    signatures: set[str] = field(default_factory=set)
     findings: dict[str, str] = field(default_factory=dict)
     unstable: Counter[str] = field(default_factory=Counter)
     slowest: tuple[float, str] = (0.0, "")
@@ -120,7 +118,7 @@ class Run:
         outcome.codes[code] += 1
         pool = self.answered if code == "OK" else self.pool
         if seen not in outcome.signatures:
-            outcome.signatures[seen] = sent.to_json()
+            outcome.signatures.add(seen)
             self._add(pool, sent)
         elif self.random.random() < 0.01:
             self._add(pool, sent)
@@ -159,11 +157,9 @@ def _finding(judge: Judge, sent: CallInput) -> str:
     return ""
 
 
-def _write(folder: Path, text: str) -> Path:
+def _write(folder: Path, text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.json"
-    path.write_text(text)
-    return path
+    (folder / f"{hashlib.sha256(text.encode()).hexdigest()[:12]}.json").write_text(text)
 
 
 def _resident() -> int:
@@ -179,26 +175,11 @@ def _work(arguments: tuple[int, int, float]) -> Outcome:
     return Run(*arguments).execute()
 
 
-def keep(signatures: dict[str, str]) -> int:
-    """Add inputs with outcomes that the corpus does not have: of each code in turn, shortest first. Return how many."""
-    by_code: dict[str, list[str]] = {}
-    for signature, text in sorted(signatures.items(), key=lambda pair: len(pair[1])):
-        if len(text) <= MAX_KEPT_BYTES:
-            transport, code, other, _, wording = [*signature.split(" | "), ""][:5]
-            by_code.setdefault(f"{transport} {code} {other} {wording}", []).append(text)
-    room = MAX_KEPT - len(list(CORPUS.glob("*.json")))
-    turns = itertools.chain.from_iterable(itertools.zip_longest(*by_code.values()))
-    chosen = list(itertools.islice((text for text in turns if text), max(0, room)))
-    for text in chosen:
-        _write(CORPUS, text)
-    return len(chosen)
-
-
 def report(outcomes: list[Outcome], given: argparse.Namespace) -> int:
     """Print the summary; return 1 if there are findings."""
     codes: Counter[str] = sum((one.codes for one in outcomes), Counter())
     findings: dict[str, str] = {}
-    signatures: dict[str, str] = {}
+    signatures: set[str] = set()
     for one in outcomes:
         findings |= one.findings
         signatures |= one.signatures
@@ -218,8 +199,6 @@ def report(outcomes: list[Outcome], given: argparse.Namespace) -> int:
         print(f"  seen once, not again: {name} ({count})")
     for name, text in findings.items():
         print(f"FINDING {name}\n{text}")
-    if given.keep:
-        print(f"  kept {keep(signatures)} inputs")
     print(f"  findings: {len(findings)}", flush=True)
     return 1 if findings or growth > GROWTH_LIMIT_BYTES else 0
 
@@ -233,7 +212,6 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--minutes", type=float, default=60.0, help="end after this time, regardless of the number of inputs"
     )
-    parser.add_argument("--keep", action="store_true", help="add inputs with new outcomes to the corpus")
     given = parser.parse_args(argv)
     load_samples(ROOT / "build" / "fuzz-calls-samples.json")
     deadline = time.monotonic() + given.minutes * 60

@@ -1,9 +1,8 @@
 """Send random input to the protocol and to the parser of Lambda events, and report violated invariants.
 
-    python scripts/fuzz_protocol.py [--runs N] [--seed N]
+    python -m scripts.fuzz_protocol [--runs N] [--seed N]
 
-With ``atheris`` (requirements/fuzz.txt) inputs are guided by the code that they reach; without it, or with ``--plain``,
-a loop mutates the corpus and a pool of its results. Inputs with findings are written to ``build/fuzz/``; the exit code
+A loop mutates the corpus and a pool of its results. Inputs with findings are written to ``build/fuzz/``; the exit code
 is 1 if there are any.
 """
 
@@ -13,26 +12,14 @@ import argparse
 import hashlib
 import sys
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from random import Random
-from typing import Any
+
+from tests.fuzz import inputs
+from tests.fuzz.mutations import mutate
+from tests.fuzz.target import GROWTH_LIMIT, SIZE_LIMIT, Finding, Target
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "layers" / "core")]
-
-try:
-    import atheris
-except ImportError:
-    atheris = None
-
-# Only code that is imported below is guided.
-with atheris.instrument_imports(include=["toolfold"]) if atheris else nullcontext():
-    from tests.fuzz import inputs
-    from tests.fuzz.mutations import mutate
-    from tests.fuzz.target import GROWTH_LIMIT, SIZE_LIMIT, Finding, Target, silence_logging
-
 FOUND = ROOT / "build" / "fuzz"
 WARM_UP = 100
 """Inputs whose time is not measured: the first ones import modules."""
@@ -109,45 +96,13 @@ def loop(run: Run, seed: int) -> int:
     return run.close()
 
 
-def guided(run: Run, seed: int) -> None:
-    """Run libFuzzer, which chooses the inputs to mutate. Ends the process."""
-
-    def check(data: bytes) -> None:
-        run.one(data)
-        if run.done >= run.runs:
-            sys.stdout.flush()
-            _leave(run.close())
-
-    def change(data: bytes, most: int, number: int) -> bytes:
-        random = Random(number)  # noqa: S311
-        if random.random() < 0.3:
-            return bytes(atheris.Mutate(data, most))
-        return mutate(data, run.seeds, random)[:most]
-
-    grown = FOUND / "corpus"
-    grown.mkdir(parents=True, exist_ok=True)
-    options = [f"-seed={seed}", f"-max_len={SIZE_LIMIT}", "-rss_limit_mb=0", "-print_final_stats=0", "-verbosity=0"]
-    atheris.Setup([sys.argv[0], *options, str(grown), str(inputs.CORPUS)], check, custom_mutator=change)
-    atheris.Fuzz()
-
-
-def _leave(code: int) -> None:
-    import os
-
-    os._exit(code)  # libFuzzer has no other way out
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the fuzzer; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--plain", action="store_true", help="use the loop even when atheris is installed")
     given = parser.parse_args(argv)
-    silence_logging()
-    run = Run(given.runs)
-    engine: Callable[[Run, int], Any] = loop if given.plain or atheris is None else guided
-    return engine(run, given.seed) or 0
+    return loop(Run(given.runs), given.seed)
 
 
 if __name__ == "__main__":

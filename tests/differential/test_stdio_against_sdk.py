@@ -25,8 +25,6 @@ from toolfold.protocol.jsonrpc import MAX_DEPTH
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
 from toolfold.sources.http_api.adapter import HttpApiAdapter
 
-_DATA = '{"Global Quote": {"05. price": "1.5"}}'
-
 NOTHING = RpcOutcome()
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LINES = requests().map(lambda request: request.body).filter(lambda body: b"\n" not in body)

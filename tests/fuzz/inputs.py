@@ -23,11 +23,6 @@ def request(data: bytes) -> Request:
     return Request(method.upper(), tuple((name.lower(), value) for name, _, value in parts), body)
 
 
-def encode_request(sent: Request) -> bytes:
-    head = "\n".join([sent.method, *(f"{name}: {value}" for name, value in sent.headers)])
-    return head.encode("latin-1") + b"\n\n" + sent.body
-
-
 def event(data: bytes) -> Any:
     """Return the event in ``data``, or None where it has no valid one."""
     head, _, body = data.partition(b"\n\n")

@@ -2,9 +2,7 @@
 
 import contextlib
 import gc
-import io
 import json
-import logging
 import os
 import time
 import traceback
@@ -60,33 +58,39 @@ class Target:
         """
         event = inputs.event(data)
         if event is not None:
-            _check_handed_over(self._timed(lambda: self._invoke(event), len(data)))
+            _check_handed_over(self._timed(lambda: self._gateway(event), len(data)))
             return
         sent = inputs.request(data)
         response = self._timed(lambda: self._server.handle_http(sent), len(data))
         _check(sent, response)
         if sent.header("host") is not None:
             _check(sent, self._timed(lambda: self._local.handle_http(sent), len(data)))
-        answer = self._timed(lambda: self._invoke(inputs.sent_event(sent)), len(data))
+        answer = self._timed(lambda: self._gateway(inputs.sent_event(sent)), len(data))
         _check_handed_over(answer)
         is_repeated = len({name for name, _ in sent.headers}) < len(sent.headers)
         if not is_repeated and answer["statusCode"] != response.status:
             raise Finding(f"the handler returns {answer['statusCode']}, the server {response.status}")
 
     def _timed(self, ask: Callable[[], Any], size: int) -> Any:
-        took, answer = _once(ask)
+        took, answer = self._once(ask)
         if size <= SIZE_LIMIT and took > self.slowest_s:
             # The first one may have imported something.
-            took = min(took, *(_once(ask)[0] for _ in range(3)))
+            took = min(took, *(self._once(ask)[0] for _ in range(3)))
             self.slowest_s = max(self.slowest_s, took)
             if took > TIME_LIMIT_S:
                 raise Finding(f"a response took more than {TIME_LIMIT_S * 1000:.0f} ms")
         return answer
 
-    def _invoke(self, event: Any) -> Any:
-        """Return the handler's response to ``event``, without its log."""
-        with contextlib.redirect_stdout(self._log):
-            return self._gateway(event)
+    def _once(self, ask: Callable[[], Any]) -> tuple[float, Any]:
+        """Return the time of a response, and the response, without what is logged."""
+        started = time.thread_time()
+        try:
+            with contextlib.redirect_stdout(self._log):
+                answer = ask()
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            raise Finding(f"{type(error).__name__} in {Path(place.filename).name}:{place.name}") from error
+        return time.thread_time() - started, answer
 
     def close(self) -> None:
         self._log.close()
@@ -102,16 +106,6 @@ class Target:
                 with contextlib.suppress(Finding):
                     self.check(one)
         return max(0, _resident() - before)
-
-
-def _once(ask: Callable[[], Any]) -> tuple[float, Any]:
-    started = time.thread_time()
-    try:
-        answer = ask()
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        raise Finding(f"{type(error).__name__} in {Path(place.filename).name}:{place.name}") from error
-    return time.thread_time() - started, answer
 
 
 def _resident() -> int:
@@ -164,8 +158,3 @@ def _check_handed_over(answer: Any) -> None:
         json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
         raise Finding("the response cannot be encoded for the runtime") from None
-
-
-def silence_logging() -> None:
-    """Suppress what libraries log."""
-    logging.lastResort = logging.StreamHandler(io.StringIO())

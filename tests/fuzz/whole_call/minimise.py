@@ -1,29 +1,19 @@
 """Shorten an input while it still fails in the same way."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any
 
+from tests.fuzz import minimise as shortening
 from tests.fuzz.whole_call.inputs import CallInput
 
 MAX_S = 8.0
 """Seconds after which the shortest input so far is good enough."""
 
 
-def minimise(sent: CallInput, fails: Callable[[CallInput], bool], max_s: float = MAX_S) -> CallInput:
+def minimise(sent: CallInput, fails: Callable[[CallInput], bool]) -> CallInput:
     """Return an input like ``sent`` for which ``fails`` is still true, with as little in it as can be found."""
-    end = time.monotonic() + max_s
-    progressed = True
-    while progressed and time.monotonic() < end:
-        progressed = False
-        for shorter in _shorter(sent):
-            if time.monotonic() >= end:
-                break
-            if shorter != sent and fails(shorter):
-                sent, progressed = shorter, True
-                break
-    return sent
+    return shortening.minimise(sent, _shorter, fails, MAX_S)
 
 
 def _shorter(sent: CallInput) -> Iterator[CallInput]:

@@ -215,11 +215,11 @@ class Query(View):
         if len(trees) != 1 or self._is_summary(trees[0]):
             raise self._invalid(f"{quoted_name(text)} cannot group rows", "Write by and a column, or by month.")
         if isinstance(trees[0], exp.Alias):  # in "sum(volume) by month as total", the name is meant for the sum
-            key, items = text_of(trees[0]), self.step.clause.text
-            if len(named := self._parsed(items)) == 1 and not isinstance(named[0], exp.Alias):
-                items = f"{items} as {written_name(trees[0].alias)}"
+            key, values = text_of(trees[0]), self.step.clause.text
+            if len(named := self._parsed(values)) == 1 and not isinstance(named[0], exp.Alias):
+                values = f"{values} as {written_name(trees[0].alias)}"
             problem = f"{quoted_name(f'as {trees[0].alias}')} comes behind {quoted_name(f'by {key}')}"
-            raise self._invalid(problem, "Write as before by.", [f"{items} by {key}"])
+            raise self._invalid(problem, "Write as before by.", [f"{values} by {key}"])
         column = self._computed_column(trees[0])
         items = ["count(*) AS count" if item == "count" else item for item in split_items(self.step.clause.text)]
         is_only = self.step.clause.by == text
