@@ -53,9 +53,10 @@ class TestCache:
         late = calls.error()
         assert late.code == code  # but not for ever
         clock.now -= 24 * 3600
-        last = calls()
-        assert (last.body, last.cached, last.stale_reason) == (first.body, True, code)
-        assert 20 * 3600 <= last.age_s < 20 * 3600 + 60
+        for _ in range(3):  # also where an equal call has computed the answer
+            last = calls()
+            assert (last.body, last.cached, last.stale_reason) == (first.body, True, code)
+            assert 20 * 3600 <= last.age_s < 20 * 3600 + 60
         assert calls.error(bypass_cache=True).code == code
 
     def test_stale_if_error_can_be_switched_off(self, make: Make, upstream: Upstream, clock: Clock) -> None:

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
-from tests.support.aws_services import use_aws_endpoint
+from tests.support import aws_services
 from tests.support.clocks import Clock
 from tests.support.issuer import Issuer
 from tests.support.mcp_requests import message
@@ -40,18 +39,10 @@ def mock_api() -> Iterator[MockApi]:
 
 
 @pytest.fixture
-def table(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def table(on_moto: None) -> Iterator[Any]:
     """DynamoDB's client; the table exists."""
-    use_aws_endpoint(endpoint, monkeypatch)
-    dynamodb = boto3.client("dynamodb")
-    dynamodb.create_table(
-        TableName=TABLE,
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-        BillingMode="PAY_PER_REQUEST",
-    )
-    yield dynamodb
-    dynamodb.delete_table(TableName=TABLE)
+    with aws_services.table(TABLE) as dynamodb:
+        yield dynamodb
 
 
 class Environment:
@@ -246,12 +237,7 @@ def test_a_table_that_fails_is_reported_and_refuses_nobody(make: Any, table: Any
         assert environment.tasks.add({}) is None
         assert environment.failures[2:] == ["CACHE_UNAVAILABLE"]
     finally:
-        table.create_table(
-            TableName=TABLE,
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
-            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
-            BillingMode="PAY_PER_REQUEST",
-        )
+        aws_services.create_table(table, TABLE)
 
 
 _PROCESS = """

@@ -8,7 +8,7 @@ from typing import Any, Self
 import pytest
 
 from tests.support.clocks import Clock
-from tests.support.executor import BUSY, Calls
+from tests.support.executor import Calls
 from tests.support.upstream import Upstream
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold import client_call as clocks
@@ -143,21 +143,6 @@ def test_answers_of_every_tool_are_those_of_calls_that_compute_everything(new_to
     check_equal(
         new_tools(), new_tools(memo=False), [{"tool_name": name, "arguments": EXAMPLES[name]} for name in EXAMPLES]
     )
-
-
-def test_expired_answers_of_a_source_that_fails_say_so_each_time(
-    calls: Calls, upstream: Upstream, clock: Clock
-) -> None:
-    first = [calls() for _ in range(3)][-1]
-    clock.now += 7 * 86400
-    calls()
-    clock.now += 20 * 3600
-    upstream.replies = [BUSY]
-    for _ in range(3):
-        late = calls()
-        assert (late.body, late.stale_reason, late.cached) == (first.body, "UPSTREAM_ERROR", True)
-    clock.now += 44 * 3600
-    assert calls.error().code == "UPSTREAM_ERROR"
 
 
 def test_answers_that_depend_on_the_key_are_those_of_the_key(upstream: Upstream, new_tools: Tools) -> None:

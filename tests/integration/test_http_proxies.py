@@ -5,7 +5,6 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from tests.support.forward_proxy import ForwardProxy
 from tests.support.http import Send
+from tests.support.raw_server import RawServer
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV, Upstream
 from toolfold.errors import UpstreamError
@@ -49,76 +49,32 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def serve(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
-    """The port of a TLS server that reads one request and answers it, or more; ``heads`` are what it read."""
+def server(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> RawServer:
+    """A server with TLS for one connection."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
-    threads = []
-
-    def served(heads: list[bytes], answer: bytes = b"", pause_s: float = 0.0, calls: int = 1) -> int:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate)
-        listener = socket.create_server(("127.0.0.1", 0))
-        listener.settimeout(5)
-
-        def speak() -> None:
-            with listener, suppress(OSError):
-                peer, _ = listener.accept()
-                with context.wrap_socket(peer, server_side=True) as secure:
-                    for _ in range(calls):
-                        heads.append(secure.recv(4000))
-                        secure.sendall(answer or f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode())
-                    for _ in range(int(10 / pause_s) if pause_s else 0):
-                        secure.sendall(b"x")
-                        time.sleep(pause_s)
-
-        threads.append(threading.Thread(target=speak))
-        threads[-1].start()
-        return int(listener.getsockname()[1])
-
-    yield served
-    for thread in threads:
-        thread.join()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return RawServer(context=context)
 
 
 class TestTunnel:
     @pytest.mark.parametrize("variable", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
-    def test_https_is_tunneled_and_the_proxy_resolves_the_name(
-        self, send: Send, serve: Callable[..., int], monkeypatch: pytest.MonkeyPatch, variable: str
+    def test_calls_over_https_share_a_tunnel_and_the_proxy_resolves_the_name(
+        self, send: Send, server: RawServer, monkeypatch: pytest.MonkeyPatch, variable: str
     ) -> None:
-        heads: list[bytes] = []
-        port = serve(heads)
-        with ForwardProxy() as proxy:
-            monkeypatch.setenv(variable, f"http://{proxy.address}")
-            assert send(f"https://{NAME}:{port}/query").body == CSV
-            send.http_client.close()
-        assert (proxy.requests, proxy.proxy_authorizations) == ([f"CONNECT {NAME}:{port}"], [None])
-        assert heads[0].startswith(b"GET /query?function=CPI&")
-
-    def test_proxy_credentials_are_sent_to_the_proxy_only(
-        self, send: Send, serve: Callable[..., int], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        heads: list[bytes] = []
-        port = serve(heads)
-        with ForwardProxy() as proxy:
-            monkeypatch.setenv("HTTPS_PROXY", f"http://me:p%40ss@{proxy.address}")
-            send(f"https://{NAME}:{port}/query")
-            send.http_client.close()
-        assert proxy.proxy_authorizations == ["Basic bWU6cEBzcw=="]
-        assert b"uthorization" not in heads[0]
-
-    def test_successive_calls_share_a_tunnel(
-        self, send: Send, serve: Callable[..., int], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        ok = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
-        heads: list[bytes] = []
-        port = serve(heads, ok, 0.0, calls=3)
-        with ForwardProxy() as proxy:
-            monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
+        port = server.authority.rpartition(":")[2]
+        with ForwardProxy() as proxy, server:
+            monkeypatch.setenv(variable, f"http://me:p%40ss@{proxy.address}")
             for _ in range(3):
                 assert send(f"https://{NAME}:{port}/query").body == CSV
             send.http_client.close()
-        assert len(proxy.requests) == 1
-        assert len(heads) == 3
+        assert proxy.requests == [f"CONNECT {NAME}:{port}"]
+        # Credentials of the proxy are sent to the proxy only.
+        assert proxy.proxy_authorizations == ["Basic bWU6cEBzcw=="]
+        assert len(server.requests) == 3
+        for request in server.requests:
+            assert request.startswith(b"GET /query?function=CPI&")
+            assert b"uthorization" not in request
 
 
 class TestForwarding:

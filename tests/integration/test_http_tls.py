@@ -39,12 +39,11 @@ def no_bundle_set(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def serve(certificate: Path) -> Iterator[Callable[..., str]]:
-    """The URL of a TLS server that reads a request and sends bytes, again and again with a pause between."""
+    """The URL of a TLS server that reads a request and sends bytes."""
     threads = []
 
     def served(
         content: bytes,
-        pause_s: float = 0.0,
         maximum: ssl.TLSVersion | None = None,
         chain: Path = certificate,
         says_goodbye: bool = False,
@@ -62,9 +61,6 @@ def serve(certificate: Path) -> Iterator[Callable[..., str]]:
                 with context.wrap_socket(peer, server_side=True) as secure:
                     secure.recv(4000)
                     secure.sendall(content)
-                    for _ in range(int(10 / pause_s) if pause_s else 0):
-                        secure.sendall(b"x")
-                        time.sleep(pause_s)
                     if says_goodbye:
                         secure.settimeout(0.5)
                         secure.unwrap()

@@ -1,13 +1,13 @@
 """A catalog in S3, published by our own command and read by the request path, over real HTTP (moto server)."""
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 
 from benchmarks.scale import generate
-from tests.support.aws_services import use_aws_endpoint
+from tests.support.aws_services import bucket
 from tests.support.catalogs import BUNDLED_TOOLS, publish
 from toolfold.build import writer
 from toolfold.catalog.search import search
@@ -20,14 +20,9 @@ PLACE = "s3://catalogs/toolfold/v1"
 
 
 @pytest.fixture
-def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
-    use_aws_endpoint(endpoint, monkeypatch)
-    client = boto3.client("s3")
-    client.create_bucket(Bucket="catalogs")
-    yield client
-    for item in client.list_objects_v2(Bucket="catalogs").get("Contents", ()):
-        client.delete_object(Bucket="catalogs", Key=item["Key"])
-    client.delete_bucket(Bucket="catalogs")
+def s3(on_moto: None) -> Iterator[Any]:
+    with bucket("catalogs") as client:
+        yield client
 
 
 def changed() -> bytes:
@@ -101,11 +96,6 @@ def test_the_catalog_of_the_package_is_used_until_one_is_published(s3: Any, capl
     assert published.sha256
     s3.delete_object(Bucket="catalogs", Key="toolfold/v1/current.json")
     assert store() is published
-
-
-def test_a_missing_bucket_is_an_error(s3: Any) -> None:
-    with pytest.raises(CatalogUnavailable):
-        S3Store("s3://no-such-bucket/x", max_age_s=60)()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shlex
 import signal
 import subprocess
@@ -235,7 +236,8 @@ def test_stopped_process_does_not_wait_for_a_client_that_never_reads() -> None:
         assert process.stderr
         process.stdin.write((json.dumps(message("tools/list")) + "\n").encode() * 200)
         process.stdin.flush()
-        time.sleep(1)
+        assert select.select([process.stdout], [], [], 20)[0]  # it has started, and fills the pipe
+        time.sleep(0.2)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
         assert process.stderr.read() == b""
