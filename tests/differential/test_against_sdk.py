@@ -23,8 +23,6 @@ from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
 from toolfold.settings import Settings
 from toolfold.sources.http_api.adapter import HttpApiAdapter
 
-_DATA = '{"Global Quote": {"05. price": "1.5"}}'
-
 TOOLS = MetaTools(FileStore(bundled_path()), ToolExecutor(Settings.from_environment({"TOOLFOLD_CACHE": "off"})))
 OURS = Server(TOOLS)
 PAGE, LOCAL = "https://app.test", "http://localhost:6274"
@@ -152,7 +150,7 @@ def test_no_allowed_difference_covers_another_difference(peer: Peer, sent: Reque
         assert not matching_differences(Exchange(sent, replace(theirs, **wrong), theirs))
 
 
-@examples(1_000, many=30_000, slow_to_make=True)
+@examples(300, many=30_000, slow_to_make=True)
 @given(requests())
 def test_every_request_gets_the_same_response(peer: Peer, sent: Request) -> None:
     it = exchange(peer, sent)

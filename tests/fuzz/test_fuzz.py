@@ -38,7 +38,7 @@ def test_every_input_of_the_corpus_gets_a_response(target: Target, path: Path) -
     target.check(path.read_bytes())
 
 
-@examples(400, many=100_000)
+@examples(150, many=100_000)
 @given(st.sampled_from(CORPUS), st.integers(0, 2**32))
 def test_mutated_inputs_get_a_response(target: Target, seed: bytes, number: int) -> None:
     random = Random(number)
@@ -46,7 +46,7 @@ def test_mutated_inputs_get_a_response(target: Target, seed: bytes, number: int)
         target.check(mutate(seed, CORPUS, random))
 
 
-@examples(200, many=100_000)
+@examples(80, many=100_000)
 @given(st.sampled_from([b"", b"POST\ncontent-type: application/json\n\n", b"EVENT\n\n"]), st.binary(max_size=300))
 def test_random_bytes_get_a_response(target: Target, head: bytes, body: bytes) -> None:
     target.check(head + body)

@@ -7,6 +7,7 @@ import pytest
 from tests.fuzz.whole_call.inputs import CallInput
 from tests.fuzz.whole_call.oracles import Judge
 from tests.fuzz.whole_call.world import HONEST_KEY
+from tests.support.examples import each_tenth
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads /proc"),
@@ -26,6 +27,9 @@ MULTIPLYING_SELECTS = (
     "data[*].{a:@,b:@,c:@,d:@} | [*].{a:@,b:@,c:@,d:@} | [*].{a:@,b:@}",
     "sort_by(data, &join(to_string(@), ['a', 'b']))",
 )
+
+FAST = ("objects with disjoint keys", "keys with ordinals", "nested to the limit", "a negative number beyond a double")
+"""One of each kind; ``make test-slow`` has the others: each takes up to a second."""
 
 WIDE_ANSWERS = {
     # R6
@@ -59,12 +63,14 @@ WIDE_ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("expression", MULTIPLYING_SELECTS)
+@pytest.mark.parametrize("expression", each_tenth(MULTIPLYING_SELECTS))
 def test_a_select_that_multiplies_the_answer_keeps_the_budget(judge: Judge, expression: str) -> None:
     judge.check(CallInput(options={"select": f"jmespath: {expression}"}, body=ROWS))
 
 
-@pytest.mark.parametrize("name", WIDE_ANSWERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in WIDE_ANSWERS]
+)
 def test_an_answer_that_is_hard_to_shape_keeps_the_budget(judge: Judge, name: str) -> None:
     judge.check(WIDE_ANSWERS[name])
 

@@ -139,6 +139,7 @@ class TestVersions:
         version = resolve(**parameters)["Resources"]["GatewayVersion"]["Properties"]
         return (*layers, version["Description"])
 
+    @pytest.mark.slow  # the template is translated a dozen times
     def test_every_parameter_of_the_function_replaces_the_version(self) -> None:
         function = json.dumps(WRITTEN["Resources"]["GatewayFunction"]["Properties"])
         conditions = json.dumps(WRITTEN["Conditions"])
@@ -151,6 +152,7 @@ class TestVersions:
         before = self.described()
         assert [name for name in sorted(of_function) if self.described(**{name: text(name)}) == before] == []
 
+    @pytest.mark.slow
     def test_nothing_else_replaces_it(self) -> None:
         others = {"ThrottleRate", "ReservedConcurrency", "LogRetentionDays", "PinnedVersion", "PermissionsBoundaryArn"}
         before = self.described()

@@ -36,6 +36,7 @@ def published(on_moto: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
         yield lambda: [one["Key"] for one in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ())]
 
 
+@pytest.mark.slow  # three processes; tests/unit/cli/test_publish.py publishes in one
 def test_a_catalog_is_checked_and_published(published: Callable[[], list[str]], tmp_path: Path) -> None:
     write_sources(tmp_path / "mine")
     checked = run(tmp_path, folder="mine")

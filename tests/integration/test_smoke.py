@@ -6,11 +6,9 @@ from pathlib import Path
 
 import boto3
 import pytest
-import requests
 
 from scripts import smoke
 from tests.integration.test_serve_process import serving
-from tests.support import aws_services
 from tests.support.catalogs import small_catalog
 from tests.support.deployed_api import ENVIRONMENT, REGION, deployed_api
 from tests.support.issuer import Issuer
@@ -152,32 +150,13 @@ def test_an_address_without_the_path_is_explained(open_url: str, capsys: pytest.
     assert "404: MCP is served at /mcp" in capsys.readouterr().err
 
 
-class TestStack:
-    @pytest.fixture(autouse=True)
-    def account(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-        with aws_services.serving() as url:
-            requests.post(f"{url}/moto-api/reset", timeout=10)
-            aws_services.use_aws_endpoint(url, monkeypatch)
-            yield
-
-    def create(self, stack: str, outputs: dict[str, str]) -> None:
-        template = {
-            "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-            "Outputs": {name: {"Value": value} for name, value in outputs.items()},
-        }
-        boto3.client("cloudformation").create_stack(StackName=stack, TemplateBody=json.dumps(template))
-
-    @pytest.mark.parametrize(
-        ("options", "complaint"),
-        [
-            (["--stage", "nowhere"], "has no stage nowhere. Set STAGE to one of default, dev, prod."),
-            (["--stage", "prod"], "There is no stack toolfold-prod: deploy it by `make deploy STAGE=prod`."),
-            (["--stack", "empty"], "There is no stack empty: deploy it by `make deploy`."),
-        ],
-    )
-    def test_without_a_deployment_the_next_step_is_named(
-        self, options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self.create("empty", {})
+def test_without_a_deployment_the_next_step_is_named(on_moto: None, capsys: pytest.CaptureFixture[str]) -> None:
+    template = json.dumps({"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}})
+    boto3.client("cloudformation").create_stack(StackName="empty", TemplateBody=template)
+    for options, complaint in (
+        (["--stage", "nowhere"], "has no stage nowhere. Set STAGE to one of default, dev, prod."),
+        (["--stage", "prod"], "There is no stack toolfold-prod: deploy it by `make deploy STAGE=prod`."),
+        (["--stack", "empty"], "There is no stack empty: deploy it by `make deploy`."),
+    ):
         assert smoke.main(options) == 1
         assert complaint in capsys.readouterr().err

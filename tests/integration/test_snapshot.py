@@ -213,6 +213,7 @@ def imported_by_requests(environment: dict[str, str]) -> list[str]:
     return list(modules)
 
 
+@pytest.mark.slow  # as the next one, which restores a snapshot as well
 def test_requests_to_a_warm_environment_import_nothing(aws: None, mock_api: MockApi) -> None:
     publish(CONTENT, PLACE)
     environment = {"AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency"}

@@ -61,7 +61,7 @@ async def next_change(client: Client, seen: list[str], change: Callable[[], None
             await anyio.sleep(0.05)
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.slow)])
 def test_a_client_over_stdio_is_told_of_a_source_that_is_added(tmp_path: Path, mode: Literal["legacy", "auto"]) -> None:
     seen: list[str] = []
 
