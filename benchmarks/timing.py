@@ -35,11 +35,6 @@ def each_ms(do: Callable[[Any], Any], arguments: Iterable[Any], clock: Clock = t
     return [timed(do, argument, clock=clock)[1] for argument in arguments]
 
 
-def percentile(values: Sequence[float], percent: float) -> float:
-    """Return a percentile of the values, which is one of them."""
-    return sorted(values)[int((len(values) - 1) * percent / 100)]
-
-
 def middle(runs: Iterable[Mapping[str, Any]], figure: str) -> float:
     """Return the median of a figure of several runs."""
     return statistics.median(run[figure] for run in runs)

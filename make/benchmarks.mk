@@ -78,8 +78,3 @@ fuzz-calls: .venv/.dev ## make random whole calls: make fuzz-calls ARGS='--runs 
 # The reference is plain Python in tests/fuzz/select: no package of its own.
 fuzz-select: .venv/.dev ## compare random selects with an independent evaluation: make fuzz-select ARGS='--cases 100000 --seed 7'
 	$(bin)/python -m scripts.fuzz_select $(ARGS)
-
-# Some two minutes; ARGS=--quick, half a minute.
-.PHONY: load-lambda
-load-lambda: .venv/.dev build-e2e .venv-lambda/.installed ## 200 requests a second to several environments: docs/reference/measurements.md; ARGS=--quick or ARGS=--write
-	RUN_E2E=1 $(bin)/python -W ignore::DeprecationWarning -m benchmarks.fleet $(ARGS)

@@ -1,12 +1,12 @@
 """The package that `sam build` made runs in AWS's runtime client, with its layers and nothing else.
 
 The catalog comes from an imitation of S3, the data from the mock API. What is run is the build for this machine;
-test_built_package.py shows that it differs from the deployed one in compiled packages only.
+test_built_package.py shows that it differs from the deployed one in compiled packages only. Every event has its status
+in test_sam_local.py; publications, keys and the loss of services are in test_built_life_cycle.py.
 """
 
 import asyncio
 import json
-import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -15,16 +15,15 @@ from typing import Any
 import pytest
 
 from tests.support.built_function import NEEDS_BUILD, ROOT, BuiltFunction
-from tests.support.catalogs import BUNDLED_TOOLS, publish
+from tests.support.catalogs import publish
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.unit.test_import_budget import MAX_TOOLFOLD_MODULES, forbidden, ours
-from toolfold.catalog.store import object_name
 from toolfold.mock_api.server import MockApi
 
 CATALOG = ROOT / "catalog/catalog.json"
 
-SENT_KEY, CONFIGURED_KEY = "canary-sent-7Q2X", "canary-configured-9Z4K"
-"""Two API keys that must not turn up in any log line."""
+CONFIGURED_KEY = "canary-configured-9Z4K"
+"""An API key that must not turn up in any log line."""
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 
@@ -110,19 +109,6 @@ class TestConversation:
         assert CONFIGURED_KEY not in "\n".join(runtime.log)
 
 
-class TestEvents:
-    @staticmethod
-    def table() -> dict[str, int]:
-        """Event → status, as events/README.md says."""
-        text = (ROOT / "events/README.md").read_text(encoding="utf-8")
-        return {name: int(status) for name, status in re.findall(r"^\| \[(.+?)\]\(.*\| (\d+) \|$", text, re.MULTILINE)}
-
-    def test_each_event_gets_the_status_of_the_table(self, runtime: LambdaRuntime) -> None:
-        answered = {name: runtime.invoke(json.loads((ROOT / "events" / name).read_text())) for name in self.table()}
-
-        assert {name: answer["statusCode"] for name, answer in answered.items()} == self.table()
-
-
 class TestColdStart:
     def test_the_import_budget_holds_in_the_runtime_client(self, start: Callable[..., LambdaRuntime]) -> None:
         """The budget of tests/unit/test_import_budget.py, for the built package in the real client."""
@@ -136,32 +122,6 @@ class TestColdStart:
 
         assert not forbidden(modules)
         assert 0 < len(ours(modules)) <= MAX_TOOLFOLD_MODULES
-
-
-class TestSecrets:
-    def test_the_log_of_a_failed_call_contains_no_key(
-        self, start: Callable[..., LambdaRuntime], published: str
-    ) -> None:
-        """The key is sent in each place; no server listens at the address of the upstream."""
-        arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}}
-        variables = {
-            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:9/query",
-            "TOOLFOLD_ALLOW_KEY_IN_QUERY": "true",
-            "TOOLFOLD_LOG_LEVEL": "DEBUG",
-            "ALPHA_VANTAGE_API_KEY": CONFIGURED_KEY,
-            "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
-        }
-        answers = []
-        with start(published, **variables) as runtime, runtime.serve_http() as url:
-            answers.append(call(url, "TOOL_CALL", arguments))
-            answers.append(call(url, "TOOL_CALL", arguments, authorization=f"Bearer {SENT_KEY}"))
-            answers.append(call(url + f"?apikey={SENT_KEY}", "TOOL_CALL", arguments))
-
-        assert {answer["structuredContent"]["error"]["code"] for answer in answers} == {"UPSTREAM_ERROR"}
-        assert len(runtime.log) >= len(answers)
-        written = "\n".join(runtime.log) + json.dumps(answers)
-        assert SENT_KEY not in written
-        assert CONFIGURED_KEY not in written
 
 
 class TestTraces:
@@ -183,42 +143,3 @@ class TestMetrics:
 
         assert sum("ColdStart" in metric for metric in metrics) == 1
         assert [metric["code"] for metric in metrics if "Calls" in metric] == ["OK", "OK"]
-
-
-class TestCatalog:
-    @staticmethod
-    def code_of(runtime: LambdaRuntime) -> str:
-        with runtime, runtime.serve_http() as url:
-            assert post(url, "initialize", {"protocolVersion": "2025-11-25"})["serverInfo"]["name"] == "toolfold"
-            return str(call(url, "TOOL_LIST", {})["structuredContent"]["error"]["code"])
-
-    def test_a_catalog_that_does_not_match_its_hash_is_not_served(
-        self, start: Callable[..., LambdaRuntime], s3: Any
-    ) -> None:
-        s3.create_bucket(Bucket="corrupt")
-        sha256 = publish(CATALOG.read_bytes(), "s3://corrupt/catalog", s3)
-        s3.put_object(Bucket="corrupt", Key=f"catalog/{object_name(sha256)}", Body=CATALOG.read_bytes() + b" ")
-
-        assert self.code_of(start("s3://corrupt/catalog")) == "CATALOG_UNAVAILABLE"
-
-    def test_the_catalog_of_the_package_is_served_before_one_is_published(
-        self, start: Callable[..., LambdaRuntime], s3: Any
-    ) -> None:
-        s3.create_bucket(Bucket="empty")
-        with start("s3://empty/catalog") as runtime, runtime.serve_http() as url:
-            assert f"{BUNDLED_TOOLS} tools" in json.dumps(call(url, "TOOL_LIST", {}))
-
-    def test_a_published_change_is_served_without_a_new_process(
-        self, start: Callable[..., LambdaRuntime], s3: Any
-    ) -> None:
-        s3.create_bucket(Bucket="changing")
-        publish(CATALOG.read_bytes(), "s3://changing/catalog", s3)
-        with (
-            start("s3://changing/catalog", TOOLFOLD_CATALOG_MAX_AGE_S="0.001") as runtime,
-            runtime.serve_http() as url,
-        ):
-            assert "first edition" not in json.dumps(call(url, "TOOL_LIST", {}))
-            edited = CATALOG.read_bytes().replace(b" tools. Next:", b" tools. Next, in the first edition:", 1)
-            publish(edited, "s3://changing/catalog", s3)
-            assert "first edition" in json.dumps(call(url, "TOOL_LIST", {}))
-        assert len(runtime.init_times_s) == 1
