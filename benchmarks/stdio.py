@@ -6,7 +6,7 @@ python -m benchmarks.stdio --quick    few starts; not to be written
 
 Each server has a virtual environment of its own, pinned, installed and compiled as pip does:
 
-    build/stdio/{toolfold,marketdata,fastmcp_stdio,sdk_stdio}    environments
+    build/stdio/{toolfold,marketdata,fastmcp_stdio}              environments
     build/stdio/peers                                            the servers in scripts/peers, which have no packages
 """
 
@@ -82,7 +82,6 @@ def measured_servers() -> list[MeasuredServer]:
         MeasuredServer(TOOLFOLD, "toolfold", ("stdio",), package, "toolfold"),
         _pinned(MARKETDATA, "marketdata-mcp-server", "marketdata-mcp-server", script="marketdata-mcp", calls=False),
         _pinned("fastmcp_stdio", "FastMCP", "fastmcp", ("-m", "fastmcp_stdio")),
-        _pinned("sdk_stdio", "`mcp` SDK", "mcp", ("-m", "sdk_stdio")),
     ]
 
 
@@ -93,7 +92,7 @@ def install(everyone: Sequence[MeasuredServer]) -> None:
             _install(one)
     shutil.rmtree(_PEERS, ignore_errors=True)
     _PEERS.mkdir(parents=True)
-    for name in ("meta_tools", "fastmcp_tools", "fastmcp_stdio", "sdk_tools", "sdk_stdio"):
+    for name in ("meta_tools", "fastmcp_tools", "fastmcp_stdio"):
         shutil.copy(peers.FOLDER / f"{name}.py", _PEERS)
     peers.write_meta_tools(_PEERS / "meta_tools.json")
     peers.run(_folder(TOOLFOLD) / "bin/python", "-m", "compileall", "-q", _PEERS)
@@ -230,7 +229,7 @@ def _running(server: MeasuredServer, environment: Mapping[str, str]) -> Iterator
 
 NOTE = """\
 Medians from the start of the process, and in brackets the quartiles. Memory is VmHWM, when the tools were listed and in
-the end. FastMCP and the SDK have the same three tools; marketdata-mcp-server is the server of Alpha Vantage.
+the end. FastMCP has the same three tools; marketdata-mcp-server is the server of Alpha Vantage.
 """
 
 

@@ -28,7 +28,7 @@ brought := boto3 botocore jmespath python-dateutil s3transfer six urllib3
 .PHONY: lock-bench
 lock: lock-bench
 lock-bench: lock-peers ## pin again what bench-lambda and bench-stdio install
-	cd scripts/peers/requirements && for peer in awslabs_handler fastmcp_mangum mcp_sdk; do \
+	cd scripts/peers/requirements && for peer in awslabs_handler fastmcp_mangum; do \
 		../../../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.13 \
 			--custom-compile-command "make lock" $(addprefix --no-emit-package ,$(brought)) \
 			-c ../../../requirements/peers.txt $$peer.in -o $$peer.txt || exit 1; \
@@ -36,7 +36,6 @@ lock-bench: lock-peers ## pin again what bench-lambda and bench-stdio install
 	compile="../../../$(bin)/uv pip compile --quiet --upgrade --generate-hashes --universal --python-version 3.13" && \
 	cd scripts/peers/requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock" && \
 	$$compile -c ../../../requirements/peers.txt fastmcp_stdio.in -o fastmcp_stdio.txt && \
-	$$compile -c ../../../requirements/peers.txt sdk_stdio.in -o sdk_stdio.txt && \
 	$$compile marketdata.in -o marketdata.txt
 
 # FastMCP, one of the compared searches, is installed with the other clients (make/conformance.mk).

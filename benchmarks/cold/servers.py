@@ -31,7 +31,7 @@ BUCKET, TABLE = "catalog", "answers"
 
 FLOOR = "floor"
 EMBEDDED, IN_S3, AS_DEPLOYED = "embedded", "s3", "deployed"
-AWSLABS, FASTMCP, SDK = "awslabs_handler", "fastmcp_mangum", "mcp_sdk"
+AWSLABS, FASTMCP = "awslabs_handler", "fastmcp_mangum"
 
 EMPTY = """\
 import json
@@ -83,7 +83,6 @@ def measured_servers() -> list[MeasuredServer]:
         _ours(AS_DEPLOYED, "as deployed: S3, DynamoDB", deployed),
         _peer(AWSLABS, "awslabs.mcp-lambda-handler", ("awslabs-mcp-lambda-handler",), memory),
         _peer(FASTMCP, "FastMCP", ("fastmcp", "mangum"), memory, "fastmcp_tools"),
-        _peer(SDK, "`mcp` SDK", ("mcp", "mangum"), memory, "sdk_tools"),
     ]
 
 
