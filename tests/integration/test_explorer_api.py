@@ -2,7 +2,6 @@
 
 import http.client
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +11,6 @@ import pytest
 from tests.support.approvals import compile_docks, reply
 from tests.support.upstream import Upstream
 from tests.unit.explorer.test_views import EXAMPLES, keys_of
-from toolfold.cli.entry_point import main
 from toolfold.explorer.router import LocalPage
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
@@ -51,59 +49,15 @@ class Page:
         return json.loads(answer)["result"]["structuredContent"]
 
 
-def serve(environment: dict[str, str], log_file: str = "") -> tuple[LocalServer, Page]:
-    page = LocalPage(log_file)
+def serve(environment: dict[str, str]) -> tuple[LocalServer, Page]:
+    page = LocalPage()
     server = LocalServer(Settings.from_environment(environment), page=page)
     server.__enter__()
     return server, Page(server, page)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("explorer")
-
-
-@pytest.fixture(scope="module")
-def page(folder: Path) -> Iterator[Page]:
-    with MockApi() as api, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "PLANTED-AWS")
-        server, made = serve(
-            {
-                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": api.url,
-                "TOOLFOLD_CACHE": "memory",
-                "TOOLFOLD_REQUESTS_PER_DAY": "25",
-                "TOOLFOLD_KEY_SALT": SALT,
-            },
-            str(folder / "other.jsonl"),
-        )
-        made.call("TOOL_LIST", query="price of a stock")
-        made.call("TOOL_LIST", query="xqvq zzkz")
-        for _ in range(2):
-            made.call("TOOL_CALL", tool_name="GLOBAL_QUOTE", arguments={"symbol": "AAPL"})
-        made.call("TOOL_CALL", tool_name="RSI", arguments={"symbol": "IBM"})
-        yield made
-        server.__exit__()
-
-
-def test_calls_of_another_process_appear_from_its_log(page: Page, folder: Path, capsys: Any) -> None:
-    path = folder / "other.jsonl"
-    before = page.api("watch?after=0")
-    assert before["log"]["problem"] == "The file does not exist yet."
-    with pytest.MonkeyPatch.context() as patch, MockApi() as api:
-        patch.setenv("TOOLFOLD_CALL_LOG", str(path))
-        patch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", api.url)
-        patch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
-        assert main(["call", "GLOBAL_QUOTE", "symbol=MSFT"]) == 0
-    capsys.readouterr()
-    found = page.api(f"watch?after={before['next']}")
-    [call] = found["calls"]
-    assert (call["tool"], call["source"], call["code"]) == ("GLOBAL_QUOTE", "alpha_vantage", "OK")
-    assert found["log"] == {"file": str(path), "lines": 1, "problem": "", "is_complete": True}
-
-
-def test_a_call_is_approved_on_the_page_and_then_performed(folder: Path) -> None:
-    catalog = compile_docks(folder / "docks")
+def test_a_call_is_approved_on_the_page_and_then_performed(tmp_path: Path) -> None:
+    catalog = compile_docks(tmp_path / "docks")
     with Upstream(reply) as upstream:
         server, page = serve(
             {
@@ -112,7 +66,7 @@ def test_a_call_is_approved_on_the_page_and_then_performed(folder: Path) -> None
                 "TOOLFOLD_SOURCE_DOCKS_URL": upstream.url,
                 "TOOLFOLD_APPROVE": "human",
                 "TOOLFOLD_APPROVAL_SECRET": SECRET,
-                "TOOLFOLD_CACHE": str(folder / "cache" / "cache.sqlite"),
+                "TOOLFOLD_CACHE": str(tmp_path / "cache" / "cache.sqlite"),
             }
         )
         wanted = {"tool_name": "CLOSE_HARBOUR", "arguments": {"harbour": "Bergen", "days": 3}}
@@ -132,12 +86,29 @@ def test_a_call_is_approved_on_the_page_and_then_performed(folder: Path) -> None
         server.__exit__()
 
 
-def test_no_answer_has_a_secret(page: Page) -> None:
-    for target in ("start", "catalog", "search?q=price", "tool?name=GLOBAL_QUOTE", "watch", "approvals", "tool?name=X"):
-        page.api(target)
-    page.api("tokens", {"texts": ["x"]})
-    page.api("tokens", {"texts": 1})
-    page.api("approvals", {"id": "0" * 16, "approve": True})
+def test_no_answer_has_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "PLANTED-AWS")
+    with MockApi() as api:
+        server, page = serve(
+            {
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": api.url,
+                "TOOLFOLD_CACHE": "memory",
+                "TOOLFOLD_REQUESTS_PER_DAY": "25",
+                "TOOLFOLD_KEY_SALT": SALT,
+            }
+        )
+        page.call("TOOL_LIST", query="price of a stock")
+        page.call("TOOL_LIST", query="xqvq zzkz")
+        page.call("TOOL_CALL", tool_name="GLOBAL_QUOTE", arguments={"symbol": "AAPL"})
+        page.call("TOOL_CALL", tool_name="RSI", arguments={"symbol": "IBM"})
+        targets = ("start", "catalog", "search?q=price", "tool?name=GLOBAL_QUOTE", "watch", "approvals", "tool?name=X")
+        for target in targets:
+            page.api(target)
+        page.api("tokens", {"texts": ["x"]})
+        page.api("tokens", {"texts": 1})
+        page.api("approvals", {"id": "0" * 16, "approve": True})
+        server.__exit__()
     everything = b"".join(page.answers)
     assert len(everything) > 10_000
     for secret in (b"PLANTED", page._token.encode(), b"ALPHA_VANTAGE_API_KEY", b"AWS_"):

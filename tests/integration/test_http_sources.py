@@ -8,7 +8,6 @@ import json
 import logging
 import textwrap
 import threading
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -293,24 +292,6 @@ def test_a_read_that_a_write_overtakes_is_neither_cached_nor_joined(world: World
     later.append(world.call("keyless__find", {"q": "e"}).structured)
     assert [one["result"]["state"] for one in later] == ["after", "after"]
     assert [request.method for request in service.received] == ["GET", "POST", "GET", "GET"]
-
-
-@pytest.mark.slow  # imports boto3
-def test_keys_can_be_references_to_secrets(world: World, endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    use_aws_endpoint(endpoint, monkeypatch)
-    import boto3
-
-    manager: Any = boto3.client("secretsmanager")
-    stored = json.dumps({"client": OPERATOR_KEYS["oauth"]})
-    arn = manager.create_secret(Name=f"crm-{uuid.uuid4()}", SecretString=stored)["ARN"]
-    store: Any = boto3.client("ssm")
-    store.put_parameter(Name="/toolfold/basic", Value=OPERATOR_KEYS["basic"], Type="SecureString", Overwrite=True)
-    monkeypatch.setenv("TOOLFOLD_SOURCE_OAUTH_KEY", f"{arn}#client")
-    monkeypatch.setenv("TOOLFOLD_SOURCE_BASIC_KEY", "ssm:/toolfold/basic")
-    for name in ("oauth", "basic"):
-        result = world.call(f"{name}__find", {"q": "r"})
-        assert not result.is_error, result.text
-        assert expected_key(name, False, world.endpoint) in secrets_in(world.services[name].last)
 
 
 @pytest.mark.slow  # imports boto3
