@@ -34,12 +34,16 @@ def event(data: bytes) -> Any:
         return None
 
 
-def sent_event(sent: Request) -> dict[str, Any]:
-    """Return a request as an event of API Gateway, with the body in base64."""
+def events(sent: Request) -> list[dict[str, Any]]:
+    """Return a request as the events of API Gateway: payload 2.0 with the body in base64, and payload 1.0."""
     body = base64.b64encode(sent.body).decode()
     http = {"method": sent.method, "path": "/mcp"}
-    event = {"version": "2.0", "headers": dict(sent.headers), "requestContext": {"http": http}, "rawQueryString": ""}
-    return {**event, "body": body, "isBase64Encoded": True}
+    second = {"version": "2.0", "headers": dict(sent.headers), "requestContext": {"http": http}, "rawQueryString": ""}
+    many: dict[str, list[str]] = {}
+    for name, value in sent.headers:
+        many.setdefault(name, []).append(value)
+    first = {"httpMethod": sent.method, "multiValueHeaders": many, "headers": None, "queryStringParameters": None}
+    return [{**event, "body": body, "isBase64Encoded": True} for event in (second, first)]
 
 
 def corpus() -> list[bytes]:

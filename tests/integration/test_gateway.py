@@ -1,6 +1,7 @@
 """The Lambda handler, with every event in ``events/`` and with events that API Gateway does not send."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -88,17 +89,47 @@ def test_an_invalid_base64_body_is_refused(handler: Handler) -> None:
         {"Records": []},
         {"version": "2.0", "requestContext": {}},
         {"version": "2.0", "requestContext": 1},
-        {"httpMethod": "POST", "path": "/mcp", "requestContext": {"stage": "prod"}, "body": "{}"},
-        {"requestContext": {"http": {"method": 7}}},
-        {**EVENTS["ping"], "headers": ["host"]},
-        {**EVENTS["ping"], "body": {"jsonrpc": "2.0"}},
+        {"httpMethod": 7},
+        {"httpMethod": "POST", "headers": ["host"]},
+        {"httpMethod": "POST", "body": {"jsonrpc": "2.0"}},
     ],
 )
 def test_an_event_of_another_kind_is_refused(handler: Handler, event: Any, capsys: Any) -> None:
     response = handler(event)
     assert response["statusCode"] == 400
-    assert "payload format 2.0" in response["body"]
+    assert "HTTP API or REST API" in response["body"]
     assert "event not understood" in capsys.readouterr().out
+
+
+def as_rest_api(event: dict[str, Any]) -> dict[str, Any]:
+    """The same request as a REST API sends it: payload format 1.0, below a stage."""
+    http = event["requestContext"]["http"]
+    headers = {name.title(): value for name, value in event["headers"].items()}
+    return {
+        "version": "1.0",
+        "resource": "/mcp",
+        "path": "/mcp",
+        "httpMethod": http["method"],
+        "headers": headers,
+        "multiValueHeaders": {name: [value] for name, value in headers.items()},
+        "queryStringParameters": None,
+        "multiValueQueryStringParameters": None,
+        "requestContext": {"stage": "prod", "path": "/prod/mcp", "httpMethod": http["method"]},
+        "body": event.get("body"),
+        "isBase64Encoded": event.get("isBase64Encoded", False),
+    }
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_rest_api_gets_the_same_response(load: Callable[..., Handler], name: str) -> None:
+    handler = load(TOOLFOLD_CACHE="off")
+    first, second = handler(EVENTS[name]), handler(as_rest_api(EVENTS[name]))
+    assert _without_times(first) == _without_times(second)
+
+
+def _without_times(response: dict[str, Any]) -> dict[str, Any]:
+    """Return a response without how long its call took."""
+    return {**response, "body": re.sub(r'"(elapsed|upstream)_ms":[0-9.]+', r'"\1_ms":0', response["body"])}
 
 
 def test_a_call_is_answered_before_lambda_ends_the_function(mock_api: MockApi) -> None:
@@ -108,6 +139,19 @@ def test_a_call_is_answered_before_lambda_ends_the_function(mock_api: MockApi) -
     response = gateway(calling("FAULT.SLOW.5", **{"x-api-key": KEY}), 1.5)  # one second is kept back
     assert time.monotonic() - started < 4
     assert json.loads(response["body"])["result"]["structuredContent"]["error"]["code"] == "UPSTREAM_TIMEOUT"
+
+
+def test_a_rest_api_may_send_the_key_in_the_query(load: Callable[..., Handler], mock_api: MockApi) -> None:
+    handler = load(TOOLFOLD_ALLOW_KEY_IN_QUERY="true")
+    event = {**as_rest_api(calling("IBM")), "queryStringParameters": {"apikey": "from-query"}}
+    assert json.loads(handler(event)["body"])["result"]["isError"] is False
+    assert dict(mock_api.requests[-1])["apikey"] == "from-query"
+
+
+def test_a_repeated_routing_header_of_a_rest_api_is_refused(handler: Handler) -> None:
+    event = as_rest_api(EVENTS["server-discover"])
+    event["multiValueHeaders"]["Mcp-Method"] = ["server/discover", "server/discover"]
+    assert json.loads(handler(event)["body"])["error"]["code"] == -32020
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 ``handlers/gateway/app.py`` makes one :class:`LambdaHandler` while Lambda initialises the environment. A wrong setting
 therefore fails the start, where it is seen, and not a request.
 
-The events are those of payload format 2.0, which HTTP APIs of API Gateway and function URLs send:
+The events are those of payload format 2.0, which HTTP APIs of API Gateway and function URLs send, and of format 1.0,
+which REST APIs and many test events have:
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
 
 The path is not checked here: the routes of the API decide what reaches the function, and a stage may precede the path.
@@ -44,15 +45,16 @@ def parse_event(event: Any) -> Request:
     if not isinstance(event, dict):
         raise UnknownEvent("the event is not an object")
     try:
-        context = event["requestContext"]
-        http, authorizer = context["http"], context.get("authorizer") or {}
+        context, is_version_1 = event.get("requestContext") or {}, "httpMethod" in event
+        authorizer, identity = context.get("authorizer") or {}, context.get("identity") or {}
+        http = {"method": event["httpMethod"], **identity} if is_version_1 else context["http"]
         return Request(
             http["method"].upper(),
             _headers(event),
             _body(event),
-            query=str(event.get("rawQueryString") or ""),
-            used_by_gateway=_used_by_gateway(authorizer) if authorizer else frozenset(),
-            path=str(event.get("rawPath") or ""),
+            query=_encoded_query(event) if is_version_1 else str(event.get("rawQueryString") or ""),
+            used_by_gateway=_used_by_gateway(authorizer, identity) if authorizer or identity else frozenset(),
+            path=str(event.get("path" if is_version_1 else "rawPath") or ""),
             caller=_principal(authorizer) if authorizer else "",
             source_address=str(http.get("sourceIp") or "")[:_MAX_ADDRESS],
         )
@@ -63,11 +65,15 @@ def parse_event(event: Any) -> Request:
 
 
 def _headers(event: Mapping[str, Any]) -> Headers:
-    """Return all headers; repeated ones are joined, and cookies are apart.
+    """Return all headers; payload format 1.0 lists repeated ones separately, 2.0 joins them, and has cookies apart.
 
     Raises:
         TypeError: a value is not text. It is not converted: a number of thousands of digits raises other errors.
     """
+    if repeated := event.get("multiValueHeaders"):
+        if not all(isinstance(values, list) for values in repeated.values()):
+            raise TypeError
+        return tuple([(name.lower(), str.strip(value)) for name, values in repeated.items() for value in values])
     headers = [(name.lower(), str.strip(value)) for name, value in (event.get("headers") or {}).items()]
     return (*headers, *[("cookie", str.strip(cookie)) for cookie in event.get("cookies") or ()])
 
@@ -84,6 +90,16 @@ def _body(event: Mapping[str, Any]) -> bytes:
         raise UnknownEvent("the body is not base64") from None
 
 
+def _encoded_query(event: Mapping[str, Any]) -> str:
+    """Return the query of payload format 1.0, which has its parameters decoded."""
+    parameters = event.get("multiValueQueryStringParameters") or event.get("queryStringParameters")
+    if not parameters:
+        return ""
+    from urllib.parse import urlencode  # the first request of a client has no query
+
+    return urlencode(parameters, doseq=True, errors="replace")
+
+
 def _principal(authorizer: Mapping[str, Any]) -> str:
     """Return a hash of the principal of AWS that signed the request, as API Gateway names it; empty where none did."""
     arn = (authorizer.get("iam") or {}).get("userArn")
@@ -94,13 +110,23 @@ def _principal(authorizer: Mapping[str, Any]) -> str:
     return hashlib.sha256(str(arn).encode(errors="replace")).hexdigest()[:16]
 
 
-def _used_by_gateway(authorizer: Mapping[str, Any]) -> frozenset[str]:
+def _used_by_gateway(authorizer: Mapping[str, Any], identity: Mapping[str, Any]) -> frozenset[str]:
     """Return where the gateway took a credential from, which is then none for a source.
 
-    A Lambda authorizer may read any header or parameter, and the event does not say which.
+    A Lambda authorizer may read any header or parameter, and the event does not say which. An API with payload format
+    1.0 and without authorizer has ``{"claims": null, "scopes": null}``.
     """
-    is_known = authorizer.keys() <= {"jwt", "iam"}
-    return frozenset({AUTHORIZATION} if is_known else {AUTHORIZATION, X_API_KEY, QUERY})
+    used = set()
+    if any(identity.get(name) for name in ("apiKey", "apiKeyId")):  # a usage plan
+        used.add(X_API_KEY)
+    if any(identity.get(name) for name in ("accessKey", "caller", "userArn", "cognitoIdentityId")):  # IAM
+        used.add(AUTHORIZATION)
+    for kind, found in authorizer.items():
+        if kind in ("jwt", "iam") or (kind in ("claims", "scopes") and found):
+            used.add(AUTHORIZATION)
+        elif kind not in ("claims", "scopes"):
+            used |= {AUTHORIZATION, X_API_KEY, QUERY}
+    return frozenset(used)
 
 
 _OK = 200
@@ -196,7 +222,7 @@ class LambdaHandler(RequestHandler):
     """Answer events with the responses to their requests."""
 
     def __call__(self, event: Any, remaining_s: float | None = None) -> dict[str, Any]:
-        """Return the response to ``event``, as payload format 2.0 has it.
+        """Return the response to ``event``, in the form that both payload formats share.
 
         Lambda ends the invocation after ``remaining_s`` seconds; None: nothing ends it.
         """
@@ -204,7 +230,7 @@ class LambdaHandler(RequestHandler):
             response = self.respond(parse_event(event), remaining_s)
         except UnknownEvent as error:
             self._logger.error("event not understood: %s", error)
-            problem = "This is no event of an API Gateway HTTP API with payload format 2.0, or of a function URL."
+            problem = "This is no event of an HTTP API or REST API of API Gateway, or of a function URL."
             response = error_response(400, problem)
             self.log_request(response, 0.0)
         return {

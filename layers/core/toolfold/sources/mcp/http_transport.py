@@ -57,6 +57,8 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
         connections = httpx2.Limits(max_connections=_MAX_CONNECTIONS, keepalive_expiry=_KEEP_ALIVE_S)
         super().__init__(verify=context, proxy=proxy or None, limits=connections)
         if not proxy:  # through a proxy it is the proxy that resolves names: see network.ssrf
+            if not hasattr(self._pool, "_network_backend"):  # no name of a documented interface
+                raise RuntimeError("this version of httpx2 does not let addresses be checked")
             self._pool._network_backend = _CheckedBackend(limits.is_allowed)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
