@@ -149,11 +149,11 @@ def test_the_warm_up_calls_no_upstream_and_logs_no_request(
 def test_a_hook_runs_every_step_even_when_one_fails(
     make: Callable[..., LambdaHandler], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails() -> None:
+    def fails(_: object) -> None:
         raise OSError("canary")
 
     app = make().app
-    monkeypatch.setattr(app, "reset", fails)
+    monkeypatch.setattr(type(app), "reset", fails)
     gc.unfreeze()
     snapstart.before_snapshot(app)
     assert gc.get_freeze_count() > 0

@@ -10,7 +10,7 @@ import functools
 import logging
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.store import S3Store, open_store
@@ -39,7 +39,7 @@ _SPANS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 """Variables of OpenTelemetry that say where spans go."""
 
 
-class App:
+class App(NamedTuple):
     """The objects of one process.
 
     Attributes:
@@ -52,23 +52,13 @@ class App:
         call_log: Writes the file that the settings name; None: they name none.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        catalog_store: FileStore | S3Store,
-        executor: ToolExecutor,
-        server: Server,
-        aws: AwsClients,
-        authorization: Authorization | None = None,
-        call_log: CallLogFile | None = None,
-    ) -> None:
-        self.settings = settings
-        self.catalog_store = catalog_store
-        self.executor = executor
-        self.server = server
-        self.aws = aws
-        self.authorization = authorization
-        self.call_log = call_log
+    settings: Settings
+    catalog_store: FileStore | S3Store
+    executor: ToolExecutor
+    server: Server
+    aws: AwsClients
+    authorization: Authorization | None
+    call_log: CallLogFile | None
 
     def reset(self) -> None:
         """Drop the catalog read from S3, the keys of the issuer and all state of the executor.

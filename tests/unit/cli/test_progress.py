@@ -38,11 +38,12 @@ def test_nothing_is_shown_where_stderr_is_no_terminal(capsys: pytest.CaptureFixt
 def test_a_terminal_shows_the_last_text_and_is_clean_after(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
     with output.waiting("first") as describe:
-        describe("second [red] \x1b[31m name")
+        describe("second [red] \x1b[31m name" + " longer" * 50)
         time.sleep(0.4)
     shown = terminal.getvalue()
     assert "second [red] " in shown
     assert "\x1b[31m name" not in shown
+    assert shown.count("\x1b[1A") == 1  # one line, which is erased at the end
     assert shown.endswith(("\x1b[2K", "\x1b[?25h", "\r\x1b[1A\x1b[2K"))  # the line erased, the cursor visible
 
 

@@ -165,8 +165,6 @@ def print_trace(trace: RequestTrace) -> None:
 DELAY_S = 1.0
 """Seconds of silence that do not disturb: https://www.nngroup.com/articles/response-times-3-important-limits/"""
 
-_MAX_TEXT = 200
-
 
 @contextlib.contextmanager
 def waiting(text: str) -> Iterator[Callable[[str], None]]:
@@ -186,7 +184,8 @@ def waiting(text: str) -> Iterator[Callable[[str], None]]:
         spinner = Spinner("dots" if terminal.is_unicode(sys.stderr) else "line")
 
         def frame() -> Spinner:
-            spinner.update(text=Text(escape_unsafe(current[0][:_MAX_TEXT])))  # names may come from a service
+            # One line, in which names may come from a service.
+            spinner.update(text=Text(escape_unsafe(current[0])[: terminal.width() - 3]))
             return spinner
 
         console = terminal.make_console(sys.stderr)
