@@ -68,12 +68,9 @@ _LOCK = threading.Lock()
 
 
 class Counts(NamedTuple):
-    """What a file holds: values, those that are expired, counters, when the oldest value was stored, and its size."""
+    """The values in a file, and its size."""
 
     entries: int
-    expired: int
-    numbers: int
-    oldest_at: float | None
     file_bytes: int
 
 
@@ -178,13 +175,11 @@ class SQLiteStore:
         rows = self._execute("SELECT value FROM numbers WHERE key = ?", key)
         return float(rows[0][0]) if rows else 0.0
 
-    def count(self, now: float) -> Counts:
+    def count(self) -> Counts:
         """Count what is stored."""
         [found] = self._execute(
-            "SELECT count(*), coalesce(sum(expires_at < ?), 0), (SELECT count(*) FROM numbers), min(created_at),"
-            " (SELECT page_count FROM pragma_page_count) * ? FROM entries",
-            now, _PAGE_BYTES,
-        )  # fmt: skip
+            "SELECT count(*), (SELECT page_count FROM pragma_page_count) * ? FROM entries", _PAGE_BYTES
+        )
         return Counts(*found)
 
     def clear(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from typing import NamedTuple
 
 from toolfold.cache.factory import check_cache_file
@@ -25,7 +24,7 @@ class Place(NamedTuple):
     """A place where answers are kept.
 
     ``kind`` is ``cache`` or ``answers``; ``location`` a file or folder, or what it is; ``is_local`` whether it can be
-    cleared here; ``oldest_at`` is in seconds since 1970, None without an answer; ``note`` is what else to know.
+    cleared here; ``note`` is what else to know.
     """
 
     kind: str
@@ -33,12 +32,11 @@ class Place(NamedTuple):
     is_local: bool = False
     answers: int = 0
     total_bytes: int = 0
-    oldest_at: float | None = None
     note: str = ""
 
 
 def info(options: Options) -> int:
-    """Print where answers are kept, how many, how large and how old."""
+    """Print where answers are kept, how many and how large."""
     places = _places(_local_settings())
     if options.json:
         print_json([place._asdict() for place in places], indent=2)
@@ -90,9 +88,8 @@ def _cache_place(settings: Settings) -> Place:
     if not os.path.lexists(path):
         return Place("cache", path, note="not made yet")
     with os_errors(f"The cache {path} cannot be read", also=sqlite3.Error):
-        counts = _open_cache(settings).count(time.time())
-    note = f"{counts.expired} expired; {counts.numbers} counters and limits"
-    return Place("cache", path, True, counts.entries, counts.file_bytes, counts.oldest_at, note)
+        counts = _open_cache(settings).count()
+    return Place("cache", path, True, counts.entries, counts.file_bytes)
 
 
 def _answers_place(settings: Settings) -> Place:
@@ -109,8 +106,7 @@ def _answers_place(settings: Settings) -> Place:
             own = list_answers(location, _TIMEOUT_S)
     except PathRefused as error:
         return Place("answers", folder, note=f"not used: {error}")
-    oldest = min((file.modified_at for file in own), default=None)
-    return Place("answers", folder, True, len(own), sum(file.size for file in own), oldest)
+    return Place("answers", folder, True, len(own), sum(file.size for file in own))
 
 
 def _open_cache(settings: Settings) -> SQLiteStore:
@@ -118,10 +114,5 @@ def _open_cache(settings: Settings) -> SQLiteStore:
 
 
 def _line(place: Place) -> str:
-    parts = []
-    if place.is_local:
-        parts = [counted(place.answers, "answer"), f"{place.total_bytes:,} bytes"]
-        if place.oldest_at is not None:
-            parts.append(f"the oldest from {time.strftime('%Y-%m-%d %H:%M', time.localtime(place.oldest_at))}")
-    described = "; ".join(filter(None, [", ".join(parts), place.note]))
+    described = f"{counted(place.answers, 'answer')}, {place.total_bytes:,} bytes" if place.is_local else place.note
     return f"{place.kind:8} {place.location}\n{'':8} {described}"
