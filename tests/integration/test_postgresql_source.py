@@ -5,7 +5,6 @@ import logging
 import os
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -13,25 +12,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import postgresql, sql_attacks
-from tests.support.aws_services import use_aws_endpoint
 from tests.support.catalogs import refresh
 from tests.support.postgresql import PASSWORD, PostgresqlServer
 from tests.support.sql_databases import postgresql_statements
 from tests.support.threads import run_concurrently
 from toolfold import client_call
-from toolfold.aws.clients import AwsClients
 from toolfold.build.importers.base import RefreshReport
-from toolfold.catalog.entries import Auth, Source
-from toolfold.errors import AuthRequired, CallError, SourceError
-from toolfold.execution.api_keys import SecretProvider, resolve_api_key
-from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.settings import Settings
+from toolfold.errors import CallError, SourceError
 from toolfold.sources.sql.adapter import DatabaseReader, open_database
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
@@ -565,76 +557,6 @@ def test_the_schema_says_nothing_of_what_is_left_out(server: PostgresqlServer) -
         schema: DatabaseSchema = database.read_schema(soon())
     assert schema.left_out == {("public", "secrets")}
     assert [table.name for table in schema.tables] == ["customers", "orders", "spending"]
-
-
-# The connection string of RDS, and the day.
-
-
-def rds_secret(server: PostgresqlServer, **changed: Any) -> dict[str, Any]:
-    """Return what Secrets Manager stores for a database of RDS."""
-    given = {
-        "engine": "postgres", "host": "127.0.0.1", "port": server.port, "username": "reader", "password": PASSWORD,
-        "dbname": "shop", "dbInstanceIdentifier": "shop-1",
-    }  # fmt: skip
-    return {**given, **changed}
-
-
-def sql_source() -> Source:
-    connection = {"dialect": "postgresql"}
-    return Source("shop", "Shop", "sql", "", "", Auth("SHOP"), {}, "", (), (), connection=connection)
-
-
-def secret_provider(clients: AwsClients, source_keys: str, variable: str) -> SecretProvider:
-    given = {"TOOLFOLD_SOURCE_KEYS": source_keys, "TOOLFOLD_SECRET_TIMEOUT_S": "30"}
-    return SecretProvider(Settings.from_environment(given), clients, environment={"SHOP": variable})
-
-
-@pytest.mark.parametrize("form", ["a secret", "one of many keys", "a variable"])
-def test_a_secret_of_rds_is_a_connection_string(
-    form: str, server: PostgresqlServer, reader: DatabaseReader, endpoint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use_aws_endpoint(endpoint, monkeypatch)
-    text = json.dumps(rds_secret(server, engine="aurora-postgresql"), indent=2)
-    client: Any = boto3.client("secretsmanager")
-    stored = text if form == "a secret" else json.dumps({"shop": rds_secret(server), "other": "x"})
-    arn = str(client.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=stored)["ARN"])
-    clients = AwsClients()
-    variable = {"a secret": arn, "one of many keys": "", "a variable": json.dumps(json.loads(text))}[form]
-    provider = secret_provider(clients, arn if form == "one of many keys" else "", variable)
-    try:
-        key = resolve_api_key(sql_source(), NO_CREDENTIALS, provider)
-    finally:
-        clients.reset()
-    found = json.loads(reader.query(key, soon(), "SELECT count(*) AS n FROM orders", [], 5))
-    assert found == {"rows": [{"n": 3}]}
-
-
-def test_a_secret_of_rds_goes_to_no_source_that_is_not_a_database(
-    server: PostgresqlServer, endpoint: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    use_aws_endpoint(endpoint, monkeypatch)
-    client: Any = boto3.client("secretsmanager")
-    arn = client.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=json.dumps(rds_secret(server)))["ARN"]
-    clients = AwsClients()
-    other = sql_source()._replace(kind="http_api")
-    for source_keys, variable in (("", arn), (arn, "")):
-        with pytest.raises(AuthRequired):
-            resolve_api_key(other, NO_CREDENTIALS, secret_provider(clients, source_keys, variable))
-    clients.reset()
-    assert "name its field after the ARN" in caplog.text
-    assert PASSWORD not in caplog.text
-
-
-@pytest.mark.parametrize(
-    "changed", [{"engine": "mysql"}, {"engine": 5}, {"port": {"a": 1}}, {"port": True}, {"host": ""}, {"host": None}]
-)
-def test_a_secret_of_another_database_is_refused_without_its_password(
-    changed: dict[str, Any], server: PostgresqlServer, reader: DatabaseReader
-) -> None:
-    with pytest.raises(DatabaseFailure) as caught:
-        reader.query(json.dumps(rds_secret(server, **changed)), soon(), "SELECT 1", [], 5)
-    assert caught.value.kind is FailureKind.CONNECTION_STRING
-    assert PASSWORD not in repr(caught.value)
 
 
 def test_the_day_and_the_time_are_those_of_utc(server: PostgresqlServer, reader: DatabaseReader) -> None:

@@ -88,7 +88,7 @@ def _operator_key(source: Source, auth: Auth, own: str, secrets: SecretProvider)
     if own and not own.startswith(_REFERENCE_PREFIXES):
         return own
     read, name = (secrets.get_secret, own) if own else (secrets.source_key, source.id)
-    found = read(name, is_database=source.kind == "sql")
+    found = read(name)
     if found is None or (own and not found):
         instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
         raise AuthRequired(
@@ -206,18 +206,15 @@ class SecretProvider:
         self._readings: dict[str, _Reading] = {}
         self._last_good: dict[str, str] = {}
 
-    def get_secret(self, reference: str, *, is_database: bool = False) -> str:
-        """Return the key that ``reference`` names; empty when it cannot be read and never was.
-
-        ``is_database``: whether it may be the JSON of a secret of RDS, which no other source receives.
-        """
+    def get_secret(self, reference: str) -> str:
+        """Return the key that ``reference`` names; empty when it cannot be read and never was."""
         try:
-            return self._read(reference, "API key", is_database) or ""
+            return self._read(reference, "API key") or ""
         except _NoField as error:
             self._report(reference, "API key", str(error))
             return self._last_good.get(reference, "")
 
-    def source_key(self, source_id: str, *, is_database: bool = False) -> str | None:
+    def source_key(self, source_id: str) -> str | None:
         """Return the key that ``TOOLFOLD_SOURCE_KEYS`` has for one source.
 
         Returns:
@@ -227,7 +224,7 @@ class SecretProvider:
             return ""
         reference = f"{self.source_keys}#{source_id}"
         try:
-            return self._read(reference, f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS", is_database)
+            return self._read(reference, f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS")
         except _NoField:
             self._last_good.pop(reference, None)
             return ""
@@ -254,7 +251,7 @@ class SecretProvider:
         self._readings.clear()
         self._last_good.clear()
 
-    def _read(self, reference: str, subject: str, is_database: bool) -> str | None:
+    def _read(self, reference: str, subject: str) -> str | None:
         """Return the key of ``reference``, the one before when that fails, which is reported; None: never read."""
         try:
             self._last_good[reference] = self._read_key(reference)
@@ -262,11 +259,7 @@ class SecretProvider:
             raise
         except _UnusableSecret as error:
             self._report(reference, subject, str(error))
-        key = self._last_good.get(reference)
-        if is_database or not key or not key.startswith("{") or _parsed(key) is None:
-            return key
-        self._report(reference, subject, _WANTED_FIELD)  # the JSON of a database, and the source is not one
-        return None
+        return self._last_good.get(reference)
 
     def _report(self, reference: str, subject: str, reason: str) -> None:
         self._expire(reference)
@@ -284,13 +277,8 @@ class SecretProvider:
             text = _field_of(_parsed(text), field).strip()
         if not text:
             raise _UnusableSecret("the secret is empty")
-        found = _parsed(text)
-        if found is not None:
-            from toolfold.sources.sql.schema import is_database_secret
-
-            if not is_database_secret(found):
-                raise _UnusableSecret("the field is not a text" if field else _WANTED_FIELD)
-            text = json.dumps(found)  # one line of ASCII
+        if _parsed(text) is not None:
+            raise _UnusableSecret("the field is not a text" if field else _WANTED_FIELD)
         if reference.startswith(f"{self.source_keys}#") and text.startswith(("arn:", "ssm:")):
             raise _UnusableSecret("the field is a reference, not a key")
         if not is_possible_key(text):

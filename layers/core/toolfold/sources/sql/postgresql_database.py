@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.postgresql_role import probe_role, read_schema
-from toolfold.sources.sql.schema import DatabaseSchema, Rows, TableFilter, connection_values, unique_names
+from toolfold.sources.sql.schema import DatabaseSchema, Rows, TableFilter, unique_names
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -176,7 +176,7 @@ class PostgresqlDatabase:
     """One connection to a PostgreSQL database. Used by one thread at a time.
 
     Args:
-        connection_string: a URL, or ``name=value`` pairs, as libpq reads them; or the JSON of a secret of RDS.
+        connection_string: a URL, or ``name=value`` pairs, as libpq reads them.
         tables: the tables that may be read.
         max_bytes: bytes of one answer, as JSON.
         deadline: when the connection must be there, by the monotonic clock.
@@ -193,11 +193,10 @@ class PostgresqlDatabase:
         if remaining_s <= 0:
             raise DatabaseFailure(FailureKind.TIMEOUT)
         try:
-            stored = connection_values(connection_string)
             # SQLAlchemy names a driver in a URL (``postgresql+psycopg://``), which libpq does not know.
             scheme, separator, rest = connection_string.strip().partition("://")
             conninfo = f"{scheme.partition('+')[0]}{separator}{rest}"
-            values: dict[str, Any] = conninfo_to_dict(conninfo) if stored is None else {**stored}
+            values: dict[str, Any] = conninfo_to_dict(conninfo)
         except (psycopg.Error, ValueError):
             raise DatabaseFailure(FailureKind.CONNECTION_STRING) from None
         values.update(client_encoding="utf8", connect_timeout=max(2, int(min(remaining_s, _MAX_CONNECT_S))))

@@ -256,48 +256,6 @@ def json_value(value: Any) -> Any:
     return value
 
 
-_REQUIRED = ("host", "username", "password")
-_LIBPQ_NAMES = {
-    "host": "host", "port": "port", "username": "user", "password": "password", "dbname": "dbname",
-    "sslmode": "sslmode", "sslrootcert": "sslrootcert",
-}  # fmt: skip
-"""Member of a secret of RDS, Aurora or Redshift in Secrets Manager → parameter of libpq. Others, such as
-``dbClusterIdentifier``, do not matter here."""
-
-
-def is_database_secret(value: Any) -> bool:
-    """Return whether the value of a secret says how a database is reached.
-
-    >>> is_database_secret({"engine": "postgres", "host": "a", "username": "b", "password": "c"})
-    True
-    """
-    return isinstance(value, Mapping) and all(isinstance(value.get(name), str) and value[name] for name in _REQUIRED)
-
-
-def connection_values(text: str) -> dict[str, str] | None:
-    """Return the parameters of libpq in a secret; None for text that is not JSON.
-
-    Raises:
-        ValueError: the JSON is no secret of a PostgreSQL database.
-
-    >>> connection_values('{"host": "a", "port": 5432, "username": "b", "password": "c", "dbname": "d"}')
-    {'host': 'a', 'port': '5432', 'user': 'b', 'password': 'c', 'dbname': 'd'}
-    """
-    if not text.lstrip().startswith("{"):
-        return None
-    try:
-        value = json.loads(text)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    # An engine is ``postgres`` or ``aurora-postgresql``; a secret that was written by hand may lack it.
-    if not is_database_secret(value) or "postgres" not in str(value.get("engine") or "postgres").lower():
-        raise ValueError("it is not a secret of a PostgreSQL database")
-    given = {libpq: value[name] for name, libpq in _LIBPQ_NAMES.items() if value.get(name) not in (None, "")}
-    if not all(isinstance(one, str | int) and not isinstance(one, bool) for one in given.values()):
-        raise ValueError("a member is neither text nor number")
-    return {name: str(one) for name, one in given.items()}
-
-
 MAX_ROWS = 1000
 """Rows of one answer. What needs more rows is better aggregated by the database."""
 
