@@ -30,9 +30,6 @@ from toolfold.text_safety import encodable, escape_unsafe
 _MAX_MEMBERS = 3
 """Members of an object or array that may be an envelope."""
 
-_MAX_SPELLED = 10
-"""Members of an object whose names are compared regardless of letter case."""
-
 _MAX_DEPTH, _MAX_TEXTS = 3, 20
 
 
@@ -42,9 +39,9 @@ def find_notices(data: Any, names: Collection[str]) -> dict[str, list[str]]:
     spelled = {name.lower(): name for name in names}
     for level, part in _envelopes(data, 0):
         if isinstance(part, dict) and (level == 0 or all(key.strip().lower() in spelled for key in part)):
-            for key in part if len(part) <= _MAX_SPELLED else [name for name in names if name in part]:
+            for key, value in part.items():
                 if name := spelled.get(key.strip().lower()):
-                    found.setdefault(name, []).extend(_texts(part[key]))
+                    found.setdefault(name, []).extend(_texts(value))
     return found
 
 

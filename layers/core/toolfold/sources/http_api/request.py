@@ -7,7 +7,6 @@ next request.
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -121,21 +120,16 @@ def parse_retry_after(value: str, date: str = "") -> int | None:
 
 
 _LIMITS = ("ratelimit", "x-ratelimit", "x-rate-limit")
-_PARAMETER = re.compile(r";\s*([rt])=(\d+)")
 _MIN_TIMESTAMP = 1_000_000_000
 
 
 def parse_limit_reset(headers: Mapping[str, str]) -> int | None:
-    """Return the seconds until the limits that are used up are reset: those of GitHub and many others, or of the IETF.
+    """Return the seconds until the limits that are used up are reset: those of GitHub and many others.
 
     >>> parse_limit_reset({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"})
     30
-    >>> parse_limit_reset({"ratelimit": '"hour";r=0;t=40, "day";r=9;t=900'})  # draft-ietf-httpapi-ratelimit-headers
-    40
     """
-    members = [dict(_PARAMETER.findall(member)) for member in headers.get("ratelimit", "").split(",")]
-    limits = [(member.get("r", ""), member.get("t", "")) for member in members]
-    limits += [(headers.get(f"{name}-remaining", "").strip(), headers.get(f"{name}-reset", "")) for name in _LIMITS]
+    limits = [(headers.get(f"{name}-remaining", "").strip(), headers.get(f"{name}-reset", "")) for name in _LIMITS]
     # A reset is in seconds, or at a time in seconds or milliseconds.
     resets = [reset.strip()[:10] for remaining, reset in limits if remaining == "0"]
     waits = [

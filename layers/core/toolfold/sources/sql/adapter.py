@@ -328,12 +328,10 @@ def _searched(text: str) -> str:
 
 
 def _table_entry(table: Table, schema: DatabaseSchema) -> dict[str, Any]:
-    rows = {} if table.rows is None else {"rows": table.rows}
     return {
         "name": schema.display_name(table),
         "kind": table.kind,
         "description": table.description,
-        **rows,
         "columns": ", ".join(schema.sql_name(column.name) for column in table.columns),
     }
 

@@ -22,7 +22,7 @@ ORDER BY nspname
 
 # One row for each table, its columns as JSON. Partitions are left out: they are read through their table.
 _TABLES = """
-SELECT n.nspname, c.relname, c.relkind, obj_description(c.oid, 'pg_class'), c.reltuples::bigint,
+SELECT n.nspname, c.relname, c.relkind, obj_description(c.oid, 'pg_class'),
   has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'),
   (SELECT json_agg(json_build_array(
       a.attname,
@@ -65,7 +65,7 @@ def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
     keys = _read_keys(read_rows, several=len(schemas) > 1)
     found, left_out = [], set()
     others: dict[str, None] = {}
-    for schema, name, kind, description, rows, is_readable, columns in read_rows(_TABLES):
+    for schema, name, kind, description, is_readable, columns in read_rows(_TABLES):
         if schema is None or name is None or kind is None:
             continue
         if schema not in schemas:
@@ -75,7 +75,6 @@ def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
         if is_readable != "t" or not tables.has_table(schema, name):
             left_out.add((schema, name))
             continue
-        count = int(rows or -1)
         found.append(
             Table(
                 schema,
@@ -86,7 +85,6 @@ def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
                     Column(column, type_, nullable, ", ".join(keys[schema, name, column]), comment or "")
                     for column, type_, nullable, comment in json.loads(columns or "null") or ()
                 ),
-                count if count >= 0 and kind in "rpm" else None,
             )
         )
     return DatabaseSchema(tuple(found), frozenset(left_out), tuple(schemas) or ("public",), tuple(others))

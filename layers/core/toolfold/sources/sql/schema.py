@@ -84,7 +84,6 @@ class Table:
         kind: ``table``, ``view``, ``materialized view`` or ``foreign table``.
         description: the comment on it; SQLite has none.
         columns: the columns that the role may read.
-        rows: how many rows it has, by the statistics of PostgreSQL; None where that is unknown.
         hidden_columns: those of a virtual table that ``SELECT *`` leaves out.
     """
 
@@ -93,7 +92,6 @@ class Table:
     kind: str = "table"
     description: str = ""
     columns: tuple[Column, ...] = ()
-    rows: int | None = field(default=None, compare=False)
     hidden_columns: tuple[str, ...] = field(default=(), compare=False)
 
     def as_dict(self) -> dict[str, Any]:
