@@ -84,10 +84,9 @@ INVALID_OF_SEVERAL = Text(
     "{called}{parameter} {problem}: {expected} ({others} more in problems).", INVALID_ARGUMENT.for_model
 )
 FIRST_OF_SEVERAL = Text("{problem} ({count} calls in one failed; this is the first.)")
-ONE_FORMAT = Text("{step}, or send one value for each format that is needed. Nothing was sent.")
+ONE_FORMAT = Text("Leave out {parameter}, or send one value for each format that is needed. Nothing was sent.")
 CALL_FIRST = Text("{step}, then send the {name} that it finds.")
 CALL = Text("Call {call}", "Write {call}")
-NOTHING_SENT = Text("{step}; nothing was sent.")
 EXAMPLE = Text("In next_call {names} is an example.", "In the call below {names} is an example.")
 EXAMPLES = Text("In next_call {names} are examples.", "In the call below {names} are examples.")
 LEFT_OUT = Text(

@@ -20,7 +20,6 @@ from toolfold.execution.call import CallContext
 from toolfold.execution.period_select import period_select
 from toolfold.execution.pipeline import run_call
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 
 CATALOG = FileStore(bundled_path())()
@@ -185,7 +184,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (DAILY, {"symbol": "IBM", "start_date": "2025-01-01"},  # F10
      '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "since 2025-01-01"}'),
     (DAILY, {"ticker": "ibm", "from": "Jan 1, 2025", "to": "2025-02"},
-     '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "2025-01-01..2025-02-28"}'),
+     '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "ibm"}, "select": "2025-01-01..2025-02-28"}'),
     (DAILY, {"symbol": "IBM", "year": 2025},
      '{"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM"}, "select": "2025-01-01..2025-12-31"}'),
     (DAILY, {"symbol": "IBM", "period": "6mo"},
@@ -225,7 +224,8 @@ def test_refused_argument_names_the_next_call(
 ) -> None:
     found = error(call(recorded, tool, arguments))
     assert found["code"] == "INVALID_ARGUMENTS"
-    assert f"Call TOOL_CALL {dumps_compact(json.loads(next_call))}" in found["suggestion"]
+    named = found["suggestion"].partition("Call TOOL_CALL ")[2].partition(", then")[0]
+    assert json.loads(next_call) == (found["next_call"]["TOOL_CALL"] if "next_call" in found else json.loads(named))
     assert mock_api.requests == []
 
 

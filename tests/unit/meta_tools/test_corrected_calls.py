@@ -205,8 +205,7 @@ def test_condition_comes_before_the_select_that_was_given(tools: MetaTools) -> N
 def test_period_keeps_the_select_that_was_given(
     tools: MetaTools, tool: str, given: dict[str, Any], select: str, right: str
 ) -> None:
-    step = error(call(tools, tool, {**MSFT, **given}, select=select))["suggestion"].partition("TOOL_CALL ")[2]
-    proposed = json.loads(step.partition("; nothing")[0])
+    proposed = error(call(tools, tool, {**MSFT, **given}, select=select))["next_call"]["TOOL_CALL"]
     assert proposed == {"tool_name": tool, "arguments": MSFT, "select": right}
     assert not tools.call("TOOL_CALL", proposed).is_error
 

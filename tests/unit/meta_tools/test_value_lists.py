@@ -207,10 +207,7 @@ def test_one_value_with_commas_is_sent_once(
 
 def test_raw_form_of_a_list_is_refused_with_the_call_that_works(tools: MetaTools) -> None:
     found = error(call(tools, DAILY, {"ticker": ["AAPL", "MSFT"], "format": "csv"}))
-    assert (
-        'Call TOOL_CALL {"tool_name":"TIME_SERIES_DAILY","arguments":{"symbol":["AAPL","MSFT"]}}'
-        in (found["suggestion"])
-    )
+    assert found["next_call"] == {"TOOL_CALL": {"tool_name": DAILY, "arguments": {"symbol": ["AAPL", "MSFT"]}}}
 
 
 @pytest.mark.parametrize(

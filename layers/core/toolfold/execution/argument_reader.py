@@ -23,7 +23,7 @@ from toolfold.execution.period_select import REQUESTED, period_select
 from toolfold.execution.validation import ArgumentValidator, SchemaError
 from toolfold.execution.validation_problems import UNKNOWN, Problem, ResolvedArguments, describe_expected
 from toolfold.fuzzy import normalize
-from toolfold.messages import CALL, CALL_FIRST, NOTHING_SENT
+from toolfold.messages import CALL, CALL_FIRST
 from toolfold.text_safety import quoted
 from toolfold.wording import CallText, Text
 
@@ -39,19 +39,11 @@ _MAX_READ = 200
 """Arguments of a call that are read where the schema refuses them: several times what any tool has."""
 
 _MAX_WORD_CHARS = 64
-_MAX_CALL_CHARS = 400
-"""Length of a call that an error repeats as the next step."""
 
 _NOTHING = frozenset({"None", "none", "null", "Null", "undefined", "NaN"})
 """What programs print for no value. In capitals each of them can be a ticker, as NAN is."""
 
 _A_DAY_OR_MORE = ("daily", "weekly", "monthly", "DAILY", "WEEKLY", "MONTHLY")
-
-
-def next_call(tool_name: str, arguments: Mapping[str, Any], select: str = "") -> Text | None:
-    """Return the words that name the call of a tool; None where the call is too long to repeat."""
-    call = CallText({"tool_name": tool_name, "arguments": arguments, **({"select": select} if select else {})})
-    return CALL.filled(call=call) if len(str(call)) <= _MAX_CALL_CHARS else None
 
 
 class _Refused(Exception):
@@ -149,7 +141,7 @@ class ArgumentReader(ArgumentValidator):
         refused_names = {problem["parameter"] for problem in own}
         problems = own + [problem for problem in problems if problem["parameter"] not in refused_names]
         if problems and next_step is None:
-            problems, next_step = self._with_period(given, problems)
+            problems = self._with_period(given, problems)
         return ResolvedArguments(checked, problems, tuple(notes), next_step)
 
     def _takes(self, name: str, value: Any) -> bool:
@@ -298,27 +290,21 @@ class ArgumentReader(ArgumentValidator):
                 expected, step = describe_expected(self.properties[name], self.schema), None
                 if finder:
                     given = {finder["parameter"]: company[:60]} if finder.get("parameter") else {}
-                    step = CALL_FIRST.filled(step=next_call(finder["tool"], given), name=name)
+                    call = CallText({"tool_name": finder["tool"], "arguments": given})
+                    step = CALL_FIRST.filled(step=CALL.filled(call=call), name=name)
                 raise _Refused(name, f"{quoted(company)} is a name, not a code", expected, step)
             read.append(meant)
         return separator.join(one.value for one in read), any(one.is_noted for one in read)
 
-    def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> tuple[list[Problem], Text | None]:
+    def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> list[Problem]:
         """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""
         unknown = [problem["parameter"] for problem in problems if problem["problem"] == UNKNOWN]
         wanted = {name: given[name] for name in unknown if name in given}
         hint = self.period_hint(wanted)
         if not hint:
-            return [self._with_readings(problem, wanted) for problem in problems], None
+            return [self._with_readings(problem, wanted) for problem in problems]
         expected = f'select chooses the rows, beside arguments: "select": {json.dumps(hint)}'
-        problems = [{**one, "expected": expected} if one["parameter"] in wanted else one for one in problems]
-        if len(problems) > len(wanted) or len(unknown) != len(wanted):
-            return problems, None
-        known = {name: value for name, value in given.items() if name not in wanted}
-        known |= self.ends_of(hint, known)
-        checked, others = self.validate(known)
-        call = None if others else next_call(self.tool_name, checked, hint)
-        return problems, None if call is None else NOTHING_SENT.filled(step=call)
+        return [{**one, "expected": expected} if one["parameter"] in wanted else one for one in problems]
 
     def period_hint(self, wanted: Mapping[str, Any]) -> str:
         """Return the ``select`` that serves arguments; nothing where the answer is of a day that a parameter names."""

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.budget import WorkBudget
 from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect
-from toolfold.execution.argument_reader import next_call, reader_of
+from toolfold.execution.argument_reader import reader_of
 from toolfold.fuzzy import normalize
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
-from toolfold.meta_tools.arguments import is_blank, parse_object
+from toolfold.meta_tools.arguments import is_blank, next_call, parse_object
 from toolfold.meta_tools.call import Answer, Call, Part, answer_of, document_size, parse_select
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.results import output
@@ -93,12 +93,12 @@ def split(catalog: Catalog, item: Item, call: Call) -> None:
         return
     targets = tuple(varied.values())
     if parameter := call.options.raw_by:
-        known = reader.rename(arguments).arguments
-        step = next_call(tool.name, {name: value for name, value in known.items() if name != parameter})
+        known = {name: value for name, value in reader.rename(arguments).arguments.items() if name != parameter}
         raise InvalidArguments(
             f"{tool.name}: lists for {' and '.join(targets)} are answered as one table, which has no form of the "
             f"service's own.",
-            ONE_FORMAT.filled(step=step or f"Leave out {parameter}"),
+            ONE_FORMAT.filled(parameter=parameter),
+            **next_call("TOOL_CALL", {**call.given, "arguments": known}),
         )
     # What was read in an argument that differs is in the table.
     item.varied, item.parts = targets, tuple(parts.values())
