@@ -22,7 +22,7 @@ from toolfold.execution.period_select import REQUESTED
 from toolfold.fuzzy import closest_matches, names_beginning, normalize
 from toolfold.meta_tools.arguments import is_blank, next_call, whole_number
 from toolfold.text_safety import quoted, shortened
-from toolfold.wording import Text, joined, names_call
+from toolfold.wording import CallText, Text, joined, names_call
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -93,7 +93,8 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: CallEr
     if "next_call" in error.details or tool is None:
         return error
     if names_call(error.next_step):  # one next call, not two that differ
-        return error.changed(schema=None)
+        lists = _lists(reader_of(catalog, tool), arguments.get("arguments") or {})
+        return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments, lists))
     if not isinstance(error, InvalidArguments) or not error.details.get("problems"):
         return error
     return corrected(catalog, tool, arguments.get("arguments") or {}, error, arguments)
@@ -107,15 +108,11 @@ def corrected(
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> InvalidArguments:
     """Return ``error``, which lists what is wrong with ``arguments`` of the tool, with the call that would work."""
-    refused, reader = [problem["parameter"] for problem in error.details["problems"]], reader_of(catalog, tool)
-    # A list of pairs, each of which sets two parameters, stays as it is.
-    listed = {name: value for name, value in arguments.items() if isinstance(value, list) and value}
-    pairs = {name: set(reader.rename({name: value[0]}).arguments) for name, value in listed.items()}
-    pairs = {name: parameters for name, parameters in pairs.items() if len(parameters) > 1}
-    correction = correct(catalog, tool, {**arguments, **{name: listed[name][0] for name in pairs}}, refused)
-    for name, parameters in pairs.items():
-        others = {key: value for key, value in correction.arguments.items() if key not in parameters}
-        correction = correction._replace(arguments={name: listed[name], **others})
+    refused = [problem["parameter"] for problem in error.details["problems"]]
+    lists = _lists(reader_of(catalog, tool), arguments)
+    pairs = {parameters: one for parameters, one in lists.items() if len(parameters) > 1}
+    correction = correct(catalog, tool, {**arguments, **{name: values[0] for name, values in pairs.values()}}, refused)
+    correction = correction._replace(arguments=_with_lists(correction.arguments, pairs))
     following = correction.call(tool, options)
     # The same call would fail the same way: a value was refused by the source, and no other is known.
     if not following or correction.arguments == arguments:
@@ -135,6 +132,35 @@ def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, An
     elif select:
         beside["select"] = select
     return beside
+
+
+_Lists = Mapping[tuple[str, ...], tuple[str, list[Any]]]
+"""Parameters that each item of a list sets, two of a pair of currencies → name and items of the list."""
+
+
+def _lists(reader: ArgumentReader, arguments: Mapping[str, Any]) -> _Lists:
+    named = reader.rename(arguments).arguments.items()
+    listed = [(name, value) for name, value in named if isinstance(value, list) and value]
+    return {tuple(reader.rename({name: value[0]}).arguments): (name, value) for name, value in listed}
+
+
+def _with_lists(arguments: Mapping[str, Any], lists: _Lists) -> dict[str, Any]:
+    """Return the arguments of one of several calls with the lists that stand for all of them."""
+    given = dict(arguments)
+    for parameters, (name, values) in lists.items():
+        if given.keys() >= set(parameters):
+            given = {name: values, **{key: value for key, value in given.items() if key not in parameters}}
+    return given
+
+
+def _with_options(text: Any, tool: Tool, options: Mapping[str, Any], lists: _Lists) -> Any:
+    """Return a text in which a call of the tool has the options of the caller, and all values of its lists."""
+    if isinstance(text, CallText) and text.tool == "TOOL_CALL" and text.fields["tool_name"] == tool.name:
+        given = _with_lists(text.fields["arguments"], lists)
+        return CallText({**text.fields, "arguments": given, **_beside(tool, "", options)})
+    if type(text) is Text:
+        return text.filled(**{name: _with_options(value, tool, options, lists) for name, value in text.fields.items()})
+    return text
 
 
 def call_or_description(
