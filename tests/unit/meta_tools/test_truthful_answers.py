@@ -647,6 +647,7 @@ def test_expression_that_finds_nothing_says_what_the_data_lack(mock_api: MockApi
     assert error(answer)["suggestion"] == f"{lacking} The answer holds: rows."
 
 
-def test_call_on_another_day_keeps_the_rows_that_were_chosen(gateway: MetaTools) -> None:
-    result = call(gateway, "HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "2026-01-10"}, "limit 1")
+@pytest.mark.parametrize("symbol", ["IBM", ["IBM", "MSFT"]])
+def test_call_on_another_day_keeps_the_rows_that_were_chosen(gateway: MetaTools, symbol: Any) -> None:
+    result = call(gateway, "HISTORICAL_OPTIONS", {"symbol": symbol, "date": "2026-01-10"}, "limit 1")
     assert '"date":"2026-01-09"},"select":"limit 1"}' in error(result)["suggestion"]

@@ -56,6 +56,8 @@ def tool_call(request: MetaRequest) -> Result:
                     result = result._replace(answered=plan.progress())
                 use = answer.use
         except (InvalidArguments, NoData, PremiumOnly) as error:
+            if error is item.error:  # of several requests, which has its next call
+                raise
             raise plan.with_next_call(item.given, error) from error.__cause__
     figures = metadata(call, result.structured, use, plan.elapsed_ms, result.blocks)
     return result._replace(structured={**result.structured, **figures})
