@@ -11,7 +11,7 @@ publisher_build = $(with_sam) $(any_region) TOOLFOLD_STAGE="$(filter-out default
 monitoring: .venv-sam/.installed ## create alarms, dashboards and queries: make monitoring PAGE=arn:aws:sns:… [NOTICE=arn:…]
 	$(other_stacks) monitoring $(if $(PAGE),"PageTopicArn=$(PAGE)") $(if $(NOTICE),"NoticeTopicArn=$(NOTICE)") $(ARGS)
 
-publisher: .venv-sam/.installed ## publish the catalog at deployments, and on a schedule: make publisher SCHEDULE="rate(1 day)"
+publisher: .venv-sam/.installed ## publish the catalog on a schedule: make publisher SCHEDULE="rate(1 day)"
 	$(publisher_build) .aws-sam/publisher
 	$(other_stacks) publisher $(if $(SCHEDULE),"PublishSchedule=$(SCHEDULE)") $(ARGS)
 

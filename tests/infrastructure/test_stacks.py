@@ -44,7 +44,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"PermissionsBoundaryArn": BOUNDARY},
     ],
     "publisher": [
-        {"PublishSchedule": "rate(1 day)"},
+        {"PublishSchedule": "rate(1 hour)"},
         {"SourceKeys": "arn:aws:ssm:us-east-1:123456789012:parameter/toolfold/keys"},
         {"KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/0-1"},
         {"Vpc": "subnet-0a1b2c3d,subnet-0c2d3e4f;sg-0e3f4a5b"},

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import pytest
 
 from tests.support.built_function import LAMBDA_PYTHON, NEEDS_LAMBDA_PYTHON, ROOT
 from tests.support.catalogs import BUNDLED_TOOLS, publish, sha256_of, small_catalog
-from tests.support.http_service import HttpService
 from tests.support.lambda_runtime import FunctionError, LambdaRuntime
 
 BUILD = ROOT / ".aws-sam/publisher-e2e"
@@ -56,36 +55,6 @@ def start(endpoint: str) -> Callable[..., LambdaRuntime]:
     return make
 
 
-@pytest.fixture(scope="module")
-def cloudformation() -> Iterator[HttpService]:
-    """The place to which answers to events of a custom resource are put."""
-    with HttpService((200, {}, b"")) as running:
-        yield running
-
-
-def send(cloudformation: HttpService, runtime: LambdaRuntime, request_type: str) -> dict[str, Any]:
-    """Return the answer to an event of this type."""
-    known = {
-        "StackId": "arn:aws:cloudformation:eu-central-1:123456789012:stack/toolfold/1",
-        "RequestId": f"request-{len(cloudformation.received)}",
-        "LogicalResourceId": "PublishedCatalog",
-    }
-    event = {
-        **known,
-        "RequestType": request_type,
-        "ResponseURL": f"{cloudformation.url}/answer",
-        "ResourceType": "Custom::ToolfoldCatalog",
-        "ResourceProperties": {"ServiceTimeout": "900"},
-    }
-    before = len(cloudformation.received)
-    runtime.invoke(event)
-    [put] = cloudformation.received[before:]
-    assert (put.method, put.headers["content-type"]) == ("PUT", "")
-    answer = dict(put.json)
-    assert known.items() <= answer.items()
-    return answer
-
-
 def pointer(s3: Any, location: str) -> dict[str, Any]:
     key = f"{location.removeprefix('s3://published/')}/current.json"
     return dict(json.loads(s3.get_object(Bucket="published", Key=key)["Body"].read()))
@@ -105,63 +74,40 @@ def test_settings_for_callers_are_none_of_the_publisher(
         assert runtime.invoke(SCHEDULED)["outcome"] == "published"
 
 
-def test_a_stack_publishes_is_updated_and_deleted(
-    start: Callable[..., LambdaRuntime], cloudformation: HttpService, s3: Any, location: str
+def test_it_publishes_confirms_and_leaves_what_a_person_published(
+    start: Callable[..., LambdaRuntime], s3: Any, location: str
 ) -> None:
     with start(location) as runtime:
-        created = send(cloudformation, runtime, "Create")
-        assert (created["Status"], created["PhysicalResourceId"]) == ("SUCCESS", "toolfold-catalog")
+        done = runtime.invoke(SCHEDULED)
         # To the byte what the repository has: the gateway of the same build serves the same catalog.
-        assert created["Data"] == {"Outcome": "published", "Sha256": sha256_of(CATALOG), "Tools": str(BUNDLED_TOOLS)}
+        assert (done["outcome"], done["sha256"], done["tools"]) == ("published", sha256_of(CATALOG), BUNDLED_TOOLS)
         written = pointer(s3, location)
-        assert (written["sha256"], written["writer"]) == (sha256_of(CATALOG), "deployment")
-        assert written["published_by"].endswith("stack/toolfold/1")
-        assert send(cloudformation, runtime, "Update")["Data"]["Outcome"] == "unchanged"
-
+        assert (written["sha256"], written["writer"]) == (sha256_of(CATALOG), "schedule")
+        assert written["checked_at"]
+        assert runtime.invoke({})["outcome"] == "unchanged"
         publish(small_catalog(), location, s3)
-        kept = send(cloudformation, runtime, "Update")
-        assert (kept["Status"], kept["Data"]["Outcome"]) == ("SUCCESS", "kept")
-        assert pointer(s3, location)["sha256"] == sha256_of(small_catalog())
-
-        deleted = send(cloudformation, runtime, "Delete")
-        assert deleted["Status"] == "SUCCESS"
+        assert runtime.invoke(SCHEDULED)["outcome"] == "kept"
         assert pointer(s3, location)["sha256"] == sha256_of(small_catalog())
     lines = [json.loads(line) for line in runtime.log if line.startswith("{")]
-    assert [line["outcome"] for line in lines if line.get("message") == "publish"] == ["published", "unchanged", "kept"]
-    metrics = [line for line in lines if "Publications" in line]
-    assert [line["code"] for line in metrics] == ["published", "unchanged", "kept"]
+    outcomes = ["published", "unchanged", "kept"]
+    assert [line["outcome"] for line in lines if line.get("message") == "publish"] == outcomes
+    assert [line["code"] for line in lines if "Publications" in line] == outcomes
     assert any("CatalogAge" in line for line in lines)
 
 
 @pytest.mark.parametrize(
     ("place", "variables", "reason"),
     [
-        ("s3://no-such-bucket/catalog", {}, "BUCKET_UNAVAILABLE: Nothing was published to s3://no-such-bucket/catalog"),
         ("s3://published/x", {"TOOLFOLD_LOG_LEVEL": "LOUD"}, "TOOLFOLD_LOG_LEVEL must be one of DEBUG, INFO"),
         ("s3://published/x", {"TOOLFOLD_NO_SUCH": "1"}, "TOOLFOLD_NO_SUCH"),
         ("nowhere", {}, "The location to publish to must be s3://bucket/prefix"),
     ],
 )
-def test_a_deployment_is_answered_if_something_is_wrong(
-    start: Callable[..., LambdaRuntime],
-    cloudformation: HttpService,
-    place: str,
-    variables: dict[str, str],
-    reason: str,
+def test_a_wrong_setting_fails_the_invocation_with_the_reason(
+    start: Callable[..., LambdaRuntime], place: str, variables: dict[str, str], reason: str
 ) -> None:
-    with start(place, **variables) as runtime:
-        answer = send(cloudformation, runtime, "Create")
-        assert (answer["Status"], answer["PhysicalResourceId"]) == ("FAILED", "toolfold-catalog")
-        assert reason in answer["Reason"]
-        assert send(cloudformation, runtime, "Delete")["Status"] == "SUCCESS"
-
-
-def test_the_schedule_publishes_and_then_confirms(start: Callable[..., LambdaRuntime], s3: Any, location: str) -> None:
-    with start(location) as runtime:
-        assert runtime.invoke(SCHEDULED)["outcome"] == "published"
-        assert runtime.invoke(SCHEDULED)["outcome"] == "unchanged"
-        assert runtime.invoke({})["outcome"] == "unchanged"
-    assert pointer(s3, location)["checked_at"]
+    with start(place, **variables) as runtime, pytest.raises(FunctionError, match=reason):
+        runtime.invoke(SCHEDULED)
 
 
 def test_a_failed_run_fails_the_invocation_so_that_lambda_tries_again(start: Callable[..., LambdaRuntime]) -> None:

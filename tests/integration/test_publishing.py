@@ -25,7 +25,7 @@ from toolfold.errors import CatalogDamaged, PublishConflict, PublishError
 A, B, C = (small_catalog(title) for title in "ABC")
 BUCKET, LOCATION = "publishing", "s3://publishing/catalog"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-ANNA, STACK, SCHEDULE = Author(Writer.TERMINAL, "anna"), Author(Writer.DEPLOYMENT, "stack"), Author(Writer.SCHEDULE)
+ANNA, SCHEDULE = Author(Writer.TERMINAL, "anna"), Author(Writer.SCHEDULE)
 
 
 @pytest.fixture(scope="module")
@@ -162,16 +162,15 @@ def refusal(status: int, code: str) -> ClientError:
 
 
 class TestRules:
-    def test_a_person_can_let_deployments_replace_the_catalog_again(self, bucket: CatalogBucket) -> None:
+    def test_a_person_can_let_the_schedule_replace_the_catalog_again(self, bucket: CatalogBucket) -> None:
         put(bucket, A, ANNA)
         assert put(bucket, A, ANNA, automatic=True).outcome is Outcome.UNCHANGED
-        assert put(bucket, B, STACK).outcome is Outcome.PUBLISHED
+        assert put(bucket, B, SCHEDULE).outcome is Outcome.PUBLISHED
 
     @pytest.mark.parametrize("content", [b"nope", b"{}", b""])
     def test_only_a_person_repairs_a_damaged_pointer(self, bucket: CatalogBucket, s3: Any, content: bytes) -> None:
         s3.put_object(Bucket=BUCKET, Key="catalog/current.json", Body=content)
-        for author in (STACK, SCHEDULE):
-            assert put(bucket, A, author) == Publication(Outcome.KEPT, None)
+        assert put(bucket, A, SCHEDULE) == Publication(Outcome.KEPT, None)
         assert put(bucket, A, ANNA).outcome is Outcome.PUBLISHED
 
 
@@ -219,11 +218,10 @@ RUNS: dict[str, Callable[[CatalogBucket], Publication]] = {
     "publish B": functools.partial(put, content=B),
     "publish C": functools.partial(put, content=C),
     "publish the current one": functools.partial(put, content=A),
-    "deploy C": functools.partial(put, content=C, author=STACK),
     "schedule C": functools.partial(put, content=C, author=SCHEDULE),
 }
 SCENARIOS = st.tuples(
-    st.sampled_from([ANNA, STACK, None]),
+    st.sampled_from([ANNA, SCHEDULE, None]),
     st.lists(st.tuples(st.sampled_from(sorted(RUNS)), st.none() | st.integers(1, 6)), min_size=2, max_size=2),
     st.lists(st.integers(0, 1), max_size=10),
 )
@@ -281,7 +279,7 @@ def test_many_races_lose_nothing(s3: Any, scenario: Any) -> None:
 @pytest.mark.parametrize("crash_at", range(1, 6))
 @pytest.mark.parametrize("name", ["publish B", "schedule C"])
 def test_a_crash_after_each_request_leaves_a_catalog_that_can_be_read(s3: Any, name: str, crash_at: int) -> None:
-    race(s3, STACK, [(name, crash_at), ("publish C", None)], [0] * 6)
+    race(s3, SCHEDULE, [(name, crash_at), ("publish C", None)], [0] * 6)
 
 
 def test_the_one_that_is_too_late_learns_who_was_faster(s3: Any, bucket: CatalogBucket) -> None:

@@ -1,6 +1,5 @@
 """The pointer: what it records, who may replace it, and content that is not a pointer."""
 
-import dataclasses
 import json
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -67,21 +66,12 @@ def test_control_characters_of_a_name_are_dropped() -> None:
     assert pointer(A, published_by="anna\n\x1b[2J").published_by == "anna[2J"
 
 
-@pytest.mark.parametrize(
-    ("of", "deployment", "schedule"),
-    [
-        (Writer.DEPLOYMENT, True, True),
-        (Writer.SCHEDULE, False, True),
-        (Writer.TERMINAL, False, False),
-    ],
-)
-def test_who_may_replace_what(of: Writer, deployment: bool, schedule: bool) -> None:
-    written = pointer(A, writer=of)
-
-    assert written.may_be_replaced_by(Writer.TERMINAL)
-    assert written.may_be_replaced_by(Writer.DEPLOYMENT) is deployment
-    assert written.may_be_replaced_by(Writer.SCHEDULE) is schedule
-    assert dataclasses.replace(written, automatic=True).may_be_replaced_by(Writer.DEPLOYMENT)
+def test_the_schedule_does_not_replace_what_a_person_published() -> None:
+    of_person, of_schedule = pointer(A), pointer(A, writer=Writer.SCHEDULE)
+    assert not of_person.may_be_replaced_by(Writer.SCHEDULE)
+    assert pointer(A, automatic=True).may_be_replaced_by(Writer.SCHEDULE)
+    assert of_schedule.may_be_replaced_by(Writer.SCHEDULE)
+    assert of_person.may_be_replaced_by(Writer.TERMINAL)
 
 
 def test_the_time_of_the_check_is_kept_only_where_a_schedule_checks() -> None:

@@ -6,9 +6,9 @@
     head                   {"bytes", "sha256"} of its first line
     tools                  number of tools
     published_at           time, UTC
-    published_by           who: the ARN of a person's credentials, the name of a stack
-    writer                 deployment, schedule or terminal
-    automatic              true: a deployment or the schedule may replace it, although a person wrote it
+    published_by           who: the ARN of a person's credentials
+    writer                 schedule or terminal
+    automatic              true: the schedule may replace it, although a person wrote it
     checked_at             when the scheduled publisher last found that the catalog is up to date; absent without one
     previous               hash of the catalog before
 """
@@ -32,21 +32,12 @@ _MAX_NAME = 200
 class Writer(enum.StrEnum):
     """What published a catalog."""
 
-    DEPLOYMENT = "deployment"
     SCHEDULE = "schedule"
     TERMINAL = "terminal"
 
 
-_REPLACED_BY = {
-    Writer.DEPLOYMENT: (Writer.DEPLOYMENT,),
-    Writer.SCHEDULE: (Writer.DEPLOYMENT, Writer.SCHEDULE),
-    Writer.TERMINAL: tuple(Writer),
-}
-"""Who publishes → whose catalogs may be replaced: nothing takes back what a person chose, but a person."""
-
-
 class Author(NamedTuple):
-    """What publishes, and who. ``name`` is the ARN of a person's credentials, or the name of a stack."""
+    """What publishes, and who. ``name`` is the ARN of a person's credentials."""
 
     writer: Writer
     name: str = ""
@@ -68,8 +59,8 @@ class Pointer:
     previous: str = ""
 
     def may_be_replaced_by(self, writer: Writer) -> bool:
-        """Return whether ``writer`` may make another catalog current. A person may always."""
-        return self.automatic or self.writer in _REPLACED_BY[writer]
+        """Return whether ``writer`` may make another catalog current: the schedule not that of a person."""
+        return self.automatic or writer is Writer.TERMINAL or self.writer is not Writer.TERMINAL
 
     def as_dict(self) -> dict[str, Any]:
         """Return the members of ``current.json``."""

@@ -58,7 +58,7 @@ def publish_catalog(
         content: A compiled catalog.
         bucket: Where to.
         author: Who publishes; :meth:`Pointer.may_be_replaced_by` has the rule.
-        automatic: Whether deployments and the schedule may replace the catalog of a person.
+        automatic: Whether the schedule may replace the catalog of a person.
         now: The time to write into the pointer; None: the present.
         on_step: Called with a sentence before each request that writes. What it raises ends the publication.
 
