@@ -12,8 +12,6 @@ import yaml
 
 from tests.support.commands import CommandLine, Run
 from tests.unit.build.importers.test_skills import skill
-from toolfold.build.importers.base import Fetched
-from toolfold.build.importers.skills import SkillsImporter
 from toolfold.cli import source_writer
 from toolfold.cli.settings import write_settings
 from toolfold.cli.source_kinds import tool_of
@@ -75,7 +73,6 @@ def test_adding_skills_shows_and_writes_the_source_and_says_what_is_next(
         "kind": "skills",
         "title": "Handbook of the town",
         "folders": ["mine"],
-        "copied_from": ["../../mine"],
     }
     assert "".join(f"    {line}\n" for line in written.read_text().splitlines()) in out
     assert "toolfold catalog compile" in out
@@ -160,71 +157,71 @@ def test_a_password_is_neither_written_nor_printed(run: Run) -> None:
         assert "hunter2" not in "".join(map(str, run("source", "add", *words.split())))
 
 
-def test_refreshing_copies_skills_again_and_shows_the_difference(run: Run, handbook: Path, skills: Path) -> None:
-    assert run("source", "refresh") == (0, "handbook: no change\n", "")
-    (skills / "forms/SKILL.md").write_text(skill("forms") + "2. Write.\n")
-    (skills / "letters/SKILL.md").unlink()
-    (skills / "new").mkdir()
-    (skills / "new/SKILL.md").write_text(skill("new"))
-    before = content(handbook)
+@pytest.fixture
+def services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Any]:
+    """Two services by their id: the document that each publishes, or the problem with it."""
+    published: dict[str, Any] = {}
+    for name in ("pets", "toys"):
+        paths = {f"/{path}": {"get": {"operationId": path}} for path in ("all", "one")}
+        published[name] = {"openapi": "3.1.0", "servers": [{"url": "https://x.test"}], "paths": paths}
+        folder = tmp_path / "catalog" / name
+        folder.mkdir(parents=True)
+        (folder / "source.yaml").write_text("kind: openapi\nurl: https://x.test/openapi.json\n")
+        (folder / "openapi.json").write_text(json.dumps(published[name]))
+
+    def fetch(_url: str, source_id: str, *_: Any) -> bytes:
+        if isinstance(published[source_id], str):
+            raise SourceError([published[source_id]])
+        return json.dumps(published[source_id]).encode()
+
+    monkeypatch.setattr("toolfold.build.importers.openapi.importer.fetch_document", fetch)
+    return published
+
+
+def test_a_refresh_shows_the_difference_and_with_check_writes_nothing(
+    run: Run, services: dict[str, Any], tmp_path: Path
+) -> None:
+    assert run("source", "refresh") == (0, "pets: no change\ntoys: no change\n", "")
+    paths = services["pets"]["paths"]
+    paths["/new"] = {"get": {"operationId": "new"}}
+    paths["/all"]["get"]["summary"] = "Return all"
+    del paths["/one"]
+    before = content(tmp_path / "catalog")
 
     code, out, err = run("source", "refresh", "--check")
-    assert (code, content(handbook)) == (1, before)
-    assert "Changed since the last refresh: handbook" in err
-    code, out, _ = run("source", "refresh", "handbook")
+    assert (code, content(tmp_path / "catalog")) == (1, before)
+    assert "Changed since the last refresh: pets" in err
+    code, out, _ = run("source", "refresh", "pets")
     assert code == 0
-    assert out.startswith("handbook: 1 added, 1 changed, 1 removed\n  + new\n  ~ forms\n  - letters\n")
-    assert content(handbook / "mine") == content(skills)
+    assert out.startswith("pets: 1 added, 1 changed, 1 removed\n  + new\n  ~ all\n  - one\n")
     assert run("source", "refresh", "--check")[0] == 0
-
-
-def test_a_refresh_that_fails_writes_nothing_and_the_others_continue(
-    run: Run, handbook: Path, skills: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "other/x").mkdir(parents=True)
-    (tmp_path / "other/x/SKILL.md").write_text(skill("x"))
-    assert run("source", "add", "skills", "other", "other")[0] == 0
-    (skills / "forms/link").symlink_to("/etc")
-    (tmp_path / "other/x/SKILL.md").write_text(skill("x") + "more\n")
-    before = content(handbook)
-
-    code, out, err = run("source", "refresh")
-    assert code == 1
-    assert content(handbook) == before
-    assert "handbook: " in err
-    assert "is a symbolic link that leaves the folder" in err
-    assert "Nothing of it was written." in err
-    assert "other: 1 changed" in out
 
 
 @pytest.mark.parametrize(
     ("problem", "sentences"),
     [
         ("it broke", "it broke. Nothing of it was written."),
-        ("it broke. No snapshot was written.", "handbook: it broke. No snapshot was written.\n"),
+        ("it broke. No snapshot was written.", "pets: it broke. No snapshot was written.\n"),
     ],
 )
-def test_a_refresh_that_fails_leaves_the_folder_as_it_was(
-    run: Run, handbook: Path, monkeypatch: pytest.MonkeyPatch, problem: str, sentences: str
+def test_a_refresh_that_fails_writes_nothing_and_the_others_continue(
+    run: Run, services: dict[str, Any], tmp_path: Path, problem: str, sentences: str
 ) -> None:
-    def fetch(*_: Any) -> Fetched:
-        raise SourceError([problem])
-
-    before = content(handbook)
-    monkeypatch.setattr(SkillsImporter, "fetch", fetch)
-    code, _, err = run("source", "refresh")
+    services["pets"] = problem
+    services["toys"]["paths"]["/all"]["get"]["summary"] = "Return all"
+    before = content(tmp_path / "catalog/pets")
+    code, out, err = run("source", "refresh")
     assert code == 1
     assert sentences in err
-    assert content(handbook) == before
+    assert content(tmp_path / "catalog/pets") == before
+    assert "toys: 1 changed" in out
 
 
-def test_a_source_without_an_origin_has_nothing_to_refresh(run: Run, handbook: Path) -> None:
-    (handbook / "source.yaml").write_text("id: handbook\nkind: skills\nfolders: [mine]\n")
-
+def test_a_source_of_files_has_nothing_to_refresh(run: Run, handbook: Path) -> None:
     assert "there is nothing to refresh" in run("source", "refresh")[1]
     code, _, err = run("source", "refresh", "handbook")
     assert code == 1
-    assert "has no copied_from" in err
+    assert "handbook is made of files in" in err
 
 
 def test_sources_are_listed_with_their_tools_and_problems(run: Run, handbook: Path) -> None:
@@ -293,7 +290,6 @@ def test_what_is_wrong_with_another_source_does_not_matter_to_a_test(run: Run, h
     (handbook.parent / "broken/source.yaml").write_text("id: [")
 
     assert run("source", "test", "handbook")[0] == 0
-    assert run("source", "refresh", "handbook")[0] == 0
     assert "broken\t?" in run("source", "list")[1]
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from toolfold.build import lint, yaml_loader
 from toolfold.build.compiler import compile_sources
 from toolfold.build.importers import find_importer
-from toolfold.build.importers.skills import write_skills
+from toolfold.build.importers.base import Importer
 from toolfold.build.publisher import check_catalog
 from toolfold.build.source_folders import SourceFolder, list_sources
 from toolfold.catalog.allow_list import AllowList, command_of
@@ -42,8 +42,8 @@ def why_not(source: SourceFolder) -> str:
     if source.problem:
         return source.problem
     importer = find_importer(source.kind)
-    if not importer.is_refreshed:
-        return f"{source.id} is written by hand, in {source.folder}; there is nothing to read again"
+    if importer.fetch is Importer.fetch:
+        return f"{source.id} is made of files in {source.folder}; there is nothing to read again"
     if importer.needed_key and not source.data.get(importer.needed_key):
         where = source.folder / "source.yaml"
         return f"{source.id} has no {importer.needed_key} in {where}, so there is nothing to read again"
@@ -67,7 +67,7 @@ def refresh_source(
     if importer is None:
         raise SourceError(problems)
     name = importer.file_name
-    if name and (folder / name).is_symlink():
+    if (folder / name).is_symlink():
         raise SourceError([f"{folder / name}:1: is a symbolic link, which is not replaced"])
     fetched = importer.fetch(process_settings, progress)
     if check:
@@ -76,25 +76,21 @@ def refresh_source(
         copy = Path(scratch) / folder.name
         shutil.copytree(folder, copy, symlinks=True)
         if fetched.report:
-            _write(copy, name, fetched)
+            _write(copy / name, fetched)
         kind(copy, importer.settings, importer.document).read(problems)
         if problems:
             raise SourceError([problem.replace(str(copy), str(folder)) for problem in problems])
     if fetched.report:
-        _write(folder, name, fetched)
-        if name:
-            progress(f"Wrote {folder / name}: {len(fetched.content):,} bytes")
+        _write(folder / name, fetched)
+        progress(f"Wrote {folder / name}: {len(fetched.content):,} bytes")
     return fetched.report
 
 
-def _write(folder: Path, name: str, fetched: Fetched) -> None:
-    for target, files in fetched.folders.items():
-        write_skills(folder / target, files)
-    if name:
-        try:
-            replace_file(folder / name, fetched.content)
-        except OSError as error:
-            raise SourceError([f"{folder / name}:1: cannot be written: {error.strerror}; it is as it was"]) from None
+def _write(path: Path, fetched: Fetched) -> None:
+    try:
+        replace_file(path, fetched.content)
+    except OSError as error:
+        raise SourceError([f"{path}:1: cannot be written: {error.strerror}; it is as it was"]) from None
 
 
 def refresh_sources(
@@ -102,12 +98,11 @@ def refresh_sources(
 ) -> None:
     """Refresh each source in ``folder`` that is read from a service, one after the other.
 
-    Sources that are read from files of the machine on which they are written are left out. A failure ends the
-    publication; where it is not ``is_attended`` by a person, the source keeps what was read before, and the log has the
-    reason.
+    A failure ends the publication; where it is not ``is_attended`` by a person, the source keeps what was read before,
+    and the log has the reason.
     """
     for source in list_sources(folder):
-        if find_importer(source.kind).is_local or why_not(source):
+        if why_not(source):
             continue
         progress(f"Reading the tools of {source.id} …")
         try:

@@ -220,11 +220,11 @@ def _load(
     tools = []
     for one in (one for one in found.tools if one.name not in refused):
         tool = replace(one, function=one.name, category=one.category or settings.id)
-        if importer.is_refreshed:
+        if importer.is_imported:
             tool = _cleaned(tool, notes)
         tools.append(_completed(settings, title, tool, overlay.tools.get(one.name, ToolOverlay()), folder))
     # What was written for the catalog stays as its model has checked it.
-    clean = clean_text if importer.is_refreshed else lambda text, _: text
+    clean = clean_text if importer.is_imported else lambda text, _: text
     described = {category.name: category for category in found.categories}
     categories = {}
     for name in dict.fromkeys(tool.category for tool in tools):
@@ -240,7 +240,7 @@ def _load(
         _vocabulary(folder, categories, problems),
         left_out,
         notes,
-        importer.is_refreshed,
+        importer.is_imported,
         found.files,
         unread,
     )

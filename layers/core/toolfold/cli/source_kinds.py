@@ -260,18 +260,7 @@ def _skills(options: Options, questions: Questions) -> Draft:
         name = path.name.lstrip(".") or "skills"
         same = sum(other == name or other.startswith(f"{name}-") for other in origins)
         origins[f"{name}-{same + 1}" if name in origins else name] = path
-    working, target = Path.cwd().resolve(), (options.folder / options.id).resolve()
-    own = {
-        "folders": list(origins),
-        "exclude": list(options.exclude),
-        "binary_files": options.binary_files,
-        "copied_from": [  # relative where both are in one project
-            Path(os.path.relpath(origin, target)).as_posix()
-            if origin.is_relative_to(working) and target.is_relative_to(working)
-            else str(origin)
-            for origin in origins.values()
-        ],
-    }
+    own = {"folders": list(origins), "exclude": list(options.exclude), "binary_files": options.binary_files}
     files = {
         f"{name}/{path.as_posix()}": content
         for name, origin in origins.items()

@@ -11,8 +11,7 @@ import yaml
 
 from toolfold.build.compiler import compile_folder, compile_sources
 from toolfold.build.importers import skills as importer
-from toolfold.build.importers.skill_files import Limits
-from toolfold.build.importers.skills import media_type, parse_skill
+from toolfold.build.importers.skills import Limits, media_type, parse_skill
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.skills import Skill, skill_of
 from toolfold.catalog.store import parse_catalog

@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import yaml
@@ -264,7 +263,7 @@ class RefreshReport:
     """What a refresh of a source found, and wrote unless it was only to check. Names are the source's own.
 
     Attributes:
-        added: Names of tools, tables or files that are new.
+        added: Names of tools or tables that are new.
         removed: Those that are gone.
         changed: Those that differ.
         notes: What a person may have expected and the source does not have, a sentence each.
@@ -290,11 +289,10 @@ class RefreshReport:
 
 
 class Fetched(NamedTuple):
-    """What was read from a service: the new content of the file, or of the folders, with what it describes."""
+    """What was read from a service: the new content of the file, with what it describes."""
 
     report: RefreshReport
     content: bytes = b""
-    folders: Mapping[str, Mapping[Path, bytes]] = MappingProxyType({})
 
 
 SettingsT = TypeVar("SettingsT", bound=ImporterSettings)
@@ -305,11 +303,10 @@ class Importer(Generic[SettingsT]):
 
     Attributes:
         settings_model: The model of ``source.yaml``.
-        is_refreshed: Whether the kind can be read again; :meth:`fetch` does it. One that cannot is written by hand, for
-            this catalog: what is wrong with a tool is an error, and its texts are not altered.
+        is_imported: Whether its texts are of others. Those of another kind are written by hand, for this catalog: what
+            is wrong with a tool is an error, and its texts are not altered.
         needed_key: The key of ``source.yaml`` without which a source has nothing to read again; empty: none.
-        is_local: Whether it is read from files of the machine on which the source is written.
-        file_name: The name of the file that a refresh replaces; empty for a kind that replaces folders.
+        file_name: The name of the file that a refresh replaces.
         folder: The folder with ``source.yaml``.
         settings: The checked content of ``source.yaml``.
         document: The same with line numbers.
@@ -317,9 +314,8 @@ class Importer(Generic[SettingsT]):
     """
 
     settings_model: type[SettingsT]
-    is_refreshed = True
+    is_imported = True
     needed_key = ""
-    is_local = False
     file_name = SNAPSHOT
 
     def __init__(self, folder: Path, settings: SettingsT, document: Document) -> None:

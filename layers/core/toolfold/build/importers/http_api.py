@@ -166,7 +166,7 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
     """Read ``source.yaml`` and the files of further categories."""
 
     settings_model = HttpApiSettings
-    is_refreshed = False
+    is_imported = False
 
     def read(self, problems: list[str]) -> base.ImportedSource | None:
         """Return the tools of all files in the folder."""

@@ -3,33 +3,32 @@
 Each becomes a tool whose answer is its text, or one of its files. What its author wrote is kept as it is, because the
 skills extension of MCP repeats it verbatim; the front matter is checked for what a program can rely on.
 
-A catalog compiles from its own folder alone, so that it can be reviewed and moved; ``copied_from`` in ``source.yaml``
-says where a refresh copies the skills from.
+Nothing is executed, and no file outside of the folder is read: a symbolic link may lead to another place in it. Every
+file is opened once, checked to be a regular file after that, and read up to its limit.
 """
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import hashlib
 import json
 import mimetypes
+import os
 import re
-import shutil
-from collections.abc import Callable, Iterator, Mapping
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from toolfold.build import yaml_loader
 from toolfold.build.importers import base
-from toolfold.build.importers.skill_files import Limits, find_skills, list_files, read_file, refused
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog.skills import SKILL_FILE, root_uri
 from toolfold.errors import SourceError
-
-if TYPE_CHECKING:
-    from toolfold.settings import Settings
 
 MAX_FRONT_MATTER_BYTES = 64 << 10
 """Several times the longest front matter that the format allows without unknown keys."""
@@ -116,6 +115,26 @@ def media_type(name: str, *, is_text: bool) -> str:
     return found or ("text/plain" if is_text else "application/octet-stream")
 
 
+_MAX_DEPTH = 12
+"""Folders inside each other, from the folder of skills to a file."""
+
+_MAX_ENTRIES = 20_000
+"""Names that are looked at: a folder with more is not a folder of skills."""
+
+_LEFT_OUT = frozenset({"__pycache__", "node_modules", "Thumbs.db"})
+"""What programs leave behind. Hidden names (``.git``, ``.env``, ``.DS_Store``) are left out, too."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a skill may have. The defaults are those that every host of the skills extension accepts (SEP-2640)."""
+
+    max_file_bytes: int = 1 << 20
+    max_files: int = 512
+    max_skill_bytes: int = 16 << 20
+    max_source_bytes: int = 64 << 20
+
+
 LIMITS = Limits()
 
 _MAX_LINE_BYTES = 3 << 20
@@ -144,18 +163,12 @@ class SkillsSettings(base.ImporterSettings):
     """Patterns of files that are left out, by their path in the folder: ``*/tests/*``, ``*.png``."""
     binary_files: bool = False
     """Whether files that are not text are served, as images and Base64. Otherwise they are left out."""
-    copied_from: list[str] = Field(default=[], max_length=100)
-    """Where ``toolfold source refresh`` copies the folders from, one for each of ``folders``: an absolute path, or one
-    from the folder of the source. Compiling does not read it."""
 
 
 class SkillsImporter(base.Importer[SkillsSettings]):
     """Read skills, with all their files."""
 
     settings_model = SkillsSettings
-    needed_key = "copied_from"
-    is_local = True
-    file_name = ""
 
     def read(self, problems: list[str]) -> base.ImportedSource | None:
         """Return the skills in the folders of the settings."""
@@ -193,23 +206,6 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             return None
         described = f"Skills, instructions and files for work of a kind: {', '.join(sorted(seen))[:300]}"
         return base.ImportedSource(tools=tools, description=described, files=files, left_out=left_out, notes=notes)
-
-    def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
-        """Read the folders that the skills are copied from."""
-        folder, settings = self.folder, self.settings
-        if len(settings.copied_from) != len(settings.folders):
-            raise SourceError(
-                [f"{folder / 'source.yaml'}:1: copied_from must have a folder for each of folders, to be copied again"]
-            )
-        before: dict[str, str] = {}
-        after: dict[str, str] = {}
-        folders: dict[str, Mapping[Path, bytes]] = {}
-        for name, origin in zip(settings.folders, settings.copied_from, strict=True):
-            progress(f"Reading {origin} …")
-            folders[name] = read_skills(folder / Path(origin).expanduser())
-            before |= _digests(read_skills(folder / name) if (folder / name).is_dir() else {})
-            after |= _digests(folders[name])
-        return base.Fetched(base.RefreshReport.between(before, after), folders=folders)
 
     def _tool(self, skill: Path, path: str, contents: dict[str, str | bytes], notes: list[str]) -> base.Tool:
         file = skill / SKILL_FILE
@@ -263,6 +259,92 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             yield [path, digest, len(content), media_type(file.name, is_text=text is not None), text is not None]
 
 
+def refused(path: Path, problem: str) -> SourceError:
+    """Return the error of a file that is not read."""
+    return SourceError([f"{path}:1: {problem}"])
+
+
+def find_skills(folder: Path, root: Path) -> Iterator[Path]:
+    """Yield every folder in ``folder``, itself included, that has a SKILL.md; in order, nested ones after theirs.
+
+    No symbolic link may leave ``root``.
+
+    Raises:
+        SourceError: a symbolic link leaves ``root``, or leads back to a folder that it is in.
+    """
+    return (file.parent for file in list_files(folder, root) if file.name == SKILL_FILE)
+
+
+def list_files(folder: Path, root: Path) -> list[Path]:
+    """Return all files below ``folder``, by folders in order, those of nested skills included.
+
+    Raises:
+        SourceError: as for :func:`find_skills`.
+    """
+    top, entries, found = root.resolve(), 0, list[Path]()
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=_unreadable):
+        directory = Path(place)
+        entries += len(folders) + len(names)
+        if entries > _MAX_ENTRIES or len(directory.relative_to(folder).parts) > _MAX_DEPTH:
+            raise refused(directory, "has too many files, or folders inside each other, for a folder of skills")
+        for listed in (folders, names):
+            kept = (name for name in listed if name[0] != "." and name not in _LEFT_OUT)
+            listed[:] = sorted(name for name in kept if not name.endswith(".pyc"))
+        for name in (*folders, *names):
+            # Not UTF-8: Python has surrogates for such bytes, which are not printable either.
+            if not name.isprintable() or "\\" in name:
+                raise refused(directory, f"has a file whose name is not plain text, {name!a}; rename it")
+            if (directory / name).is_symlink():
+                _check_link(directory / name, top)
+        found += (directory / name for name in names)
+    return found
+
+
+def _unreadable(error: OSError) -> None:
+    raise refused(Path(error.filename), f"cannot be read: {error.strerror}")
+
+
+def _check_link(path: Path, top: Path) -> None:
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise refused(path, "is a symbolic link that leads nowhere") from None
+    if not target.is_relative_to(top):
+        raise refused(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
+    if any(part.startswith(".") for part in target.relative_to(top).parts):
+        raise refused(path, "is a symbolic link to a hidden file, and hidden files are not served")
+    if target.is_dir() and path.parent.resolve().is_relative_to(target):
+        raise refused(path, "is a symbolic link to a folder that it is in")
+
+
+def read_file(path: Path, root: Path, max_bytes: int) -> bytes:
+    """Return the content of a file inside ``root``.
+
+    Raises:
+        SourceError: it is not a regular file of at most ``max_bytes``, or cannot be read.
+    """
+    target = path.resolve()
+    if not target.is_relative_to(root.resolve()):
+        raise refused(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
+    # Without O_NONBLOCK, opening a named pipe would wait for its writer.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        if not stat.S_ISREG(target.lstat().st_mode):
+            raise refused(path, "is not a regular file")
+        descriptor = os.open(target, flags)
+    except OSError as error:
+        reason = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
+        raise refused(path, reason) from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise refused(path, "is not a regular file")
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise refused(path, f"has {max(status.st_size, len(content)):,} bytes; {max_bytes:,} are allowed for a file")
+    return content
+
+
 def _skills(top: Path, root: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
     """Yield each skill in ``top`` and its path there, which for ``top`` itself is its name."""
     try:
@@ -303,36 +385,4 @@ def read_skills(folder: Path) -> dict[Path, bytes]:
             raise refused(file, f"is one too many: {LIMITS.max_source_bytes:,} bytes are allowed for a source")
     if not found:
         raise SourceError([f"{folder}:1: has no folder with a {SKILL_FILE}"])
-    return found
-
-
-def write_skills(target: Path, files: Mapping[Path, bytes]) -> None:
-    """Replace the folder ``target`` by one with ``files``. What is executable is not executable there."""
-    if target.is_symlink():
-        raise SourceError([f"{target}:1: is a symbolic link; remove it first"])
-    fresh = target.with_name(f".{target.name}.new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    try:
-        for path, content in files.items():
-            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
-            (fresh / path).write_bytes(content)
-        if target.exists():
-            shutil.rmtree(target)
-        fresh.rename(target)
-    except OSError as error:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise SourceError([f"{target}:1: cannot be written: {error.strerror}"]) from None
-
-
-def _digests(files: Mapping[Path, bytes]) -> dict[str, str]:
-    """Return the path of each skill → a digest of all its files."""
-    roots = [path.parent for path in files if path.name == SKILL_FILE]
-    found = {}
-    for root in roots:
-        digest = hashlib.sha256()
-        for path, content in files.items():
-            if path.is_relative_to(root):
-                digest.update(f"{path.as_posix()}\0{len(content)}\0".encode())
-                digest.update(content)
-        found[root.as_posix()] = digest.hexdigest()
     return found
