@@ -37,15 +37,14 @@ function readError(status: number, body: unknown): Result<never> {
   return failure(status, error?.code ?? `HTTP_${status}`, error?.message ?? `The server answered with HTTP ${status}.`, error?.next_step ?? "");
 }
 
-const get = <T>(path: string, signal?: AbortSignal, cache: RequestCache = "no-store"): Promise<Result<T>> => request<T>(path, { cache }, signal);
+const get = <T>(path: string, signal?: AbortSignal): Promise<Result<T>> => request<T>(path, { cache: "no-store" }, signal);
 
 const post = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<Result<T>> =>
   request<T>(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }, signal);
 
 export const getStart = (signal?: AbortSignal): Promise<Result<Start>> => get("start", signal);
 
-/** The catalog has an ETag: the browser asks again, and keeps what has not changed. */
-export const getCatalog = (signal?: AbortSignal): Promise<Result<Catalog>> => get("catalog", signal, "no-cache");
+export const getCatalog = (signal?: AbortSignal): Promise<Result<Catalog>> => get("catalog", signal);
 
 export const search = (query: string, limit: number, signal?: AbortSignal, filters: { source?: string; category?: string } = {}): Promise<Result<Search>> => {
   const given = Object.entries({ q: query, limit: String(limit), ...filters }).filter(([, value]) => value !== "");

@@ -39,13 +39,6 @@ def test_no_other_path_is_in_a_redirect(path: str) -> None:
     assert "location" not in dict(ask(ROUTER, path).headers)
 
 
-def test_head_has_the_length_of_the_answer_to_get() -> None:
-    head, get = ask(ROUTER, "/ui/api/start", "HEAD"), ask(ROUTER, "/ui/api/start")
-
-    assert head.body == b""
-    assert dict(head.headers)["content-length"] == str(len(get.body))
-
-
 @pytest.mark.parametrize(
     ("content_type", "body", "status"),
     [

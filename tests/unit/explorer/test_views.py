@@ -1,6 +1,5 @@
 """The JSON resources of the page: what they answer, and what they refuse."""
 
-import gzip
 import json
 import re
 import shutil
@@ -90,17 +89,6 @@ def test_catalog_has_every_tool_in_the_order_of_the_listing() -> None:
     assert {tool["source"] for tool in found["tools"]} == {source["id"] for source in found["sources"]}
     categories = {category["id"] for source in found["sources"] for category in source["categories"]}
     assert {tool["category"] for tool in found["tools"]} == categories
-
-
-def test_catalog_is_compressed_and_answered_with_304_when_it_is_known() -> None:
-    plain = ask(ROUTER, "/ui/api/catalog")
-    packed = ask(ROUTER, "/ui/api/catalog", headers=(("accept-encoding", "br, gzip"),))
-    assert gzip.decompress(packed.body) == plain.body
-    tags = [dict(response.headers)["etag"] for response in (plain, packed)]
-    assert tags[0] != tags[1]
-    again = ask(ROUTER, "/ui/api/catalog", headers=(("if-none-match", tags[0]),))
-    assert (again.status, again.body) == (304, b"")
-    assert ask(ROUTER, "/ui/api/catalog", headers=(("if-none-match", '"other"'),)).status == 200
 
 
 def test_search_is_limited_to_a_source_and_a_category() -> None:

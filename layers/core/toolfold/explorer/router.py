@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
-from http import HTTPStatus
 
 from toolfold.app import App
 from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
@@ -66,7 +65,6 @@ class Router:
             response = problem_answer(
                 ApiProblem(500, "INTERNAL_ERROR", "toolfold failed on this request.", "Reload the page.")
             )
-        response = _without_body(response) if request.method == "HEAD" else response
         return response._replace(headers=(*response.headers, *SECURITY_HEADERS))
 
     def _respond(self, request: PageRequest) -> Response:
@@ -75,8 +73,8 @@ class Router:
         if request.source.method not in _READ:
             raise _wrong_method(_READ)
         if request.path == "":
-            return self._files.respond_index(request)
-        return self._files.respond(request.path.removeprefix("ui/"), request) or page_answer(
+            return self._files.respond_index()
+        return self._files.respond(request.path.removeprefix("ui/")) or page_answer(
             404, "There is nothing at this path", "The page may have been updated.", link=("../", "Open the page")
         )
 
@@ -131,11 +129,3 @@ def _wrong_method(methods: tuple[str, ...]) -> ApiProblem:
     return ApiProblem(
         405, "METHOD_NOT_ALLOWED", f"This path is for {allowed}.", f"Send {methods[0]}.", ("allow", allowed)
     )
-
-
-def _without_body(response: Response) -> Response:
-    """Return the response to a HEAD request: its length is that of the response to GET (RFC 9110, section 8.6)."""
-    if response.status == HTTPStatus.NOT_MODIFIED:
-        return response
-    length = ("content-length", str(len(response.body)))
-    return response._replace(headers=(*response.headers, length), body=b"")

@@ -5,8 +5,6 @@ web/API.md has an example of each.
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -17,7 +15,6 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names, search
 from toolfold.explorer import approvals
 from toolfold.explorer.page import ApiProblem, Explorer, PageRequest, invalid, json_answer, read_integer, read_text
-from toolfold.explorer.static_files import encoded
 from toolfold.mcp_clients import endpoint_snippets, own_command
 from toolfold.meta_tools.detail_levels import LEVELS
 from toolfold.meta_tools.tool_get import refusal_of, tool_get
@@ -74,43 +71,33 @@ def _saved_tokens(explorer: Explorer, catalog: Catalog) -> dict[str, Any]:
 def respond_catalog(explorer: Explorer, request: PageRequest) -> Response:
     """Return every source with its categories, and every tool in the order of the listing."""
     catalog = explorer.catalog()
-    # Requested each time: who may read the page may change.
-    headers = (("content-type", "application/json"), ("cache-control", "private, no-cache"))
-
-    def encode() -> tuple[bytes, bytes]:  # 10,000 tools are 2 MB, compressed a tenth of that
-        text = json.dumps(_describe_catalog(catalog), ensure_ascii=False, separators=(",", ":"))
-        plain = text.encode("utf-8", "backslashreplace")
-        return plain, gzip.compress(plain, 6, mtime=0)
-
-    return encoded(request, headers, *catalog.memoize("explorer catalog", encode))
-
-
-def _describe_catalog(catalog: Catalog) -> dict[str, Any]:
     sources = {category.name: category.source for category in catalog.categories}
     positions, paid = range(len(catalog)), _paid_sources(catalog)
     catalog.prefetch_summaries(positions)
-    return {
-        "hash": catalog.fingerprint,
-        "sources": [
-            {
-                **_fields(source, "id", "title", "kind", "description"),
-                "categories": [
-                    {"id": category.name, "title": category.title}
-                    for category in catalog.categories
-                    if category.source == source.id
-                ],
-            }
-            for source in catalog.sources
-        ],
-        "tools": [
-            {
-                **_fields(line, "name", "category", "summary", "effect"),
-                "source": sources.get(line.category, ""),
-                "tier": line.access if sources.get(line.category, "") in paid else "",
-            }
-            for line in map(catalog.summary, positions)
-        ],
-    }
+    return json_answer(
+        {
+            "hash": catalog.fingerprint,
+            "sources": [
+                {
+                    **_fields(source, "id", "title", "kind", "description"),
+                    "categories": [
+                        {"id": category.name, "title": category.title}
+                        for category in catalog.categories
+                        if category.source == source.id
+                    ],
+                }
+                for source in catalog.sources
+            ],
+            "tools": [
+                {
+                    **_fields(line, "name", "category", "summary", "effect"),
+                    "source": sources.get(line.category, ""),
+                    "tier": line.access if sources.get(line.category, "") in paid else "",
+                }
+                for line in map(catalog.summary, positions)
+            ],
+        }
+    )
 
 
 def _paid_sources(catalog: Catalog) -> frozenset[str]:
