@@ -22,7 +22,6 @@ from toolfold.protocol.http import Headers, LogFields, Request, Response
 if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.approval import ApprovalDesk
     from toolfold.explorer.feed import CallFeed
 
 LOG_FIELDS: LogFields = {"rpc": "ui"}
