@@ -10,7 +10,6 @@ Numbers that JSON cannot represent are refused in an expression, and null where 
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -33,9 +32,6 @@ Node = Mapping[str, Any]
 
 MAX_CHARS = 500
 """Characters of an expression: enough for twenty fields and ten conditions, and a bound on the time to parse it."""
-
-MAX_COPIES = 200
-"""How often an expression may repeat its input: ten fields of which one has twenty fields."""
 
 MAX_DEPTH = 100
 """Levels of an expression. The evaluation recurses, by six calls of a level at most."""
@@ -120,8 +116,6 @@ def parse(expression: str) -> Node:
     taken = [id(child) for node in nodes if kind_of(node) in _TAKES_EXPRESSION for child in node["children"]]
     if any(node["type"] == "expref" and id(node) not in taken for node in nodes):
         raise _invalid("& is for the expression that map, sort_by, max_by and min_by take")
-    if math.prod(len(node["children"]) for node in nodes if node["type"] in _CONSTRUCTORS) > MAX_COPIES:
-        raise _invalid(f"the expression repeats its input more than {MAX_COPIES} times", "Ask for less.")
     return parsed
 
 
