@@ -21,8 +21,6 @@ class Ref:
 
 @dataclass(frozen=True)
 class Number:
-    """A number, and how it is written."""
-
     value: float
     text: str
 
@@ -46,15 +44,11 @@ class Period:
 
 @dataclass(frozen=True)
 class Boolean:
-    """``true`` or ``false``."""
-
     value: bool
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """``left`` + - * / ``right``."""
-
     operator: str
     left: Expression
     right: Expression
@@ -62,8 +56,6 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Negative:
-    """``-operand``."""
-
     operand: Expression
 
 
@@ -96,8 +88,6 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Window:
-    """``avg(x) over n``."""
-
     function: str
     operand: Expression
     size: int
@@ -105,8 +95,6 @@ class Window:
 
 @dataclass(frozen=True)
 class Compare:
-    """``left`` = != < <= > >= ``right``."""
-
     operator: str
     left: Expression
     right: Expression
@@ -114,8 +102,6 @@ class Compare:
 
 @dataclass(frozen=True)
 class Between:
-    """``operand between low and high``."""
-
     operand: Expression
     low: Expression
     high: Expression
@@ -124,8 +110,6 @@ class Between:
 
 @dataclass(frozen=True)
 class Among:
-    """``operand in (…)``."""
-
     operand: Expression
     items: tuple[Expression, ...]
     negated: bool = False
@@ -143,24 +127,18 @@ class Matches:
 
 @dataclass(frozen=True)
 class IsNull:
-    """``operand is null``."""
-
     operand: Expression
     negated: bool = False
 
 
 @dataclass(frozen=True)
 class Logic:
-    """``and`` or ``or`` of conditions."""
-
     operator: str
     operands: tuple[Expression, ...]
 
 
 @dataclass(frozen=True)
 class Not:
-    """``not (operand)``."""
-
     operand: Expression
 
 
@@ -196,29 +174,21 @@ class Item:
 
 @dataclass(frozen=True)
 class Columns:
-    """A list of columns and calculations."""
-
     items: tuple[Item, ...]
 
 
 @dataclass(frozen=True)
 class Except:
-    """``* except a, b``."""
-
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Rows for which an expression is true."""
-
     expression: Expression
 
 
 @dataclass(frozen=True)
 class During:
-    """Rows within a period on the date column."""
-
     period: Period
 
 
@@ -249,23 +219,17 @@ class Order:
 
 @dataclass(frozen=True)
 class ByDate:
-    """``newest first`` or ``oldest first``."""
-
     newest: bool
 
 
 @dataclass(frozen=True)
 class Ends:
-    """``last N`` or ``first N``."""
-
     last: bool
     count: int
 
 
 @dataclass(frozen=True)
 class Top:
-    """``top N by x`` or ``bottom N by x``."""
-
     largest: bool
     count: int
     by: Expression
@@ -290,8 +254,6 @@ class Summary:
 
 @dataclass(frozen=True)
 class Distinct:
-    """The different values of columns."""
-
     names: tuple[str, ...]
 
 
