@@ -67,18 +67,10 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("same", "daily", "last row", "= 2026-01-13"),
     ("same", "daily", "last", "= 2026-01-13"),
     ("error", "daily", "yesterday", "= 2026-01-13"),
-    (
-        "same",
-        "statements",
-        "from annualReports; totalRevenue; last 3 years",
-        "fiscalDateEnding,totalRevenue: 2025-12-31,200 / 2024-12-31,180 / 2023-12-31,160",
-    ),
-    (
-        "same",
-        "statements",
-        "quarterlyReports; netIncome; last 4 quarters",
-        "fiscalDateEnding,netIncome: 2025-12-31,6 / 2025-09-30,5 / 2025-06-30,4 / 2025-03-31,5",
-    ),
+    ("same", "statements", "from annualReports; totalRevenue; last 3 years",
+     "fiscalDateEnding,totalRevenue: 2025-12-31,200 / 2024-12-31,180 / 2023-12-31,160"),
+    ("same", "statements", "quarterlyReports; netIncome; last 4 quarters",
+     "fiscalDateEnding,netIncome: 2025-12-31,6 / 2025-09-30,5 / 2025-06-30,4 / 2025-03-31,5"),
     ("same", "macro", "last 3 months", "= 2025-12-01 2025-11-01 2025-10-01"),
     ("same", "calendar", "next 7 days", "= AAA BBB"),
     ("same", "calendar", "this month", "= AAA BBB"),
@@ -130,15 +122,9 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "options", "strike 300", "= C D"),
     ("error", "options", "calls", "= A C E"),
     ("same", "options", "last > 10", "= A C F"),
-    (
-        "error",
-        "options",
-        "last",
-        (
-            "expiration,last: 2026-01-16,25.5 / 2026-01-16,0.5 / 2026-02-20,12.5 / 2026-02-20,9.5 / "
-            "2026-02-20,4.5 / 2026-03-20,19.5"
-        ),
-    ),
+    ("error", "options", "last",
+     "expiration,last: 2026-01-16,25.5 / 2026-01-16,0.5 / 2026-02-20,12.5 / 2026-02-20,9.5 / "
+     "2026-02-20,4.5 / 2026-03-20,19.5"),
     ("error", "options", "delta >= 0.5 && delta <= 0.6", "= C"),
     ("error", "options", "strike at least 320", "= E F"),
     ("error", "options", "volume greater than 50", "= C E"),
@@ -151,12 +137,8 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("same", "matches", "region='United States' AND currency='USD'", "= TSCDF"),
     ("same", "matches", "matchScore > 0.72; symbol,name", "symbol,name: TSCO.LON,Tesco PLC"),
     ("error", "matches", "match score >= 71%", "= TSCO.LON TSCDF"),
-    (
-        "error",
-        "daily",
-        "close where volume > 1000000",
-        "timestamp,close: 2026-01-13,104 / 2026-01-09,100 / 2026-01-06,95 / 2025-01-13,70",
-    ),
+    ("error", "daily", "close where volume > 1000000",
+     "timestamp,close: 2026-01-13,104 / 2026-01-09,100 / 2026-01-06,95 / 2025-01-13,70"),
     ("same", "daily", "volume > 1M", "= 2026-01-13 2026-01-09 2026-01-06 2025-01-13"),
     ("same", "daily", "volume > 1,200,000", "= 2026-01-09 2025-01-13"),
     ("error", "daily", "volume >= 1.5 million", "= 2026-01-09 2025-01-13"),
@@ -216,21 +198,11 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "macro", "data[0].value", "date,value: 2025-12-01,326.2"),
     ("error", "macro", "data[:2]", "= 2025-12-01 2025-11-01"),
     ("error", "news", "feed[0].title", "time_published,title: 2026-01-13T10:15:00,Merger agreed"),
-    (
-        "error",
-        "news",
-        "feed[].title",
-        (
-            "time_published,title: 2026-01-13T10:15:00,Merger agreed / 2026-01-12T09:15:00,Profit falls / "
-            "2026-01-10T08:00:00,Rates unchanged"
-        ),
-    ),
-    (
-        "error",
-        "news",
-        "feed.title, feed.source; first 1",
-        "time_published,title,source: 2026-01-10T08:00:00,Rates unchanged,Wire",
-    ),
+    ("error", "news", "feed[].title",
+     "time_published,title: 2026-01-13T10:15:00,Merger agreed / 2026-01-12T09:15:00,Profit falls / "
+     "2026-01-10T08:00:00,Rates unchanged"),
+    ("error", "news", "feed.title, feed.source; first 1",
+     "time_published,title,source: 2026-01-10T08:00:00,Rates unchanged,Wire"),
     ("error", "statements", "annualReports[0].totalRevenue", "fiscalDateEnding,totalRevenue: 2025-12-31,200"),
     ("error", "statements", "annualReports.totalRevenue; last 1", "fiscalDateEnding,totalRevenue: 2025-12-31,200"),
     ("error", "statements", "annual; revenue; last 1", "fiscalDateEnding,totalRevenue: 2025-12-31,200"),
@@ -239,15 +211,9 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "quote", "Global Quote.05. price", '{"price": 303.02}'),
     ("error", "quote", "05. price", '{"price": 303.02}'),
     ("same", "quote", "price, volume", '{"price": 303.02, "volume": 4573084}'),
-    (
-        "error",
-        "quote",
-        "Global Quote",
-        (
-            '{"symbol": "IBM", "open": 300.5, "price": 303.02, "volume": 4573084, "latest_trading_day": '
-            '"2026-01-13", "change_percent": 0.31}'
-        ),
-    ),
+    ("error", "quote", "Global Quote",
+     '{"symbol": "IBM", "open": 300.5, "price": 303.02, "volume": 4573084, "latest_trading_day": '
+     '"2026-01-13", "change_percent": 0.31}'),
     ("same", "quote", "change", '{"change_percent": 0.31}'),
     ("error", "quote", "latest price", '{"price": 303.02}'),
     ("lists", "quote", "close", "price"),
@@ -260,12 +226,8 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "daily", "std(close); last 3", "std(close): 2"),
     ("error", "daily", "percentile(close, 50); last 5", "percentile(close, 50): 100"),
     ("order", "daily", "change(close); last 2", "timestamp,change(close): 2026-01-13,2 / 2026-01-12,2"),
-    (
-        "order",
-        "daily",
-        "pct_change(close); last 3",
-        "timestamp,pct_change(close): 2026-01-13,1.96078431373 / 2026-01-12,2 / 2026-01-09,2.04081632653",
-    ),
+    ("order", "daily", "pct_change(close); last 3",
+     "timestamp,pct_change(close): 2026-01-13,1.96078431373 / 2026-01-12,2 / 2026-01-09,2.04081632653"),
     ("same", "daily", "count", "count: 13"),
     ("same", "daily", "count(*)", "count(*): 13"),
     ("same", "daily", "row count", "count: 13"),
@@ -277,34 +239,20 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("same", "daily", "close, close - open as gain; last 1", "timestamp,close,gain: 2026-01-13,104,2"),
     ("error", "daily", "max(close) - min(close); last 5", "max(close) - min(close): 7"),
     ("lists", "daily", "moving average(close)", "close"),
-    (
-        "error",
-        "daily",
-        "sma(close, 3)",
-        (
-            "timestamp,avg(close) over 3: 2026-01-13,102 / 2026-01-12,100 / 2026-01-09,98.3333333333 / "
-            "2026-01-08,96.6666666667 / 2026-01-07,96 / 2026-01-06,95 / 2025-12-31,92 / "
-            "2025-12-15,87.3333333333 / 2025-09-30,80 / 2025-07-15,74.6666666667 / 2025-01-14,69.6666666667 "
-            "/ 2025-01-13, / 2024-12-31,"
-        ),
-    ),
+    ("error", "daily", "sma(close, 3)",
+     "timestamp,avg(close) over 3: 2026-01-13,102 / 2026-01-12,100 / 2026-01-09,98.3333333333 / "
+     "2026-01-08,96.6666666667 / 2026-01-07,96 / 2026-01-06,95 / 2025-12-31,92 / "
+     "2025-12-15,87.3333333333 / 2025-09-30,80 / 2025-07-15,74.6666666667 / 2025-01-14,69.6666666667 "
+     "/ 2025-01-13, / 2024-12-31,"),
     ("same", "dividends", "group by year: sum(amount)", "year,sum(amount): 2025,6.71 / 2024,3.34"),
     ("same", "dividends", "sum(amount) by year", "year,sum(amount): 2025,6.71 / 2024,3.34"),
-    (
-        "same",
-        "dividends",
-        "sum(amount) group by year(payment_date)",
-        "year(payment_date),sum(amount): 2025,6.71 / 2024,3.34",
-    ),
+    ("same", "dividends", "sum(amount) group by year(payment_date)",
+     "year(payment_date),sum(amount): 2025,6.71 / 2024,3.34"),
     ("same", "dividends", "year, sum(amount) group by year", "year,sum(amount): 2025,6.71 / 2024,3.34"),
     ("error", "dividends", "sum(amount); 2025", "sum(amount): 6.71"),
     ("same", "macro", "avg(value) by year; since 2024", "year,avg(value): 2025,325.618181818 / 2024,324.65"),
-    (
-        "same",
-        "macro",
-        "mean(value) per quarter; 2024",
-        "quarter,mean(value): 2024-Q4,325.1 / 2024-Q3,324.8 / 2024-Q2,324.5 / 2024-Q1,324.2",
-    ),
+    ("same", "macro", "mean(value) per quarter; 2024",
+     "quarter,mean(value): 2024-Q4,325.1 / 2024-Q3,324.8 / 2024-Q2,324.5 / 2024-Q1,324.2"),
     ("same", "daily", "max(close) by month; since 2025-12", "month,max(close): 2026-01,104 / 2025-12,96"),
     ("error", "daily", "monthly max(close); since 2025-12", "month,max(close): 2026-01,104 / 2025-12,96"),
     ("error", "options", "group by type", "type,count: call,3 / put,3"),
@@ -318,12 +266,8 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("order", "daily", "high - low as spread; top 1 by spread; since 2026-01-07", "= "),
     ("same", "daily", "close - open as gain; max(gain), min(gain)", "max(gain),min(gain): 4,-1"),
     ("error", "daily", "close - open as gain where gain > 2", "timestamp,gain: 2025-12-15,4"),
-    (
-        "same",
-        "statements",
-        "annualReports: totalRevenue - netIncome as cost; last 1",
-        "fiscalDateEnding,cost: 2025-12-31,180",
-    ),
+    ("same", "statements", "annualReports: totalRevenue - netIncome as cost; last 1",
+     "fiscalDateEnding,cost: 2025-12-31,180"),
     (
         "same",
         "daily",
@@ -386,12 +330,8 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "daily", '{"columns": ["date", "close"], "last": 3}', _TOP3),
     ("error", "daily", {"fields": "close", "where": "close > 96", "sort": "-close", "limit": 3}, _TOP3),
     ("error", "daily", {"filter": {"close": 104}}, "= 2026-01-13"),
-    (
-        "error",
-        "daily",
-        {"filter": {"volume": {"gt": 1000000}}, "columns": "close", "limit": 1},
-        "timestamp,close: 2026-01-13,104",
-    ),
+    ("error", "daily", {"filter": {"volume": {"gt": 1000000}}, "columns": "close", "limit": 1},
+     "timestamp,close: 2026-01-13,104"),
     ("error", "daily", {"start_date": "2026-01-12", "end_date": "2026-01-12"}, "= 2026-01-12"),
     ("same", "daily", ["close", "last 3"], _TOP3),
     ("error", "daily", ["date", "close", "last 3"], _TOP3),
@@ -403,15 +343,9 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "daily", "close.max()", "timestamp,max(close): 2026-01-13,104"),
     ("error", "daily", "df.tail(2)", "= 2026-01-13 2026-01-12"),
     ("error", "daily", "df[['timestamp','close']].head(3)", _TOP3),
-    (
-        "error",
-        "news",
-        "$.feed[*].title",
-        (
-            "time_published,title: 2026-01-13T10:15:00,Merger agreed / 2026-01-12T09:15:00,Profit falls / "
-            "2026-01-10T08:00:00,Rates unchanged"
-        ),
-    ),
+    ("error", "news", "$.feed[*].title",
+     "time_published,title: 2026-01-13T10:15:00,Merger agreed / 2026-01-12T09:15:00,Profit falls / "
+     "2026-01-10T08:00:00,Rates unchanged"),
     ("error", "news", "feed[?overall_sentiment_score > `0.2`].title", '["Merger agreed"]'),
     # rows behind columns, words around conditions, methods and functions of other languages
     ("error", "daily", "close at 2026-01-12", "timestamp,close: 2026-01-12,102"),
@@ -470,12 +404,8 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "options", "df.open_interest.isna().sum()", "count: 1"),
     ("error", "options", "df[df['strike'] > 310]['type']", "expiration,type: 2026-02-20,call / 2026-03-20,put"),
     ("error", "options", "df.loc[df.type == 'put', 'strike'].count()", "count(strike): 3"),
-    (
-        "error",
-        "daily",
-        "df.resample('YE', on='timestamp')['close'].max()",
-        "year,max(close): 2026,104 / 2025,96 / 2024,67",
-    ),
+    ("error", "daily", "df.resample('YE', on='timestamp')['close'].max()",
+     "year,max(close): 2026,104 / 2025,96 / 2024,67"),
     ("error", "options", 'COUNTIF(type, "put")', "count: 3"),
     ("error", "options", "=SUMIF(type, 'put', volume)", "SUM(volume): 85"),
     ("error", "options", "MAXIFS(strike, type, 'put')", "expiration,MAX(strike): 2026-03-20,320"),
@@ -497,4 +427,4 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "statements", "annualReports.totalRevenue.sum()", "sum(totalRevenue): 690"),
     ("error", "statements", "annualReports; sum(totrev)", "sum(totalRevenue): 690"),
     ("error", "news", "feed[?overall_sentiment_label=='Bullish'] | length(@)", "0"),
-]
+]  # fmt: skip
