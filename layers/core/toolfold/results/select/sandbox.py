@@ -275,11 +275,6 @@ class Rows:
         self.budget.check_time(20 * len(self.table.rows))
         return self.table.date_index
 
-    @cached_property
-    def has_distinct_dates(self) -> bool:
-        """Whether no two rows have the same date."""
-        return len(set(self.table.dates)) == len(self.table.dates)
-
     def varies(self, index: int) -> bool:
         """Return whether a column has different cells."""
         rows = self.table.rows

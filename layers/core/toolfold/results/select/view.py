@@ -255,7 +255,8 @@ class View:
             self._note(_BY_PLACE)
             return f"{self._partition_by}ORDER BY {self.place}"
         day = self.loaded(dated).sql
-        if not self.partition and (dated.index is None or not self.rows.has_distinct_dates):
+        dates = self.rows.table.dates
+        if not self.partition and (dated.index is None or len(set(dates)) < len(dates)):
             counts = f"SELECT count({day}) - count(DISTINCT {day}) FROM {self._current}"
             ((repeated,),) = self.rows.run(self.ctes, counts)
             if repeated:
