@@ -24,9 +24,6 @@ _CONDITIONS = (*COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.
 MIRRORED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
 }  # fmt: skip
-_SIGNS: Mapping[type[exp.Expr], str] = {
-    exp.EQ: "=", exp.NEQ: "!=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
-}  # fmt: skip
 _OF_NUMBERS = AGGREGATES - {"first", "last"} | {"sum", "avg", "change", "pct_change"}
 _OF_DATES = frozenset(("date_part", "dayname", "monthname"))
 _OF_ORDERED = frozenset(("min", "max"))
@@ -258,12 +255,12 @@ class Adapter:
         column = column_of(left)
         if column is not None and (column.unit == "%" or "percent" in column.name.lower()):
             return number
-        written = number.sql()
-        share, sign = float(written.replace(" ", "")) / 100, _SIGNS[operator]
-        forms = [f"{shown(left)} {sign} {share:g}", f"{shown(left)} {sign} {written}"]
+        share = f"{float(number.sql().replace(' ', '')) / 100:g}"
+        numbers = exp.Literal.number(share), number.copy()
+        forms = [shown(operator(this=left.copy(), expression=one)) for one in numbers]
         problem = f"whether {shown(left)} has percentages or fractions is not known"
         next_step = f"Write {forms[0]}, where 1 is everything, or {forms[1]}, where 100 is."
-        replaces = [(rf"{re.escape(number.name)}(?:\.0)? ?%", text) for text in (f"{share:g}", number.name)]
+        replaces = [(rf"{re.escape(number.name)}(?:\.0)? ?%", text) for text in (share.lstrip("-"), number.name)]
         raise invalid(problem, next_step, replaces=replaces, is_choice=True)
 
     def _between(self, node: exp.Expr) -> exp.Expr:
