@@ -143,3 +143,32 @@ class TestMetrics:
 
         assert sum("ColdStart" in metric for metric in metrics) == 1
         assert [metric["code"] for metric in metrics if "Calls" in metric] == ["OK", "OK"]
+
+
+class TestSnapshot:
+    def test_a_restored_one_serves_the_current_catalog(self, start: Callable[..., LambdaRuntime], s3: Any) -> None:
+        """Warm before its first request, without a request to the upstream; correct after a restore."""
+        from tests.support import aws_services  # a second to import: not when these tests are skipped
+
+        place, content = "s3://snapshots/catalog", CATALOG.read_bytes()
+        changed = content.replace(b" tools. Next:", b" tools. Then:", 1)  # in the listing, which is in the head
+        with MockApi() as mock_api, aws_services.bucket("snapshots", s3):
+            variables = {
+                "AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start",
+                "TOOLFOLD_CACHE": "memory",
+                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
+                "ALPHA_VANTAGE_API_KEY": CONFIGURED_KEY,
+                "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
+            }
+            publish(content, place, s3)
+            with start(place, **variables) as runtime:
+                runtime.start()
+                assert mock_api.requests == []
+                publish(changed, place, s3)
+                with runtime.serve_http("/mcp") as url:
+                    assert " tools. Then:" in json.dumps(call(url, "TOOL_LIST", {}))
+                    quote = call(url, "TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}})
+                assert quote["structuredContent"]["result"]["symbol"] == "IBM"
+                assert len(mock_api.requests) == 1
+        assert len(runtime.init_times_s) == 1
+        assert [line for line in runtime.log if "failed" in line or "Traceback" in line] == []

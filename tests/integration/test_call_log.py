@@ -16,36 +16,27 @@ from toolfold.execution.pipeline import run_call
 from toolfold.settings import Settings
 
 
-class Calls:
-    """Calls through an executor, and their log."""
-
-    def __init__(self, catalog: Catalog, url: str, **how: Any) -> None:
-        settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_BREAKER_FAILURES": "1"}
-        self.logs: list[CallLog] = []
-        on_call = self.logs.append
-        self.executor = ToolExecutor(
-            Settings.from_environment(settings), on_call=on_call, clock=Clock().clocks(), **how
-        )
-        self.catalog = catalog
-
-    def __call__(self, name: str, **arguments: Any) -> None:
-        tool = self.catalog.get(name)
+def logged(catalog: Catalog, url: str, *names: str, arguments: Any = (), **how: Any) -> list[CallLog]:
+    """Call tools one after the other, and return the logs of the calls."""
+    settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, "TOOLFOLD_BREAKER_FAILURES": "1"}
+    logs: list[CallLog] = []
+    executor = ToolExecutor(Settings.from_environment(settings), on_call=logs.append, clock=Clock().clocks(), **how)
+    for name in names:
+        tool = catalog.get(name)
         assert tool is not None
         with suppress(CallError):
-            run_call(self.executor, CallContext(self.catalog, tool, arguments, RequestCredentials(KEY)))
+            run_call(executor, CallContext(catalog, tool, dict(arguments), RequestCredentials(KEY)))
+    return logs
 
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        times = {"upstream_ms", "wait_ms", "error_message"}
-        return [{name: value for name, value in log.fields().items() if name not in times} for log in self.logs]
+
+def lines(logs: list[CallLog]) -> list[dict[str, Any]]:
+    times = {"upstream_ms", "wait_ms", "error_message"}
+    return [{name: value for name, value in log.fields().items() if name not in times} for log in logs]
 
 
 def test_each_call_has_one_line_of_what_happened(catalog: Catalog, upstream: Upstream) -> None:
-    calls = Calls(catalog, upstream.url)
     upstream.replies = [BUSY, OK, (500, {}, b"")]
-    for name in ("CPI", "CPI", "WTI", "WTI"):
-        calls(name)
-    assert calls.lines == [
+    assert lines(logged(catalog, upstream.url, "CPI", "CPI", "WTI", "WTI")) == [
         {"inner_tool": "CPI", "code": "OK", "cache": "miss", "upstream_requests": 2, "retries": 1,
          "response_chars": len(CSV)},
         {"inner_tool": "CPI", "code": "OK", "cache": "memory", "response_chars": len(CSV)},
@@ -57,7 +48,6 @@ def test_each_call_has_one_line_of_what_happened(catalog: Catalog, upstream: Ups
 
 def test_a_refused_call_is_logged_only_for_the_audit(catalog: Catalog, upstream: Upstream) -> None:
     for logs_audit in (False, True):
-        calls = Calls(catalog, upstream.url, logs_audit=logs_audit)
-        calls("TIME_SERIES_WEEKLY", nothing=1)
-        assert calls.lines == ([{"inner_tool": "TIME_SERIES_WEEKLY", "code": "INVALID_ARGUMENTS"}] * logs_audit)
-        assert [log.audit["effect"] for log in calls.logs] == ["read"] * logs_audit
+        logs = logged(catalog, upstream.url, "TIME_SERIES_WEEKLY", arguments={"nothing": 1}, logs_audit=logs_audit)
+        assert lines(logs) == [{"inner_tool": "TIME_SERIES_WEEKLY", "code": "INVALID_ARGUMENTS"}] * logs_audit
+        assert [log.audit["effect"] for log in logs] == ["read"] * logs_audit
