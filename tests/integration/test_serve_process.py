@@ -13,6 +13,7 @@ import pytest
 
 from tests.integration.test_local_http_limits import calling
 from tests.support import processes
+from tests.support.commands import CommandLine
 from tests.support.processes import TOOLFOLD, announced_url
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from tests.support.threads import run_concurrently
@@ -84,24 +85,24 @@ def test_second_signal_ends_it_at_once(mock_api: MockApi) -> None:
         assert process.wait(timeout=5) == -signal.SIGTERM
 
 
-def test_port_in_use_is_one_sentence() -> None:
-    with serving() as (_, url):
-        port = url.rpartition(":")[2].partition("/")[0]
-        done = subprocess.run([*COMMAND, "--port", port], capture_output=True, text=True, timeout=20, check=False)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr == f"Port {port} cannot be used: Address already in use. Choose another with --port.\n"
+def test_port_in_use_is_one_sentence(mock_api: MockApi, command_line: CommandLine) -> None:
+    port = mock_api.url.split(":")[2].split("/")[0]
+    said = f"Port {port} cannot be used: Address already in use. Choose another with --port.\n"
+    assert command_line("serve", "--port", port, code=1) == ("", said)
 
 
 @pytest.mark.parametrize(
-    "host", ["1.2.3.4", *(pytest.param(host, marks=pytest.mark.slow) for host in ("256.1.1.1", "no.such.host.invalid"))]
+    ("words", "said"),
+    [
+        (["--any-host"], "--any-host is for a server that other machines reach. Add --host with its address."),
+        (["--host", "1.2.3.4"], "1.2.3.4"),
+        (["--host", "256.1.1.1"], "256.1.1.1"),
+        pytest.param(["--host", "no.such.host.invalid"], "no.such.host.invalid", marks=pytest.mark.slow),
+    ],
 )
-def test_address_of_another_machine_is_one_sentence(host: str) -> None:
-    command = [*COMMAND, "--port", "0", "--host", host]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert len(done.stderr.splitlines()) == 1
-    assert host in done.stderr
+def test_what_cannot_be_served_is_one_sentence(command_line: CommandLine, words: list[str], said: str) -> None:
+    out, err = command_line("serve", "--port", "0", *words, code=1)
+    assert (out, len(err.splitlines()), said in err) == ("", 1, True)
 
 
 def test_missing_extra_is_named() -> None:
@@ -187,8 +188,3 @@ def test_every_name_is_answered_where_that_is_requested_and_others_reach_it() ->
         assert exchange(url, post(url, PING, "Connection: close", host=host)).startswith(b"HTTP/1.1 200 ")
         # A page that has made its own name lead here (DNS rebinding) is one of this name as well.
         assert exchange(url, post(url, PING, "Connection: close", page, host=host)).startswith(b"HTTP/1.1 403 ")
-    done = subprocess.run([*COMMAND, "--any-host"], capture_output=True, text=True, timeout=20, check=False)
-    assert (done.returncode, done.stderr.splitlines()) == (
-        1,
-        ["--any-host is for a server that other machines reach. Add --host with its address."],
-    )
