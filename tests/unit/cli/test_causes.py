@@ -191,9 +191,7 @@ def test_verbose_shows_the_way_and_the_cause(call: Call, tmp_path: Path) -> None
     assert "* proxy      none" in err
     assert "* address    " in err
     assert re.search(r"\* time       [\d.]+ ms", err)
-    assert re.search(
-        r"\* failed     CertificateError < SSLCertVerificationError \(18: self.signed certificate\)", err
-    )
+    assert re.search(r"\* failed     CertificateError < SSLCertVerificationError \(18: self.signed certificate\)", err)
     err = call(CLOSED, "-v")
     assert "* failed     ConnectionRefused < ConnectionRefusedError (ECONNREFUSED)" in err
 
