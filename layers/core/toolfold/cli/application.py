@@ -65,9 +65,17 @@ class ToolName(click.ParamType[str]):
         return [CompletionItem(name) for name in catalog if name.startswith(incomplete.upper())]
 
 
+class FileName(click.Path):
+    """The name of a file or folder, which completes it; the command reports what is wrong with one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return ``value`` as the type."""
+        return self.coerce_path_result(value)
+
+
 TYPES: Mapping[str, click.ParamType[Any]] = {
-    "file": click.Path(readable=False),  # the command reports what is wrong with one
-    "path": click.Path(readable=False, path_type=Path),
+    "file": FileName(),
+    "path": FileName(path_type=Path),
     "integer": click.INT,
     "port": click.IntRange(0, 65535),
     "milliseconds": click.IntRange(0, 10**9),
