@@ -5,7 +5,6 @@ A check returns findings, and does not raise.
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 import re
@@ -25,7 +24,7 @@ from toolfold.catalog.start_check import check_catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
 from toolfold.cli.application import Options
-from toolfold.cli.environment import EXTRAS, PLACEHOLDER
+from toolfold.cli.environment import PLACEHOLDER
 from toolfold.cli.error_text import for_person
 from toolfold.cli.output import counted, print_json, print_trace
 from toolfold.cli.terminal import wrap
@@ -62,16 +61,10 @@ _ANSWER_S = 10.0
 
 _KEY_VARIABLE = re.compile(r"(TOOLFOLD_SOURCE_)?(?P<owner>\w+?)_?(API_?)?(KEY|TOKEN)", re.IGNORECASE)
 
-_EXTRAS = ("build", "aws", "serve")
-"""Those that most need."""
-
 
 def _diagnose(environment: Mapping[str, str], options: Options) -> Iterator[Finding]:
     """Run all checks, in the order in which one needs the other."""
-    absent = {extra for module, extra in EXTRAS.items() if importlib.util.find_spec(module) is None}
-    missing = [extra for extra in _EXTRAS if extra in absent]
-    without = f", without the extras {', '.join(missing)}" if missing else ""
-    yield Finding("ok", "toolfold", f"{__version__} on Python {python_version()} ({sys.executable}){without}.")
+    yield Finding("ok", "toolfold", f"{__version__} on Python {python_version()} ({sys.executable}).")
     if options.mistake:
         yield Finding("problem", "settings", options.mistake)
     unknown = unknown_names(environment)

@@ -86,8 +86,6 @@ def remove(options: Options) -> int:
     kept = options.folder / REMOVED / f"{found.folder.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     with os_errors(f"{found.folder} cannot be moved to {kept}", "Nothing was changed."):
         kept.parent.mkdir(exist_ok=True)
-        while kept.exists():
-            kept = kept.with_name(f"{kept.name}_")
         found.folder.rename(kept)
     print(f"Removed {found.id}. To have it back: mv {kept} {found.folder}")
     if list_sources(options.folder):

@@ -228,7 +228,7 @@ class HttpChannel:
         return "it takes signed requests; name the region of the deployment to sign them for, with --sign or sign="
 
 
-def find_access(url: str, timeout_s: float = 30.0) -> str:
+def find_access(url: str) -> str:
     """Return how a deployment is reached, from its answer to one unsigned request that only lists tools.
 
     Returns:
@@ -237,7 +237,7 @@ def find_access(url: str, timeout_s: float = 30.0) -> str:
     Raises:
         ClientError: The address cannot be used or reached, or does not answer as an MCP server.
     """
-    with contextlib.closing(HttpChannel(url, {}, timeout_s)) as channel:
+    with contextlib.closing(HttpChannel(url, {}, timeout_s=30.0)) as channel:
         response = channel._post("tools/list", {})
         if is_forbidden(response.status, response.body):
             return "iam"
