@@ -43,7 +43,7 @@ def s3(on_moto: None, client: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def bucket(s3: Any) -> CatalogBucket:
-    return CatalogBucket(LOCATION, s3, sleep=lambda _: None)
+    return CatalogBucket(LOCATION, s3)
 
 
 def put(bucket: CatalogBucket, content: bytes, author: Author = ANNA, **options: Any) -> Publication:
@@ -120,21 +120,13 @@ class TestRequests:
         assert put(bucket, A).outcome is Outcome.UNCHANGED
         assert S3Store(LOCATION, 60)().sha256 == sha256_of(A)
 
-    @pytest.mark.parametrize(("conflicts", "succeeds"), [(2, True), (3, False)])
-    def test_an_upload_that_meets_another_is_tried_again(self, s3: Any, conflicts: int, succeeds: bool) -> None:
-        left = [conflicts]
-
+    def test_an_upload_that_meets_another_says_so(self, s3: Any) -> None:
         def refuse(operation: str, given: dict[str, Any]) -> None:
-            if operation == "put_object" and POINTER not in given["Key"] and left[0]:
-                left[0] -= 1
+            if operation == "put_object" and POINTER not in given["Key"]:
                 raise refusal(409, "ConditionalRequestConflict")
 
-        bucket = CatalogBucket(LOCATION, Recorded(s3, refuse), sleep=lambda _: None)
-        if succeeds:
-            assert put(bucket, A).outcome is Outcome.PUBLISHED
-        else:
-            with pytest.raises(PublishConflict, match="Another upload of"):
-                put(bucket, A)
+        with pytest.raises(PublishConflict, match="Another upload of"):
+            put(CatalogBucket(LOCATION, Recorded(s3, refuse)), A)
 
     @pytest.mark.parametrize("status", [409, 412])
     def test_a_pointer_that_was_written_by_an_attempt_whose_answer_was_lost_is_ours(self, s3: Any, status: int) -> None:
@@ -189,7 +181,7 @@ class Publisher(threading.Thread):
         self.result: Publication | BaseException | None = None
 
     def run(self) -> None:
-        bucket = CatalogBucket(LOCATION, Recorded(self._client, lambda *_: self._wait()), sleep=lambda _: None)
+        bucket = CatalogBucket(LOCATION, Recorded(self._client, lambda *_: self._wait()))
         try:
             self._wait()
             self.result = self._body(bucket)

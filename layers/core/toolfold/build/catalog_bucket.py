@@ -14,8 +14,7 @@ import base64
 import hashlib
 import os
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -98,9 +97,6 @@ _ATTEMPTS = 3
 _CONNECT_S, _READ_S = 5, 60
 """Seconds to connect to S3, and to wait for a part of its answer."""
 
-_CONFLICT_PAUSES_S = 0.2, 1.0
-"""Seconds before an upload is tried again that met another upload of the same object (status 409)."""
-
 _PRECONDITION_FAILED, _CONFLICT, _NOT_FOUND = 412, 409, 404
 
 
@@ -121,20 +117,17 @@ class CatalogBucket:
         location: ``s3://bucket/prefix``.
         client: A boto3 client of S3.
         owner: The account that must own the bucket; empty: any.
-        sleep: Waits some seconds.
 
     Raises:
         SettingsError: ``location`` has no bucket.
     """
 
-    def __init__(
-        self, location: str, client: Any, owner: str = "", sleep: Callable[[float], None] = time.sleep
-    ) -> None:
+    def __init__(self, location: str, client: Any, owner: str = "") -> None:
         parts = urlsplit(location)
         if parts.scheme != "s3" or not parts.netloc:
             raise SettingsError(f"The location to publish to must be s3://bucket/prefix, not {location!r}.")
         self.location, self.owner = location, owner
-        self._client, self._sleep = client, sleep
+        self._client = client
         self._prefix = f"{parts.path.strip('/')}/".lstrip("/")
         self._common = {"Bucket": parts.netloc} | ({"ExpectedBucketOwner": owner} if owner else {})
 
@@ -159,23 +152,23 @@ class CatalogBucket:
 
         Raises:
             CatalogDamaged: The object exists with another content.
+            PublishConflict: Another upload of it is in progress.
         """
         name = object_name(hashlib.sha256(content).hexdigest())
-        for pause_s in (*_CONFLICT_PAUSES_S, None):
-            status = self._put(name, content, IfNoneMatch="*")
-            if status == _PRECONDITION_FAILED:
-                found = self._get(name)
-                if found is None or found["Body"].read() != content:
-                    raise CatalogDamaged(
-                        f"{self.url(name)} does not have the content that its name says.",
-                        "Nothing was changed. Restore the earlier version of that object, or publish another catalog.",
-                    )
-                return False
-            if status != _CONFLICT:
-                return True
-            if pause_s is not None:
-                self._sleep(pause_s)
-        raise PublishConflict(f"Another upload of {self.url(name)} is in progress.", "Nothing was changed. Try again.")
+        status = self._put(name, content, IfNoneMatch="*")
+        if status is None:
+            return True
+        if status != _PRECONDITION_FAILED:
+            raise PublishConflict(
+                f"Another upload of {self.url(name)} is in progress.", "Nothing was changed. Try again."
+            )
+        found = self._get(name)
+        if found is None or found["Body"].read() != content:
+            raise CatalogDamaged(
+                f"{self.url(name)} does not have the content that its name says.",
+                "Nothing was changed. Restore the earlier version of that object, or publish another catalog.",
+            )
+        return False
 
     def replace_pointer(self, pointer: Pointer, former: StoredPointer) -> None:
         """Write ``pointer`` in place of ``former``.
