@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import toolfold
 from toolfold.build.catalog_bucket import CatalogBucket, open_client
 from toolfold.build.preparation import refresh_sources
-from toolfold.build.unattended import UnattendedPublisher
+from toolfold.build.publisher import UnattendedPublisher
 from toolfold.catalog.allow_list import AllowList
 from toolfold.settings import Settings
 from toolfold.settings.file import apply_settings

@@ -13,8 +13,7 @@ from tests.support import aws_services
 from tests.support.catalogs import ALLOWED_HOST, publish, sha256_of, small_catalog, write_sources
 from toolfold.build.catalog_bucket import CatalogBucket, open_client
 from toolfold.build.pointer import Author, Pointer, Writer
-from toolfold.build.publisher import publish_catalog
-from toolfold.build.unattended import Run, UnattendedPublisher
+from toolfold.build.publisher import Run, UnattendedPublisher, publish_catalog
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import S3Store
 from toolfold.errors import BucketUnavailable, CatalogDamaged, CatalogRejected

@@ -247,7 +247,7 @@ class Telemetry:
         """Count one run of the publisher by its outcome, with the age of the current catalog.
 
         Args:
-            outcome: What the run did, as ``build.unattended`` names it.
+            outcome: What the run did, as ``build.publisher`` names it.
             catalog_age_s: How long ago the catalog was published or found up to date; None: not known.
         """
         age: dict[str, float] = {} if catalog_age_s is None else {"CatalogAge": round(catalog_age_s)}

@@ -7,10 +7,11 @@ lint or the check never reaches the bucket.
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,11 @@ from toolfold.build import lint, yaml_loader
 from toolfold.build.compiler import compile_sources
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.base import Importer
-from toolfold.build.publisher import check_catalog
 from toolfold.build.source_folders import SourceFolder, list_sources
 from toolfold.catalog.allow_list import AllowList, command_of
 from toolfold.catalog.model import Catalog
-from toolfold.errors import CatalogRejected, SourceError, ToolfoldError
+from toolfold.catalog.reader import CachedBlockReader, parse_head
+from toolfold.errors import CatalogRejected, CatalogUnavailable, SettingsError, SourceError, ToolfoldError
 from toolfold.files import replace_file
 from toolfold.settings.model import PREFIX
 
@@ -145,6 +146,32 @@ def prepare_catalog(folder: Path, allow_list: AllowList, refresh: Refresh | None
         content = compile_sources(sources).content
     check_allowed(check_catalog(content), allow_list)
     return content
+
+
+def check_catalog(content: bytes) -> Catalog:
+    """Check every line, tool and hash of ``content``, and return the catalog.
+
+    Raises:
+        SettingsError: It is not a compiled catalog.
+    """
+    head_line = content[: content.find(b"\n") + 1]
+
+    def fetch(starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
+        return [content[start : start + length] for start, length in zip(starts, lengths, strict=True)]
+
+    try:
+        head = parse_head(head_line)
+        catalog = Catalog(head, CachedBlockReader(fetch, len(head_line)))
+        if head.get("bytes") != len(content) - len(head_line):
+            raise ValueError("incomplete")
+        catalog.verify()
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise SettingsError("The file is not a compiled catalog (not JSON).") from None
+    except ValueError as error:
+        raise SettingsError(f"The file is not a compiled catalog ({error}).") from None
+    except CatalogUnavailable:
+        raise SettingsError("The file is not a compiled catalog (parts of it are damaged).") from None
+    return catalog
 
 
 def check_allowed(catalog: Catalog, allow_list: AllowList) -> None:

@@ -17,8 +17,8 @@ from toolfold.build import catalog_bucket, lint
 from toolfold.build.catalog_bucket import CatalogBucket, explained
 from toolfold.build.compiler import compile_sources
 from toolfold.build.pointer import Author, Writer
-from toolfold.build.preparation import check_allowed, prepare_catalog, refresh_sources
-from toolfold.build.publisher import Outcome, check_catalog, publish_catalog
+from toolfold.build.preparation import check_allowed, check_catalog, prepare_catalog, refresh_sources
+from toolfold.build.publisher import Outcome, publish_catalog
 from toolfold.build.writer import read_output_file, replace_catalog_file
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import bundled_path
