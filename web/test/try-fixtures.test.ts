@@ -1,13 +1,10 @@
-// What the page writes, compared with files whose contents Python runs: tests/unit/results/select/test_explorer_selects.py
-// and tests/integration/test_explorer_snippets.py.
+// What the page writes, compared with a file whose contents Python runs: tests/unit/results/select/test_explorer_selects.py.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import selects from "../../tests/fixtures/explorer/selects.json";
-import snippets from "../../tests/fixtures/explorer/snippets.json";
 import { EMPTY_SELECT, type SelectModel, parseSelect, quoteName, selectText } from "../src/try/select-model";
-import { type Request, curlOf, pythonOf } from "../src/try/snippets";
 
 test("each select that Python runs is what the choices make, and the choices are what it reads as", () => {
   for (const { chosen, select } of selects.selects) {
@@ -19,11 +16,4 @@ test("each select that Python runs is what the choices make, and the choices are
 
 test("each name is quoted as Python reads it", () => {
   for (const [name, quoted] of selects.names as [string, string][]) assert.equal(quoteName(name), quoted);
-});
-
-test("each snippet that Python runs is what the page writes", () => {
-  for (const { request, endpoint, curl, python } of snippets) {
-    assert.equal(curlOf(request as unknown as Request, endpoint), curl.join("\n"));
-    assert.equal(pythonOf(request as unknown as Request, endpoint), python.join("\n"));
-  }
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EMPTY_SELECT, type SelectModel, parseSelect, quoteName, selectText } from "../src/try/select-model";
-import { type Endpoint, type Request, curlOf, keyVariable, pythonOf, toolCallArguments } from "../src/try/snippets";
+import { toolCallArguments } from "../src/try/request";
 
 const model = (given: Partial<SelectModel>): SelectModel => ({ ...structuredClone(EMPTY_SELECT), ...given });
 
@@ -53,21 +53,7 @@ test("names that are words of the language are quoted", () => {
   assert.deepEqual(["close", "date", "a b", "1. open", 'x"y', "Last"].map(quoteName), ["close", '"date"', '"a b"', '"1. open"', '"x""y"', '"Last"']);
 });
 
-const request: Request = { tool: "GLOBAL_QUOTE", isRead: true, arguments: { symbol: "O'Neil $HOME `id` \u202e\n😀" }, select: " price ", maxTokens: null, fresh: false };
-const endpoint: Endpoint = { url: "http://127.0.0.1:8080/mcp", keySource: "alpha_vantage", isNamed: false };
-
-test("snippets name the variable of a key, and quote for their language", () => {
-  assert.deepEqual(toolCallArguments(request), { tool_name: "GLOBAL_QUOTE", arguments: request.arguments, select: "price" });
-  const curl = curlOf(request, endpoint);
-  assert.match(curl, /-H "x-api-key: \$ALPHA_VANTAGE_API_KEY"/);
-  assert.match(curl, /O'\\''Neil \$HOME `id` \\u202e\\n\\ud83d\\ude00/);
-  const python = pythonOf(request, endpoint);
-  assert.match(python, /api_key=os\.environ\["ALPHA_VANTAGE_API_KEY"\]/);
-  assert.match(python, /\\u202e\\n\\U0001f600/);
-  assert.match(pythonOf(request, { ...endpoint, isNamed: true }), /source_keys=\{"alpha_vantage": os\.environ/);
-  assert.equal(pythonOf({ ...request, arguments: {}, select: "" }, { ...endpoint, keySource: "" }).includes("import os"), false);
-  const write = { ...request, isRead: false };
-  assert.match(curlOf(write, endpoint), /"name":"TOOL_CALL_WRITE"/);
-  assert.match(pythonOf(write, endpoint), /client\.call_meta_tool\(\n {8}"TOOL_CALL_WRITE"/);
-  assert.equal(keyVariable("3d-maps"), "_3D_MAPS_API_KEY");
+test("a call has the options that were chosen alone", () => {
+  const request = { tool: "GLOBAL_QUOTE", isRead: true, arguments: { symbol: "IBM" }, select: " price ", maxTokens: null, fresh: false };
+  assert.deepEqual(toolCallArguments(request), { tool_name: "GLOBAL_QUOTE", arguments: { symbol: "IBM" }, select: "price" });
 });

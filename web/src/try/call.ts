@@ -9,7 +9,7 @@ import { type Failure, isAborted } from "../result";
 import { announce } from "../announce";
 import { formatMs } from "../format";
 import { type Answer, answerOf } from "./answer";
-import { metaTool } from "./snippets";
+import { metaTool } from "./request";
 
 export type Answered = {
   answer: Answer;

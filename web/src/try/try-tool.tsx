@@ -4,19 +4,18 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Json, Start, Tool } from "../api-types";
-import { Badge, Button, Effect, Field, Tier } from "../components";
+import { Badge, Button, Code, Effect, Field, Tier } from "../components";
 import { href } from "../router";
 import { announce } from "../announce";
 import { AnswerPlace } from "./answer-place";
 import { ArgumentForm } from "./argument-form";
 import { type CallState, useCall } from "./call";
-import { CopyAs } from "./copy-as";
 import { type CallOptions, type Draft, recallDraft, rememberDraft } from "./drafts";
 import { type Problem, type Value, emptyValue, valueOf, withoutPlace, written } from "./form-values";
 import { KeyField } from "./key-field";
 import { formOf } from "./schema-form";
 import { isObject } from "./schema-reader";
-import { type Request, toolCallArguments } from "./snippets";
+import { type Request, metaTool, toolCallArguments } from "./request";
 
 export type TryToolProps = { tool: Tool; start: Start; given: { [name: string]: Json } | null; givenSelect: string };
 
@@ -122,7 +121,10 @@ export function TryTool({ tool, start, given, givenSelect }: TryToolProps): JSX.
           <Options options={options} onChange={setOptions} isRepeatable={isRepeatable} select={select} onSelect={setSelect} />
           <CallButton state={state} effect={tool.effect} problems={problems} onCancel={caller.cancel} onAnyway={() => void send()} />
         </form>
-        <CopyAs request={request} start={start} source={tool.source} />
+        <section class="copy-as" aria-labelledby="copy-as-title">
+          <h2 id="copy-as-title">As a model calls it</h2>
+          <Code text={JSON.stringify(toolCallArguments(request), null, 2)} label={`the arguments of ${metaTool(request)}`} wrap short />
+        </section>
       </div>
       <div class="try-answer" ref={answerPlace}>
         <AnswerPlace tool={tool} state={state} select={select} onSelect={setSelect} tab={tab} onTab={setTab} onRepeat={(token) => void caller.call({ ...state.answered!.sent, approval_token: token })} onRetry={() => void send()} />

@@ -139,7 +139,7 @@ class RequestHandler:
         app: The objects of this process.
         telemetry: Its logger.
         on_request: Logs each request, as ``Telemetry.record_request``; None: ``telemetry`` does, as a line of its own.
-        page: Answers requests of the web explorer; None: there is none.
+        page: Answers requests of the web explorer; None: the server has no page.
     """
 
     def __init__(
