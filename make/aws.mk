@@ -36,11 +36,11 @@ stage_and_stack = --stage "$(STAGE)" $(if $(STACK),--stack "$(STACK)")
 deployment = PYTHONPATH=layers/core $(venv_sam)/python -m scripts.deployment $(stage_and_stack)
 of_stage = --config-env "$(STAGE)" $(if $(STACK),--stack-name "$(STACK)")
 
-build: .venv-sam/.installed ## build the package for Lambda, with the settings of STAGE
+build: .venv-sam/.installed ui-with-npm ## build the package for Lambda, with the settings of STAGE
 	$(with_sam) $(any_region) TOOLFOLD_STAGE="$(filter-out default,$(STAGE))" sam build
 
 # The same build with the packages of this machine, so that it can run here.
-build-e2e: .venv-sam/.installed
+build-e2e: .venv-sam/.installed ui
 	$(with_sam) $(any_region) TOOLFOLD_PLATFORM=host sam build --build-dir $(e2e_build)
 
 # W1020: SAM replaces the parameters in the descriptions of layers.

@@ -13,9 +13,14 @@ web/node_modules/.installed: web/package-lock.json web/.npmrc
 $(web_static)/index.html: web/node_modules/.installed $(web_sources)
 	cd web && npm run --silent lint && npm run --silent types && npm run --silent build
 
-.PHONY: page ui ui-test ui-watch lock-ui clean-ui
+.PHONY: page ui ui-with-npm ui-test ui-watch lock-ui clean-ui
 
 ui: $(web_static)/index.html ## build the page of the web explorer (needs npm)
+
+# What is deployed without the MCP App answers requests as well.
+ui-with-npm:
+	@if command -v npm > /dev/null; then $(MAKE) --no-print-directory ui; \
+	else echo "Built without the MCP App: npm (Node.js 20 or newer) is missing." >&2; fi
 
 page: .venv/.dev ui ## build the page and open it, with the catalog of this checkout: make page ARGS="--port 0"
 	@$(bin)/toolfold ui $(ARGS)

@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (static / "index.html").write_text("<!doctype html><title>page</title>")
     (static / NAME).write_bytes(SCRIPT)
     (static / "style-components.css").write_text("a{}")
-    (static / "sub" / "icon.svg").write_text("<svg/>")
+    (static / "sub" / "icon.svg").write_text("secret")
     (static / "image.png").write_bytes(b"\x89PNG")
     (static / "script.py").write_text("secret")
     (static / "noend").write_text("secret")
@@ -75,6 +75,7 @@ def test_the_page_is_checked_each_time_and_hashed_files_never(router: Router) ->
         "/ui/" + NAME + "/",
         "/ui/" + NAME.lower(),
         "/ui/sub",
+        "/ui/sub/icon.svg",
         "/ui/sub/",
         "/ui/",
         "/ui/ui/index.html",

@@ -6,7 +6,6 @@ or a leading slash is the name of no file. Symbolic links are not served.
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from collections.abc import Mapping
@@ -64,14 +63,6 @@ class StaticFiles:
 
 
 def _paths(folder: Path) -> dict[str, Path]:
-    """Return name → path of the files below ``folder`` that may be served."""
-    found: dict[str, Path] = {}
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not os.path.islink(os.path.join(parent, name))]
-        paths = [Path(parent, name) for name in names]
-        found |= {
-            path.relative_to(folder).as_posix(): path
-            for path in paths
-            if path.suffix in _TYPES and stat.S_ISREG(path.lstat().st_mode)
-        }
-    return found
+    """Return name → path of the files in ``folder`` that may be served."""
+    found = folder.iterdir() if folder.is_dir() else ()
+    return {path.name: path for path in found if path.suffix in _TYPES and stat.S_ISREG(path.lstat().st_mode)}

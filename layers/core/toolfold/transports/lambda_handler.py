@@ -236,7 +236,7 @@ class LambdaHandler(RequestHandler):
         return {
             "statusCode": response.status,
             "headers": dict(response.headers),
-            "body": response.body.decode(),
+            "body": response.body.decode(errors="replace"),
             "isBase64Encoded": False,
         }
 
