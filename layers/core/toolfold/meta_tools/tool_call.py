@@ -84,9 +84,7 @@ def _raw(plan: Plan, call: Call, arguments: Mapping[str, Any]) -> tuple[Result, 
     response = fetch_response(plan, call, arguments)
     plan.begin_shaping(call.tool, response)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    rendered = output.render_raw(
-        response.body, response.kind, call.tool.answer, call.options, status, response.redactor, plan.budget
-    )
+    rendered = output.render_raw(response.body, response.kind, call.options, status, response.redactor, plan.budget)
     notes = {"notes": list(response.notes)} if response.notes else {}
     return Result({**rendered.structured, **notes}, rendered.text), response.use
 

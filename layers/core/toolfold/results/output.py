@@ -208,7 +208,7 @@ def render_document(
         UpstreamError: the document is nested too deeply to be written.
         AnswerTooLarge: the budget is used up.
     """
-    form = _Form(document, lambda: document, is_own=True)
+    form = _Form(document, is_own=True)
     with _nesting_checked():
         if options.whole:
             notes = {"notes": list(document.notes)} if document.notes else {}
@@ -221,7 +221,6 @@ def render_document(
 def render_raw(
     body: str,
     kind: str,
-    answer: Mapping[str, Any],
     options: OutputOptions,
     status: AnswerStatus,
     redactor: Redactor,
@@ -232,7 +231,6 @@ def render_raw(
     Args:
         body: its text.
         kind: ``json`` or ``csv``.
-        answer: what the catalog says about the tool's answers; see :func:`toolfold.results.tables.parse_tables`.
         options: how it is wanted.
         status: where it comes from.
         redactor: replaces the keys of the call.
@@ -259,7 +257,8 @@ def render_raw(
             data = body if is_as_sent else render.write_csv(records) + "\n"
             if options.whole:
                 return RenderedResult({"result": data, **status.as_dict()}, data)
-            form = _csv_form(data.replace("\r\n", "\n").strip("\n"), records, answer, budget)
+            (header, *rows) = records or [[]]
+            form = _Form(Document((Table("", tuple(header), rows),)), csv=data.replace("\r\n", "\n").strip("\n"))
         else:
             data = parsing.parse_json(body, redactor, budget, values.parse_float)
             if selection is not None:
@@ -269,7 +268,7 @@ def render_raw(
             if options.whole:
                 text = body if is_as_sent else render.dumps_compact(data)
                 return RenderedResult({"result": data, **status.as_dict()}, text)
-            form = _json_form(data, answer, budget)
+            form = _Form(Document(metadata=data))
         return _render(form, options, status, budget)
 
 
@@ -287,13 +286,11 @@ class _Form:
 
     Attributes:
         document: the whole.
-        typed: returns the answer, or its beginning, in toolfold's own form: examples of a smaller request name columns.
-        is_own: whether that is the form. Lines about the answer stand above it.
+        is_own: whether it is toolfold's own. Lines about the answer stand above it.
         csv: the text of the upstream, whose cells are texts, and shown as they are; None: of other forms.
     """
 
     document: Document
-    typed: Callable[[], Document]
     is_own: bool = False
     csv: str | None = None
 
@@ -316,25 +313,6 @@ class _Form:
         return render.to_structured(part, [len(table.rows) for table in self.document.tables])
 
 
-def _json_form(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> _Form:
-    def typed() -> Document:
-        with contextlib.suppress(TooLong):
-            beginning = Shortener(preview.EXAMPLE_LIMITS, preview.EXAMPLE_TOKENS).value(data)
-            return tables.from_json(tables.typed_json(beginning, answer, budget), answer, budget)
-        return Document()
-
-    return _Form(Document(metadata=data), typed)
-
-
-def _csv_form(body: str, records: Sequence[Sequence[str]], answer: Mapping[str, Any], budget: WorkBudget) -> _Form:
-    def typed() -> Document:
-        beginning = render.write_csv(records[: 1 + preview.EXAMPLE_LIMITS.rows])
-        return tables.parse_tables(beginning, "csv", answer, budget)
-
-    (header, *rows) = records or [[]]
-    return _Form(Document((Table("", tuple(header), rows),)), typed, csv=body)
-
-
 def _render(
     form: _Form, options: OutputOptions, status: AnswerStatus, budget: WorkBudget, notes: tuple[str, ...] = ()
 ) -> RenderedResult:
@@ -348,9 +326,9 @@ def _render(
     about = {**status.as_dict(), **({"notes": list(notes)} if notes else {})}
     if _fits(lines + text, lambda: form.to_structured(form.document), max_tokens):
         return RenderedResult({"result": form.to_structured(form.document), **about}, lines + text)
-    prefix = "" if form.is_own else f"leave out {options.raw_by} and add "
-    examples = preview.smaller_requests(form.typed(), options.select if form.is_own else None)
-    ask_less = options.ask_less or preview.first_fitting(examples, prefix, max_tokens)
+    ask_less = options.ask_less or f"leave out {options.raw_by}: the preview then names columns for select"
+    if form.is_own and not options.ask_less:
+        ask_less = preview.first_fitting(preview.smaller_requests(form.document, options.select), max_tokens)
     is_plain, is_value = form.document.is_text, form.suffix == "json" and not form.is_own
     full_text, full = form.document.metadata if is_plain else text, {}
     if options.save_answer is not None and budget.has(2 * sys.getsizeof(full_text)):

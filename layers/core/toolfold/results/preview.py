@@ -47,10 +47,6 @@ _STAGES = (
 )  # fmt: skip
 """The fewest rows for which a stage is used, and its limits but that of the rows."""
 
-EXAMPLE_LIMITS = Limits(rows=20, chars=100)
-EXAMPLE_TOKENS = 20_000
-"""Part of a raw answer from which the columns for an example of a smaller request are taken."""
-
 VALUES_PER_TOKEN = 8
 """More values than that for each token cannot fit: empty cells are four for a token."""
 
@@ -273,10 +269,10 @@ def notice_line(notice: Mapping[str, Any], max_tokens: int) -> str:
     )
 
 
-def first_fitting(examples: Sequence[str], prefix: str, max_tokens: int) -> str:
-    """Return as many examples of a smaller request, after ``prefix``, as a notice has place for, or other words."""
+def first_fitting(examples: Sequence[str], max_tokens: int) -> str:
+    """Return as many examples of a smaller request as a notice has place for, or other words."""
     for count in range(len(examples), 0, -1):
-        text = prefix + " or ".join(examples[:count])
+        text = " or ".join(examples[:count])
         if tokens.fits(text, max_tokens // _MAX_REQUEST_SHARE):
             return text
     return "a shorter period, or select with jmespath: and an expression"

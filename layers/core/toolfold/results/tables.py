@@ -166,17 +166,11 @@ def parse_json(body: str, answer: Mapping[str, Any], budget: WorkBudget, redacto
     data = parsing.parse_json(body, redactor, budget, values.parse_number)
     if answer.get("kind") == "typed":
         return parsing.mapped(data, values.lossless, budget) if _LONG_NUMBER.search(body) else data
-    typed = typed_json(data, answer, budget)
-    if typed is not data:
-        budget.release(parsing.json_size(body).containers)
-    return typed
-
-
-def typed_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Any:
-    """Return a JSON value with names and cells as in :mod:`toolfold.results.values`."""
     if answer.get("kind") == "names" and isinstance(data, dict):
         return data
-    return _Typer(answer, budget).value(data)
+    typed = _Typer(answer, budget).value(data)
+    budget.release(parsing.json_size(body).containers)
+    return typed
 
 
 def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor: Redactor) -> Document:
