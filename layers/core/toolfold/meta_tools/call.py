@@ -67,7 +67,7 @@ def output_options(
         raw_by=raw_by,
         select=select,
         max_tokens=most,
-        requested_tokens=requested if max_tokens and requested != most else 0,
+        is_limited=(max_tokens or 0) > most,
         save_answer=request.tools.executor.services.answer_store.save if settings.offload not in ("", "off") else None,
         whole=request.whole,
     )

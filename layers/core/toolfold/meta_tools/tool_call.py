@@ -69,7 +69,7 @@ def _rendered(plan: Plan, call: Call, answer: Answer) -> RenderedResult:
     if not status.cached or document.notes or options.whole:  # a document with notes is made by each call
         return answer.render(options, plan.budget)
     memo, owners = plan.services.memo, (document,)
-    key = status.line(), status.stale_reason, options.max_tokens, options.requested_tokens
+    key = status.line(), status.stale_reason, options.max_tokens
     known: RenderedResult | None = memo.get("rendered", owners, key)
     if known is not None:
         return replace(known, structured={**known.structured, **status.as_dict()})

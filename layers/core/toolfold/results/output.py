@@ -51,7 +51,7 @@ class OutputOptions:
         raw_by: name of the argument that requests the upstream's own form; empty: toolfold's own form.
         select: the part to return.
         max_tokens: budget of the text.
-        requested_tokens: the budget that was requested, where it is outside of what is allowed; else 0.
+        is_limited: whether a larger budget was requested than is allowed.
         save_answer: saves a text over the budget (see ``offload.AnswerStore.save``); None: it is not saved.
         whole: whether nothing is left out and nothing escaped, for a person and for files. The text is then the
             upstream's own, where that is requested, or empty.
@@ -61,18 +61,10 @@ class OutputOptions:
     raw_by: str = ""
     select: Selection | None = None
     max_tokens: int = 8000
-    requested_tokens: int = 0
+    is_limited: bool = False
     save_answer: Callable[[str, str, float], dict[str, Any]] | None = None
     whole: bool = False
     ask_less: str = ""
-
-    @property
-    def limit_note(self) -> str:
-        """A sentence about a budget that is not the requested one; empty: it is."""
-        if not self.requested_tokens:
-            return ""
-        bound = "at most" if self.requested_tokens > self.max_tokens else "at least"
-        return f"max_tokens is {bound} {self.max_tokens:,} here."
 
 
 @dataclass(frozen=True)
@@ -317,12 +309,8 @@ def _render(
     form: _Form, options: OutputOptions, status: AnswerStatus, budget: WorkBudget, notes: tuple[str, ...] = ()
 ) -> RenderedResult:
     """Render an answer whole, or else as much of it as fits, below a notice."""
-    max_tokens, requested, text = options.max_tokens, options.requested_tokens, form.to_text(form.document)
+    max_tokens, text = options.max_tokens, form.to_text(form.document)
     lines = status.line() + render.notes_to_text(notes) if form.is_own else ""
-    is_raised = form.is_own and 0 < requested < max_tokens and not tokens.fits(lines + text, requested)
-    if is_raised and tokens.fits(text, max_tokens):
-        notes = (*notes, options.limit_note)
-        lines += render.notes_to_text((options.limit_note,))
     about = {**status.as_dict(), **({"notes": list(notes)} if notes else {})}
     if _fits(lines + text, lambda: form.to_structured(form.document), max_tokens):
         return RenderedResult({"result": form.to_structured(form.document), **about}, lines + text)
@@ -333,7 +321,7 @@ def _render(
     full_text, full = form.document.metadata if is_plain else text, {}
     if options.save_answer is not None and budget.has(2 * sys.getsizeof(full_text)):
         full = options.save_answer(full_text, form.suffix, budget.remaining_s - _PREVIEW_S)
-    limit = {"limit": options.limit_note} if requested else {}
+    limit = {"limit": f"max_tokens is at most {max_tokens:,} here."} if options.is_limited else {}
     notice = {"full": {**full, "tokens": tokens.estimate(full_text)}, "ask_less": ask_less, **limit}
     del text, full_text
 
