@@ -118,7 +118,7 @@ verify-account: .venv/.dev .venv-sam/.installed ## deploy, check and delete a st
 	@.venv/bin/python -m scripts.verify_account $(ARGS)
 
 # What the dependencies layer has is left out of the other layers.
-in_dependencies := cffi cryptography idna pycparser typing-extensions
+in_dependencies := cffi cryptography h11 idna pycparser typing-extensions
 
 lock-aws: .venv/bin/uv ## pin the packages of the layers and of the AWS tools again
 	cd requirements && export UV_CUSTOM_COMPILE_COMMAND="make lock-aws" && \

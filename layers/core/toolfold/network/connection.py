@@ -1,23 +1,22 @@
 """urllib3 connections on sockets that keep to the limits of a request, to peers whose addresses are allowed.
 
-HTTP/1.1 responses are read as RFC 9112 frames them. http.client accepts what the RFC forbids: a length of ``6_2``,
-``+5`` or ``-1``, two lengths, a length beside chunks, lines that are no fields and end the head. Each makes a body
-shorter than the one that was sent, and a shorter body may look complete. Here they are errors: urllib3 reads the body
-by ``read1``, and everything that http.client would parse is replaced.
+HTTP/1.1 responses are read by h11, as RFC 9112 frames them. http.client accepts what the RFC forbids: a length of
+``6_2``, ``+5`` or ``-1``, two lengths, a length beside chunks, lines that are no fields and end the head. Each makes a
+body shorter than the one that was sent, and a shorter body may look complete. Here they are errors.
 """
 
 from __future__ import annotations
 
+import contextlib
 import http.client
-import io
 import math
 import os
-import re
 import socket
 import ssl
 import time
 from typing import Any
 
+import h11
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.response import HTTPResponse
@@ -25,163 +24,92 @@ from urllib3.response import HTTPResponse
 from toolfold.network import errors
 from toolfold.network.sockets import MAX_HEADER_BYTES, DeadlineSocket, certificate_error, current_request
 
+_READ_BYTES = 65_536
 _MAX_FIELDS = 100
 """Fields of one head, as in http.client."""
 
-# https://www.rfc-editor.org/rfc/rfc9112#section-4: the reason may be missing, with the space before it.
-_STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) ([1-9][0-9]{2})(?: ([\t\x20-\x7e\x80-\xff]*))?\r?\n")
-# https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2 (token) and #section-5.5 (value)
-_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)\r?\n")
-_FOLDED = re.compile(rb"[\t ]([\t\x20-\x7e\x80-\xff]*)\r?\n")
-# https://www.rfc-editor.org/rfc/rfc9112#section-7.1, with at most 60 bits
-_CHUNK_SIZE = re.compile(rb"0*([0-9A-Fa-f]{1,15})[\t ]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n")
-_LENGTH = re.compile(r"[0-9]{1,18}")
-
-Fields = list[tuple[str, str]]
-
 
 class FramedResponse(http.client.HTTPResponse):
-    """One response on a connection. What is read from it is what was framed, or an exception.
+    """One response on a connection. What is read from it is what h11 has framed, or an exception.
 
-    Reading raises ``ConnectionBroken`` where the connection ends too early, and ``InvalidResponse`` where the head, a
-    chunk or a trailer is not as RFC 9112 has it, or where bytes follow that belong to no response.
+    Reading raises ``ConnectionBroken`` where the connection ends too early, and ``InvalidResponse`` where the response
+    is not as RFC 9112 has it, or where bytes follow that belong to no response.
     """
 
     fp: Any
-    chunk_left: int | None
-    _extra_bytes = 0
+    _method: str | None  # of http.client
 
     def __init__(self, sock: DeadlineSocket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
-        self._sock = sock
+        self._sock, self._data, self._is_ended = sock, bytearray(), False
+        self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
+        self._parser.send(h11.Request(method=self._method or "GET", target="/", headers=[("Host", "-")]))
+        self._parser.send(h11.EndOfMessage())
 
     def begin(self) -> None:
-        """Read the head, and with it how the end of the body is marked: RFC 9112, sections 6.3 and 9.3."""
+        """Read the head of the final response, which interim ones may precede."""
         if self.headers is not None:
             return
-        fields = self.read_head()
+        event = self._next_event()
+        while isinstance(event, h11.InformationalResponse):
+            event = self._next_event()
+        is_known = isinstance(event, h11.Response) and event.http_version.startswith(b"1.")
+        if not is_known or len(event.headers) > _MAX_FIELDS:
+            raise errors.InvalidResponse
+        self.status, self.reason = event.status_code, event.reason.decode("latin-1")
+        self.version = 10 if event.http_version == b"1.0" else 11
         self.headers = self.msg = http.client.HTTPMessage()
-        for name, value in fields:
-            self.headers[name] = value
-        lengths, codings = _members(fields, "content-length"), _members(fields, "transfer-encoding")
-        if not all(map(_LENGTH.fullmatch, lengths)) or len(set(map(int, lengths))) > 1:
+        for name, value in event.headers:
+            self.headers[name.decode("ascii")] = value.decode("latin-1")
+        self.chunked = self.headers.get("transfer-encoding") is not None
+        has_length = "content-length" in self.headers
+        if self.chunked and (has_length or self.version < 11):
             raise errors.InvalidResponse
-        if codings and (lengths or self.version < 11 or codings != ["chunked"]):
-            raise errors.InvalidResponse
-        has_body = self._method != "HEAD" and self.status not in (204, 304)
-        self.chunked, self.chunk_left = has_body and bool(codings), None
-        self.length = int(lengths[0]) if has_body and lengths else None if has_body else 0
-        options = _members(fields, "connection")
-        is_last = "close" in options or (self.version < 11 and "keep-alive" not in options)
-        self.will_close = is_last or (self.length is None and not self.chunked)
-
-    def read_head(self) -> Fields:
-        """Read the status line and return the fields of the final response, which interim ones may precede."""
-        while True:
-            found = _STATUS_LINE.fullmatch(self._line())
-            if found is None:
-                raise errors.InvalidResponse
-            # A higher minor version is processed as the highest known one: RFC 9110, section 2.5.
-            self.version, self.status = 10 if found[1] == b"0" else 11, int(found[2])
-            self.reason = (found[3] or b"").decode("latin-1").strip()
-            fields = self._fields()
-            if self.status >= http.HTTPStatus.OK:
-                return fields
-            # Other interim responses say nothing that is used here: RFC 9110, section 15.2.
-            if self.status == http.HTTPStatus.SWITCHING_PROTOCOLS:
-                raise errors.InvalidResponse
+        has_end = self.chunked or has_length or self.status in (204, 304)
+        self.will_close = self._parser.our_state is h11.MUST_CLOSE or not (has_end or self._method == "HEAD")
 
     def read1(self, n: int = -1) -> bytes:
         """Return at least one and at most ``n`` bytes of the body, or none after its end."""
-        if self.fp is None:
-            return b""
-        left = self._chunk_left() if self.chunked else self.length
-        if left == 0:
-            return self._end()
-        size = io.DEFAULT_BUFFER_SIZE if n < 0 else n
-        data: bytes = self.fp.read1(size if left is None else min(size, left))
-        if not data:
-            if left is None:  # the end of the connection is the end of the body
-                return self._end()
-            raise errors.ConnectionBroken
-        if left is not None:
-            left -= len(data)
-            self.chunk_left, self.length = (left, None) if self.chunked else (None, left)
+        while self.fp is not None and not self._data:
+            self._take(self._next_event())
+        data = bytes(self._data[: n if n >= 0 else None])
+        del self._data[: len(data)]
         # The end is noted with the last bytes: urllib3 reads no further than the head states.
-        if self.length == 0:
-            self._end()
+        if self.fp is not None and not self._data and self._parser.their_state is h11.SEND_BODY:
+            with contextlib.suppress(h11.RemoteProtocolError):  # raised again by the next read
+                self._take(self._parser.next_event())
         return data
 
     def read(self, amt: int | None = None) -> bytes:
         """Return up to ``amt`` bytes of the body; all of it without ``amt``."""
         return b"".join(iter(self.read1, b"")) if amt is None else self.read1(amt)
 
+    def _take(self, event: Any) -> None:
+        if isinstance(event, h11.Data):
+            self._data += event.data
+        elif isinstance(event, h11.EndOfMessage):
+            self._close_conn()
+            if self._sock.has_unread_bytes:
+                # The body is longer than the head states, so what was read may be a part of it.
+                raise errors.InvalidResponse
+
+    def _next_event(self) -> Any:
+        while True:
+            try:
+                event = self._parser.next_event()
+            except h11.RemoteProtocolError:
+                raise (errors.ConnectionBroken if self._is_ended else errors.InvalidResponse) from None
+            if event is not h11.NEED_DATA:
+                return event
+            received = self.fp.read1(_READ_BYTES)
+            self._is_ended = not received
+            self._parser.receive_data(received)
+
     def _close_conn(self) -> None:
         """Close the reader of this response; the socket stays open, and notes what has arrived after it."""
         self._sock.end_response(self.fp)
+        self._sock.has_unread_bytes |= bool(self._parser.trailing_data[0])
         super()._close_conn()  # type: ignore[misc]  # not in the stubs
-
-    def _end(self) -> bytes:
-        self._close_conn()
-        if self._sock.has_unread_bytes:
-            # The body is longer than the head states, so what was read may be a part of it.
-            raise errors.InvalidResponse
-        return b""
-
-    def _line(self) -> bytes:
-        """Return one line of a head, a trailer or before a chunk, with its line feed."""
-        line: bytes = self.fp.readline(MAX_HEADER_BYTES)
-        if not line.endswith(b"\n"):
-            raise errors.InvalidResponse if len(line) == MAX_HEADER_BYTES else errors.ConnectionBroken
-        return line
-
-    def _fields(self, *, is_trailer: bool = False) -> Fields:
-        """Return the names and values of a head or a trailer."""
-        fields: Fields = []
-        while (line := self._line()) not in (b"\r\n", b"\n"):
-            if is_trailer:
-                self._count_extra(len(line))
-            if found := _FIELD.fullmatch(line):
-                fields.append((found[1].decode("ascii"), found[2].decode("latin-1").strip("\t ")))
-            elif fields and (found := _FOLDED.fullmatch(line)):
-                # A line break inside a value becomes a space: RFC 9112, section 5.2.
-                name, value = fields[-1]
-                folded = found[1].decode("latin-1").strip("\t ")
-                fields[-1] = name, f"{value} {folded}".strip("\t ")
-            else:
-                raise errors.InvalidResponse
-            if len(fields) > _MAX_FIELDS:
-                raise errors.InvalidResponse
-        return fields
-
-    def _chunk_left(self) -> int:
-        """Return the bytes that are left of the current chunk, or of the next one; 0 after the last."""
-        if self.chunk_left:
-            return self.chunk_left
-        if self.chunk_left == 0 and self._line() != b"\r\n":
-            raise errors.InvalidResponse
-        line = self._line()
-        found = _CHUNK_SIZE.fullmatch(line)
-        if found is None:
-            raise errors.InvalidResponse
-        self._count_extra(len(line) - 2 - len(found[1]))
-        self.chunk_left = int(found[1], 16)
-        # The last chunk completes the body, with or without the trailer: RFC 9112, section 8.
-        if not self.chunk_left and self.fp.peek(1):
-            self._fields(is_trailer=True)
-        return self.chunk_left
-
-    def _count_extra(self, size: int) -> None:
-        """Count bytes that are neither data nor needed to find it."""
-        self._extra_bytes += size
-        if self._extra_bytes > MAX_HEADER_BYTES:
-            raise errors.InvalidResponse
-
-
-def _members(fields: Fields, name: str) -> list[str]:
-    """Return the members of a list that may be spread over several fields; empty ones too, which no length may be."""
-    values = [value for field, value in fields if field.lower() == name]
-    return [member.strip("\t ").lower() for value in values for member in value.split(",")]
 
 
 MAX_IDLE_S = 55.0
