@@ -12,7 +12,6 @@ from mcp_types import ToolAnnotations
 from tests.support.exposure import call, code, listed, names
 from tests.support.mcp_sources import Sources, remote
 from tests.support.running_app import running_app
-from toolfold.app import build_app
 from toolfold.errors import SourceError
 
 pytestmark = pytest.mark.slow
@@ -70,21 +69,6 @@ def test_a_server_of_2024_is_refused_at_refresh_with_what_to_put_before_it(tmp_p
         with pytest.raises(SourceError, match=r"status 405\. .* is not supported: put mcp-remote before the server"):
             sources.refresh("quay")
         assert not (folder / "snapshot.json").exists()
-
-
-def test_a_source_of_2024_that_an_earlier_version_compiled_is_refused_at_its_call(tmp_path: Path) -> None:
-    sources = Sources(tmp_path)
-    with running_app(make_server().streamable_http_app(), lifespan="on") as address:
-        sources.add("quay", remote(f"{address}/mcp"))
-        assert sources.code("quay__berths") == ""
-        text = sources.catalog.read_text()
-        assert text.count('"protocol_version":"2026-07-28"') == 1
-        sources.catalog.write_text(text.replace('"protocol_version":"2026-07-28"', '"transport":"sse"'))
-        app = build_app(sources.settings)
-        found = app.server.tools.call("TOOL_CALL", {"tool_name": "quay__berths", "arguments": {}})
-        error = found.structured["error"]
-        assert error["code"] == "UPSTREAM_ERROR"
-        assert "is not supported: put mcp-remote before the server" in error["message"]
 
 
 def test_a_changed_list_of_tools_is_noticed_at_once(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, Sourc
 from toolfold.sources.http_api.authentication import TokenProvider, secrets_of
 from toolfold.sources.http_api.request import exchange_for, upstream_timeout
 from toolfold.sources.mcp.answers import failure_text, parse_result
-from toolfold.sources.mcp.connection import NO_HTTP_SSE, SessionLimits, read_connection, with_key
+from toolfold.sources.mcp.connection import SessionLimits, read_connection, with_key
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
 from toolfold.sources.mcp.session import Description, OpenSession, Session, Sessions, ToolRequest
 
@@ -103,9 +103,6 @@ class McpAdapter(SourceAdapter):
                 f"{tool.name}: the arguments have {size:,} bytes; {MAX_ARGUMENT_BYTES:,} are allowed.",
                 "Split the call into several with less in each; nothing was sent.",
             )
-        if self.source.connection.get("transport"):  # of a catalog of a version that spoke HTTP+SSE
-            step = TELL_OPERATOR_TO.filled(do="change its source.yaml, and compile the catalog again.")
-            raise ConnectionNotPossible(f"{self.source.title} cannot be called: {NO_HTTP_SSE}.", step)
         if not self._connection.command and not is_secure_url(self.endpoint):
             problem = "The URL set for this source is not https, so nothing was sent to it."
             raise ConnectionNotPossible(problem, SECURE_URL)
