@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.support.threads import run_concurrently
-from toolfold.network import resolver as module
+from toolfold.network import sockets as module
 from toolfold.network.errors import NameResolutionError
-from toolfold.network.resolver import Resolver
+from toolfold.network.sockets import Resolver
 
 FOUND = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", 443))]
 

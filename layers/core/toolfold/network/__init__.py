@@ -1,4 +1,4 @@
 """HTTP requests: ``session`` is the client, ``connection`` and ``sockets`` have its limits.
 
-``resolver`` and ``ssrf`` find out where to connect.
+``ssrf`` decides where to connect.
 """

@@ -31,10 +31,10 @@ from urllib3.util import parse_url
 from toolfold.client_call import trace_context
 from toolfold.network import errors
 from toolfold.network.connection import POOL_CLASSES
-from toolfold.network.resolver import Resolver
 from toolfold.network.sockets import (
     RequestState,
     RequestTrace,
+    Resolver,
     ca_bundle,
     create_tls_context,
     current_request,
