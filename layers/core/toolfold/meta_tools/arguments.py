@@ -220,8 +220,8 @@ def _calls(value: Any, _given: Mapping[str, Any]) -> list[Any] | None:
 
 def _known(value: Any, given: Mapping[str, Any]) -> dict[str, str] | None:
     """Return the hash of the one tool that is described, where it comes without its name."""
-    name = given.get("tool_name")
-    return {name: value} if isinstance(value, str) and isinstance(name, str) and _HASH.fullmatch(value) else None
+    name, is_hash = given.get("tool_name"), isinstance(value, str) and re.fullmatch("[0-9a-f]{8}", value)
+    return {name: value} if is_hash and isinstance(name, str) else None
 
 
 def _columns(value: Any, _given: Mapping[str, Any]) -> Any:
@@ -244,7 +244,7 @@ def _offset(value: Any, _given: Mapping[str, Any]) -> str | None:
 
 
 def _order(value: Any, _given: Mapping[str, Any]) -> str | None:
-    key = _ORDER_BY.fullmatch(value.strip()) if isinstance(value, str) else None
+    key = re.fullmatch(_ORDER_BY, value.strip()) if isinstance(value, str) else None
     is_down = key and (key[1] or (key[3] or "").lower() == "desc")
     return f"order by {key[2]}{' desc' if is_down else ''}" if key else None
 
@@ -259,8 +259,7 @@ def _true(value: str) -> Callable[[Any, Mapping[str, Any]], str | None]:
     return lambda given, _: value if given in (True, "true") else None
 
 
-_HASH = re.compile("[0-9a-f]{8}")
-_ORDER_BY = re.compile(r"(-?)(?!(?:asc|desc)\w*$)([a-z_]\w*)(?:[ :]+(asc|desc)\w*)?", re.IGNORECASE)
+_ORDER_BY = r"(?i)(-?)(?!(?:asc|desc)\w*$)([a-z_]\w*)(?:[ :]+(asc|desc)\w*)?"  # compiled where it is needed
 _Convert = Callable[[Any, Mapping[str, Any]], Any]
 _CONVERSIONS: Mapping[tuple[str, str], tuple[str, _Convert]] = {
     ("TOOL_LIST", "page"): ("offset", _page),
