@@ -186,7 +186,7 @@ class ArgumentValidator:
 
     def _errors(self, arguments: dict[str, Any]) -> list[ValidationError]:
         if sum(map(len, _levels(arguments))) < _MANY_VALUES:
-            return list(islice(self._validator.iter_errors(arguments), _MAX_ERRORS))
+            return list(self._validator.iter_errors(arguments))
         try:
             self._validator.validate(arguments)
         except ValueError as error:  # jsonschema_rs.ValidationError, the only one for a value that is JSON
@@ -200,7 +200,7 @@ class ArgumentValidator:
         translator = Translator(self.schema, arguments)
         known = {name: describe_expected(self.properties[name], self.schema) for name in own if name in self.properties}
         found = [Problem(parameter=name, problem=own[name], expected=expected) for name, expected in known.items()]
-        for error in errors:
+        for error in errors[:_MAX_ERRORS]:
             found += translator.problems(error)
         others = (name for name in own if name not in known)
         found += [Problem(parameter=name, problem=own[name], expected="no value") for name in others]
