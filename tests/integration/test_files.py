@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import KEY
+from tests.support.commands import CommandLine
 from tests.support.hostile_files import FILES, NOTES
 from tests.support.trees import snapshot
 from toolfold.mock_api.server import MockApi
@@ -175,23 +176,14 @@ def test_a_full_or_read_only_disk_costs_a_warning_for_each_kind_of_failure(
     ("kind", "command"), list(zip(SOME, [("call", "CPI"), ("stdio",), ("serve", "--port", "0")], strict=True))
 )
 def test_a_setting_that_names_a_file_of_the_user_is_an_error_at_the_start(
-    tmp_path: Path, mock_api: MockApi, kind: str, command: tuple[str, ...]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine, kind: str, command: tuple[str, ...]
 ) -> None:
     path = tmp_path / "notes"
     FILES[kind](path)
     before = snapshot(tmp_path)
-    environment = {
-        **os.environ,
-        "ALPHA_VANTAGE_API_KEY": KEY,
-        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
-        "TOOLFOLD_CACHE": str(path),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "toolfold", *command], env=environment, capture_output=True, text=True, timeout=60,
-        stdin=subprocess.DEVNULL, check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("TOOLFOLD_CACHE cannot be used: ")
-    assert done.stderr.count("\n") == 1
+    monkeypatch.setenv("TOOLFOLD_CACHE", str(path))
+    out, err = command_line(*command, code=1)
+    assert out == ""
+    assert err.startswith("TOOLFOLD_CACHE cannot be used: ")
+    assert err.count("\n") == 1
     assert snapshot(tmp_path) == before

@@ -28,7 +28,7 @@ def serving(*options: str, **environment: str) -> AbstractContextManager[tuple[s
     return processes.serving("serve", *options, **environment)
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_requests_in_flight_are_answered_when_it_is_stopped(mock_api: MockApi, sent: signal.Signals) -> None:  # R24
     with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as (process, url):
         requests = len(mock_api.requests)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import aws_services
 from tests.support.clocks import Clock
-from tests.support.executor import answered
+from tests.support.executor import BUSY, answered
 from tests.support.upstream import Upstream, notice
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.base import increment
@@ -117,6 +117,18 @@ class TestEnvironments:
         clock.now += 60
         assert (two().cached, two().age_s) == (True, 60)
         assert len(upstream.requests) == 1
+
+    def test_an_expired_response_is_kept_for_all_environments_while_its_source_may_fail(
+        self, aws: Any, make: Make, upstream: Upstream
+    ) -> None:
+        clock = Clock()
+        first = make(clock)()
+        clock.now += 20 * 3600
+        upstream.replies = [BUSY]
+        late = make(clock)()
+        assert (late.body, late.cached, late.stale_reason) == (first.body, True, "UPSTREAM_ERROR")
+        [kept] = [item["expires_at"]["N"] for item in aws.scan(TableName=TABLE)["Items"] if "v" in item]
+        assert float(kept) > clock.now
 
     def test_a_large_response_is_shared_through_the_bucket(self, aws: Any, make: Make, upstream: Upstream) -> None:
         numbers = random.Random(1)

@@ -364,8 +364,15 @@ def played(world: World, transport: str, mode: Any, steps: Callable[[Client], Aw
         return anyio.run(over_http, server.url)
 
 
-@pytest.mark.parametrize("transport", ["stdio", "serve"])
-@pytest.mark.parametrize("action", ["accept", "decline"])
+@pytest.mark.parametrize(
+    ("transport", "action"),
+    [
+        ("serve", "accept"),
+        ("serve", "decline"),
+        ("stdio", "accept"),
+        pytest.param("stdio", "decline", marks=pytest.mark.slow),
+    ],
+)
 def test_the_sdk_opens_the_link_and_repeats_the_call(world: World, transport: str, action: str) -> None:
     person = Person(action)
     result = played(world, transport, "auto", called, person)
