@@ -58,7 +58,7 @@ def test_an_unknown_notice_is_passed_on_truncated_and_without_the_key(catalog: C
     text = f"New rule for your API key as OTHERKEY99 and {KEY}: " + "x" * 1000
     said = fault(catalog, json.dumps({"Information": text})).details["upstream_says"]
     assert said.startswith("New rule for your API key as [key] and [key]: ")
-    assert len(said) == 500
+    assert len(said) == 300
 
 
 def test_notice_with_half_of_a_surrogate_pair_can_be_encoded(catalog: Catalog) -> None:

@@ -165,8 +165,8 @@ def _matches(expression: str, text: str, arguments: Mapping[str, Any]) -> bool:
     return False
 
 
-MAX_SAID_CHARS = 500
-"""Characters of an error or a notice that are passed on: enough to act on, too few to fill a context."""
+MAX_NOTICE_CHARS, MAX_SAID_CHARS = 300, 500
+"""Characters of a notice and of an error, which may be JSON: enough to act on, too few to fill a context."""
 
 _MAX_READ = 200_000
 """Characters of an error response that are parsed."""

@@ -281,7 +281,7 @@ class ResponseParser:
             raise errors.UpstreamError(
                 f"{self.source.title} sent a notice instead of data.",
                 messages.READ_NOTICE,
-                upstream_says=encodable(_KEY_IN_NOTICE.sub(r"\1[key]", said)[: faults.MAX_SAID_CHARS]),
+                upstream_says=encodable(_KEY_IN_NOTICE.sub(r"\1[key]", said)[: faults.MAX_NOTICE_CHARS]),
             )
 
     def _raise_fault(self, notices: Mapping[str, list[str]], body: str, arguments: Mapping[str, Any]) -> None:
