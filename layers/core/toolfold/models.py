@@ -41,6 +41,25 @@ class SourceCredentials:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
+class Tokens(NamedTuple):
+    """The tokens of a user at a source. ``repr`` hides them.
+
+    Attributes:
+        access_token: what calls are made with.
+        expires_at: when it is used no more, in seconds since 1970.
+        refresh_token: gets the next one; empty where the source gave none.
+        code: the authorization code that they were issued for. It works no more, and must not appear in an answer.
+    """
+
+    access_token: str
+    expires_at: float
+    refresh_token: str = ""
+    code: str = ""
+
+    def __repr__(self) -> str:
+        return f"Tokens(expires_at={self.expires_at!r})"
+
+
 @dataclass(frozen=True)
 class UpstreamResponse:
     """A response as the upstream sent it, not yet interpreted.
@@ -62,22 +81,3 @@ class UpstreamResponse:
     content: bytes = field(default=b"", repr=False)
     location: str = ""
     next_url: str = field(default="", repr=False)
-
-
-class Tokens(NamedTuple):
-    """The tokens of a user at a source. ``repr`` hides them.
-
-    Attributes:
-        access_token: what calls are made with.
-        expires_at: when it is used no more, in seconds since 1970.
-        refresh_token: gets the next one; empty where the source gave none.
-        code: the authorization code that they were issued for. It works no more, and must not appear in an answer.
-    """
-
-    access_token: str
-    expires_at: float
-    refresh_token: str = ""
-    code: str = ""
-
-    def __repr__(self) -> str:
-        return f"Tokens(expires_at={self.expires_at!r})"
