@@ -232,7 +232,7 @@ class TestRetryAfter:  # R22
         upstream.replies = [(429, {"retry-after": until}, b"")]
         assert 40 <= calls.error().details["retry_after_s"] <= 50
         assert parse_retry_after("Tue, 13 Jan 2026 17:00:30 GMT", "Tue, 13 Jan 2026 17:00:00 GMT") == 30
-        assert parse_retry_after("9" * 5000, "") == 86_400
+        assert [parse_retry_after(value) for value in ("9" * 5000, "\u00b2", "-1")] == [86_400, None, None]
 
     def test_a_wait_after_503_is_told(self, calls: Calls, upstream: Upstream) -> None:
         upstream.replies = [(503, {"retry-after": "3600"}, b"")]
