@@ -140,8 +140,9 @@ def test_preview_has_one_notice_whatever_the_names_and_cells_are(raw: bool) -> N
     assert is_clean(result.text)
     shown = result.structured["preview"]["rows_shown"]
     assert len(result.text.split("\n")) == 1 + 1 + shown
-    example_, _ = json.JSONDecoder().raw_decode(result.structured["preview"]["ask_less"].partition("select=")[2])
-    assert grammar.parse_select(example_) is not None
+    if not raw:
+        example_, _ = json.JSONDecoder().raw_decode(result.structured["preview"]["ask_less"].partition("select=")[2])
+        assert grammar.parse_select(example_) is not None
 
 
 @pytest.mark.parametrize("raw", [False, True], ids=["toolfold", "upstream"])
