@@ -5,11 +5,13 @@ It contains nothing that a caller may not know, so that it needs no authorizatio
 
 from __future__ import annotations
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from toolfold.catalog.store import FileStore, bundled_path, open_regular_file
 from toolfold.errors import CatalogUnavailable
 from toolfold.protocol.http import HEALTH_PATH, LogFields, Response, error_response, json_response
 from toolfold.version import __version__
@@ -23,6 +25,7 @@ class Health:
 
     def __init__(self, app: App) -> None:
         self._app = app
+        self._hash_of_file: str | None = None
 
     def respond(self, method: str) -> Response:
         """Return 200 with the version, the catalog and the circuit breaker of each source; may wait for S3.
@@ -52,9 +55,21 @@ class Health:
         is_closed = all(circuits.get(id_, "closed") == "closed" for id_ in sources)
         published_at = self._app.catalog_store.published_at
         at = {} if published_at is None else {"published_at": datetime.fromtimestamp(published_at, UTC).isoformat()}
-        described = {"sha256": catalog.fingerprint, "tools": len(catalog), **at}
+        described = {"sha256": catalog.sha256 or self._file_hash(), "tools": len(catalog), **at}
         status = "ok" if is_closed else "degraded"
         return _encode(200, {"status": status, **state, "catalog": described, "sources": sources}, {"rpc": "health"})
+
+    def _file_hash(self) -> str:
+        """Return the SHA-256 of a catalog file, by which it is published, or an empty string."""
+        if self._hash_of_file is None:
+            store = self._app.catalog_store
+            path = store.path if isinstance(store, FileStore) else bundled_path()
+            try:
+                with open(open_regular_file(path), "rb") as file:
+                    self._hash_of_file = hashlib.file_digest(file, "sha256").hexdigest()
+            except (OSError, ValueError):
+                self._hash_of_file = ""
+        return self._hash_of_file
 
 
 def _encode(status: int, state: dict[str, object], log_fields: LogFields) -> Response:
