@@ -74,7 +74,7 @@ class Endpoint:
 
     def __init__(self, url: str, access: str = "", sign: str = "", key: str = "", token: str = "") -> None:
         self.url, self.path, self.key, self.token = url, urlsplit(url).path, key, token
-        self.access = access or ("iam" if sign else find_access(url, TIMEOUT_S))
+        self.access = access or ("iam" if sign else find_access(url))
         region = (sign or region_of_address(url)) if self.access == "iam" else ""
         self.signer = Signer(region) if region else None
         self.client = Client(url, token=token, api_key=key, sign=region, timeout_s=TIMEOUT_S)

@@ -115,6 +115,30 @@ def test_format_parameter_of_one_source_is_an_ordinary_argument_of_another(
     assert result.structured["result"]["rows"] == [["04:10", 1.2]]
 
 
+def test_a_list_of_tools_says_which_of_their_sources_failed(calls: Calls, sources: Catalog, weather: Upstream) -> None:
+    tools = MetaTools(lambda: sources, calls.executor)
+    forecast = {"tool_name": "FORECAST", "arguments": {"station": "Oslo"}}
+
+    def listed(**arguments: Any) -> tuple[str, dict[str, str]]:
+        result = tools.call("TOOL_LIST", arguments)
+        assert result.structured.get("notice", "") in result.text
+        states = {one["id"]: one["state"] for one in result.structured.get("sources", ()) if "state" in one}
+        return result.structured.get("notice", ""), states
+
+    weather.replies = [BUSY] * 9
+    assert tools.call("TOOL_CALL", forecast).is_error
+    sentence = "Source weather could not serve the last call."
+    assert listed() == (sentence, {"weather": "failing"})
+    assert listed(source="weather") == (sentence, {"weather": "failing"})
+    assert listed(query="rain forecast of a station") == (sentence, {})
+    assert listed(source="tides") == ("", {})
+
+    weather.replies = [FORECAST]
+    calls.clock.sleep(60)
+    assert not tools.call("TOOL_CALL", forecast).is_error
+    assert listed() == ("", {})
+
+
 def test_a_missing_adapter_is_an_error_that_names_it(sources: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     tool = sources.get("FORECAST")
     assert tool is not None

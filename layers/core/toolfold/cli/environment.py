@@ -24,7 +24,6 @@ EXTRAS = {
     "aws_xray_sdk": "tracer",
     "opentelemetry": "otel",
     "uvicorn": "serve",
-    "h11": "serve",
     "joserfc": "oauth",
     "mcp": "mcp",
     "psycopg": "sql",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.client_call import Clock
     from toolfold.execution.call import CallLog, Middleware
-    from toolfold.execution.services import Services
+    from toolfold.execution.services import Services, Trouble
     from toolfold.explorer.feed import CallFeed
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
@@ -98,6 +98,10 @@ class ToolExecutor:
     def circuit_states(self) -> dict[str, str]:
         """Return the state of the circuit breaker of each source that this process has called, by its id."""
         return {} if self._services is None else self._services.circuit_states()
+
+    def troubles(self) -> Mapping[str, Trouble]:
+        """Return id of a source → what is wrong with it, by the last calls of this process."""
+        return {} if self._services is None else self._services.health.troubles()
 
     def warm_up(self, sources: Iterable[Source]) -> None:
         """Make the adapters of ``sources``, which imports them and what their calls need; not of those refused here."""

@@ -43,7 +43,7 @@ _WRITTEN = "written/"
 
 
 def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
-    """Perform ``call``, and log it: its line, its audit, and its metrics.
+    """Perform ``call``, and log it: its line, its audit, its metrics, and the health of its source.
 
     Raises:
         CallError: every way in which a call can fail.
@@ -52,7 +52,10 @@ def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
     log, services, is_made, observer = call.log, executor.services, True, executor.observer
     end = None if observer is None else observer.start_call(call.tool, call.credentials.profile)
     try:
-        return _around(executor, call) if executor.middleware else _performed(services, call)
+        result = _around(executor, call) if executor.middleware else _performed(services, call)
+        if not result.cached:
+            services.health.record_success(call.tool)
+        return result
     except errors.NotCached:
         is_made = False
         raise
@@ -60,6 +63,7 @@ def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
         log.code = error.code
         if log.is_counted:  # the message of another may quote arguments
             log.error_message = error.message
+        services.health.record_failure(call.tool, error)
         raise
     except BaseException:
         log.code = errors.InternalError.code

@@ -1,4 +1,4 @@
-"""What the calls of a process share: caches, equal calls that are running, tasks of clients.
+"""What the calls of a process share: caches, equal calls that are running, the health of sources, tasks of clients.
 
 Imported by the first call, with all that a call needs.
 """
@@ -13,27 +13,28 @@ from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import CancelledError, Future
 from datetime import UTC, date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 
 from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.cache.factory import create_shared_store
 from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache
 from toolfold.catalog.allow_list import AllowList
 from toolfold.client_call import Clock
-from toolfold.errors import CACHE_UNAVAILABLE, LIMITS_UNAVAILABLE, UpstreamTimeout
+from toolfold.errors import CACHE_UNAVAILABLE, LIMITS_UNAVAILABLE, CallError, SourceChanged, UpstreamTimeout
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.audit import AuditLog
 from toolfold.execution.limits import ClientLimits, RateLimiter
 from toolfold.execution.upstream import Upstream
+from toolfold.network.errors import NotSent
 from toolfold.network.ssrf import LOOPBACK
 from toolfold.results.offload import AnswerStore
-from toolfold.sources.base import AdapterContext, create_adapter
+from toolfold.sources.base import AdapterContext, ConnectionFailed, create_adapter
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Source
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.approval import Approvals
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.user_tokens import UserTokens
@@ -94,6 +95,63 @@ class SingleFlight(Generic[T]):
             with self._lock:
                 del self._flights[key]
             own[0].cancel()  # without effect on one that has ended: this thread was stopped
+
+
+KEPT_S = 300.0
+"""Seconds for which a failure is mentioned: a source that is not called any more may work again."""
+
+_MAX_FAILURES = 1_000
+"""Failures that are stored: of sources, and of tools that have changed."""
+
+
+State = Literal["unreachable", "failing", "slow", "changed"]
+
+_STATES: Mapping[type, State] = {
+    SourceChanged: "changed",  # a tool is not what its description says
+    NotSent: "unreachable",
+    ConnectionFailed: "failing",  # or the source says "not now"
+    UpstreamTimeout: "slow",
+}
+"""Kind of failure → what is wrong with the source; the first that fits."""
+
+
+class Trouble(NamedTuple):
+    """What is wrong with a source, by the last call of one of its tools, and when."""
+
+    state: State
+    tool: str
+    at: float
+
+
+class SourceHealth:
+    """The last failure of each source that is not of its caller's making. Safe to use from many threads."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._failures: LRUCache[tuple[str, str], Trouble] = LRUCache(_MAX_FAILURES)
+        self._lock = threading.Lock()
+
+    def record_failure(self, tool: Tool, error: CallError) -> None:
+        """Report that a call of ``tool`` failed. What the caller or the tool alone can cause does not count."""
+        state = next((state for kind, state in _STATES.items() if isinstance(error, kind)), None)
+        if state is not None:
+            key = tool.source, tool.name if state == "changed" else ""
+            with self._lock:
+                self._failures[key] = Trouble(state, tool.name, self._clock())
+
+    def record_success(self, tool: Tool) -> None:
+        """Report that the source of ``tool`` has answered a call."""
+        with self._lock:
+            for name in ("", tool.name):
+                self._failures.pop((tool.source, name), None)
+
+    def troubles(self) -> Mapping[str, Trouble]:
+        """Return id of a source → what is wrong with it, for those whose last call failed not long ago."""
+        now = self._clock()
+        with self._lock:
+            recent = [(key, one) for key, one in self._failures.items() if 0 <= now - one.at <= KEPT_S]
+        # What holds for all tools of a source comes before what holds for one.
+        return {source: one for (source, _), one in sorted(recent, key=lambda item: item[0][1] == "")}
 
 
 TASK_TTL_S = 900
@@ -196,7 +254,7 @@ class Services:
         )
         self.refused: TTLCache[tuple[str, ...], tuple[str | Text, str | Text]]
         self.refused = TTLCache(_MAX_REFUSALS, _REMEMBERED_S, monotonic)
-        self.flights = SingleFlight[Entry]()
+        self.flights, self.health = SingleFlight[Entry](), SourceHealth(monotonic)
         self.upstreams: dict[str, Upstream] = {}
         self.secret_provider = SecretProvider(settings, aws, on_failure, uses_own=executor.uses_own_keys)
         self.audit_log = AuditLog(settings, self.clock.now)

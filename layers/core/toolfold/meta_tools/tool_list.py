@@ -1,6 +1,6 @@
 """``TOOL_LIST(…)``: the tools that match a query, those of a category, tag or access, or all of them.
 
-Answers without a query also state the sources of the catalog.
+Answers also state the sources of the catalog, and those that failed last: their tools may be tried, and others chosen.
 """
 
 from __future__ import annotations
@@ -63,8 +63,33 @@ _OTHER_WORDS = "Next: try other English keywords, or TOOL_LIST() for what there 
 
 
 def list_tools(request: MetaRequest) -> Result:
-    """List the tools that the arguments ask for."""
-    return tool_list(request.catalog, request.arguments)
+    """List tools; of sources with a trouble, their state too."""
+    result = tool_list(request.catalog, request.arguments)
+    troubles = request.tools.executor.troubles()
+    if not troubles:
+        return result
+    listed = {entry["id"] for entry in result.structured.get("sources", ())}
+    if not listed:  # the tools of a search
+        tools = (request.catalog.get(entry["name"]) for entry in result.structured["tools"])
+        listed = {tool.source for tool in tools if tool is not None}
+    found = {id_: trouble for id_, trouble in troubles.items() if id_ in listed}
+    if not found:
+        return result
+    lines = [
+        safe_line(f"Source {id_} {_STATES[trouble.state].format(tool=trouble.tool)}.")
+        for id_, trouble in sorted(found.items())
+    ]
+    structured = {
+        **result.structured,
+        "notice": " ".join(filter(None, [result.structured.get("notice"), *lines])),
+        "tokens": result.structured["tokens"] + tokens.count("\n".join(lines) + "\n"),
+    }
+    if "sources" in structured:
+        structured["sources"] = [
+            {**entry, "state": found[entry["id"]].state} if entry["id"] in found else entry
+            for entry in structured["sources"]
+        ]
+    return result._replace(structured=structured, text="\n".join([*lines, result.text]))
 
 
 def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
@@ -332,3 +357,12 @@ def _executor(tools: int, writes: int) -> str:
 def _count_tokens(text: str) -> int:
     """Count the tokens of ``text``. Counting the list of all tools takes a millisecond, and it is often the same."""
     return tokens.count(text)
+
+
+_STATES = {
+    "unreachable": "could not be reached at the last call",
+    "failing": "could not serve the last call",
+    "slow": "did not answer the last call in time",
+    "changed": "has changed {tool} since it was described",
+}
+"""State → what the line states of the source."""
