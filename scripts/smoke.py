@@ -111,7 +111,7 @@ class Endpoint:
         names = [tool["name"] for tool in listed if "effect" not in tool and tool.get("access") != "premium"]
         for start in range(0, len(names), DESCRIBED):
             for tool in self.client.get(*names[start : start + DESCRIBED]).tools:
-                if tool["effect"] == "read" and tool.get("examples"):
+                if tool["effect"] == "read" and tool.get("example_call"):
                     return tool
         raise Skipped(f"none of the first {LISTED} tools only reads and has an example")
 
@@ -188,7 +188,7 @@ def _check_search(endpoint: Endpoint) -> str:
 
 def _check_schema(endpoint: Endpoint) -> str:
     tool = endpoint.example
-    missing = set(tool["examples"][0]["arguments"]) - set(tool["parameters"].get("properties", {}))
+    missing = set(tool["example_call"]["arguments"]) - set(tool["parameters"].get("properties", {}))
     expect(not missing, f"the schema of {tool['name']} has no {', '.join(sorted(missing))}")
     return f"{tool['name']} has its parameters"
 
@@ -196,7 +196,7 @@ def _check_schema(endpoint: Endpoint) -> str:
 def _check_call(endpoint: Endpoint) -> str:
     """Call a tool, with the key if there is one. TOOL_CALL itself refuses what would change data."""
     try:
-        answer = endpoint.client.call_meta_tool("TOOL_CALL", endpoint.example["examples"][0])
+        answer = endpoint.client.call_meta_tool("TOOL_CALL", endpoint.example["example_call"])
     except AuthRequired:
         expect(not endpoint.key, "the key is not used")
         raise Skipped("the deployment has no key, and SMOKE_KEY is not set") from None
@@ -212,7 +212,7 @@ def _check_key(endpoint: Endpoint) -> str:
         raise Skipped(f"{endpoint.example['name']} needs no key")
     try:
         with Client(endpoint.url, timeout_s=TIMEOUT_S) as unknown:
-            unknown.call_meta_tool("TOOL_CALL", {**endpoint.example["examples"][0], "fresh": True})
+            unknown.call_meta_tool("TOOL_CALL", {**endpoint.example["example_call"], "fresh": True})
     except AuthRequired:
         return "a call without a key is refused"
     raise CheckFailed("a call without a key is answered")

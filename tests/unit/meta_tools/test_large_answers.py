@@ -10,8 +10,9 @@ import pytest
 from toolfold.errors import AnswerTooLarge
 from toolfold.execution.call import CallResult
 from toolfold.execution.credentials import NO_CREDENTIALS
+from toolfold.meta_tools.answer_reader import LARGE_CHARS
 from toolfold.meta_tools.dispatcher import MetaRequest, MetaTools
-from toolfold.meta_tools.plan import LARGE_CHARS, Plan
+from toolfold.meta_tools.plan import Plan
 
 Open = Callable[..., Plan]
 

@@ -36,8 +36,8 @@ from toolfold.sources.base import AdapterContext, ConnectionFailed, create_adapt
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.approval import Approvals
-    from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.user_tokens import UserTokens
+    from toolfold.settings import Settings
     from toolfold.wording import Text
 
 T = TypeVar("T")
@@ -232,8 +232,11 @@ class Services:
             thread running.
     """
 
-    def __init__(self, executor: ToolExecutor) -> None:
-        self.settings, self.clock, self._executor = executor.settings, executor.clock or Clock(), executor
+    def __init__(self, executor: Any) -> None:
+        """Make what calls share from a ``ToolExecutor``, whose file imports this one."""
+        self.settings: Settings = executor.settings
+        self.clock: Clock = executor.clock or Clock()
+        self._executor = executor
         self._context = AdapterContext(self.settings, executor.http_client, executor.read_file)
         self.lock, self.large_answer_turns = threading.RLock(), threading.Semaphore(1)
         settings, aws, on_failure = self.settings, executor.aws, executor.on_failure

@@ -11,11 +11,13 @@ import functools
 import itertools
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from toolfold.budget import WorkBudget
 from toolfold.cache.response_cache import simple_text
 from toolfold.dates import bounds, parse_date
 from toolfold.errors import CallError, InvalidArguments
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallResult
     from toolfold.meta_tools.call import Call
     from toolfold.meta_tools.completion import Gap
-    from toolfold.meta_tools.plan import Plan
+    from toolfold.meta_tools.dispatcher import MetaRequest
 
 T = TypeVar("T")
 
@@ -64,6 +66,64 @@ _SPLITS = ((1.5, 0.03), *((factor, 0.06) for factor in (2, 3, 4, 5, 6, 7, 8, 10,
 too, so that factor must fit better."""
 _LEAST_SPLIT = 1.45
 """Prices nearer to each other than this factor are not compared with those of splits."""
+
+
+LARGE_CHARS = 2_000_000
+"""Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
+
+MAX_RESERVE_S = 1.0
+_RESERVED_SHARE = 8
+"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has. Without
+it a small answer that arrives in the last moment, or an expired one that replaces it, could not be rendered."""
+
+_MIN_SHAPING_S = 0.25
+"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
+
+
+class CallSession:
+    """What the calls of one request share: a deadline, the memory of one call, and the turn for large answers.
+
+    Each of those may take hundreds of megabytes.
+
+    Attributes:
+        budget: what shaping the answers may cost.
+        end: ``time.monotonic()`` at which responses must have arrived.
+    """
+
+    def __init__(self, request: MetaRequest) -> None:
+        self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
+        self.services = self.executor.services
+        now, timeout_s = time.monotonic(), self.services.settings.timeout_s
+        deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
+        self.budget = WorkBudget(deadline)
+        self.end = deadline - min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
+        if request.deadline is None:
+            self.end = now + timeout_s
+        self._chars, self._has_turn = 0, False
+
+    def begin_shaping(self, tool: Tool, response: CallResult) -> None:
+        """Begin to make the answer of a response, when its turn has come.
+
+        Raises:
+            AnswerTooLarge: no turn was free before the deadline.
+        """
+        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
+        upstream = self.services.upstream(self.catalog.source(tool.source))
+        self.budget.suggestion = upstream.adapter.smaller_response_hint
+        self._chars += len(response.body)
+        if self._chars > LARGE_CHARS and not self._has_turn:
+            if not self.services.large_answer_turns.acquire(timeout=self.budget.remaining_s):
+                raise self.budget.too_large(
+                    "The answer is large, and others were being processed until the end of this call."
+                )
+            self._has_turn = True
+
+    def release_turn(self) -> None:
+        """Give the turn back: nothing of the answers so far is shaped any more."""
+        self._chars = 0
+        if self._has_turn:
+            self._has_turn = False
+            self.services.large_answer_turns.release()
 
 
 def notes_on(
@@ -192,22 +252,22 @@ class _Reading(NamedTuple):
     gap: Gap | None
 
 
-def complete_answer(plan: Plan, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
+def complete_answer(session: CallSession, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
     """Select what a call requests of its response, and fetch what the response lacks of that.
 
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
-    answer, gap = read_answer(plan, call, response)
+    answer, gap = read_answer(session, call, response)
     if gap is None:
         return with_notes(answer)
     requests_period = gap.kind not in (completion.GapKind.SUMMARY, completion.GapKind.MATCHES)
     if not (gap.complete and requests_period and call.tool.only_reads):
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
-    plan.release_turn()  # the first answer is small: it lacks something
+    session.release_turn()  # the first answer is small: it lacks something
     try:
-        fuller_response = fetch_response(plan, call, arguments, gap.complete)
-        fuller, rest = read_answer(plan, call, fuller_response)
+        fuller_response = fetch_response(session, call, arguments, gap.complete)
+        fuller, rest = read_answer(session, call, fuller_response)
     except CallError as error:
         return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
     notes = [completion.used_note(gap)]
@@ -218,7 +278,7 @@ def complete_answer(plan: Plan, call: Call, arguments: Mapping[str, Any], respon
 
 
 def fetch_response(
-    plan: Plan,
+    session: CallSession,
     call: Call,
     arguments: Mapping[str, Any],
     added: Mapping[str, Any] | None = None,
@@ -231,26 +291,26 @@ def fetch_response(
         CallError: the call failed.
         NotCached: it may be answered from memory alone, and cannot.
     """
-    credentials = plan.request.credentials
+    credentials = session.request.credentials
     if call.approval_token is not None:
         credentials = credentials._replace(approval_token=call.approval_token)
     context = CallContext(
-        plan.catalog,
+        session.catalog,
         call.tool,
         arguments,
         credentials,
         bypass_cache=call.fresh,
         only_cached=only_cached,
-        deadline=plan.end,
+        deadline=session.end,
         added=added or {},
     )
     try:
-        return run_call(plan.executor, context)
+        return run_call(session.executor, context)
     except CallError as error:
-        raise with_next_step(error, plan.catalog, call.tool, arguments) from None
+        raise with_next_step(error, session.catalog, call.tool, arguments) from None
 
 
-def read_answer(plan: Plan, call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
+def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
     """Return the selected part of a response, with notes, and what the response lacks of what is selected.
 
     An expression in JMESPath that finds nothing in a part of the data may find something in all of it: then its error
@@ -259,31 +319,31 @@ def read_answer(plan: Plan, call: Call, response: CallResult) -> tuple[Answer | 
     Raises:
         CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
     """
-    plan.begin_shaping(call.tool, response)
-    selection, today = call.options.select, plan.services.today()
-    is_live = call.tool.source not in plan.services.imitated
+    session.begin_shaping(call.tool, response)
+    selection, today = call.options.select, session.services.today()
+    is_live = call.tool.source not in session.services.imitated
     arguments = simple_text(response.arguments)
-    read = functools.partial(_read, plan, call, response, today, is_live)
+    read = functools.partial(_read, session, call, response, today, is_live)
     # A statement of SQL may call functions that return something else each time.
     if arguments is None or (selection is not None and (selection.has_sql or selection.jmespath)):
         selected, notes, gap = read()
     else:
         key = arguments, repr(selection), today, is_live, call.is_part
-        selected, notes, gap = _memoized(plan, call, response, "reading", key, read)
+        selected, notes, gap = _memoized(session, call, response, "reading", key, read)
     if isinstance(selected, InvalidArguments):
         return selected, gap
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    blocks, block_notes = _blocks(plan, call, response) if response.blocks else ((), ())
+    blocks, block_notes = _blocks(session, call, response) if response.blocks else ((), ())
     select = None if call.is_part else call.options.select
     answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use, select)
     return with_notes(answer, *response.notes, *notes, *block_notes), gap
 
 
-def _memoized(plan: Plan, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
+def _memoized(session: CallSession, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
     """Return what ``make`` returned for the same cache entry before, or returns now. Its memory counts either way."""
     if response.entry is None:
         return make()
-    memo, owners, budget = plan.services.memo, (response.entry, call.tool), plan.budget
+    memo, owners, budget = session.services.memo, (response.entry, call.tool), session.budget
     found: tuple[T, int] | None = memo.get(kind, owners, key)
     if found is not None:
         budget.reserve(found[1])
@@ -295,16 +355,16 @@ def _memoized(plan: Plan, call: Call, response: CallResult, kind: str, key: Any,
     return made
 
 
-def _read(plan: Plan, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
-    tool, selection, budget = call.tool, call.options.select, plan.budget
+def _read(session: CallSession, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
+    tool, selection, budget = call.tool, call.options.select, session.budget
 
     body, kind, redactor = response.body, response.kind, response.redactor
     parse = functools.partial(output.parse_answer, body, kind, tool.answer, selection, budget, redactor)
     if selection is None:  # the document is the answer, which is stored as such
         parsed = parse()
     else:
-        parsed = _memoized(plan, call, response, "document", bool(selection.jmespath), parse)
-    unusual = note_on_missing_data(tool, plan.catalog.source(tool.source), body, parsed.document)
+        parsed = _memoized(session, call, response, "document", bool(selection.jmespath), parse)
+    unusual = note_on_missing_data(tool, session.catalog.source(tool.source), body, parsed.document)
     selected: Document | InvalidArguments
     try:
         selected = output.select_from(parsed, None if call.is_part else selection, today, budget)
@@ -328,10 +388,12 @@ def _read(plan: Plan, call: Call, response: CallResult, today: date, is_live: bo
     return _Reading(selected, (unusual, *notes) if unusual else notes, gap)
 
 
-def _blocks(plan: Plan, call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+def _blocks(
+    session: CallSession, call: Call, response: CallResult
+) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
     """Return the further content blocks of a response, without the keys of the call, and notes on what they lack."""
     if len(response.blocks) > MAX_BLOCK_CHARS:
-        raise plan.budget.too_large(
+        raise session.budget.too_large(
             f"The images and other content of the answer have {len(response.blocks) / 1e6:.1f} MB; "
             f"{MAX_BLOCK_CHARS / 1e6:g} are allowed."
         )

@@ -19,7 +19,7 @@ from toolfold.cache.response_cache import simple_text
 from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
 from toolfold.execution.argument_reader import reader_of
 from toolfold.meta_tools import corrections, next_steps
-from toolfold.meta_tools.answer_reader import complete_answer, fetch_response
+from toolfold.meta_tools.answer_reader import CallSession, complete_answer, fetch_response
 from toolfold.meta_tools.call import (
     Call,
     Item,
@@ -51,31 +51,15 @@ _NEAR_END_S = 0.25
 
 _MIN_WAIT_S = 0.05
 
-LARGE_CHARS = 2_000_000
-"""Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
 
-MAX_RESERVE_S = 1.0
-_RESERVED_SHARE = 8
-"""Time for what follows the responses: at most that many seconds, and that fraction of what the request has. Without
-it a small answer that arrives in the last moment, or an expired one that replaces it, could not be rendered."""
-
-_MIN_SHAPING_S = 0.25
-"""Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
-
-
-class Plan:
+class Plan(CallSession):
     """The calls of one request: a context manager, used by one thread.
-
-    They share a deadline, the memory of one call, and the turn for large answers, each of which may take hundreds of
-    megabytes.
 
     Args:
         change_tool: returns a tool as it is called here; None: as the catalog has it.
         can_continue: whether calls for which the time was over are made by a later request.
 
     Attributes:
-        budget: what shaping the answers may cost.
-        end: ``time.monotonic()`` at which responses must have arrived.
         started: ``time.perf_counter()`` when the request came.
         is_full: whether a call was refused because there were :data:`MAX_CALLS`.
     """
@@ -87,15 +71,7 @@ class Plan:
         *,
         can_continue: bool = True,
     ) -> None:
-        self.request, self.catalog, self.executor = request, request.catalog, request.tools.executor
-        self.services = self.executor.services
-        now, timeout_s = time.monotonic(), self.services.settings.timeout_s
-        deadline = now + timeout_s + MAX_RESERVE_S if request.deadline is None else request.deadline
-        self.budget = WorkBudget(deadline)
-        self.end = deadline - min(MAX_RESERVE_S, (deadline - now) / _RESERVED_SHARE)
-        if request.deadline is None:
-            self.end = now + timeout_s
-        self._chars, self._has_turn = 0, False
+        super().__init__(request)
         self._change_tool, self._can_continue, self.started = change_tool, can_continue, time.perf_counter()
         self._retained = self._count = self._answered = 0
         self._may_repeat, self.is_full = True, False
@@ -120,30 +96,6 @@ class Plan:
         """Return :attr:`Result.answered` of the request; by default it lacks time where a call has no answer."""
         lacks_time = self._answered < self._count if lacks_time is None else lacks_time
         return self._answered if lacks_time and self._is_ending and self._may_repeat and self._count > 1 else None
-
-    def begin_shaping(self, tool: Tool, response: CallResult) -> None:
-        """Begin to make the answer of a response, when its turn has come.
-
-        Raises:
-            AnswerTooLarge: no turn was free before the deadline.
-        """
-        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
-        upstream = self.services.upstream(self.catalog.source(tool.source))
-        self.budget.suggestion = upstream.adapter.smaller_response_hint
-        self._chars += len(response.body)
-        if self._chars > LARGE_CHARS and not self._has_turn:
-            if not self.services.large_answer_turns.acquire(timeout=self.budget.remaining_s):
-                raise self.budget.too_large(
-                    "The answer is large, and others were being processed until the end of this call."
-                )
-            self._has_turn = True
-
-    def release_turn(self) -> None:
-        """Give the turn back: nothing of the answers so far is shaped any more."""
-        self._chars = 0
-        if self._has_turn:
-            self._has_turn = False
-            self.services.large_answer_turns.release()
 
     def open(self, id_: str, given: Any) -> Item:
         """Return a call that is not performed yet. One that cannot be read has its error."""
