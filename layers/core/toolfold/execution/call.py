@@ -1,4 +1,4 @@
-"""A call and its result, and middleware of users of the package."""
+"""A call and its result; middleware of users of the package, and those who look on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolfold.cache.response_cache import sent_values
 from toolfold.errors import CallError, SettingsError
@@ -242,6 +242,36 @@ def load_middleware(names: Sequence[str]) -> list[Middleware]:
             raise SettingsError(f"TOOLFOLD_MIDDLEWARE names {name}, which is not derived from toolfold.Middleware.")
         made.append(one)
     return made
+
+
+class Observer(Protocol):
+    """Is called from many threads, must return at once, and must not raise."""
+
+    def start_request(
+        self, name: str, arguments: Mapping[str, Any], profile: str
+    ) -> Callable[[Mapping[str, Any]], None]:
+        """Note that a call of a meta-tool begins.
+
+        Args:
+            name: The meta-tool.
+            arguments: As the client sent them.
+            profile: The profile of the request; empty: the path without a name.
+
+        Returns:
+            What is called with the fields of the log line of the answer: ``error`` and the figures of
+            ``meta_tools.dispatcher.usage_of``.
+        """
+
+    def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
+        """Note that a call of ``tool`` begins, in the thread that performs it.
+
+        Returns:
+            What is called with ``OK``, or with the code of the error; with an empty code for a call that was not made,
+            because its answer is not in memory.
+        """
+
+    def record_call(self, call: CallLog) -> None:
+        """Note the log line of a call, in the thread that performs it, before the call ends."""
 
 
 def canonical_arguments(call: CallContext) -> str:

@@ -18,9 +18,8 @@ from toolfold.errors import CallError
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.client_call import Clock
-    from toolfold.execution.call import CallLog, Middleware
+    from toolfold.execution.call import CallLog, Middleware, Observer
     from toolfold.execution.services import Services, Trouble
-    from toolfold.explorer.feed import CallFeed
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
     from toolfold.sources.base import AdapterFactory
@@ -65,7 +64,7 @@ class ToolExecutor:
         self.on_failure, self.uses_own_keys, self.adapters = on_failure, uses_own_keys, adapters
         self.clock, self.read_file, self.is_public = clock, read_file, is_public
         self.is_audited = logs_audit or bool(settings.audit_file)
-        self.observer: CallFeed | None = None
+        self.observer: Observer | None = None
         self._lock = threading.RLock()
         self._http_client: HttpClient | None = None
         self._services: Services | None = None

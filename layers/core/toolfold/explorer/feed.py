@@ -48,7 +48,7 @@ _call: ContextVar[_Entry | None] = ContextVar("watched_call", default=None)
 
 
 class CallFeed:
-    """Keep the last calls and requests in memory: the observer of a :class:`~toolfold.execution.executor.ToolExecutor`.
+    """Keep the last calls and requests in memory. An :class:`~toolfold.execution.call.Observer`.
 
     Args:
         log_file: A call log whose lines are added; empty: that of the settings of the App, where they name one.
@@ -81,7 +81,7 @@ class CallFeed:
     def start_request(
         self, name: str, arguments: Mapping[str, Any], profile: str
     ) -> Callable[[Mapping[str, Any]], None]:
-        """Note that a call of a meta-tool begins; return what is called with the fields of its log line."""
+        """Note that a call of a meta-tool begins; see :class:`~toolfold.execution.call.Observer`."""
         started, calls = time.perf_counter(), list[_Entry]()
         token = _calls.set(calls)
         # Clients that use another name for it have one text among the arguments.
@@ -98,12 +98,7 @@ class CallFeed:
         return end
 
     def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
-        """Note that a call of ``tool`` begins, in the thread that performs it.
-
-        Returns:
-            What is called with ``OK``, or with the code of the error; with an empty code for a call that was not made,
-            because its answer is not in memory.
-        """
+        """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.call.Observer`."""
         started, calls = time.perf_counter(), _calls.get()
         entry = _call_entry(tool=tool.name, source=tool.source, profile=profile)
         token = _call.set(entry)
@@ -124,7 +119,7 @@ class CallFeed:
         return end
 
     def record_call(self, call: CallLog) -> None:
-        """Note the log line of a call, in the thread that performs it, before the call ends."""
+        """Note the log line of a call; see :class:`~toolfold.execution.call.Observer`."""
         entry = _call.get()
         if entry is not None:
             upstream_ms = round(call.upstream_s * 1000, 1) if call.requests else None
