@@ -174,7 +174,7 @@ def test_searching_a_large_answer_takes_little_time(line: str) -> None:
     redactor, text = Redactor((KEY, "OPERATORKEY98765")), line * (5_000_000 // len(line))
     started = time.thread_time()
     assert not redactor.appears_in(text)
-    assert time.thread_time() - started < 1
+    assert time.thread_time() - started < 3  # 1 s here; a search that is not linear takes minutes
 
 
 @pytest.mark.parametrize(
