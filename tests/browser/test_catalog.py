@@ -57,7 +57,7 @@ def test_keyboard_alone_leads_from_a_word_to_a_tool_and_back(checked: CheckedPag
 
 def test_typing_on_below_the_search_goes_to_the_search(checked: CheckedPage) -> None:
     page = checked.open("catalog?q=gold")
-    page.get_by_role("button", name="Why GOLD_SILVER_SPOT was found").wait_for()
+    page.get_by_role("list", name="Tools").get_by_role("link", name="GOLD_SILVER_SPOT").wait_for()
     page.get_by_role("list", name="Tools").get_by_role("link").nth(5).focus()
     page.keyboard.type("en")
 

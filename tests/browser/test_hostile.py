@@ -41,8 +41,6 @@ def test_hostile_catalog_is_text_in_every_view(open_page: OpenPage, hostile: Exp
     page = checked.open(f"tool/{TOOL}")
     checked.settle()
     assert ATTACKS[1] in page.inner_text("main")
-    checked.open("catalog?q=rows%20attack")
-    page.get_by_role("button", name=f"Why {TOOL} was found").click()
 
 
 @pytest.mark.parametrize("tool", [TOOL, SERIES, FAILING])

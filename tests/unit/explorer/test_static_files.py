@@ -1,5 +1,6 @@
 """The files of the page: what is sent, how it is cached, and that no path leads out of the folder."""
 
+import gzip
 import os
 from pathlib import Path
 
@@ -42,6 +43,12 @@ def test_the_page_is_checked_each_time_and_hashed_files_never(router: Router) ->
     assert ask(router, f"/ui/{NAME}").body == SCRIPT
     assert script["cache-control"] == "public, max-age=31536000, immutable"
     assert "immutable" not in dict(ask(router, "/ui/style-components.css").headers)["cache-control"]
+
+
+def test_texts_are_compressed_for_browsers_that_read_it(router: Router) -> None:
+    script = ask(router, f"/ui/{NAME}", headers=(("accept-encoding", "gzip, br"),))
+    assert (gzip.decompress(script.body), dict(script.headers)["content-encoding"]) == (SCRIPT, "gzip")
+    assert ask(router, "/ui/image.png", headers=(("accept-encoding", "gzip"),)).body == b"\x89PNG"
 
 
 @pytest.mark.parametrize(

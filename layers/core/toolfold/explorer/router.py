@@ -73,8 +73,8 @@ class Router:
         if request.source.method not in _READ:
             raise _wrong_method(_READ)
         if request.path == "":
-            return self._files.respond_index()
-        return self._files.respond(request.path.removeprefix("ui/")) or page_answer(
+            return self._files.respond_index(request)
+        return self._files.respond(request.path.removeprefix("ui/"), request) or page_answer(
             404, "There is nothing at this path", "The page may have been updated.", link=("../", "Open the page")
         )
 
