@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
 
-VIEWS = ["", "catalog", "tool/GLOBAL_QUOTE", "try/GLOBAL_QUOTE", "ask", "watch", "approve"]
+VIEWS = ["", "catalog", "tool/GLOBAL_QUOTE", "try/GLOBAL_QUOTE", "watch", "approve", "start"]
 """Routes of the views, after ``#/``."""
 
 _REPORT = """

@@ -106,7 +106,7 @@ def draw_app(browser: Browser, market: Explorer, folder: Path) -> None:
 
 def draw_start(checked: CheckedPage) -> None:
     """Open the page."""
-    checked.open()
+    checked.open("start")
     checked.settle()
 
 

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 720}
 
-views = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.partition("/")[0] or "start")
+views = pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.partition("/")[0] or "ask")
 
 
 @views
@@ -95,7 +95,7 @@ _GROUND = "getComputedStyle(document.documentElement).backgroundColor"
 
 def test_navigation_moves_the_focus_to_the_heading(checked: CheckedPage) -> None:
     page = checked.open()
-    for title in ("Catalog", "Try", "Ask", "Watch", "Approve", "Start"):
+    for title in ("Catalog", "Try", "Watch", "Approve", "Connect", "Ask"):
         page.get_by_role("navigation").get_by_role("link", name=title, exact=True).click()
         checked.wait_until("document.activeElement?.tagName === 'H1'")
         assert page.get_by_role("navigation").locator("[aria-current=page]").inner_text() == title

@@ -28,7 +28,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
             yield running
 
 
-ROUTES = ["", "catalog", "catalog?q=rows%20attack", f"tool/{TOOL}", "try", f"try/{TOOL}", "ask", "watch"]
+ROUTES = ["", "catalog", "catalog?q=rows%20attack", f"tool/{TOOL}", "try", f"try/{TOOL}", "start", "watch"]
 
 
 def test_hostile_catalog_is_text_in_every_view(open_page: OpenPage, hostile: Explorer) -> None:

@@ -1,4 +1,4 @@
-"""Start: what toolfold is, what it saves here, and how a client is connected."""
+"""Connect: what toolfold is, what it saves here, and how a client is connected."""
 
 import re
 
@@ -14,7 +14,7 @@ CLIPBOARD = {"permissions": ["clipboard-read", "clipboard-write"]}
 
 
 def test_one_sentence_and_the_measured_tokens(checked: CheckedPage) -> None:
-    page = checked.open()
+    page = checked.open("start")
     checked.settle()
     shown = page.inner_text("main")
     start = page.request.get(f"{checked.explorer.origin}/ui/api/start").json()
@@ -28,7 +28,7 @@ def test_one_sentence_and_the_measured_tokens(checked: CheckedPage) -> None:
 
 def test_each_client_has_a_text_to_copy_with_the_endpoint_filled_in(open_page: OpenPage, explorer: Explorer) -> None:
     checked = open_page(**CLIPBOARD)
-    page = checked.open()
+    page = checked.open("start")
     clients = page.get_by_role("tablist", name="Clients").get_by_role("tab")
     clients.first.wait_for()
     titles = clients.all_inner_texts()
@@ -50,7 +50,7 @@ def test_copying_works_where_the_browser_has_no_clipboard(open_page: OpenPage) -
     """As on a page that another machine serves over plain HTTP."""
     checked = open_page()
     checked.page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
-    page = checked.open()
+    page = checked.open("start")
     button = page.get_by_role("button", name="Copy the address of the endpoint")
     button.click()
 

@@ -60,7 +60,7 @@ def pointer(s3: Any, location: str) -> dict[str, Any]:
     return dict(json.loads(s3.get_object(Bucket="published", Key=key)["Body"].read()))
 
 
-@pytest.mark.parametrize("settings", [{}, {"EXPLORER": "calls", "OAUTH_SCOPE_PREFIX": "toolfold/"}])
+@pytest.mark.parametrize("settings", [{}, {"OAUTH_SCOPE_PREFIX": "toolfold/"}])
 def test_settings_for_callers_are_none_of_the_publisher(
     start: Callable[..., LambdaRuntime], location: str, tmp_path: Path, settings: dict[str, str]
 ) -> None:

@@ -29,12 +29,12 @@ const VIEWS: Record<Exclude<View, "not-found">, ComponentType> = {
 };
 
 const NAVIGATION: readonly { view: Exclude<View, "not-found" | "tool">; title: string }[] = [
-  { view: "start", title: "Start" },
+  { view: "ask", title: "Ask" },
   { view: "catalog", title: "Catalog" },
   { view: "try", title: "Try" },
-  { view: "ask", title: "Ask" },
   { view: "watch", title: "Watch" },
   { view: "approve", title: "Approve" },
+  { view: "start", title: "Connect" },
 ];
 
 export function App(): JSX.Element {
@@ -62,7 +62,11 @@ function Header(): JSX.Element {
   const { view } = route.value;
   return (
     <header class="header">
-      <a class="brand" href={href("start")}>
+      <a class="brand" href={href("ask")}>
+        <svg viewBox="0 0 32 32" aria-hidden="true">
+          <rect width="32" height="32" rx="7" />
+          <path d="M8 9h16M8 16h11M8 23h6" />
+        </svg>
         toolfold
       </a>
       <nav aria-label="Views">
@@ -93,7 +97,7 @@ function CurrentView(): JSX.Element {
     return (
       <Page title="Not found" lead="No view has this address.">
         <p>
-          Go to <a href={href("start")}>Start</a> or search the <a href={href("catalog")}>Catalog</a>.
+          Go to <a href={href("ask")}>Ask</a> or search the <a href={href("catalog")}>Catalog</a>.
         </p>
       </Page>
     );

@@ -12,7 +12,8 @@ export interface Route {
 }
 
 const PATHS: Record<string, { view: View; name: "none" | "required" | "optional" }> = {
-  "": { view: "start", name: "none" },
+  "": { view: "ask", name: "none" },
+  start: { view: "start", name: "none" },
   catalog: { view: "catalog", name: "none" },
   tool: { view: "tool", name: "required" },
   try: { view: "try", name: "optional" },
@@ -43,11 +44,11 @@ function decode(text: string): string | undefined {
 /** Return the link to a view; empty members of `query` are left out. */
 export function href(view: Exclude<View, "not-found">, name = "", query: Record<string, string> = {}): string {
   const set = Object.entries(query).filter(([, value]) => value !== "");
-  const path = view === "start" ? "" : name ? `${view}/${encodeURIComponent(name)}` : view;
+  const path = name ? `${view}/${encodeURIComponent(name)}` : view;
   return `#/${path}${set.length ? `?${new URLSearchParams(set)}` : ""}`;
 }
 
-export const route = signal<Route>({ view: "start", name: "", query: new URLSearchParams() });
+export const route = signal<Route>({ view: "ask", name: "", query: new URLSearchParams() });
 
 let previous: Route | undefined;
 
@@ -73,7 +74,9 @@ export function navigate(link: string): void {
 /** Change the query of this view without a new entry in the history: what a person types is kept when they return. */
 export function replaceQuery(query: Record<string, string>): void {
   const { view, name } = route.peek();
-  if (view === "not-found") return;
+  const there = parseRoute(location.hash);
+  // A person may have left for another view, of which no event has come yet.
+  if (view === "not-found" || view !== there.view || name !== there.name) return;
   const link = href(view, name, query);
   history.replaceState(null, "", link);
   route.value = parseRoute(link);

@@ -9,9 +9,10 @@ const read = (hash: string) => {
 };
 
 for (const [hash, view, name] of [
-  ["", "start", ""],
-  ["#", "start", ""],
-  ["#/", "start", ""],
+  ["", "ask", ""],
+  ["#", "ask", ""],
+  ["#/", "ask", ""],
+  ["#/start", "start", ""],
   ["#/catalog", "catalog", ""],
   ["#/catalog/", "catalog", ""],
   ["#/tool/GLOBAL_QUOTE", "tool", "GLOBAL_QUOTE"],

@@ -17,6 +17,21 @@ export function Badge({ kind = "plain", children }: { kind?: BadgeKind; children
   return <span class={`badge ${kind}`}>{children}</span>;
 }
 
+/** What the badges of tools mean, for those that a list of tools has. */
+export function BadgeLegend({ tiers }: { tiers: boolean }): JSX.Element {
+  return (
+    <p class="badge-legend">
+      <Effect effect="write" /> changes something <Effect effect="destructive" /> may delete it
+      {tiers && (
+        <>
+          {" "}
+          <Tier tier="free" /> any key <Tier tier="mixed" /> some arguments need a premium key <Tier tier="premium" /> needs one
+        </>
+      )}
+    </p>
+  );
+}
+
 const EFFECTS: Record<string, BadgeKind> = { read: "plain", write: "warning", destructive: "bad" };
 
 /** What a call does: read, write or destructive. */

@@ -1,6 +1,6 @@
 // The parts that views are made of. web/README.md describes them.
 
-export { Badge, type BadgeKind, Effect, Tier, Tokens } from "./badges";
+export { Badge, BadgeLegend, type BadgeKind, Effect, Tier, Tokens } from "./badges";
 export { Bar } from "./bar";
 export { Button, type ButtonProps, CopyButton, type CopyButtonProps } from "./button";
 export { TimeOfDay, formatSeconds, useNow } from "./clock";

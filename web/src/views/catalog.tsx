@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Catalog, Search } from "../api-types";
 import { catalog, findTool, lastSearch, loadCatalog } from "../catalog-data";
-import { FailureNotice, Page, Skeleton, VirtualList, type VirtualListHandle } from "../components";
+import { BadgeLegend, FailureNotice, Page, Skeleton, VirtualList, type VirtualListHandle } from "../components";
 import { examples } from "../examples";
 import { formatCount, formatMs, formatNumber } from "../format";
 import { href, navigate, parseRoute, previousRoute, replaceQuery, route } from "../router";
@@ -83,6 +83,7 @@ export function CatalogView(): JSX.Element {
       {data.state === "loading" && <Skeleton lines={12} label="Loading the catalog" />}
       {data.state === "failed" && <FailureNotice error={data.error} onRetry={() => void loadCatalog()} />}
       {error && <FailureNotice error={error} onRetry={retry} />}
+      {data.state === "ready" && <BadgeLegend tiers={data.value.tools.some((tool) => tool.tier)} />}
       {data.state === "ready" && (
         <Results
           catalog={data.value}

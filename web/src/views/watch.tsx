@@ -38,8 +38,8 @@ export function WatchView(): JSX.Element {
         kind === "loading" && <Skeleton lines={6} label="Loading calls" />
       ) : (
         <>
-          <WatchFigures answer={latest} />
           <WatchTable feed={feed.value} isLive={kind === "live"} />
+          <WatchFigures answer={latest} />
           <LimitsLeft limits={latest.limits} />
           <EmptySearches searches={latest.empty_searches} />
         </>
