@@ -57,7 +57,8 @@ class Era:
         if self.is_stateless:
             assert result.pop("resultType") == "complete"
             assert result.pop("_meta")
-            assert (result.pop("ttlMs"), result.pop("cacheScope")) == (3_600_000, "public")
+            if method != "resources/directory/read":
+                assert (result.pop("ttlMs"), result.pop("cacheScope")) == (3_600_000, "public")
         return result
 
     def error(self, server: Server, method: str, **params: Any) -> tuple[int, str]:
@@ -76,7 +77,7 @@ def test_the_extension_is_declared_where_there_are_skills(server: Server, era: E
 
     extensions = capabilities.pop("extensions")
     assert capabilities == {"tools": {}, "resources": {}}
-    assert extensions.pop(EXTENSION) == {}
+    assert extensions.pop(EXTENSION) == {"directoryRead": True}
     assert extensions == ({"io.modelcontextprotocol/tasks": {}} if era.is_stateless else {})
 
 
@@ -131,18 +132,32 @@ def test_files_are_resources(server: Server, era: Era) -> None:
     assert era.result(server, "resources/templates/list") == {"resourceTemplates": []}
 
 
+def test_a_folder_has_its_direct_children(server: Server, era: Era) -> None:
+    children = era.result(server, "resources/directory/read", uri=ROOT)["resources"]
+    inner = era.result(server, "resources/directory/read", uri=f"{ROOT}/templates")["resources"]
+
+    assert [child["name"] for child in children] == ["refunds", "logo.png", "templates"]
+    assert children[2] == {"uri": f"{ROOT}/templates", "name": "templates", "mimeType": "inode/directory"}
+    assert [child["uri"] for child in inner] == [f"{ROOT}/templates/a%20b.md", f"{ROOT}/templates/eu"]
+
+
 @pytest.mark.parametrize(
-    ("uri", "words"),
+    ("method", "uri", "words"),
     [
-        ("skill://team/none/SKILL.md", "No skill is served at skill://team/none/SKILL.md"),
-        (f"{ROOT}/logo.png", "No skill is served at"),
-        (ROOT, "No skill is served at"),
-        ("", "uri must be the URI of a resource"),
-        (7, "uri must be the URI of a resource"),
+        ("skills/get", "skill://team/none/SKILL.md", "No skill is served at skill://team/none/SKILL.md"),
+        ("skills/get", f"{ROOT}/logo.png", "No skill is served at"),
+        ("skills/get", ROOT, "No skill is served at"),
+        ("skills/get", "", "uri must be the URI of a resource"),
+        ("skills/get", 7, "uri must be the URI of a resource"),
+        ("resources/directory/read", f"{ROOT}/SKILL.md", "is a file, not a directory resource"),
+        ("resources/directory/read", f"{ROOT}/none", "is not a directory resource"),
+        ("resources/directory/read", f"{ROOT}/templates/", "is not a directory resource"),
+        ("resources/directory/read", "skill://team", "is not a directory resource"),
+        ("resources/directory/read", "file:///etc", "is not a directory resource"),
     ],
 )
-def test_an_unknown_uri_is_invalid(server: Server, era: Era, uri: Any, words: str) -> None:
-    code, text = era.error(server, "skills/get", uri=uri)
+def test_an_unknown_uri_is_invalid(server: Server, era: Era, method: str, uri: Any, words: str) -> None:
+    code, text = era.error(server, method, uri=uri)
 
     assert code == -32602
     assert words in text

@@ -37,7 +37,7 @@ _CAPABILITIES: Mapping[str, Any] = {"tools": {}}
 _SKILL_CAPABILITIES: Mapping[str, Any] = {
     "tools": {},
     "resources": {},
-    "extensions": {"io.modelcontextprotocol/skills": {}},
+    "extensions": {"io.modelcontextprotocol/skills": {"directoryRead": True}},
 }
 """For a catalog with skills."""
 
@@ -48,7 +48,9 @@ _EMPTY_LISTS: Mapping[str, str] = {
 }
 """Method that lists what the server does not offer → the member of its result."""
 
-_SKILL_METHODS = frozenset({"skills/list", "skills/get", "resources/list", "resources/read"})
+_SKILL_METHODS = frozenset(
+    {"skills/list", "skills/get", "resources/list", "resources/read", "resources/directory/read"}
+)
 """Methods that have an answer of their own for a catalog with skills."""
 
 # What may be logged of a client's words: short, and without characters that could forge a log line.

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.protocol.http import Exchange
 
+FOLDER_TYPE = "inode/directory"
+
 PAGE_FILES = 1000
 """Files of the skills on one page of a list: about 200 kB of JSON. A page has at least one skill."""
 
@@ -69,6 +71,26 @@ def _get_skill(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
 def _list_resources(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
     page, following = _page(catalog, params)
     return {"resources": [_resource(skill, file) for skill in page for file in skill.files.values()], **following}
+
+
+def _read_directory(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
+    uri = _uri(params)
+    if params.get("cursor") is not None:
+        raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: a folder has a single page.")
+    skill, path = skills.find_file(catalog, uri) or (None, "")
+    children = [] if skill is None else skill.children(path)
+    if skill is None or not children:
+        is_file = skill is not None and path in skill.files
+        problem = "is a file, not a directory resource" if is_file else "is not a directory resource of this server"
+        raise JsonRpcError(versions.INVALID_PARAMS, f"{uri[:200]} {problem}.")
+    return {
+        "resources": [
+            {"uri": skill.uri_of(child), "name": child.rpartition("/")[2], "mimeType": FOLDER_TYPE}
+            if file is None
+            else _resource(skill, file)
+            for child, file in children
+        ]
+    }
 
 
 def _check_call(
@@ -141,5 +163,6 @@ _LISTS: Mapping[str, Callable[[Catalog, Mapping[str, Any]], dict[str, Any]]] = {
     "skills/list": _list_skills,
     "skills/get": _get_skill,
     "resources/list": _list_resources,
+    "resources/directory/read": _read_directory,
 }
 """Method → what returns its result from the catalog alone."""
