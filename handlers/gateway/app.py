@@ -66,7 +66,7 @@ gc.enable()
 # log_event=False, so that POWERTOOLS_LOGGER_LOG_EVENT cannot turn it on: events hold API keys.
 @telemetry.logger.inject_lambda_context(correlation_id_path=correlation_paths.API_GATEWAY_HTTP, log_event=False)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Answer one event of API Gateway (payload format 2.0) or of a function URL."""
+    """Answer one event of API Gateway (payload format 2.0 or 1.0) or of a function URL."""
     try:
         return gateway(event, context.get_remaining_time_in_millis() / 1000)
     finally:
