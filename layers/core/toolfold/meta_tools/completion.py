@@ -28,7 +28,7 @@ class GapKind(Enum):
     """What is lacking."""
 
     BEGINNING = "rows before the oldest one"
-    MORNING = "perhaps rows before the oldest one, of the same day"
+    START_OF_DAY = "perhaps rows before the oldest one, of the same day"
     END = "rows after the newest one"
     FUTURE = "rows after the newest one, of days to come"
     ROWS = "as many rows"
@@ -87,7 +87,7 @@ class Gap:
 
 _NOTES: Mapping[GapKind, str] = {
     GapKind.BEGINNING: "Asked {beginning}; the data begin {first}.",
-    GapKind.MORNING: "Asked {beginning}; the data begin {first}.",
+    GapKind.START_OF_DAY: "Asked {beginning}; the data begin {first}.",
     GapKind.END: "Asked {end}; the data end {last}.",
     GapKind.FUTURE: "Asked {end}; the data end {last}.",
     GapKind.ROWS: "Asked for {wanted} rows{until}; the data have {count}.",
@@ -101,7 +101,7 @@ _DEFAULTS: Mapping[GapKind, str] = {
     GapKind.ROWS: "has {rows}{until}",
     GapKind.FUTURE: "ends {last}",
 }
-_ONLY_WITH_ARGUMENTS = (GapKind.MORNING, GapKind.FUTURE, GapKind.OLDEST, GapKind.SUMMARY, GapKind.MATCHES)
+_ONLY_WITH_ARGUMENTS = (GapKind.START_OF_DAY, GapKind.FUTURE, GapKind.OLDEST, GapKind.SUMMARY, GapKind.MATCHES)
 """Kinds that lack nothing, as far as is known, unless an argument brings more."""
 
 
@@ -149,8 +149,8 @@ def _kind(requested: Requested, covered: Coverage, today: date, selected_rows: i
         return GapKind.RESOLUTION
     if coverage.lacks_beginning(requested, covered):
         return GapKind.BEGINNING
-    if coverage.may_lack_morning(requested, covered):
-        return GapKind.MORNING
+    if coverage.begins_within_day(requested, covered):
+        return GapKind.START_OF_DAY
     if coverage.lacks_rows(requested, covered):
         return GapKind.ROWS
     if coverage.lacks_future(requested, covered, today):

@@ -14,8 +14,6 @@ from toolfold.results import parsing, values
 from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.text_safety import quoted_name
 
-"""Which rows of a join stay: those with a partner in every table, those of the first, or all."""
-
 _FIELDS = "fields"
 """Name of the table of what is no table in the answers, where they have a table without a name."""
 

@@ -140,9 +140,10 @@ def lacks_beginning(requested: Requested, covered: Coverage) -> bool:
     return has_weekends or any(weekday < 5 for weekday in days)
 
 
-def may_lack_morning(requested: Requested, covered: Coverage) -> bool:
-    """Return whether the period begins with a day whose rows the answer has from some time on."""
-    return len(requested.low) == len("2024-01-01") and covered.first.startswith(f"{requested.low}T")
+def begins_within_day(requested: Requested, covered: Coverage) -> bool:
+    """Return whether the answer begins at some time of the first day of the period, not with that day."""
+    is_day = len(requested.low) == len("2024-01-01") and covered.first.startswith(f"{requested.low}T")
+    return is_day and not covered.first.endswith("T00:00:00")
 
 
 def lacks_end(requested: Requested, covered: Coverage, today: date) -> bool:
