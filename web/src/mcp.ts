@@ -139,8 +139,6 @@ export const toolList = (args: { [key: string]: Json }, signal?: AbortSignal): P
 
 export const toolGet = (args: { [key: string]: Json }, signal?: AbortSignal): Promise<Result<ToolAnswer>> => callTool("TOOL_GET", args, signal);
 
-export const toolCall = (args: { [key: string]: Json }, signal?: AbortSignal): Promise<Result<ToolAnswer>> => callTool("TOOL_CALL", args, signal);
-
 /** Return the tools that a model sees at this endpoint. */
 export async function listTools(signal?: AbortSignal): Promise<Result<ToolDefinition[]>> {
   const reply = await request("tools/list", {}, signal);

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 
-import { Button, Tokens } from "../components";
+import { Button } from "../components";
 import { formatNumber, formatPercent } from "../format";
 import { SafeText } from "../try/safe-text";
 import { type Step, runningSums } from "./conversation";
@@ -68,9 +68,4 @@ export function ConversationView({ steps, allDefinitions, onClear }: Conversatio
       </div>
     </section>
   );
-}
-
-/** A step's tokens beside its heading. */
-export function StepTokens({ count }: { count: number | null }): JSX.Element | null {
-  return count === null ? null : <Tokens count={count} />;
 }

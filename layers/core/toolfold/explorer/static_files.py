@@ -55,10 +55,8 @@ class StaticFiles:
         stored = "public, max-age=31536000, immutable" if _HASHED.search(name) else "no-cache"
         headers: Headers = (("content-type", _TYPES[path.suffix]), ("cache-control", stored))
         if path.suffix in _TEXTS and "gzip" in (request.header("accept-encoding") or ""):
-            content, headers = (
-                gzip.compress(content),
-                (*headers, ("vary", "accept-encoding"), ("content-encoding", "gzip")),
-            )
+            content = gzip.compress(content)
+            headers = (*headers, ("vary", "accept-encoding"), ("content-encoding", "gzip"))
         return Response(200, headers, content, LOG_FIELDS)
 
     def respond_index(self, request: PageRequest) -> Response:

@@ -123,7 +123,6 @@ _MAX_ADDRESSES = 32
 class _Connection(HTTPConnection):
     sock: DeadlineSocket | None
     response_class = FramedResponse
-    _tunnel_headers: dict[str, str]  # of http.client
     _is_tunneled = False
     debuglevel = 0  # a process-wide flag of http.client prints requests, with their keys
 
