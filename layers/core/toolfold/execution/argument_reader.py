@@ -99,7 +99,8 @@ class ArgumentReader(ArgumentValidator):
 
     def rename(self, arguments: Mapping[str, Any]) -> argument_values.Renamed:
         """Return ``arguments`` under the names of the tool's parameters; their values are not changed."""
-        periods = [name for name, value in arguments.items() if self.period_hint({name: value})]
+        named = ((name, value) for name, value in arguments.items() if normalize(name) in REQUESTED)
+        periods = [name for name, value in named if self.period_hint({name: value})]
         return argument_values.rename(
             arguments, self.properties, self._forms, self._takes, _today().isoformat(), periods
         )

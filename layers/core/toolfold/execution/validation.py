@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -218,16 +219,24 @@ class ArgumentValidator:
     def unsafe(self, arguments: Mapping[str, Any]) -> Problem | None:
         """Return the problem of a value that must not reach the library, or None."""
         for name, value in arguments.items():
-            problem = ""
             is_nested = isinstance(value, dict | list)
             if is_nested and sum(1 for _ in islice(_levels(value), self._max_nesting + 1)) > self._max_nesting:
-                problem = f"is nested too deeply: {self._max_nesting} levels are allowed"
-            elif not _is_unicode([name, value]):
-                problem = "holds text that is not valid Unicode"
-            if problem:
-                expected = describe_expected(self.properties.get(name, {}), self.schema)
-                return {"parameter": quoted(name)[1:-1], "problem": problem, "expected": expected}
+                return self._unsafe(name, f"is nested too deeply: {self._max_nesting} levels are allowed")
+        with suppress(ValueError):
+            _encode(dict(arguments))
+            return None
+        for name, value in arguments.items():
+            try:
+                _encode([name, value])
+            except UnicodeEncodeError:
+                return self._unsafe(name, "holds text that is not valid Unicode")
+            except ValueError:
+                continue  # an integer of thousands of digits
         return None
+
+    def _unsafe(self, name: str, problem: str) -> Problem:
+        expected = describe_expected(self.properties.get(name, {}), self.schema)
+        return {"parameter": quoted(name)[1:-1], "problem": problem, "expected": expected}
 
 
 def validate_arguments(
@@ -289,10 +298,11 @@ def _levels(value: Any) -> Iterator[list[Any]]:
         level = [inner for values in nested for inner in values]
 
 
-def _is_unicode(value: Any) -> bool:
-    """Return whether every text in ``value`` can be encoded: JSON may contain half of a surrogate pair."""
-    try:
-        json.dumps(value, ensure_ascii=False, default=str).encode()
-    except ValueError as error:  # also of an integer of thousands of digits
-        return not isinstance(error, UnicodeEncodeError)
-    return True
+def _encode(value: Any) -> None:
+    """Encode every text in ``value``: JSON may contain half of a surrogate pair.
+
+    Raises:
+        UnicodeEncodeError: it does.
+        ValueError: it contains an integer of thousands of digits.
+    """
+    json.dumps(value, ensure_ascii=False, default=str).encode()

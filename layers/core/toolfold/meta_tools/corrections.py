@@ -139,6 +139,8 @@ _Lists = Mapping[tuple[str, ...], tuple[str, list[Any]]]
 
 
 def _lists(reader: ArgumentReader, arguments: Mapping[str, Any]) -> _Lists:
+    if list not in map(type, arguments.values()):  # most calls, also those with a thousand unknown arguments
+        return {}
     named = reader.rename(arguments).arguments.items()
     listed = [(name, value) for name, value in named if isinstance(value, list) and value]
     return {tuple(reader.rename({name: value[0]}).arguments): (name, value) for name, value in listed}
