@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cpu_time import cpu_within
 from tests.support.http_service import TokenEndpoint
 from tests.support.mcp_server import PIXEL, ROWS, SECRET, HttpServer
 from tests.support.mcp_sources import Sources, child, remote
@@ -175,14 +176,19 @@ FAULTS = {
     "slow_list": "UPSTREAM_TIMEOUT",
 }
 OF_ONE_TRANSPORT = {"stdio": {"dies", "dies_at_start", "gone", "slow_list"}, "http": {"status_503"}}
-LIMITS = {"MAX_RESPONSE_BYTES": "1000000", "TIMEOUT_S": "2", "BREAKER_FAILURES": "50"}
+
+
+def limits(fault: str) -> dict[str, str]:
+    """Return settings: little time only where it runs out, because a process may start slowly on a busy machine."""
+    seconds = "2" if FAULTS[fault] == "UPSTREAM_TIMEOUT" else "20"
+    return {"MAX_RESPONSE_BYTES": "1000000", "TIMEOUT_S": seconds, "BREAKER_FAILURES": "50"}
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in OF_ONE_TRANSPORT["http"]])
 def test_a_faulty_process_fails_its_own_calls_with_a_clear_error(
     fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    sources = Sources(tmp_path, **LIMITS)
+    sources = Sources(tmp_path, **limits(fault))
     sources.add("well", child())
     sources.add("harbour", child(), fault)
     found = sources.call("harbour__echo", {"text": "hi"})
@@ -200,7 +206,7 @@ def test_a_faulty_process_fails_its_own_calls_with_a_clear_error(
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in OF_ONE_TRANSPORT["stdio"]])
 def test_a_faulty_server_fails_its_own_calls_with_a_clear_error(fault: str, tmp_path: Path) -> None:
-    sources = Sources(tmp_path, **LIMITS)
+    sources = Sources(tmp_path, **limits(fault))
     with HttpServer() as well, HttpServer(fault) as faulty:
         sources.write("bay", remote(well.url))
         sources.refresh("bay")
@@ -223,11 +229,10 @@ def test_a_server_that_floods_its_client_with_notifications_is_disconnected(
         sources.refresh("bay")
         sources.write("bay", child("notifies") if is_child else remote(faulty.url))
         sources.compile()
-        started = time.process_time()
-        found = sources.call("bay__echo", {"text": "hi"})
+        with cpu_within(10):
+            found = sources.call("bay__echo", {"text": "hi"})
         assert found.structured["error"]["code"] == "UPSTREAM_ERROR"
         assert "more than 10,000 notifications in 10 s" in found.text
-        assert time.process_time() - started < 10
 
 
 def test_a_server_without_handshake_is_spoken_to_in_its_own_version(tmp_path: Path) -> None:

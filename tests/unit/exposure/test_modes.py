@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from tests.support.catalogs import BUNDLED_TOOLS
+from tests.support.cpu_time import slowness
 from tests.support.exposure import app_of, call, code, listed, names, rpc
 from tests.support.mcp_requests import message, request
 from tests.support.meta_tools import tokens
@@ -155,7 +156,7 @@ def test_answering_tools_list_copies_ready_json(bundled: App) -> None:
             started = time.thread_time()
             bundled.server.handle_http(sent)
             times.append((time.thread_time() - started) * 1000)
-        assert min(times) <= most_ms, path
+        assert min(times) <= most_ms or min(times) <= most_ms * slowness(), path
 
 
 CPI: dict[str, Any] = {"interval": "monthly"}

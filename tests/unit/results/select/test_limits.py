@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.cpu_time import cpu_within
 from tests.unit.results.select.answers import ANSWERS, document
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge, CallError, InvalidArguments, InvalidSelect
@@ -57,12 +58,12 @@ def error_of(text: str, answer: Document = SMALL) -> CallError | None:
     return None
 
 
-def thread_s(action: Callable[[], Any], times: int = 3) -> float:
-    """Return the processor time of an action, which may fail: the least of some attempts."""
+def thread_s(action: Callable[[], Any]) -> float:
+    """Return the processor time of an action, which may fail: the least of three attempts."""
     gc.disable()
     try:
         spent = []
-        for _ in range(times):
+        for _ in range(3):
             started_s = time.thread_time()
             with contextlib.suppress(InvalidArguments):
                 action()
@@ -96,10 +97,8 @@ def thread_s(action: Callable[[], Any], times: int = 3) -> float:
     ],
 )
 def test_selects_end_at_the_deadline(text: str) -> None:
-    started_s = time.thread_time()
-    with pytest.raises(AnswerTooLarge):
+    with cpu_within(1), pytest.raises(AnswerTooLarge):
         select(text, seconds=0.1)
-    assert time.thread_time() - started_s < 1
 
 
 @pytest.mark.parametrize(
@@ -130,10 +129,8 @@ def test_selects_end_at_the_deadline(text: str) -> None:
     ],
 )  # fmt: skip
 def test_selects_that_grow_are_errors(text: str, error: type[CallError]) -> None:
-    started_s = time.thread_time()
-    with pytest.raises(error):
+    with cpu_within(6), pytest.raises(error):
         select(text, seconds=5)
-    assert time.thread_time() - started_s < 6
 
 
 @pytest.mark.parametrize(
@@ -205,17 +202,16 @@ def test_parsing_takes_time_in_proportion_to_the_length() -> None:
     texts = [(first, second, end) for first in UNITS for second in UNITS for end in ("", ";", "x", ")", "=")]
     for first, second, end in rng.sample(texts, 150):
         for text in ((first * 500 + second * 500 + end)[-MAX_CHARS:], ((first + second) * 500)[:MAX_CHARS]):
-            assert thread_s(lambda text=text: select(text, SMALL), 1) < 1.5, (first, second, end)
+            with cpu_within(1.5), contextlib.suppress(InvalidArguments):
+                select(text, SMALL)
 
 
 @pytest.mark.parametrize(
     "text", ["a" * 100_000, "SELECT " + "a," * 50_000 + "b FROM data", "(" * 100_000, "a;" * 3_000, ["n"] * 3_000]
 )
 def test_very_long_select_is_refused_at_once(text: Any) -> None:
-    started_s = time.thread_time()
-    with pytest.raises(InvalidSelect, match="are the most"):
+    with cpu_within(0.1), pytest.raises(InvalidSelect, match="are the most"):
         parse_select(text)
-    assert time.thread_time() - started_s < 0.1
 
 
 # Many and odd things
@@ -239,7 +235,8 @@ def test_many_groups_columns_and_tables() -> None:
         tuple(Table(f"t{n}", tuple(f"c{n}_{m}" for m in range(20)), [tuple(range(20))]) for n in range(60))
     )
     for text in (",".join(f"x{n}" for n in range(90)), "from nothing", "c1_1"):
-        assert thread_s(lambda text=text: select(text, tables), 1) < 3
+        with cpu_within(3), contextlib.suppress(InvalidArguments):
+            select(text, tables)
 
 
 @pytest.mark.parametrize("name", ["a]b", 'c"d', "e'f", "g`h", "--", ";", "/*", "select", "%", "(", "a, b", "by", "last",
