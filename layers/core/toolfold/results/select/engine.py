@@ -92,7 +92,8 @@ def evaluate(
             return replace(document, notes=(*document.notes, "There are no rows to select from."))
         guesses = []
         unknown = str(error.facts.get("unknown", ""))
-        for path, _ in _fields(document.metadata) if unknown else ():  # inside the objects beside the tables
+        is_name = unknown and normalize(unknown) == normalize(selection.text)
+        for path, _ in _fields(document.metadata) if is_name else ():  # inside the objects beside the tables
             if len(path) > 1 and normalize(unknown) == normalize(".".join(path[-unknown.count(".") - 1 :])):
                 guesses.append("jmespath: " + ".".join(one if one.isidentifier() else json.dumps(one) for one in path))
         guesses += suggested(selection.text, kind_of_step, document, today) or []
@@ -162,17 +163,24 @@ class _Evaluation:
         wanted = 2 if error.facts.get("is_choice") else 1
         working: list[str] = []
         empty: list[str] = []
-        for form in [form for form in dict.fromkeys(forms) if form.isprintable()][:_MAX_TRIED]:
+        tried = [form for form in dict.fromkeys(forms) if form.isprintable()][:_MAX_TRIED]
+        for form in tried:
+            trial = _Evaluation(part, self._budget, self._today, self._partition)
             with suppress(CallError):
                 if (selection := parse_select(form)) is None:
                     continue
                 if selection.jmespath:
                     jmespath.search(selection.jmespath, _value_of(part), self._budget)
                     working.append(form)
-                else:
-                    found = _Evaluation(part, self._budget, self._today, self._partition).run_whole(selection)
-                    is_empty = found.metadata == {} and not any(table.rows for table in found.tables)
-                    (empty if is_empty else working).append(form)
+                    continue
+                try:
+                    found = trial.run_whole(selection)
+                except InvalidSelect as other:  # of several names that there are not, one is corrected
+                    if "unknown" in other.facts and len(tried) < _MAX_TRIED:
+                        tried += [one for one in _forms(other, selection, trial.at, ())[:1] if one not in tried]
+                    continue
+                is_empty = found.metadata == {} and not any(table.rows for table in found.tables)
+                (empty if is_empty else working).append(form)
             if len(working) == wanted:
                 break
         working = working or empty[:wanted]
