@@ -69,6 +69,9 @@ def test_a_number_for_any_text_is_no_date() -> None:
         ({"type": "string"}, "July 1, 2025", "July 1, 2025"),
         ({"type": "number"}, "$1,000", 1000),
         ({"type": "integer"}, "-€ 50", -50),
+        ({"type": "string", "pattern": "^[A-Z]{3}$"}, " usd", "USD"),
+        ({"type": "array", "items": {"type": "string", "pattern": "^[A-Z]{3}$"}}, "usd,EUR", ["USD", "EUR"]),
+        ({"type": "string", "pattern": "^(?=.*[A-Z]).{8,}$"}, "a password", "string, matching ^(?=.*[A-Z]).{8,}$"),
     ],
 )
 def test_value_is_sent_as_the_schema_says(rule: dict[str, Any], value: str, sent: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -208,7 +208,7 @@ class ArgumentReader(ArgumentValidator):
             yield from argument_values.numbers(value, words)
         if "string" in types:
             yield from self._words(value, words)
-            yield from self._texts(value, argument_values.bound_of(name))
+            yield from self._texts(value, argument_values.bound_of(name), lambda text: self.accepts(name, text))
 
     def _other_words(self, name: str) -> Mapping[str, Any]:
         values = self._forms.get("values", {})
@@ -223,12 +223,14 @@ class ArgumentReader(ArgumentValidator):
             if spelled and any(normalize(other) == spelled for other in (known, *others)):
                 yield Proposal(known, True)
 
-    def _texts(self, value: Any, bound: Bound) -> Iterator[Proposal]:
-        if isinstance(value, str) and value != value.strip():
-            yield Proposal(value.strip(), False)
-            yield Proposal(value.strip().upper(), False)
+    def _texts(self, value: Any, bound: Bound, fits: Callable[[str], bool]) -> Iterator[Proposal]:
         if isinstance(value, str):
-            yield Proposal(value.upper(), False)
+            text, code = value.strip(), value.strip().upper()
+            yield Proposal(text, False)
+            # In a password, say, the case of each letter counts: there another spelling of the code fits as well.
+            others = {code[:at] + code[at].lower() + code[at + 1 :] for at in range(min(len(code), _MAX_WORD_CHARS))}
+            if fits(code) and not any(map(fits, others - {code})):
+                yield Proposal(code, False)
         yield from argument_values.spans(value)
         readings = parse_date(value, _today())
         if len(readings) == 1:
@@ -257,7 +259,7 @@ class ArgumentReader(ArgumentValidator):
         for index, item in enumerate(items):
             bound: Bound = "" if len(items) == 1 else "start" if index == 0 else "end"
             is_text = self._may_be_text(name, rule, item, [str(item)])
-            proposals = () if is_text else self._texts(item, bound)
+            proposals = () if is_text else self._texts(item, bound, lambda text: self.accepts(name, [text]))
             found = next((one for one in proposals if self.accepts(name, [one.value])), None)
             if self.accepts(name, [item]):
                 found = Proposal(item, False)
