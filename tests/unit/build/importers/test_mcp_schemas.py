@@ -55,6 +55,11 @@ def test_schema_that_does_not_speak_of_unknown_arguments_refuses_them(more: dict
     assert closed(schema) == ({**schema, "additionalProperties": False} if is_closed else schema)
 
 
+def test_required_argument_that_is_not_described_can_be_given() -> None:
+    made = closed({"properties": {"title": STRING}, "required": ["title", "body"]})
+    assert made["properties"] == {"title": STRING, "body": {}}
+
+
 CITY = {"type": "object", "properties": {"city": STRING, "people": {"type": "integer"}}}
 
 

@@ -304,9 +304,13 @@ _OF_OTHERS = frozenset(
 
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that refuses unknown arguments, where it says nothing of them: most servers ignore them."""
+    """Return a schema that refuses unknown arguments, where it says nothing of them: most servers ignore them.
+
+    Names that it requires are known, also those that it does not describe.
+    """
+    known = {**{name: {} for name in schema.get("required", ())}, **schema.get("properties", {})}
     is_silent = schema.get("properties") and _OF_OTHERS.isdisjoint(schema)
-    return {**schema, "additionalProperties": False} if is_silent else schema
+    return {**schema, "properties": known, "additionalProperties": False} if is_silent else schema
 
 
 def returns_of(schema: Any) -> str:
