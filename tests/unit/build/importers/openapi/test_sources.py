@@ -152,6 +152,9 @@ def test_a_token_that_the_source_sends_is_no_argument_where_it_is_described_as_a
     parameters = read(tmp_path, given).tool.parameters
     assert list(parameters["properties"]) == ["pageToken", "device_token", "note"]
     assert parameters["required"] == ["note"]
+    # A token that few calls have is their data.
+    few = {**given, "paths": {**given["paths"], "/b": {"get": OK}, "/c": {"get": OK}}}
+    assert "token" in next(iter(read(tmp_path, few).tools.values())).parameters["properties"]
     # What authenticates with a header of its own has no token to send.
     given["components"] = {"securitySchemes": {"it": HEADER}}
     assert "token" in read(tmp_path, given).tool.parameters["properties"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from urllib.parse import urljoin, urlsplit
 from toolfold.build.importers.openapi.document import DocumentError, References
 from toolfold.build.importers.openapi.schema_parts import dicts_in
 from toolfold.build.yaml_loader import Location
+from toolfold.catalog import json_schema
 from toolfold.catalog.text_checks import host_of
 
 _TOKEN = re.compile(r"(?:(?:access|api|auth|bearer|o_?auth)[_-]?)?token", re.IGNORECASE)
@@ -65,30 +66,51 @@ def undeclared_key(holders: Iterable[Mapping[str, Any]], references: References)
 
     ``holders`` are path items and operations.
     """
-    found: Counter[tuple[str, str]] = Counter()
-    for given in (one for holder in holders for one in dicts_in(holder.get("parameters"))):
-        with suppress(DocumentError):  # which binding the operation reports
-            _, parameter = references.follow(given, ())
-            place = {"header": "header", "query": "query_key"}.get(parameter.get("in"))
-            if place and _API_KEY.fullmatch(str(parameter.get("name"))):
-                found[place, parameter["name"]] += 1
+    given = (parameter for holder in holders for parameter in _parameters(holder, references))
+    places = (({"header": "header", "query": "query_key"}.get(one.get("in")), one.get("name")) for one in given)
+    found = Counter((place, name) for place, name in places if place and _API_KEY.fullmatch(str(name)))
     return {name: {place: name} for (place, name), _ in found.most_common(1)}
+
+
+def token_names(operations: Sequence[Sequence[Mapping[str, Any]]], references: References) -> frozenset[str]:
+    """Return the parameters and fields of bodies with the name of a token that at least half of ``operations`` have.
+
+    An operation is its path item and its value. What few have is data: the token that a call is to revoke.
+    """
+    found: Counter[str] = Counter()
+    for holders in operations:
+        given = [parameter for holder in holders for parameter in _parameters(holder, references)]
+        with suppress(DocumentError):
+            _, body = references.follow(holders[-1].get("requestBody"), ())
+            content = body.get("content") if isinstance(body, dict) else None
+            given += dicts_in(list(content.values())) if isinstance(content, dict) else []
+        parts = [part for one in given for part in json_schema.parts(references.data, one.get("schema"))]
+        fields = [part["properties"] for part in parts if isinstance(part.get("properties"), dict)]
+        names = {one.get("name") for one in given}.union(*fields)
+        found.update(name for name in names if _TOKEN.fullmatch(str(name)))
+    return frozenset(name for name, count in found.items() if 2 * count >= len(operations))
+
+
+def _parameters(holder: Mapping[str, Any], references: References) -> Iterator[Mapping[str, Any]]:
+    for given in dicts_in(holder.get("parameters")):
+        with suppress(DocumentError):  # which binding the operation reports
+            yield from dicts_in([references.follow(given, ())[1]])
 
 
 class Credentials(NamedTuple):
     """What authentication sends: no parameter that is one of ``places``, location and name, is an argument.
 
-    Some services describe the token in ``Authorization`` as a parameter as well.
+    Some services describe the token in ``Authorization`` as a parameter as well: one of ``tokens``.
     """
 
     places: frozenset[tuple[str, str]]
-    is_token: bool
+    tokens: frozenset[str]
 
     def include(self, location: str, name: str, description: object = "") -> bool:
         """Return whether authentication sends the parameter, or field of a ``body``, ``name``."""
         if (location, name.lower() if location == "header" else name) in self.places:
             return True
-        return self.is_token and bool(_TOKEN.fullmatch(name) and _AUTHENTICATES.search(str(description)))
+        return name in self.tokens and bool(_AUTHENTICATES.search(str(description)))
 
 
 def scheme_like(auth: Mapping[str, Any], schemes: Schemes) -> str | None:

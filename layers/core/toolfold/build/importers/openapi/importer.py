@@ -132,7 +132,7 @@ MAX_OPERATIONS = 20_000
 """Operations of one document. The largest public one, of Microsoft Graph, has 17,000."""
 
 MAX_SUMMARY, MAX_DESCRIPTION, MAX_SOURCE_DESCRIPTION = 300, 1500, 500
-_NO_CREDENTIALS = access.Credentials(frozenset(), is_token=False)
+_NO_CREDENTIALS = access.Credentials(frozenset(), frozenset())
 _LACKS = "Calls are refused here: the service wants other credentials for it ({})."
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 
@@ -170,6 +170,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         check_version(self._api)
         default_server = self._default_server()
         found = find_operations(self._references, self._findings)
+        self._holders = [(one.item, one.value) for one in found]
         # Whether any operation states requirements of its own.
         self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
@@ -254,7 +255,9 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             return None, own, _NO_CREDENTIALS
 
     def _sent(self, auth: Auth) -> access.Credentials:
-        return access.Credentials(auth.taken_names(self.settings.id), auth.bearer or auth.oauth2 is not None)
+        is_token = auth.bearer or auth.oauth2 is not None
+        tokens = access.token_names(self._holders, self._references) if is_token else frozenset[str]()
+        return access.Credentials(auth.taken_names(self.settings.id), tokens)
 
     def _security(self, operation: Operation) -> access.Security:
         return access.Security(operation.value.get("security"), self._data.get("security"))
