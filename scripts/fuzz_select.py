@@ -2,7 +2,7 @@
 
     python -m scripts.fuzz_select [--cases N] [--seed N] [--processes N] [--show N]
 
-The reference in ``tests/fuzz/select`` evaluates the structure of a pipeline in plain Python; the product gets its text.
+The reference in ``tests/fuzz/select`` evaluates a pipeline in plain Python; the product gets its text.
 They agree, the product refuses, or they disagree: then the shortest case of each reason is printed and written to
 ``build/fuzz-select/``, and the exit code is 1. Where the specification leaves a result open (equal dates at a boundary,
 a period that splits a quarter), a difference is counted as doubtful. Refusals are counted by their reason: a language
@@ -22,9 +22,8 @@ from pathlib import Path
 from random import Random
 
 from tests.fuzz.select.judge import describe, judge
-from tests.fuzz.select.pipeline import Case
+from tests.fuzz.select.language import Case
 from tests.fuzz.select.pipeline_maker import PipelineMaker
-from tests.fuzz.select.spelling import select_of
 
 FOUND = Path(__file__).resolve().parent.parent / "build" / "fuzz-select"
 BATCH = 500
@@ -47,13 +46,13 @@ class Outcome:
         started = time.perf_counter()
         verdict = judge(case)
         took_s = time.perf_counter() - started
-        self.slowest = max(self.slowest, (took_s, str(select_of(case))))
+        self.slowest = max(self.slowest, (took_s, str(case.select)))
         self.cases += 1
         self.kinds[verdict.kind] += 1
         key = (verdict.kind, verdict.reason)
         self.reasons[key] += 1
         if verdict.kind in ("refused", "doubtful"):
-            self.examples.setdefault(key, f"{select_of(case)} ({verdict.detail})"[:300])
+            self.examples.setdefault(key, f"{case.select} ({verdict.detail})"[:300])
         if verdict.kind == "disagreed":
             self._find(verdict.reason, describe(case, verdict))
 

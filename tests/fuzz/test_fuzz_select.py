@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.fuzz.select import judge as judging
-from tests.fuzz.select import pipeline as p
-from tests.fuzz.select.judge import describe, judge
+from tests.fuzz.select import steps as s
+from tests.fuzz.select.expressions import aggregate, compare, is_null, negation, neighbour, number, ref, text
+from tests.fuzz.select.judge import describe, evaluate, judge
+from tests.fuzz.select.language import Case, Item, Period, Step
 from tests.fuzz.select.pipeline_maker import PipelineMaker
-from tests.fuzz.select.reference import evaluate
-from tests.fuzz.select.spelling import select_of
 from tests.fuzz.select.table import Cell, Table
 from tests.fuzz.select.table_maker import dated, numeric
 from toolfold.results import tables
@@ -34,70 +34,70 @@ def _prices() -> Table:
     return Table("", ("date", "close", "type"), tuple(rows))
 
 
-CLOSE, TYPE = p.Ref("close"), p.Ref("type")
-JANUARY = p.Period(datetime(2026, 1, 1), datetime(2026, 2, 1), "2026-01")
-PUT = p.Compare("=", TYPE, p.Text("put", "put"))
-COUNT = p.Item(p.Aggregate("count"))
+CLOSE, TYPE = ref("close"), ref("type")
+JANUARY = Period(datetime(2026, 1, 1), datetime(2026, 2, 1), "2026-01")
+PUT = compare("=", TYPE, text("put", "put"))
+COUNT = Item(aggregate("count"))
 
 
-def _items(*expressions: Any) -> tuple[p.Item, ...]:
-    return tuple(p.Item(expression) for expression in expressions)
+def _items(*expressions: Any) -> tuple[Item, ...]:
+    return tuple(Item(expression) for expression in expressions)
 
 
 REFERENCE: list[tuple[list[Any], str, Any]] = [
-    ([p.Ends(True, 2), p.Condition(PUT), p.Summary((COUNT,))], "last 2; type = put; count", [[1]]),
-    ([p.Condition(PUT), p.Ends(True, 2), p.Summary((COUNT,))], "type = put; last 2; count", [[2]]),
-    ([p.Ends(False, 1), p.Columns(_items(CLOSE))], "first 1; close", [["2025-12-30", "4"]]),
+    ([s.ends(True, 2), s.condition(PUT), s.summary((COUNT,))], "last 2; type = put; count", [[1]]),
+    ([s.condition(PUT), s.ends(True, 2), s.summary((COUNT,))], "type = put; last 2; count", [[2]]),
+    ([s.ends(False, 1), s.columns(_items(CLOSE))], "first 1; close", [["2025-12-30", "4"]]),
     (
-        [p.Top(True, 2, CLOSE), p.Columns(_items(CLOSE))],
+        [s.top(True, 2, CLOSE), s.columns(_items(CLOSE))],
         "top 2 by close; close",
         [["2026-01-01", "9"], ["2026-01-02", 8]],
     ),
-    ([p.Top(False, 4, CLOSE), p.Ends(True, 1)], "bottom 4 by close; last 1", [["2025-12-31", "-", "Put"]]),
+    ([s.top(False, 4, CLOSE), s.ends(True, 1)], "bottom 4 by close; last 1", [["2025-12-31", "-", "Put"]]),
     (
-        [p.Columns(_items(p.Neighbour("pct_change", CLOSE))), p.During(JANUARY)],
+        [s.columns(_items(neighbour("pct_change", CLOSE))), s.during(JANUARY)],
         "pct_change(close); 2026-01",
         [["2026-01-02", -11.1111111111], ["2026-01-01", None]],
     ),
-    ([p.Summary(_items(p.Aggregate("max", CLOSE)))], "max(close)", [["2026-01-01", 9]]),
-    ([p.Summary(_items(p.Aggregate("avg", CLOSE)))], "avg(close)", [[7]]),
+    ([s.summary(_items(aggregate("max", CLOSE)))], "max(close)", [["2026-01-01", 9]]),
+    ([s.summary(_items(aggregate("avg", CLOSE)))], "avg(close)", [[7]]),
     (
-        [p.Summary(_items(p.Aggregate("sum", CLOSE)), (TYPE,))],
+        [s.summary(_items(aggregate("sum", CLOSE)), (TYPE,))],
         "sum(close) by type",
         [["Put", 8], ["Call", 13]],
     ),
     (
-        [p.Summary(_items(p.Neighbour("change", CLOSE)), ("year",))],
+        [s.summary(_items(neighbour("change", CLOSE)), ("year",))],
         "change(close) by year",
         [["2026", 4], ["2025", None]],
     ),
-    ([p.Recent(1, "day", "last 1 day")], "last 1 day", [["2026-01-02", 8, "Put"]]),
-    ([p.Calendar(1, "year", "last year"), p.Summary((COUNT,))], "last year; count", [[2]]),
+    ([s.recent(1, "day", "last 1 day")], "last 1 day", [["2026-01-02", 8, "Put"]]),
+    ([s.calendar(1, "year", "last year"), s.summary((COUNT,))], "last year; count", [[2]]),
     (
-        [p.Condition(p.Not(p.Compare(">", CLOSE, p.Number(8, "8"))))],
+        [s.condition(negation(compare(">", CLOSE, number(8))))],
         "not (close > 8)",
         [["2026-01-02", 8, "Put"], ["2025-12-30", "4", "Call"]],
     ),
     (
-        [p.Condition(p.Compare(">", CLOSE, p.Aggregate("avg", CLOSE))), p.Summary((COUNT,))],
+        [s.condition(compare(">", CLOSE, aggregate("avg", CLOSE))), s.summary((COUNT,))],
         "close > avg(close); count",
         [[2]],
     ),
     (
-        [p.Columns(_items(TYPE)), p.Condition(p.Compare(">", CLOSE, p.Number(8, "8")))],
+        [s.columns(_items(TYPE)), s.condition(compare(">", CLOSE, number(8)))],
         "type; close > 8",
         "dropped column",
     ),
-    ([p.Summary((COUNT,)), p.Ends(True, 1)], "count; last 1", "a step of rows after a summary"),
-    ([p.Slice(-1, None, True)], "[-1:]", "a negative index without an order"),
-    ([p.Summary(_items(p.Aggregate("sum", TYPE)))], "sum(type)", "sum of text"),
+    ([s.summary((COUNT,)), s.ends(True, 1)], "count; last 1", "a step of rows after a summary"),
+    ([s.part_of(-1, None, True)], "[-1:]", "a negative index without an order"),
+    ([s.summary(_items(aggregate("sum", TYPE)))], "sum(type)", "sum of text"),
 ]
 
 
 @pytest.mark.parametrize(("actions", "select", "expected"), REFERENCE, ids=[select for _, select, _ in REFERENCE])
 def test_the_reference_gives_what_the_specification_says(actions: list[Any], select: str, expected: Any) -> None:
-    case = p.Case((_prices(),), tuple(map(p.Step, actions)))
-    assert select_of(case) == select
+    case = Case((_prices(),), tuple(map(Step, actions)))
+    assert case.select == select
     found = evaluate(case)
     if isinstance(expected, str):
         assert found.refusal == expected
@@ -141,8 +141,8 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = (p.Step(p.Condition(p.IsNull(CLOSE, True))), p.Step(p.Columns(_items(CLOSE, TYPE)), spelling=3))
-    case = p.Case((_prices(),), steps, is_list=True)
+    steps = (Step(s.condition(is_null(CLOSE, negated=True))), Step(s.columns(_items(CLOSE, TYPE)), spelling=3))
+    case = Case((_prices(),), steps, is_list=True)
     monkeypatch.setattr(judging.engine, "evaluate", _faulty(FAULTS[fault]))
     verdict = judge(case)
     assert (verdict.kind, verdict.reason) == ("disagreed", fault)

@@ -7,15 +7,13 @@ import math
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tests.fuzz.select.frame import Frame
-from tests.fuzz.select.pipeline import Case
-from tests.fuzz.select.reference import Expected, evaluate
-from tests.fuzz.select.spelling import select_of
-from tests.fuzz.select.steps import COMPUTED
+from tests.fuzz.select.frame import Frame, Refused
+from tests.fuzz.select.language import Case
+from tests.fuzz.select.steps import COMPUTED, apply
 from tests.fuzz.select.table import NULLS, Cell, Column
 from tests.fuzz.select.table_maker import TODAY
 from tests.fuzz.select.times import UNITS
@@ -53,6 +51,46 @@ class Verdict:
     detail: str = ""
 
 
+@dataclass
+class Expected:
+    """What the specification says that a case returns.
+
+    Args:
+        tables: the tables of the result, in the order of the answer.
+        refusal: why it must be refused; empty: it returns the tables.
+        doubts: why another result is right as well.
+        notes: why the result must carry a note.
+    """
+
+    tables: list[Frame]
+    refusal: str = ""
+    doubts: set[str] = field(default_factory=set)
+    notes: set[str] = field(default_factory=set)
+
+
+def evaluate(case: Case) -> Expected:
+    """Evaluate a case by the specification."""
+    frames = {table.name: Frame.of(table) for table in case.tables}
+    doubts, notes = set[str](), set[str]()
+    for frame in frames.values():
+        doubts |= frame.doubts
+    cells = (cell for table in case.tables for row in table.rows for cell in row)
+    if case.route != "cells" and any(cell.family == "date" and str(cell.shown).isdecimal() for cell in cells):
+        doubts.add("a date of eight digits that is parsed")
+    for frame in frames.values():
+        frame.doubts, frame.notes = doubts, notes
+    only = case.first or case.tables[0].name
+    named = {only} if case.first or len(case.tables) == 1 else set()
+    for step in case.steps:
+        name = step.table or only
+        named.add(name)
+        try:
+            frames[name] = apply(step.action, frames[name])
+        except Refused as refused:
+            return Expected([], str(refused), doubts, notes)
+    return Expected([frame for name, frame in frames.items() if name in named], doubts=doubts, notes=notes)
+
+
 def document_of(case: Case) -> Document:
     """Return the answer of a case: its cells as they are, or parsed from a text as an upstream sends it."""
     if case.route == "cells":
@@ -79,7 +117,7 @@ def run(case: Case, select: str | list[str] | None = None) -> Document:
     Raises:
         InvalidSelect: the product refuses the ``select``.
     """
-    selection = parse_select(select_of(case) if select is None else select)
+    selection = parse_select(case.select if select is None else select)
     budget = WorkBudget(time.monotonic() + MAX_S)
     document = document_of(case)
     return engine.evaluate(selection, document, budget, TODAY.date(), case.partition) if selection else document
@@ -209,7 +247,7 @@ def describe(case: Case, verdict: Verdict) -> str:
         lines.append(f"  table {table.name!r} {list(table.columns)}" + (f" keys {table.keys}" if table.keys else ""))
         lines += [f"    {[cell.shown for cell in row]}" for row in table.rows]
     lines += [f"  arrives as {case.route}"] if case.route != "cells" else []
-    lines += [f"  select   {select_of(case)!r}", f"  {verdict.kind}: {verdict.detail}"]
+    lines += [f"  select   {case.select!r}", f"  {verdict.kind}: {verdict.detail}"]
     expected = evaluate(case)
     lines.append(f"  expected {expected.refusal or _tables_text(expected.tables)}")
     return "\n".join([*lines, f"  got      {_got(case)}"])

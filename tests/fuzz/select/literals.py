@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from tests.fuzz.select.pipeline import Number, Period, Text
-from tests.fuzz.select.spelling import RESERVED
+from tests.fuzz.select import expressions as e
+from tests.fuzz.select.language import RESERVED, Expression, Period
 from tests.fuzz.select.steps import COMPUTED
 from tests.fuzz.select.table import Cell, Column
 from tests.fuzz.select.times import floor, shift
@@ -29,7 +30,7 @@ class Literals:
     def __init__(self, random: Random) -> None:
         self._random = random
 
-    def number(self, column: Column | None = None) -> Number:
+    def number(self, column: Column | None = None) -> Expression:
         """Return a number near the values of a column, at times one of them."""
         random = self._random
         known = [value for value in column.values() if isinstance(value, int | float)] if column else []
@@ -51,25 +52,24 @@ class Literals:
         if column and (column.kind == "percent" or "percent" in column.name):
             texts = [f"{value!r}%", repr(value)]
         if "e" in repr(value):
-            return Number(1, "1")
-        return Number(value, random.choice(texts))
+            return e.number(1)
+        return e.number(value, random.choice(texts))
 
-    def text(self, column: Column, names: Sequence[str]) -> Text:
+    def text(self, column: Column, names: Sequence[str]) -> Expression:
         """Return a value of a column, or another text; with quotes where it could be something else."""
         random = self._random
         known = [_text(cell) for cell in column.cells if cell.value is not None]
         value = random.choice(known) if known and random.random() < 0.85 else random.choice(("call", "nothing", "x"))
         kind = random.randrange(6)
         value = value.lower() if kind == 0 else value.upper() if kind == 1 else value
-        return Text(value, self._quoted(value, names))
+        return e.text(value, self._quoted(value, names))
 
-    def exact(self, column: Column) -> Text:
+    def exact(self, column: Column) -> str:
         """Return a value of a column, in its own letter case: SQL compares texts exactly."""
         known = [_text(cell) for cell in column.cells if cell.value is not None]
-        value = self._random.choice(known or ["nothing"])
-        return Text(value, value)
+        return self._random.choice(known or ["nothing"])
 
-    def pattern(self, column: Column, way: str) -> Text:
+    def pattern(self, column: Column, way: str) -> Expression:
         """Return a part of a value for ``like``, ``contains``, ``starts with`` or ``ends with``."""
         random = self._random
         known = [_text(cell) for cell in column.cells if cell.value is not None]
@@ -80,7 +80,7 @@ class Literals:
         piece = piece.upper() if random.random() < 0.3 else piece
         if way == "like":
             piece = random.choice((f"%{piece}%", f"{piece}%", f"%{piece}", value[:1] + "_" + value[2:], piece))
-        return Text(piece, "'" + piece.replace("'", "''") + "'")
+        return e.text(piece)
 
     def _quoted(self, value: str, names: Sequence[str]) -> str:
         taken = {re.sub(r"\W", "", name).lower() for name in names}
@@ -96,13 +96,13 @@ class Literals:
         at: datetime = self._random.choice(known) if known else datetime(2025, 6, 30)
         return at + timedelta(days=self._random.choice((0, 0, 0, 0, 1, -1, 7, -40)))
 
-    def date(self, column: Column) -> Period:
+    def date(self, column: Column) -> Expression:
         """Return a date literal inside an expression: a day, a month or a quarter."""
         units = ("quarter",) if column.kind == "coarse" else ("day", "day", "day", "month", "quarter")
         period = self._one(column, units)
         if period.text.count("-") == 2 and self._random.random() < 0.3:
-            return Period(period.start, period.end, f"'{period.text}'")
-        return period
+            period = replace(period, text=f"'{period.text}'")
+        return e.date(period)
 
     def _one(self, column: Column, units: Sequence[str]) -> Period:
         random = self._random
@@ -125,9 +125,7 @@ class Literals:
         one = self._one(column, units)
         kind = random.randrange(10)
         if kind < 3:
-            return Period(
-                one.start, one.end, random.choice((one.text, one.text, f"in {one.text}", f"during {one.text}"))
-            )
+            return replace(one, text=random.choice((one.text, one.text, f"in {one.text}", f"during {one.text}")))
         if kind < 6:
             other = self._one(column, units)
             assert one.start is not None

@@ -1,22 +1,14 @@
-"""Apply the steps of a pipeline to a frame."""
+"""Make the steps of a pipeline. What each returns is evaluated in plain Python."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from tests.fuzz.select import aggregates, pipeline
-from tests.fuzz.select.expressions import (
-    NUMBERS,
-    condition,
-    dates,
-    doubt_letter_case,
-    evaluate,
-    neighbour,
-    summarize,
-)
+from tests.fuzz.select import aggregates
+from tests.fuzz.select.expressions import NUMBERS, aggregate, changed, dates, doubt_letter_case, ref, truths
 from tests.fuzz.select.frame import Frame, Refused, Vector
-from tests.fuzz.select.spelling import spell
+from tests.fuzz.select.language import Action, Expression, Groups, Item, Period, Unit, written
 from tests.fuzz.select.table import DATES, Cell, Column
 from tests.fuzz.select.times import UNITS, floor, shift
 
@@ -25,10 +17,6 @@ COMPUTED = object()
 
 FIRST_IS_NULL = "the first row or group has nothing before it"
 
-_OF_PLACE = (pipeline.Ends, pipeline.Slice, pipeline.Top, pipeline.Order, pipeline.ByDate)
-_OF_ROWS = (*_OF_PLACE, pipeline.During, pipeline.Recent, pipeline.Calendar)
-"""What a single row of aggregates is not followed by."""
-
 _DISTINCT_DOUBTS = {"unit": "different periods", "mixed": "different values of a mixed column"}
 """Kind of a column → why its distinct values are left open."""
 
@@ -36,7 +24,7 @@ MAX_LISTED_DAYS = 10
 """Days up to which ``last N days`` of daily data are the last dates that have rows."""
 
 
-def apply(action: pipeline.Action | None, frame: Frame) -> Frame:
+def apply(action: Action | None, frame: Frame) -> Frame:
     """Return the table after one step.
 
     Raises:
@@ -46,32 +34,15 @@ def apply(action: pipeline.Action | None, frame: Frame) -> Frame:
     if action is None:
         return frame
     if frame.is_summary:
-        if isinstance(action, _OF_ROWS):
+        if action.is_of_rows:
             if frame.keys:
                 frame.doubts.add("a step after a summary")
             raise Refused("a step of rows after a summary")
         frame.doubts.add("a step after a summary")
-    if isinstance(action, pipeline.Columns):
-        return _columns(action, frame)
-    if isinstance(action, pipeline.Summary):
-        return _grouped(action, frame) if action.by else _summary(action, frame)
-    if isinstance(action, pipeline.Sql):
-        return _sql(action, frame)
-    if isinstance(action, pipeline.Except):
-        for name in action.names:
-            frame.column(name)
-        kept = [column for column in frame.columns if column.name not in action.names]
-        without = _without(frame, kept)
-        lost = frame.date_column()
-        return replace(without, hidden=lost) if without.date_column() is None else without
-    if isinstance(action, pipeline.Distinct):
-        columns = [frame.column(name) for name in action.names]
-        frame.doubts.update(_DISTINCT_DOUBTS[column.kind] for column in columns if column.kind in _DISTINCT_DOUBTS)
-        rows = [group[0] for group in frame.groups([column.values() for column in columns])]
-        return _without(frame, columns).take(rows)
-    if isinstance(action, pipeline.Top | pipeline.Order | pipeline.ByDate):
-        return _ordered(action, frame)
-    return frame.take(_ROWS[type(action)](action, frame))
+    return action.change(frame)
+
+
+# Columns
 
 
 def _without(frame: Frame, columns: list[Column]) -> Frame:
@@ -84,75 +55,115 @@ def _without(frame: Frame, columns: list[Column]) -> Frame:
     return replace(frame, columns=columns, dropped=dropped, keys=keys, stays=stay_names)
 
 
-def _computed(name: str, found: Vector, count: int, *names: str) -> Column:
+def _computed(name: str, found: Vector, count: int) -> Column:
     """Return a column of new values, with 12 digits."""
     kind = "number" if found.kind == "percent" else found.kind
     cells = [Cell(COMPUTED, aggregates.rounded(value), kind) for value in found.each(count)]
-    return Column(name, kind, tuple(cells), names)
+    return Column(name, kind, tuple(cells))
 
 
-def _columns(action: pipeline.Columns, frame: Frame) -> Frame:
-    listed = {item.expression.name for item in action.items if isinstance(item.expression, pipeline.Ref)}
-    columns: list[Column] = []
-    renamed: dict[str, str] = {}
-    for item in action.items:
-        if isinstance(item.expression, pipeline.Ref):
-            column = frame.column(item.expression.name)
-            renamed[column.name] = item.alias or column.name
-            columns.append(replace(column, name=item.alias or column.name))
-        else:
-            found = evaluate(item.expression, frame)
-            if isinstance(item.expression, pipeline.Neighbour) and frame.count:
-                frame.notes.add(FIRST_IS_NULL)
-            columns.append(_computed(item.alias or spell(item.expression), found, frame.count))
-    date = frame.date_column()
-    stay_names = {*frame.stays, *([date.name] if date and frame.holds_date else [])} - listed
-    kept = [column for column in frame.columns if column.name in stay_names]
-    after = _without(frame, [column for column in frame.columns if column.name in stay_names | listed])
-    keys = tuple(renamed.get(key, key) for key in after.keys)
-    stay = tuple(renamed.get(key, key) for key in after.stays)
-    gone = after.dropped | {old for old, new in renamed.items() if old != new}
-    return replace(after, columns=[*kept, *columns], keys=keys, stays=stay, dropped=gone)
+def columns(items: Sequence[Item]) -> Action:
+    """Return a list of columns."""
+    text = ", ".join(item.text for item in items)
+
+    def change(frame: Frame) -> Frame:
+        listed = {item.expression.column for item in items} - {""}
+        chosen: list[Column] = []
+        renamed: dict[str, str] = {}
+        for item in items:
+            if name := item.expression.column:
+                renamed[name] = item.alias or name
+                chosen.append(replace(frame.column(name), name=item.alias or name))
+            else:
+                found = item.expression.values(frame)
+                if item.expression.distance and frame.count:
+                    frame.notes.add(FIRST_IS_NULL)
+                chosen.append(_computed(item.alias or item.expression.text, found, frame.count))
+        date = frame.date_column()
+        stay_names = {*frame.stays, *([date.name] if date and frame.holds_date else [])} - listed
+        kept = [column for column in frame.columns if column.name in stay_names]
+        after = _without(frame, [column for column in frame.columns if column.name in stay_names | listed])
+        keys = tuple(renamed.get(key, key) for key in after.keys)
+        stay = tuple(renamed.get(key, key) for key in after.stays)
+        gone = after.dropped | {old for old, new in renamed.items() if old != new}
+        return replace(after, columns=[*kept, *chosen], keys=keys, stays=stay, dropped=gone)
+
+    return Action((text, text, text, f"columns: {text}", f"show {text}", f"select {text}"), change)
 
 
-def _summary(action: pipeline.Summary, frame: Frame) -> Frame:
+def all_except(names: Sequence[str]) -> Action:
+    """Return ``* except x``."""
+
+    def change(frame: Frame) -> Frame:
+        for name in names:
+            frame.column(name)
+        without = _without(frame, [column for column in frame.columns if column.name not in names])
+        return replace(without, hidden=frame.date_column()) if without.date_column() is None else without
+
+    return Action((f"* except {', '.join(map(written, names))}",), change)
+
+
+def distinct(names: Sequence[str]) -> Action:
+    """Return ``distinct x``."""
+
+    def change(frame: Frame) -> Frame:
+        found = [frame.column(name) for name in names]
+        frame.doubts.update(_DISTINCT_DOUBTS[column.kind] for column in found if column.kind in _DISTINCT_DOUBTS)
+        rows = [group[0] for group in frame.groups([column.values() for column in found])]
+        return _without(frame, found).take(rows)
+
+    return Action((f"distinct {', '.join(map(written, names))}",), change)
+
+
+# Functions of rows and groups
+
+
+def summary(items: Sequence[Item], by: Sequence[Expression | Unit | str] = ()) -> Action:
+    """Return aggregates, alone or by columns and units of time."""
+    text = ", ".join(item.text for item in items)
+    if not by:
+        return Action((text,), lambda frame: _summary(items, frame))
+    keys = ", ".join(one if isinstance(one, str) else one.text for one in by)
+    texts = (f"{text} by {keys}", f"{text} by {keys}", f"{text} per {keys}", f"{text} group by {keys}")
+    return Action(texts, lambda frame: _grouped(items, by, frame))
+
+
+def _summary(items: Sequence[Item], frame: Frame) -> Frame:
     """Return the row of aggregates alone; a row for each call of a list of calls."""
     parts = frame.partitions()
     if frame.keys and not frame.count:
         frame.doubts.add("no rows, no calls")
     first = [replace(frame.column(key), cells=tuple(frame.column(key).cells[rows[0]] for rows in parts if rows))
              for key in frame.keys]  # fmt: skip
-    columns = [_item(item, frame, parts) for item in action.items]
-    only = action.items[0].expression
-    if len(columns) == 1 and isinstance(only, pipeline.Aggregate) and only.function in ("max", "min"):
+    found = [_item(item, frame, parts) for item in items]
+    only = items[0].expression
+    if len(found) == 1 and only.is_aggregate and only.function in ("max", "min"):
         date = frame.date_column()
         if frame.is_ordered and frame.keys:
             frame.doubts.add("the order of calls by their extremes")
         if date is not None and date.kind == "unit":
             frame.doubts.add("the period of an extreme")
         if date is not None:
-            columns.insert(0, _dates_of(only, frame, parts, date))
-    kept = () if not frame.keys else frame.keys
-    return replace(frame, columns=[*first, *columns], count=len(parts), keys=kept, is_summary=True, hidden=None,
+            found.insert(0, _dates_of(only, frame, parts, date))
+    return replace(frame, columns=[*first, *found], count=len(parts), is_summary=True, hidden=None,
                    dropped=frame.dropped | {column.name for column in frame.columns})  # fmt: skip
 
 
-def _item(item: pipeline.Item, frame: Frame, groups: Sequence[list[int]]) -> Column:
-    found = summarize(item.expression, frame, groups)
+def _item(item: Item, frame: Frame, groups: Groups) -> Column:
+    found = item.expression.of_groups(frame, groups)
     if found.kind in DATES:
         frame.doubts.add("a computed date may be the date column")
-    return _computed(item.alias or spell(item.expression), found, len(groups))
+    return _computed(item.alias or item.expression.text, found, len(groups))
 
 
-def _dates_of(only: pipeline.Aggregate, frame: Frame, parts: Sequence[list[int]], date: Column) -> Column:
+def _dates_of(only: Expression, frame: Frame, parts: Groups, date: Column) -> Column:
     """Return the date of the row of each extreme."""
     assert only.operand is not None
-    values = evaluate(only.operand, frame).each(frame.count)
-    if isinstance(only.operand, pipeline.Ref) and only.operand.name == date.name:
+    values = only.operand.values(frame).each(frame.count)
+    if only.operand.column == date.name:
         frame.doubts.add("the date of an extreme date")
     cells = []
-    extremes = summarize(only, frame, parts).values
-    for rows, extreme in zip(parts, extremes, strict=True):
+    for rows, extreme in zip(parts, only.of_groups(frame, parts).values, strict=True):
         found = [date.cells[row] for row in rows if extreme is not None and values[row] == extreme]
         if len({cell.value for cell in found}) > 1:
             frame.doubts.add("several rows have the extreme")
@@ -160,40 +171,39 @@ def _dates_of(only: pipeline.Aggregate, frame: Frame, parts: Sequence[list[int]]
     return replace(date, cells=tuple(cells))
 
 
-def _grouped(action: pipeline.Summary, frame: Frame) -> Frame:
-    columns, keys, times = [], [], None
+def _grouped(items: Sequence[Item], by: Sequence[Expression | str], frame: Frame) -> Frame:
+    found, keys = [], []
     named = {column.name for column in frame.columns}
-    calls = tuple(pipeline.Ref(key) for key in frame.keys if pipeline.Ref(key) not in action.by)
-    for by in (*calls, *action.by):
-        if isinstance(by, pipeline.Ref) or by in named:
-            column = frame.column(by.name if isinstance(by, pipeline.Ref) else by)
+    calls = tuple(ref(key) for key in frame.keys if ref(key) not in by)
+    for one in (*calls, *by):
+        name = one if isinstance(one, str) else one.column
+        if not isinstance(one, str) or name in named:
+            column = frame.column(name)
             if column.kind == "mixed":
                 frame.doubts.add("groups of a mixed column")
-            columns.append(column)
+            found.append(column)
             keys.append(column.values())
             continue
         times = dates(None, frame)
         if times.kind in ("coarse", "unit"):
             frame.doubts.add("units of coarse dates")
-        name = UNITS[by]
-        keys.append([None if value is None else name(value) for value in times.values()])
-        columns.append(_unit_column(by, keys[-1], times))
+        keys.append([None if value is None else UNITS[name](value) for value in times.values()])
+        found.append(_unit_column(name, keys[-1], times))
     if frame.keys:
         frame.doubts.add("groups over a list of calls")
     if any(None in key for key in keys):
         frame.doubts.add("a group of nulls")
     groups = frame.groups(keys)
-    firsts = [[column.cells[rows[0]] for rows in groups] for column in columns]
+    firsts = [[column.cells[rows[0]] for rows in groups] for column in found]
     shown = [
         replace(column, cells=tuple(cells) if column.kind == "unit" else _values_alone(cells))
-        for column, cells in zip(columns, firsts, strict=True)
+        for column, cells in zip(found, firsts, strict=True)
     ]
-    changes = [isinstance(item.expression, pipeline.Neighbour) for item in action.items]
-    items = [
-        _change(item, frame, groups, shown, action.by) if change else _item(item, frame, groups)
-        for item, change in zip(action.items, changes, strict=True)
+    made = [
+        _change(item, frame, groups, shown, by) if item.expression.distance else _item(item, frame, groups)
+        for item in items
     ]
-    return Frame(frame.name, [*shown, *items], len(groups), frame.keys, doubts=frame.doubts, notes=frame.notes,
+    return Frame(frame.name, [*shown, *made], len(groups), frame.keys, doubts=frame.doubts, notes=frame.notes,
                  stays=tuple(column.name for column in shown), dropped=frame.dropped | named)  # fmt: skip
 
 
@@ -205,13 +215,10 @@ def _unit_column(unit: str, names: Sequence[Any], times: Column) -> Column:
     return Column(unit, "unit", tuple(Cell(name, at, "unit") for name, at in zip(names, begins, strict=True)))
 
 
-def _change(
-    item: pipeline.Item, frame: Frame, groups: Sequence[list[int]], shown: list[Column], by: Sequence[Any]
-) -> Column:
+def _change(item: Item, frame: Frame, groups: Groups, shown: list[Column], by: Sequence[Any]) -> Column:
     """Return the last value of each group against that of the group before it in time."""
     expression = item.expression
-    assert isinstance(expression, pipeline.Neighbour)
-    last = summarize(pipeline.Aggregate("last", expression.operand), frame, groups)
+    last = aggregate("last", expression.operand).of_groups(frame, groups)
     if expression.function != "lag" and last.kind not in NUMBERS:
         raise Refused(f"{expression.function} of {last.kind}")
     if len(by) > 1 or shown[0].kind != "unit":
@@ -223,54 +230,79 @@ def _change(
     values: list[Any] = [None] * len(groups)
     for place in range(expression.distance, len(order)):
         before = last.values[order[place - expression.distance]]
-        values[order[place]] = neighbour(expression.function, last.values[order[place]], before)
+        values[order[place]] = changed(expression.function, last.values[order[place]], before)
     if groups:
         frame.notes.add(FIRST_IS_NULL)
-    return _computed(item.alias or spell(expression), Vector("number", values), len(groups))
+    return _computed(item.alias or expression.text, Vector("number", values), len(groups))
 
 
-def _sql(action: pipeline.Sql, frame: Frame) -> Frame:
-    """Return what a statement selects: its columns alone, over all calls of a list."""
-    whole = replace(frame, keys=())
-    if action.where is not None:
-        whole = whole.take(_condition(pipeline.Condition(action.where), whole))
-    groups: list[list[int]] | None = None
-    if action.by:
-        keys = [whole.column(by.name).values() for by in action.by]
-        if any(None in key for key in keys):
-            frame.doubts.add("a group of nulls")
-        groups = whole.groups(keys)
-    elif any(isinstance(item.expression, pipeline.Aggregate) for item in action.items):
-        groups = [list(range(whole.count))]
-    columns = [_sql_item(item, whole, groups) for item in action.items]
-    count = whole.count if groups is None else len(groups)
-    result = Frame(frame.name, columns, count, doubts=frame.doubts, notes=frame.notes)
-    if any(place > len(columns) for place, _ in action.order):
-        raise Refused("order by a column that is not there")
-    for place, down in reversed(action.order):
-        result = _sql_order(result, columns[place - 1], down)
-    if action.limit is not None:
-        result = result.take(range(result.count)[: action.limit])
-    if any(column.kind == "unit" for column in result.columns):
-        frame.doubts.add("a period that SQL has returned")
-    if any(set(column.values()) <= {None} for column in result.columns):
-        frame.doubts.add("no rows, no kinds")
-    if any(column.kind == "mixed" for column in result.columns):
-        frame.doubts.add("a mixed column that SQL has returned")
-    dropped = frame.dropped | {column.name for column in frame.columns} - {column.name for column in columns}
-    return replace(result, is_ordered=bool(action.order), dropped=dropped)
+# SQL
 
 
-def _sql_item(item: pipeline.Item, frame: Frame, groups: Sequence[list[int]] | None) -> Column:
-    if isinstance(item.expression, pipeline.Ref):
-        column = frame.column(item.expression.name)
+def sql(
+    items: Sequence[Item],
+    where: Expression | None = None,
+    by: Sequence[Expression] = (),
+    order: Sequence[tuple[int, bool]] = (),
+    limit: int | None = None,
+) -> Action:
+    """Return a SELECT. ``order``: pairs of the place of an item and whether it is descending."""
+
+    def change(frame: Frame) -> Frame:
+        """Return what the statement selects: its columns alone, over all calls of a list."""
+        whole = replace(frame, keys=())
+        if where is not None:
+            whole = whole.take(_true_rows(where, whole))
+        groups: list[list[int]] | None = None
+        if by:
+            keys = [whole.column(one.column).values() for one in by]
+            if any(None in key for key in keys):
+                frame.doubts.add("a group of nulls")
+            groups = whole.groups(keys)
+        elif any(item.expression.is_aggregate for item in items):
+            groups = [list(range(whole.count))]
+        found = [_sql_item(item, whole, groups) for item in items]
+        count = whole.count if groups is None else len(groups)
+        result = Frame(frame.name, found, count, doubts=frame.doubts, notes=frame.notes)
+        if any(place > len(found) for place, _ in order):
+            raise Refused("order by a column that is not there")
+        for place, is_descending in reversed(order):
+            result = _sql_order(result, found[place - 1], is_descending)
+        if limit is not None:
+            result = result.take(range(result.count)[:limit])
+        if any(column.kind == "unit" for column in result.columns):
+            frame.doubts.add("a period that SQL has returned")
+        if any(set(column.values()) <= {None} for column in result.columns):
+            frame.doubts.add("no rows, no kinds")
+        if any(column.kind == "mixed" for column in result.columns):
+            frame.doubts.add("a mixed column that SQL has returned")
+        dropped = frame.dropped | {column.name for column in frame.columns} - {column.name for column in found}
+        return replace(result, is_ordered=bool(order), dropped=dropped)
+
+    text = f"SELECT {', '.join(map(_sql_text, items))} FROM data"
+    text += f" WHERE {where.text}" if where is not None else ""
+    text += f" GROUP BY {', '.join(one.text for one in by)}" if by else ""
+    keys = [f"{place} DESC" if is_descending else str(place) for place, is_descending in order]
+    text += f" ORDER BY {', '.join(keys)}" if keys else ""
+    text += f" LIMIT {limit}" if limit is not None else ""
+    return Action((text,), change)
+
+
+def _sql_text(item: Item) -> str:
+    text = "count(*)" if item.expression.text == "count" else item.expression.text
+    return text + (f" AS {written(item.alias)}" if item.alias else "")
+
+
+def _sql_item(item: Item, frame: Frame, groups: Groups | None) -> Column:
+    if name := item.expression.column:
+        column = frame.column(name)
         if groups and not all(groups):
             raise Refused("a column beside an aggregate")
         cells = column.cells if groups is None else [column.cells[rows[0]] for rows in groups]
         return replace(column, name=item.alias or column.name, cells=_values_alone(cells))
     if groups is not None:
         return _item(item, frame, groups)
-    return _computed(item.alias or spell(item.expression), evaluate(item.expression, frame), frame.count)
+    return _computed(item.alias or item.expression.text, item.expression.values(frame), frame.count)
 
 
 def _values_alone(cells: Sequence[Cell]) -> tuple[Cell, ...]:
@@ -278,56 +310,89 @@ def _values_alone(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     return tuple(replace(cell, shown=COMPUTED) for cell in cells)
 
 
-def _sql_order(frame: Frame, column: Column, descending: bool) -> Frame:
+def _sql_order(frame: Frame, column: Column, is_descending: bool) -> Frame:
     if column.kind == "unit":
         frame.doubts.add("a period that SQL has returned")
-    if column.kind == "mixed":
-        raise Refused("order by a mixed column")
     values = column.values()
-    if column.kind == "text":
-        doubt_letter_case(frame, values)
+    rows = _sorted(range(frame.count), Vector(column.kind, values), frame, is_descending)
     if None in values:
         frame.doubts.add("SQL order of nulls")
     if len(set(values)) < len(values):
         frame.doubts.add("SQL order of equal values")
-    known = sorted((row for row in range(frame.count) if values[row] is not None), key=lambda row: values[row],
-                   reverse=descending)  # fmt: skip
-    return frame.take([*known, *(row for row in range(frame.count) if values[row] is None)])
+    return frame.take(rows)
 
 
-def _ordered(action: pipeline.Top | pipeline.Order | pipeline.ByDate, frame: Frame) -> Frame:
-    """Return the rows sorted, equal ones in their order, nulls last."""
-    if isinstance(action, pipeline.ByDate):
+# Rows
+
+
+def _sorted(rows: Iterable[int], by: Vector, frame: Frame, is_descending: bool) -> list[int]:
+    """Return rows sorted, equal ones in their order, nulls last."""
+    if by.kind == "mixed":
+        raise Refused("order by a mixed column")
+    values = by.each(frame.count)
+    if by.kind == "text":
+        doubt_letter_case(frame, values)
+    rows = list(rows)
+    # A sort with reverse=True keeps equal rows in their order.
+    known = sorted((row for row in rows if values[row] is not None), key=lambda row: values[row], reverse=is_descending)
+    return [*known, *(row for row in rows if values[row] is None)]
+
+
+def _ordered(frame: Frame, keys: Sequence[tuple[Vector, bool]], count: int | None = None) -> Frame:
+    rows = list(range(frame.count))
+    for found, is_descending in reversed(keys):
+        rows = _sorted(rows, found, frame, is_descending)
+    return replace(frame.take(rows[:count]), is_ordered=True)
+
+
+def order_by(keys: Sequence[tuple[Expression, bool]]) -> Action:
+    """Return ``order by x desc, y``: pairs of an expression and whether it is descending."""
+    text = ", ".join(key.text + " desc" * is_descending for key, is_descending in keys)
+    return Action(
+        (f"order by {text}", f"sort by {text}", f"sorted by {text}"),
+        lambda frame: _ordered(frame, [(key.values(frame), is_descending) for key, is_descending in keys]),
+        is_of_rows=True,
+    )
+
+
+def by_date(newest: bool) -> Action:
+    """Return ``newest first`` or ``oldest first``."""
+
+    def change(frame: Frame) -> Frame:
         date = dates(None, frame)
         if date.kind == "unit" and len(set(date.values())) < frame.count:
             frame.doubts.add("the order of groups of one period")
-        keys = [(Vector(date.kind, date.values()), action.newest)]
-    elif isinstance(action, pipeline.Top):
-        keys = [(evaluate(action.by, frame), action.largest)]
-    else:
-        keys = [(evaluate(expression, frame), descending) for expression, descending in action.keys]
-    rows = list(range(frame.count))
-    for found, descending in reversed(keys):
-        if found.kind == "mixed":
-            raise Refused("order by a mixed column")
-        values = found.each(frame.count)
-        if found.kind == "text":
-            doubt_letter_case(frame, values)
-        with_value = [row for row in rows if values[row] is not None]
-        nulls = [row for row in rows if values[row] is None]
-        # A sort with reverse=True keeps equal rows in their order.
-        rows = sorted(with_value, key=lambda row: values[row], reverse=descending) + nulls
-    if isinstance(action, pipeline.Top):
-        rows = rows[: action.count]
-    return replace(frame.take(rows), is_ordered=True)
+        return _ordered(frame, [(Vector(date.kind, date.values()), newest)])
+
+    return Action(("newest first" if newest else "oldest first",), change, is_of_rows=True)
 
 
-def _condition(action: pipeline.Condition, frame: Frame) -> list[int]:
-    return [row for row, is_true in enumerate(condition(action.expression, frame)) if is_true]
+def top(largest: bool, count: int, by: Expression) -> Action:
+    """Return ``top 5 by x``."""
+    texts = [f"{'top' if largest else 'bottom'} {count} by {by.text}"]
+    if count == 1 and by.column:
+        texts.append(f"{'highest' if largest else 'lowest'} {by.text}")
+    return Action(texts, lambda frame: _ordered(frame, [(by.values(frame), largest)], count), is_of_rows=True)
 
 
-def _during(action: pipeline.During, frame: Frame) -> list[int]:
-    return _between(frame, dates(None, frame), action.period.start, action.period.end)
+def _of_rows(texts: Sequence[str], choose: Callable[[Frame], Iterable[int]]) -> Action:
+    return Action(texts, lambda frame: frame.take(choose(frame)), is_of_rows=True)
+
+
+def condition(expression: Expression) -> Action:
+    """Return the rows for which a condition is true."""
+    text = expression.text
+    texts = (text, text, text, f"where {text}", f"filter {text}")
+    return Action(texts, lambda frame: frame.take(_true_rows(expression, frame)))
+
+
+def _true_rows(expression: Expression, frame: Frame) -> list[int]:
+    return [row for row, is_true in enumerate(truths(expression, frame)) if is_true]
+
+
+def during(period: Period) -> Action:
+    """Return a period between dates."""
+    return _of_rows((period.text,), lambda frame: _between(frame, dates(None, frame), period.start, period.end))
 
 
 def _between(frame: Frame, date: Column, start: datetime | None, end: datetime | None) -> list[int]:
@@ -356,72 +421,86 @@ def _newest(frame: Frame, date: Column) -> datetime | None:
     return max(known, default=None)
 
 
-def _recent(action: pipeline.Recent, frame: Frame) -> list[int]:
-    date = dates(None, frame)
-    newest = _newest(frame, date)
-    if newest is None:
-        return []
-    start = shift(newest, -action.count, action.unit)
-    plain = [row for row, value in enumerate(date.values()) if value is not None and value > start]
-    if action.unit != "day" or action.count > MAX_LISTED_DAYS:
-        return plain
-    days = sorted({value.date() for value in date.values() if value is not None})[-action.count :]
-    listed = [row for row, value in enumerate(date.values()) if value is not None and value.date() in days]
-    if listed != plain:
-        frame.doubts.add("the last days of daily data")
-    return listed
+def recent(count: int, unit: Unit, text: str) -> Action:
+    """Return ``last N months``: a period that ends at the newest row."""
+
+    def choose(frame: Frame) -> list[int]:
+        date = dates(None, frame)
+        newest = _newest(frame, date)
+        if newest is None:
+            return []
+        start = shift(newest, -count, unit)
+        plain = [row for row, value in enumerate(date.values()) if value is not None and value > start]
+        if unit != "day" or count > MAX_LISTED_DAYS:
+            return plain
+        days = sorted({value.date() for value in date.values() if value is not None})[-count:]
+        listed = [row for row, value in enumerate(date.values()) if value is not None and value.date() in days]
+        if listed != plain:
+            frame.doubts.add("the last days of daily data")
+        return listed
+
+    return _of_rows((text,), choose)
 
 
-def _calendar(action: pipeline.Calendar, frame: Frame) -> list[int]:
-    date = dates(None, frame)
-    newest = _newest(frame, date)
-    if newest is None:
-        return []
-    start = floor(newest, action.unit)
-    start = shift(start, -action.back, action.unit)
-    return _between(frame, date, start, shift(start, 1, action.unit))
+def calendar(back: int, unit: Unit, text: str) -> Action:
+    """Return ``this year`` or ``last year``: of the newest row, or ``back`` 1 before."""
+
+    def choose(frame: Frame) -> list[int]:
+        date = dates(None, frame)
+        newest = _newest(frame, date)
+        if newest is None:
+            return []
+        start = shift(floor(newest, unit), -back, unit)
+        return _between(frame, date, start, shift(start, 1, unit))
+
+    return _of_rows((text,), choose)
 
 
-def _ends(action: pipeline.Ends, frame: Frame) -> list[int]:
-    date = None if frame.is_ordered else frame.date_column()
-    by_place = frame.is_ordered
-    if by_place and frame.keys:
-        frame.doubts.add("last of an ordered list of calls")
-    if not by_place and date is None:
-        if frame.dropped:
-            frame.doubts.add("the date column may have been dropped")
-        frame.notes.add("no date column")
-    chosen: list[int] = []
-    for rows in frame.partitions() if not by_place else [list(range(frame.count))]:
-        if by_place or date is None:
-            chosen += _cut(rows, action)
-            continue
-        ordered = frame.by_time(rows, date)
-        some = _cut(ordered, action)
-        if len(ordered) < min(action.count, len(rows)):
-            frame.doubts.add("a row without a date")
-        others = {date.cells[row].value for row in set(ordered) - set(some)}
-        if others & {date.cells[row].value for row in some}:
-            frame.doubts.add("equal dates")
-        chosen += some
-    return sorted(chosen)
+def ends(last: bool, count: int) -> Action:
+    """Return ``last N`` or ``first N``."""
+    texts: Sequence[str] = (f"{'last' if last else 'first'} {count}",)
+    if count == 1:
+        texts = ("last 1", "latest", "newest") if last else ("first 1", "oldest")
+
+    def cut(rows: list[int]) -> list[int]:
+        return rows[max(0, len(rows) - count) :] if last else rows[:count]
+
+    def choose(frame: Frame) -> list[int]:
+        date = None if frame.is_ordered else frame.date_column()
+        if frame.is_ordered and frame.keys:
+            frame.doubts.add("last of an ordered list of calls")
+        if not frame.is_ordered and date is None:
+            if frame.dropped:
+                frame.doubts.add("the date column may have been dropped")
+            frame.notes.add("no date column")
+        chosen: list[int] = []
+        for rows in [list(range(frame.count))] if frame.is_ordered else frame.partitions():
+            if date is None:
+                chosen += cut(rows)
+                continue
+            ordered = frame.by_time(rows, date)
+            some = cut(ordered)
+            if len(ordered) < min(count, len(rows)):
+                frame.doubts.add("a row without a date")
+            others = {date.cells[row].value for row in set(ordered) - set(some)}
+            if others & {date.cells[row].value for row in some}:
+                frame.doubts.add("equal dates")
+            chosen += some
+        return sorted(chosen)
+
+    return _of_rows(texts, choose)
 
 
-def _cut(rows: list[int], action: pipeline.Ends) -> list[int]:
-    return rows[max(0, len(rows) - action.count) :] if action.last else rows[: action.count]
+def part_of(start: int | None, stop: int | None, brackets: bool = False) -> Action:
+    """Return ``limit`` and ``offset``, or ``[a:b]``: by place."""
+    texts = [f"[{'' if start is None else start}:{'' if stop is None else stop}]"]
+    if not brackets and stop is not None:
+        texts = [f"limit {stop - start} offset {start}", *texts] if start else [
+            f"limit {stop}", f"head {stop}", *texts]  # fmt: skip
 
+    def choose(frame: Frame) -> Iterable[int]:
+        if not frame.is_ordered and any(bound is not None and bound < 0 for bound in (start, stop)):
+            raise Refused("a negative index without an order")
+        return range(frame.count)[start:stop]
 
-def _slice(action: pipeline.Slice, frame: Frame) -> Iterable[int]:
-    if not frame.is_ordered and any(bound is not None and bound < 0 for bound in (action.start, action.stop)):
-        raise Refused("a negative index without an order")
-    return range(frame.count)[action.start : action.stop]
-
-
-_ROWS: dict[type, Callable[[Any, Frame], Iterable[int]]] = {
-    pipeline.Condition: _condition,
-    pipeline.During: _during,
-    pipeline.Recent: _recent,
-    pipeline.Calendar: _calendar,
-    pipeline.Ends: _ends,
-    pipeline.Slice: _slice,
-}
+    return _of_rows(texts, choose)

@@ -36,13 +36,11 @@ class Column:
         name: as the answer has it.
         kind: number, percent, date, datetime, coarse, unit, boolean, text, mixed or empty.
         cells: one for each row.
-        names: further names under which the result may show it.
     """
 
     name: str
     kind: str
     cells: tuple[Cell, ...]
-    names: tuple[str, ...] = ()
 
     def values(self) -> list[Any]:
         """Return what the cells mean."""
