@@ -70,8 +70,6 @@ class Frame:
         frame = cls(table.name, columns, len(table.rows), table.keys, stays)
         calls = {tuple(one.cells[row].value for one in columns if one.name in table.keys) for row in range(frame.count)}
         frame.holds_date = not table.keys or len(calls) < frame.count
-        if not all(cell.is_listed for row in table.rows for cell in row):
-            frame.doubts.add("a format that is not listed")
         if any(one.kind in ("text", "boolean") and any(cell.shown == "-" for cell in one.cells) for one in columns):
             frame.doubts.add("a dash among texts")
         if not table.rows:

@@ -19,13 +19,11 @@ class Cell:
         shown: what the answer has, a JSON value.
         value: what it means: a number, a text, a boolean, a ``datetime`` (UTC, without a zone), or None.
         family: what kind of value it is, ``null`` for a null.
-        is_listed: the specification lists the format of ``shown``; another may be read or refused.
     """
 
     shown: Any
     value: Any
     family: str
-    is_listed: bool = True
 
 
 @dataclass(frozen=True)
