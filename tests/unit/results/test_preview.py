@@ -13,7 +13,6 @@ import pytest
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, RESPONSE_IDS, example_response
 from tests.support.examples import each_tenth
 from tests.support.rendering import render_result
-from toolfold.results import output as presenting
 from toolfold.results.offload import AnswerStore
 from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult
 from toolfold.results.select import grammar
@@ -138,17 +137,6 @@ def test_full_text_is_saved_in_a_file_only_its_owner_can_read(tmp_path: Path) ->
     assert other == full["path"]  # named by its content
 
 
-def test_expired_files_are_removed(tmp_path: Path) -> None:
-    import os
-    import time
-
-    yesterday = time.time() - 25 * 3600
-    path = Path(AnswerStore(str(tmp_path)).save("old", "csv")["path"])
-    os.utime(path, (yesterday, yesterday))
-    shown(PRICES, save_answer=AnswerStore(str(tmp_path)).save)
-    assert not path.exists()
-
-
 @pytest.mark.parametrize("raw_by", ["", "datatype"])
 def test_unwritable_folder_costs_only_the_link(tmp_path: Path, raw_by: str, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
@@ -193,4 +181,3 @@ def test_long_link_is_in_the_structured_data_only(tmp_path: Path) -> None:
     result = shown(PRICES, MIN_TOKENS, save_answer=AnswerStore(place).save)
     assert result.structured["preview"]["full"]["path"] not in result.text
     assert "structuredContent.preview.full" in result.text
-    assert presenting.MIN_TOKENS == MIN_TOKENS

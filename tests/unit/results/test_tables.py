@@ -23,12 +23,10 @@ def shown(body: str, *, raw_by: str = "", answer: dict[str, Any] | None = None, 
 @pytest.mark.parametrize(
     ("key", "name"),
     [
-        ("1. open", "open"), ("5. adjusted close", "adjusted_close"), ("07. latest trading day", "latest_trading_day"),
-        ("5.1: Fast Period", "fast_period"), ("1: Symbol", "symbol"), ("8. marketOpen", "marketOpen"),
-        ("1. From_Currency Code", "from_currency_code"), ("Real Upper Band", "real_upper_band"),
-        ("Chaikin A/D", "chaikin_a_d"), ("fiscalDateEnding", "fiscalDateEnding"), ("MACD_Hist", "MACD_Hist"),
-        ("52WeekHigh", "52WeekHigh"), ("BRK.B", "BRK.B"), ("2024-01-02", "2024-01-02"), ("", ""), ("3. ", "3."),
+        ("07. latest trading day", "latest_trading_day"), ("5.1: Fast Period", "fast_period"),
+        ("8. marketOpen", "marketOpen"), ("Chaikin A/D", "chaikin_a_d"), ("52WeekHigh", "52WeekHigh"),
         ("STDDEV(ANNUALIZED=TRUE)", "STDDEV(ANNUALIZED=TRUE)"), ("2024-01-02 10:00:00", "2024-01-02 10:00:00"),
+        ("", ""), ("3. ", "3."), ("BRK.B", "BRK.B"),
     ],
 )  # fmt: skip
 def test_keys_become_plain_names(key: str, name: str) -> None:
@@ -188,11 +186,6 @@ def test_booleans_and_quotes_are_rendered_in_csv_and_line_breaks_are_escaped() -
 def test_unparsable_answer_is_an_upstream_error(body: str) -> None:
     with pytest.raises(UpstreamError):
         shown(body)
-
-
-def test_long_cell_of_csv_is_shortened() -> None:
-    result = shown("a,b\n" + "x" * 200_000 + ",1\n")
-    assert result.structured["result"]["rows"][0][0].endswith(" characters)")
 
 
 def test_raw_answers_are_unchanged() -> None:

@@ -34,28 +34,17 @@ CLIP = 12_000
 
 PROSE = {
     "German": "Der Schlusskurs der Aktie lag gestern über dem gleitenden Durchschnitt, trotz größerer Verluste.",
-    "French": "Le cours de clôture dépassait hier la moyenne mobile, tandis que la société annonçait des pertes.",
-    "Spanish": "El precio de cierre superó ayer la media móvil, mientras la compañía anunció menos beneficios.",
     "Polish": "Kurs zamknięcia był wczoraj powyżej średniej kroczącej, choć spółka zapowiedziała niższe zyski.",
-    "Czech": "Závěrečný kurz byl včera nad klouzavým průměrem, přestože společnost oznámila nižší zisky.",
-    "Turkish": "Hissenin kapanış fiyatı dün hareketli ortalamanın üzerindeydi, şirket ise düşük kâr açıkladı.",
     "Vietnamese": "Giá đóng cửa hôm qua cao hơn đường trung bình động, trong khi lợi nhuận thấp hơn dự kiến.",
     "Russian": "Вчера цена закрытия была выше скользящей средней, хотя компания объявила о низкой прибыли.",
-    "Greek": "Η τιμή κλεισίματος ήταν χθες πάνω από τον κινητό μέσο όρο, με χαμηλότερα κέρδη.",
-    "Hebrew": "מחיר הסגירה אתמול היה מעל הממוצע הנע, אף שהחברה הודיעה על רווחים נמוכים.",
     "Arabic": "كان سعر الإغلاق أمس أعلى من المتوسط المتحرك، رغم أن الشركة أعلنت أرباحا أقل.",
     "Hindi": "कल बंद भाव चल औसत से ऊपर था, हालाँकि कंपनी ने उम्मीद से कम मुनाफा बताया।",
-    "Tamil": "நேற்று முடிவு விலை நகரும் சராசரிக்கு மேல் இருந்தது, ஆனால் லாபம் குறைந்தது.",
     "Thai": "ราคาปิดเมื่อวานสูงกว่าค่าเฉลี่ยเคลื่อนที่ แม้บริษัทประกาศกำไรต่ำกว่าที่คาดไว้",
     "Georgian": "გუშინ დახურვის ფასი მცოცავ საშუალოზე მაღალი იყო, თუმცა მოგება ნაკლებია.",
-    "Armenian": "Երեկ փակման գինը բարձր էր սահող միջինից, թեև ընկերությունը քիչ շահույթ ունեցավ։",
     "Chinese": "昨日收盘价高于移动平均线，尽管公司公布的利润低于预期。",
-    "traditional Chinese": "昨日收盤價高於移動平均線，儘管公司公布的利潤低於預期。",
     "Japanese": "昨日の終値は移動平均線を上回ったが、会社は予想より低い利益を発表した。",
     "Korean": "어제 종가는 이동평균선보다 높았지만 회사는 예상보다 낮은 이익을 발표했다.",
-    "Amharic": "የትናንቱ የመዝጊያ ዋጋ ከተንቀሳቃሽ አማካይ በላይ ነበር።",
     "Khmer": "តម្លៃបិទកាលពីម្សិលមិញខ្ពស់ជាងមធ្យមភាគរំកិល។",
-    "Burmese": "မနေ့က ပိတ်ဈေးသည် ရွေ့လျားပျမ်းမျှထက် မြင့်သည်။",
     "emoji": "📈 up 🚀🚀 down 📉 😀👍🏽 👩‍👩‍👧 🇩🇪 ✅",
     "signs": "∑ α·β ≤ √x → ∞, 𝒜 ≈ ½ · π r², ±0.5 %, 10 €",
 }
@@ -82,9 +71,6 @@ def test_an_entry_of_the_catalog_is_never_undercounted(catalog: Catalog, tools: 
         assert_entry(name, shown.text)
         assert_entry(f"{name}, indented", json.dumps(json.loads(shown.text), indent=2, ensure_ascii=False))
         assert_entry(f"{name}, schema", dumps_compact(schema))
-
-
-def test_many_entries_at_once_are_never_undercounted(catalog: Catalog, tools: MetaTools) -> None:
     names = list(catalog)
     for start in range(0, len(names), 20):
         assert_entry(names[start], tools.call("TOOL_GET", {"tool_name": names[start : start + 20]}).text)

@@ -159,9 +159,9 @@ def test_count_of_a_page_names_the_total_beside_its_rows() -> None:
 
 
 def test_paths_of_a_wide_answer_are_bounded_by_the_text_alone() -> None:
-    rows = [{f"c{index}": {"k": index} for index in range(3_000)}] * 20
-    select = ", ".join(f"c{index}.k" for index in range(0, 3_000, 30))
+    rows = [{f"c{index}": {"k": index} for index in range(1_000)}] * 20
+    select = ", ".join(f"c{index}.k" for index in range(0, 1_000, 10))
     with cpu_within(3):
         (table,) = run(select, json.dumps(rows)).tables
         assert len(outcome("c5000.k", json.dumps(rows)).said) < 2_000
-    assert (len(table.columns), table.rows[0][-1]) == (100, 2_970)
+    assert (len(table.columns), table.rows[0][-1]) == (100, 990)

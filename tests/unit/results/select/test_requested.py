@@ -61,11 +61,12 @@ def test_table_functions_and_columns_are_named() -> None:
 
 @pytest.mark.parametrize("select", ["last 400; close > 5", "1990..1991", "max(nothing) by nothing", "from nothing",
                                     "next 5 years", "SELECT nothing FROM nothing ORDER BY 1 LIMIT 2"])  # fmt: skip
-@pytest.mark.parametrize("name", sorted(ANSWERS))
-def test_any_answer_can_be_compared_with_any_request(select: str, name: str) -> None:
-    whole = document(name)
-    found = requested(select, whole)
-    if (covered := coverage.coverage_of(whole, found.table)) is not None:
+def test_any_answer_can_be_compared_with_any_request(select: str) -> None:
+    for whole in map(document, ANSWERS):
+        found = requested(select, whole)
+        covered = coverage.coverage_of(whole, found.table)
+        if covered is None:
+            continue
         for lacks in (coverage.lacks_end, coverage.lacks_future):
             assert lacks(found, covered, TODAY) in (True, False)
         for lacks_part in (coverage.lacks_beginning, coverage.lacks_rows, coverage.is_too_coarse):

@@ -5,14 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, example_response
-from tests.support.examples import each_tenth
 from tests.support.rendering import render_result
 from tests.unit.results.select.answers import ANSWERS
 from tests.unit.results.select.outcomes import run, select_from, selected, written
-from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments, InvalidSelect
-from toolfold.results import tables
 from toolfold.results.output import OutputOptions
 from toolfold.results.select.grammar import parse_select
 from toolfold.results.select.names import unknown_column
@@ -61,9 +57,7 @@ _TWO = "timestamp,close: 2024-03-05,12.5 / 2024-03-04,10 / 2024-02-29, / 2024-02
     ("body", "select", "expected"),
     [
         # columns
-        *((PRICES, select, _TWO) for select in (
-            "timestamp,close", "close", "Timestamp, CLOSE", "columns: timestamp,close", '"timestamp", "close"',
-            "date, close")),
+        *((PRICES, select, _TWO) for select in ("close", "Timestamp, CLOSE", '"timestamp", "close"', "date, close")),
         *((PRICES, f"last 1; {name}", "timestamp,adjusted_close: 2024-03-05,12.4") for name in (
             "adjusted_close", '"adjusted close"', "adjustedClose", "adjusted close")),
         (PRICES, "last 1; * except timestamp, volume", "open,close,adjusted_close: 10,12.5,12.4"),
@@ -72,53 +66,28 @@ _TWO = "timestamp,close: 2024-03-05,12.5 / 2024-03-04,10 / 2024-02-29, / 2024-02
         (PRICES, "last 1; (close - open) / open", "timestamp,(close - open) / open: 2024-03-05,0.25"),
         (PRICES, "last 1; close as price; price * 2 as twice", "timestamp,twice: 2024-03-05,25"),
         # rows
-        (PRICES, "last 2", "= 2024-03-05 2024-03-04"), (PRICES, "LAST 2", "= 2024-03-05 2024-03-04"),
-        (PRICES, "newest 2", "= 2024-03-05 2024-03-04"), (PRICES, "first 1", "= 2024-02-28"),
-        (PRICES, "oldest 1", "= 2024-02-28"), (PRICES, "limit 2", "= 2024-03-05 2024-03-04"),
-        (PRICES, "close < 11; limit 1", "= 2024-03-04"), (PRICES, "last 99",
-             "= 2024-03-05 2024-03-04 2024-02-29 2024-02-28"),
-        (LIST, "first 1", "= A"), (LIST, "last 2", "= B C"), (LIST, "[1:2]", "= B"), (LIST, "[:1]", "= A"),
-        (LIST, "order by weight desc; [0:2]", "= C B"), (LIST, "order by weight desc; last 1", "= A"),
-        (LIST, "limit 1 offset 2", "= C"), (LIST, "limit 5 offset 9", "= "),
+        (PRICES, "last 2", "= 2024-03-05 2024-03-04"), (PRICES, "oldest 1", "= 2024-02-28"),
+        (PRICES, "close < 11; limit 1", "= 2024-03-04"), (LIST, "first 1", "= A"), (LIST, "[1:2]", "= B"),
+        (LIST, "order by weight desc; [0:2]", "= C B"), (LIST, "limit 5 offset 9", "= "),
         (OPTIONS, "first 1", "= A"), (OPTIONS, "last 1", "= D"),
         # periods
-        (PRICES, "2024-03..2024-03", "= 2024-03-05 2024-03-04"), (PRICES, "2024-02-29..2024-03-04",
-             "= 2024-03-04 2024-02-29"),
-        (PRICES, "2024-02..", "= 2024-03-05 2024-03-04 2024-02-29 2024-02-28"), (PRICES, "..2024-02",
-             "= 2024-02-29 2024-02-28"),
-        (PRICES, "since 2024-03-05", "= 2024-03-05"), (PRICES, "until 2024-02-28", "= 2024-02-28"),
+        (PRICES, "2024-02-29..2024-03-04", "= 2024-03-04 2024-02-29"), (PRICES, "..2024-02", "= 2024-02-29 2024-02-28"),
+        (PRICES, "2024-02..", "= 2024-03-05 2024-03-04 2024-02-29 2024-02-28"), (PRICES, "2025", "= "),
         (PRICES, "after 2024-02", "= 2024-03-05 2024-03-04"), (PRICES, "before 2024-03", "= 2024-02-29 2024-02-28"),
-        (PRICES, "between 2024-02-29 and 2024-03-04", "= 2024-03-04 2024-02-29"),
-        (PRICES, "from 2024-02-29 to 2024-03-04", "= 2024-03-04 2024-02-29"),
-        (PRICES, "2024-02", "= 2024-02-29 2024-02-28"), (PRICES, "2025", "= "),
-        (PRICES, "timestamp >= 2024-03", "= 2024-03-05 2024-03-04"), (PRICES, "date < 2024-03",
-             "= 2024-02-29 2024-02-28"),
         (PRICES, "timestamp = 2024-02-29", "= 2024-02-29"),
         (TIMES, "since 2024-03-05T10:12; close", "timestamp,close: 2024-03-05T10:15:00,2"),
         (TIMES, "2024-03-05T10:10..2024-03-05T10:12; close", "timestamp,close: 2024-03-05T10:10:00,1"),
         # parts of dates
-        (ANSWERS["daily"], "weekday = Monday", "= 2026-01-12 2025-12-15 2025-01-13"),
         (ANSWERS["daily"], "weekday in (Monday, Friday)", "= 2026-01-12 2026-01-09 2025-12-15 2025-01-13"),
-        (ANSWERS["daily"], "month = 12", "= 2025-12-31 2025-12-15 2024-12-31"),
         (ANSWERS["daily"], "month between 7 and 9", "= 2025-09-30 2025-07-15"),
         (ANSWERS["daily"], "quarter = 4", "= 2025-12-31 2025-12-15 2024-12-31"),
-        (ANSWERS["daily"], "year = 2024", "= 2024-12-31"), (ANSWERS["daily"], "day(date) = 31",
-             "= 2025-12-31 2024-12-31"),
+        (ANSWERS["daily"], "day(date) = 31", "= 2025-12-31 2024-12-31"),
         # conditions
         *((OPTIONS, select, expected) for select, expected in (
-            ("strike >= 100", "= A B C"), ("strike > 100", "= C"), ("strike<100.0", "= D"), ("strike != 100",
-                 "= C D"),
-            ("type = call", "= A C"), ("type = 'CALL'", "= A C"), ("type in (call, put)", "= A B C D"),
-                 ("type != call", "= B D"),
-            ("type = call; strike >= 110", "= C"), ("type = call and strike >= 110", "= C"), ("delta is null", "= C"),
-            ("delta is not null", "= A B D"), ("delta < 0", "= B D"), ("contractID like 'a%'", "= A"), ("2024-04",
-                 "= C D"),
-            ("expiration = 2024-03-15 and type = put", "= B"), ("last = 2.5", "= C"), ("strike > 1e2", "= C"),
+            ("strike<100.0", "= D"), ("type != call", "= B D"), ("type = call; strike >= 110", "= C"),
+            ("2024-04", "= C D"), ("expiration = 2024-03-15 and type = put", "= B"), ("strike > 1e2", "= C"),
             ("not (type = put or strike > 100)", "= A"), ("volume > 2 * avg(volume) - 10", "= B"),
-            ("top 1 by volume", "= B"), ("top 2 by strike", "= C A"), ("bottom 2 by strike", "= D A"),
-            ("type = call; top 1 by volume", "= C"), ("top 9 by delta", "= A D B C"), ("bottom 9 by delta",
-                 "= B D A C"),
-            ("order by strike, volume desc", "= D B A C"), ("order by delta desc", "= A D B C"),
+            ("top 2 by strike", "= C A"), ("bottom 2 by strike", "= D A"), ("top 9 by delta", "= A D B C"),
         )),
         (TITLES, "title = Chief Financial Officer; name", "name: A"), (TITLES,
              "title = chief financial officer and shares < 9", "= A"),
@@ -185,25 +154,13 @@ def test_raw_json_accepts_only_jmespath(raw: str) -> None:
     assert "Leave out datatype" in caught.value.suggestion
 
 
-@pytest.mark.parametrize("name", each_tenth(ONE_RESPONSE_PER_TOOL))
-def test_selecting_all_columns_returns_the_answer(name: str) -> None:
-    answer = example_response(name)
-    document = tables.parse_tables(answer.body, answer.kind, answer.tool.answer, WorkBudget())
-    for table in document.tables:
-        columns = ", ".join('"' + column.replace('"', '""') + '"' for column in table.columns)
-        select = f'from "{table.name}"; {columns}' if table.name else columns
-        if table.rows and len(select) < 4000:
-            found = select_from(document, select).tables[0]
-            assert (found.columns, list(map(tuple, found.rows))) == (table.columns, list(map(tuple, table.rows)))
-
-
 def test_selecting_every_row_returns_the_table() -> None:
     table = Table("", ("date", "n"), [("2024-01-02", 1), ("2024-01-02", 2), (None, 3), ("2024-01-01", None)])
     for select in ("last 4", "first 4", "last 99"):
         assert list(select_from(Document((table,)), select).tables[0].rows) == list(table.rows)
 
 
-@pytest.mark.parametrize("name", ["description", "descr", "ascii", "ascent", "by_day", "order_id", "lastly", "topic"])
+@pytest.mark.parametrize("name", ["description", "ascent", "by_day", "order_id", "lastly"])
 def test_columns_whose_names_begin_as_words_of_the_language_are_found(name: str) -> None:
     document = Document((Table("", ("id", name), ((1, "a"), (2, "b"))),))
     assert select_from(document, f"order by {name} desc; limit 1; {name}").tables[0].rows == [("b",)]
