@@ -313,8 +313,6 @@ def _may_be_row(row: Any) -> bool:
     if not isinstance(row, dict) or not row or _are_dates(row):
         return False
     parts = [part for part in row.values() if isinstance(part, list | dict)]
-    if not parts:
-        return True
     has_tables = any(_are_dates(part) or (isinstance(part, list) and _are_objects(part)) for part in parts)
     return len(parts) < len(row) and not has_tables and not row_lists.columns_of(row)
 

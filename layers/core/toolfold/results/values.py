@@ -106,8 +106,6 @@ def typed_column(
     """
     if name in identifiers:
         return name, _words(cells)
-    if len(cells) == 1 and isinstance(cell := cells[0], str) and _is_simple_number(cell):
-        return name, [parse_number(cell)]  # a quote is one row: a parser for each cell takes longer than all else
     numbers = _numbers(cells)
     if numbers is not None:
         return name, numbers
@@ -132,14 +130,10 @@ def typed_scalar(
     if isinstance(cell, str):
         if cell[:1].isalpha() and cell not in MISSING:
             return name, cell  # a word: neither a number nor a date
-        if _is_simple_number(cell) and name not in identifiers:
+        if len(cell) < _SAFE_LENGTH and name not in identifiers and _SIMPLE_NUMBER.fullmatch(cell):
             return name, parse_number(cell)
     name, cells = typed_column(name, (cell,), taken, identifiers=identifiers)
     return name, cells[0]
-
-
-def _is_simple_number(cell: str) -> bool:
-    return len(cell) < _SAFE_LENGTH and _SIMPLE_NUMBER.fullmatch(cell) is not None
 
 
 def _words(cells: Sequence[Any]) -> list[Any]:

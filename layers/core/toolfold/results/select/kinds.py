@@ -62,12 +62,8 @@ def is_condition(node: exp.Expr) -> bool:
     return isinstance(node.unnest(), _CONDITIONS)
 
 
-def require_counted(tree: exp.Expr) -> None:
-    """Refuse to count a condition, of which false is a value as well, and ``countif`` of another expression.
-
-    Raises:
-        InvalidSelect: it does.
-    """
+def _require_counted(tree: exp.Expr) -> None:
+    """Refuse to count a condition, of which false is a value as well, and ``countif`` of another expression."""
     for one in tree.find_all(exp.Count):
         if one.this is not None and is_condition(one.this):
             problem = f"{shown(one)} counts each row in which the condition has a value, true or false"
@@ -123,6 +119,7 @@ class Adapter:
         Raises:
             InvalidSelect: parts do not fit each other.
         """
+        _require_counted(tree)
         if any(isinstance(side, COMPARISONS) for one in tree.find_all(*COMPARISONS) for side in one.iter_expressions()):
             form = shown(transformed(tree.copy(), _unchained))
             raise invalid("two comparisons in a row are not read", f"Write {form}.", forms=[form])
@@ -184,7 +181,10 @@ class Adapter:
         if kind.is_number and isinstance(right, exp.Literal) and right.is_string:
             return operator(this=left, expression=self._as_number(left, right))
         if kind is Kind.BOOLEAN and isinstance(right, exp.Literal):
-            return operator(this=left, expression=_truth(left, right.name))
+            if (truth := _TRUTHS.get(right.name.lower())) is None:
+                problem = f"{shown(left)} is true or false, and {quoted_name(right.name)} is neither"
+                raise invalid(problem, f"Write {shown(left)} = true or {shown(left)} = false.")
+            return operator(this=left, expression=exp.Boolean(this=truth))
         if kind in (Kind.TEXT, Kind.MIXED):
             return self._with_text(operator, left, right)
         _require_alike(left, right)
@@ -359,13 +359,6 @@ def _require_alike(left: exp.Expr, right: exp.Expr) -> None:
         raise invalid(f"{shown(left)} is a number, which is not true or false", next_step)
     if kind.is_number and other is Kind.TEXT:
         raise invalid(f"{shown(right)} is text, and {shown(left)} a number")
-
-
-def _truth(left: exp.Expr, text: str) -> exp.Expr:
-    if (truth := _TRUTHS.get(text.lower())) is None:
-        problem = f"{shown(left)} is true or false, and {quoted_name(text)} is neither"
-        raise invalid(problem, f"Write {shown(left)} = true or {shown(left)} = false.")
-    return exp.Boolean(this=truth)
 
 
 def _name_in(names: Sequence[str], part: exp.Expr, text: str) -> exp.Expr:

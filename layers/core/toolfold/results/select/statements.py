@@ -18,7 +18,7 @@ from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect
 from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.grammar import Step
-from toolfold.results.select.kinds import Adapter, require_counted
+from toolfold.results.select.kinds import Adapter
 from toolfold.results.select.names import (
     Column,
     Names,
@@ -57,7 +57,6 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         _join_by_name(tree, sources)
         _name_outputs(tree)
         tree = dialect.to_sqlite(tree)
-        require_counted(tree)
         shown = _resolve(tree, sources, step)
         _name_order(tree)
         has_qualify = tree.find(exp.Qualify) is not None

@@ -22,7 +22,7 @@ from toolfold.results.select import dialect, expressions
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
-from toolfold.results.select.kinds import Adapter, argument_of, kind_of, node_of, require_counted, shown
+from toolfold.results.select.kinds import Adapter, argument_of, kind_of, node_of, shown
 from toolfold.results.select.names import (
     PARTS_OF_DATES,
     Column,
@@ -359,7 +359,6 @@ def count_of(window: exp.Window) -> int:
 def normal(tree: exp.Expr) -> exp.Expr:
     """Return a tree with the functions of SQLite and of ``select``."""
     tree = dialect.to_sqlite(tree)
-    require_counted(tree)
     for lag in list(tree.find_all(exp.Lag)):
         if not isinstance(lag.parent, exp.Window):
             offset = lag.args.get("offset")
