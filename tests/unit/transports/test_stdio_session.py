@@ -22,6 +22,7 @@ from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 from toolfold.transports import stdio, stdio_session
 from toolfold.transports.stdio_session import MAX_WORKERS, StdioSession
+from toolfold.transports.workers import WorkerPool
 
 CATALOG = FileStore(bundled_path())
 
@@ -297,6 +298,18 @@ def test_internal_error_fails_one_request(caplog: pytest.LogCaptureFixture) -> N
     assert listed["error"] == {"code": -32603, "message": "toolfold failed on this request."}
     assert pinged["result"] == {}
     assert caplog.messages == ["defect in tools/list: ValueError"]
+
+
+def test_failed_job_ends_no_thread(caplog: pytest.LogCaptureFixture) -> None:
+    pool, done = WorkerPool("test", 1), threading.Event()
+
+    def broken() -> None:
+        raise ValueError("SECRET")
+
+    pool.submit(broken)
+    pool.submit(done.set)
+    assert done.wait(20)
+    assert caplog.messages == ["defect in a job: ValueError"]
 
 
 FORBIDDEN = {
