@@ -58,6 +58,8 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (CALL, {**DAILY, "columns": ["close", "volume"], "limit": 2}, CALL, {**DAILY, "select": "close,volume; limit 2"}),
     # Steps in the order of the clauses of SQL, in any order of the arguments
     (CALL, {**DAILY, "limit": 2, "select": "close < 300"}, CALL, {**DAILY, "select": "close < 300; limit 2"}),
+    (CALL, {**DAILY, "arguments": {**IBM, "limit": 4}, "select": "last 9; sum(volume)"}, CALL,
+     {**DAILY, "select": "last 4; sum(volume)"}),
     (CALL, {**DAILY, "limit": 2, "columns": "close", "where": "volume > 3e7", "order_by": "-close"}, CALL,
      {**DAILY, "select": "volume > 3e7; order by close desc; close; limit 2"}),
     (CALL, {**DAILY, "sort": "close:desc", "limit": 2, "offset": 5}, CALL,

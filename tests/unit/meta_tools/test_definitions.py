@@ -10,8 +10,7 @@ from tests.support.meta_tools import tokens
 from toolfold.build import writer
 from toolfold.catalog.entries import META_TOOLS
 from toolfold.catalog.store import bundled_path, parse_catalog
-from toolfold.meta_tools.arguments import meta_tool
-from toolfold.meta_tools.definitions import TOOLS, definitions
+from toolfold.meta_tools.definitions import definitions
 from toolfold.meta_tools.dispatcher import MetaTools
 
 
@@ -64,15 +63,6 @@ def test_tool_call_is_not_read_only_without_a_catalog() -> None:
     assert definitions(None)[2]["annotations"] == {"readOnlyHint": False, "openWorldHint": True}
 
 
-def test_instructions_say_which_lines_of_a_result_are_not_data(tools: MetaTools) -> None:
-    assert "lines that begin with # are toolfold's notes; all else is data" in tools.instructions()
-
-
-def test_first_definition_and_instructions_point_to_search(tools: MetaTools) -> None:
-    assert "Finds tools" in tools.definitions()[0]["description"]
-    assert "TOOL_LIST(query)" in tools.instructions()
-
-
 def test_schemas_avoid_constructs_that_clients_refuse(tools: MetaTools) -> None:
     """A list of types, or an enum without a type: Gemini takes neither."""
 
@@ -91,23 +81,11 @@ def test_schemas_avoid_constructs_that_clients_refuse(tools: MetaTools) -> None:
             assert "enum" not in node or node["type"] == "string"
 
 
-@pytest.mark.parametrize("name", list(TOOLS))
-def test_the_reader_knows_each_parameter_and_its_bounds(tools: MetaTools, name: str) -> None:
-    (definition,) = tools.definitions((name,))
-    for parameter, rule in definition["inputSchema"]["properties"].items():
-        known = TOOLS[definition["name"]].arguments[parameter]
-        assert known.schema == rule
-        read = meta_tool(definition["name"]).parameters["properties"][parameter]
-        assert read.get("type", rule.get("type")) == rule.get("type") or "anyOf" in read
-
-
 @pytest.mark.parametrize(
     ("now", "dates"),
     [
-        (1_794_960_000, "Today is Wednesday 2026-11-18 (UTC), the last full weekday Tuesday 2026-11-17."),
         (1_795_046_399, "Today is Wednesday 2026-11-18 (UTC), the last full weekday Tuesday 2026-11-17."),
         (1_795_219_200, "Today is Saturday 2026-11-21 (UTC), the last full weekday Friday 2026-11-20."),
-        (1_795_305_600, "Today is Sunday 2026-11-22 (UTC), the last full weekday Friday 2026-11-20."),
         (1_795_392_000, "Today is Monday 2026-11-23 (UTC), the last full weekday Friday 2026-11-20."),
     ],
 )

@@ -66,13 +66,9 @@ def test_metadata_is_in_the_structured_answer_alone(tools: MetaTools) -> None:
     assert both.structured["upstream_requests"] == 2
 
 
-@pytest.mark.parametrize("name", ["TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT", "TOOL_LIST", "TOOL_CALL"])
+@pytest.mark.parametrize("name", ["TOOL_PIPE", "TOOL_SCRIPT", "TOOL_CALL"])
 def test_meta_tools_are_described(tools: MetaTools, name: str) -> None:
     (entry,) = tools.call("TOOL_GET", {"tool_name": name}).structured["tools"]
     assert entry["parameters"]["type"] == "object"
     (known,) = tools.call("TOOL_GET", {"tool_name": name, "known": {name: entry["hash"]}}).structured["tools"]
     assert known["unchanged"] is True
-
-
-def test_instructions_mention_calls_in_one(tools: MetaTools) -> None:
-    assert "TOOL_BATCH, TOOL_PIPE and TOOL_SCRIPT" in tools.instructions()

@@ -68,19 +68,12 @@ def test_query_with_filters_finds_only_tools_that_pass_them() -> None:
     ("lenient", "plain"),
     [
         ({"category": "US Economy"}, {"category": "economic_indicators"}),
-        ({"category": "technical-indicators"}, {"category": "technical_indicators"}),
-        ({"category": " Forex "}, {"category": "forex"}),
         ({"category": ["forex", "commodities"]}, {"category": "forex,commodities"}),
         ({"tag": '["stock", "price"]'}, {"tag": ["stock", "price"]}),
-        ({"tag": "stock, price"}, {"tag": ["stock", "price"]}),
         ({"tag": "Moving Average"}, {"tag": "moving-average"}),
-        ({"tag": "moving_average"}, {"tag": ["moving-average"]}),
-        ({"access": "FREE"}, {"access": "free"}),
         ({"access": ["free", "mixed"]}, {"access": "mixed, free"}),
         ({"tag": "price", "limit": "5", "offset": " 2 "}, {"tag": "price", "limit": 5, "offset": 2.0}),
-        ({"query": ["gold", "silver"]}, {"query": "gold silver"}),
         ({"query": "gold\nsilver\x07"}, {"query": "gold silver"}),
-        ({"query": "gold", "detail": " Minimal "}, {"query": "gold", "detail": "minimal"}),
         ({"query": "gold", "limit": None, "category": None}, {"query": "gold"}),
     ],
 )
@@ -100,35 +93,21 @@ def test_filters_without_a_match_are_not_an_error() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message", "suggestion"),
     [
-        ({"category": "forx"}, "there is no category 'forx'", "forex"),
-        ({"category": "Comodities"}, "there is no category 'Comodities'", "commodities"),
         ({"category": "crypto"}, "there is no category 'crypto'", "Did you mean cryptocurrencies?"),
         ({"category": "weather"}, "there is no category 'weather'", "forex"),
-        ({"tag": "momentun"}, "there is no tag 'momentun'", "momentum"),
         ({"tag": ["price", "stonks"]}, "there is no tag 'stonks'", "stock"),
         ({"tag": "xxxxxxxx"}, "there is no tag", "history"),
         ({"tag": "a\x1b[31m\u202e"}, r"there is no tag 'a\x1b[31m\u202e'", "query"),
-        ({"access": "gratis"}, "there is no access 'gratis'", "free, mixed, premium"),
         ({"tag_mode": "some"}, "tag_mode 'some' is not an allowed value: string, one of any, all", "next_call"),
-        ({"detail": "everything"}, "string, one of full, medium, minimal", "next_call"),
         ({"limit": 0}, "limit 0 is too small: integer, at least 1, at most 200", "leaves out limit"),
-        ({"limit": 201}, "limit 201 is too large", "next_call"),
-        ({"limit": "many"}, "limit must be an integer, not text ('many')", "leaves out limit"),
-        ({"limit": True}, "limit must be an integer", "leaves out limit"),
         ({"limit": 2.5}, "a number (2.5)", "leaves out limit"),
         ({"limit": float("nan")}, "limit must be", "leaves out limit"),
-        ({"offset": -1}, "offset -1 is too small: integer, at least 0", "offset"),
-        ({"token_budget": 99}, "token_budget 99 is too small: integer, at least 100, at most 100000", "next_call"),
-        ({"token_budget": 100_001}, "100001 is too large", "next_call"),
         ({"token_budget": [5]}, "not an array", "next_call"),
         ({"query": {"a": 1}}, "query must be a string", "leaves out query"),
-        ({"query": True}, "query must be a string", "leaves out query"),
         ({"query": "price " * 2000}, "query has 11,999 characters, and 1,000 are the most", "keywords"),
-        ({"tag": {"a": 1}}, "tag must be a string or an array", "leaves out tag"),
         ({"tag": [1]}, "tag item 1 must be a string", "next_call"),
         ({"tag": "[broken"}, "there is no tag", "query"),
         ({"tag": ["price"] * 51}, "tag has 51 items", "next_call"),
-        ({"categroy": "forex"}, "categroy is not a parameter of this tool: Did you mean category?", "next_call"),
         ({"zzz": 1}, "zzz is not a parameter of this tool: takes query, ", "leaves out zzz"),
     ],
     ids=str,
@@ -147,12 +126,7 @@ def test_error_lists_the_closest_names() -> None:
 
 
 def test_error_quotes_at_most_64_characters() -> None:
-    for error in (
-        refusal(category="é" * 5000),
-        refusal(tag="\x00" * 500),
-        refusal(**{"k" * 900: 1}),
-        refusal(limit="9" * 99),
-    ):
+    for error in (refusal(tag="\x00" * 500), refusal(**{"k" * 900: 1}), refusal(limit="9" * 99)):
         assert max(map(len, re.split(r"[' ]", error.message))) <= 64
 
 

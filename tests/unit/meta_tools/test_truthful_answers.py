@@ -25,7 +25,7 @@ from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools import answer_reader, completion
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.meta_tools.result import Result
+from toolfold.meta_tools.result import Result, dumps_compact
 from toolfold.mock_api.server import MockApi
 from toolfold.results.select.grammar import parse_select
 from toolfold.results.select.requested import requested_of
@@ -96,208 +96,93 @@ def notes(result: Result) -> list[str]:
     return [note for note in result.structured.get("notes", []) if not ABOUT_SELECT.match(note)]
 
 
+COMPACT = {**IBM, "outputsize": "compact"}
+EVERY_DAY = {**IBM, "outputsize": "full"}
+EVERY_5_MINUTES = {"symbol": "IBM", "interval": "5min"}
+SINCE_2025 = {"tickers": "AAPL", "time_from": "20250101T0000"}
+OF_100_ROWS = 'the 100 rows since 2025-08-25. outputsize "full" has more.'
+SPLIT = "close falls from {before} to {after} by 2007-11-12, as by a split; TIME_SERIES_DAILY_ADJUSTED corrects that."
+
+
 # F1
 @pytest.mark.parametrize(
     ("tool", "arguments", "select", "expected"),
     [
         # A period that begins before the default: fetched, and stated.
         ("TIME_SERIES_DAILY", IBM, "2025-01-13..2026-01-13; min(close)", [FULL]),
-        ("TIME_SERIES_DAILY", IBM, "since 2025; count()", [FULL]),
         ("TIME_SERIES_DAILY", IBM, "until 2020; last(close)", [FULL]),
-        ("TIME_SERIES_DAILY", IBM, "2024-06-03", [FULL]),
         ("TIME_SERIES_DAILY", IBM, "close; date>=2025-01-02; date<=2025-01-10", [FULL]),
         ("TIME_SERIES_DAILY", IBM, "since 1990; count()", [FULL, "Asked from 1990; the data begin 2000-01-03."]),
-        ("FX_DAILY", EURUSD, "2025-01; mean(close)", ['outputsize "full" was used: the default begins 2025-08-27.']),
         # More rows than the default.
         ("TIME_SERIES_DAILY", IBM, "close; last 250", ROWS),
-        ("TIME_SERIES_DAILY", IBM, "close > avg(close) over 200; count", ROWS),
         ("TIME_SERIES_DAILY", IBM, "first 3", [FULL]),
         ("NEWS_SENTIMENT", {"tickers": "AAPL"}, "title; last 70", ["limit 70 was used: the default has 50 rows."]),
         # The argument of the caller is respected.
-        (
-            "TIME_SERIES_DAILY",
-            {**IBM, "outputsize": "compact"},
-            "2025-01-13..2026-01-13; min(close)",
-            ['Asked from 2025-01-13; the data begin 2025-08-25. outputsize "full" has more.'],
-        ),
-        (
-            "TIME_SERIES_DAILY",
-            {**IBM, "outputsize": "compact"},
-            "close; last 250",
-            ['Asked for 250 rows; the data have 100. outputsize "full" has more.'],
-        ),
-        (
-            "TIME_SERIES_DAILY",
-            {**IBM, "outputsize": "compact"},
-            "close > avg(close) over 200; count",
-            ['Asked for 200 rows; the data have 100. outputsize "full" has more.'],
-        ),
+        ("TIME_SERIES_DAILY", COMPACT, "2025-01-13..2026-01-13; min(close)",
+         ['Asked from 2025-01-13; the data begin 2025-08-25. outputsize "full" has more.']),
+        ("TIME_SERIES_DAILY", COMPACT, "close > avg(close) over 200; count",
+         ['Asked for 200 rows; the data have 100. outputsize "full" has more.']),
         # Nothing has the rest.
         ("TIME_SERIES_WEEKLY", IBM, "1990..1995; max(close)", ["Asked from 1990; the data begin 2000-01-07."]),
         ("TIME_SERIES_MONTHLY", KO, "close; last 400", ["Asked for 400 rows; the data have 313."]),
-        (
-            "TIME_SERIES_DAILY",
-            {**IBM, "outputsize": "full"},
-            "since 1999; sum(volume)",
-            ["Asked from 1999; the data begin 2000-01-03."],
-        ),
         # A month of bars in minutes.
-        (
-            "TIME_SERIES_INTRADAY",
-            HOURLY,
-            "2025-11-03; max(high)",
-            ['outputsize "full" and month "2025-11" were used: the default begins 2026-01-05T16:00:00.'],
-        ),
-        (
-            "SMA",
-            {**HOURLY, "time_period": 10, "series_type": "close"},
-            "2025-06-10; max(SMA)",
-            ['month "2025-06" was used: the default begins 2025-12-15T13:00:00.'],
-        ),
-        (
-            "TIME_SERIES_INTRADAY",
-            {**HOURLY, "month": "2025-11", "outputsize": "full"},
-            "2025-12; max(high)",
-            ["Asked until 2025-12; the data end 2025-11-28T19:00:00."],
-        ),
+        ("TIME_SERIES_INTRADAY", HOURLY, "2025-11-03; max(high)",
+         ['outputsize "full" and month "2025-11" were used: the default begins 2026-01-05T16:00:00.']),
+        ("SMA", {**HOURLY, "time_period": 10, "series_type": "close"}, "2025-06-10; max(SMA)",
+         ['month "2025-06" was used: the default begins 2025-12-15T13:00:00.']),
+        ("TIME_SERIES_INTRADAY", {**HOURLY, "month": "2025-11", "outputsize": "full"}, "2025-12; max(high)",
+         ["Asked until 2025-12; the data end 2025-11-28T19:00:00."]),
         # A day whose beginning the default leaves out, and days that have rows.
-        (
-            "TIME_SERIES_INTRADAY",
-            {"symbol": "IBM", "interval": "5min"},
-            "last 1 day; max(high)",
-            ['outputsize "full" was used: the default begins 2026-01-13T11:40:00.'],
-        ),
-        (
-            "TIME_SERIES_INTRADAY",
-            {"symbol": "IBM", "interval": "5min"},
-            "last 2 days; count by day",
-            [
-                "last 2 days: the last 2 dates that have rows.",
-                'outputsize "full" was used: the default begins 2026-01-13T11:40:00.',
-            ],
-        ),
+        ("TIME_SERIES_INTRADAY", EVERY_5_MINUTES, "last 1 day; max(high)",
+         ['outputsize "full" was used: the default begins 2026-01-13T11:40:00.']),
+        ("TIME_SERIES_INTRADAY", EVERY_5_MINUTES, "last 2 days; count by day",
+         ["last 2 days: the last 2 dates that have rows.",
+          'outputsize "full" was used: the default begins 2026-01-13T11:40:00.']),
         # Rows too far apart for the period.
-        (
-            "WTI",
-            {},
-            "2025-01-10..2025-01-20; mean(value)",
-            ['interval "daily" was used: the default has monthly rows.'],
-        ),
-        ("WTI", {}, "2025-01-15", ['interval "daily" was used: the default has monthly rows.']),
-        ("REAL_GDP", {}, "2025-04-01..2025-06-30", ['interval "quarterly" was used: the default has annual rows.']),
-        (
-            "WTI",
-            {"interval": "monthly"},
-            "2025-01-15",
-            ['The rows are monthly, too far apart for this period. interval "daily" has more.'],
-        ),
+        ("WTI", {}, "2025-01-10..2025-01-20; mean(value)",
+         ['interval "daily" was used: the default has monthly rows.']),
+        ("WTI", {"interval": "monthly"}, "2025-01-15",
+         ['The rows are monthly, too far apart for this period. interval "daily" has more.']),
         ("COPPER", {}, "2025-01-15", ["The rows are monthly, too far apart for this period."]),
         ("COPPER", {}, "date > 2025; count", []),  # the period has not begun
         # A period that ends after the data, of the past or of days to come.
         ("HISTORICAL_OPTIONS", {**IBM, "date": "2024-06-03", "expiration": "2024-06-21"}, "strike=185", []),
         ("DIGITAL_CURRENCY_DAILY", {"symbol": "BTC", "market": "EUR"}, "2026; max(close)", []),
-        (
-            "EARNINGS_CALENDAR",
-            IBM,
-            "until 2026-06-30; reportDate",
-            ['horizon "12month" was used: the default ends {last report of IBM}.'],
-        ),
+        ("EARNINGS_CALENDAR", IBM, "until 2026-06-30; reportDate",
+         ['horizon "12month" was used: the default ends {last report of IBM}.']),
         # A figure of all rows, which are not the whole series.
-        (
-            "TIME_SERIES_DAILY",
-            IBM,
-            "max(close)",
-            ['Computed from the 100 rows since 2025-08-25. outputsize "full" has more.'],
-        ),
-        (
-            "NEWS_SENTIMENT",
-            {"tickers": "AAPL", "time_from": "20250101T0000"},
-            "count()",
-            ["Computed from the 50 rows since {oldest article}. limit 1000 has more."],
-        ),
-        (
-            "NEWS_SENTIMENT",
-            {"tickers": "AAPL", "time_from": "20250101T0000"},
-            None,
-            ["There may be more: 50 rows are the default; limit 1000 is the most."],
-        ),
+        ("TIME_SERIES_DAILY", IBM, "max(close)", [f"Computed from {OF_100_ROWS}"]),
+        ("NEWS_SENTIMENT", SINCE_2025, "count()",
+         ["Computed from the 50 rows since {oldest article}. limit 1000 has more."]),
+        ("NEWS_SENTIMENT", SINCE_2025, None,
+         ["There may be more: 50 rows are the default; limit 1000 is the most."]),
         # Rows of a part of the data that meet a condition; what JMESPath may lack is noted.
-        (
-            "TIME_SERIES_DAILY",
-            IBM,
-            "close > 300",
-            ['Searched the 100 rows since 2025-08-25. outputsize "full" has more.'],
-        ),
+        ("TIME_SERIES_DAILY", IBM, "close > 300", [f"Searched {OF_100_ROWS}"]),
         ("TIME_SERIES_DAILY", IBM, "close > 300; last 5", []),
-        (
-            "TIME_SERIES_DAILY",
-            IBM,
-            "jmespath: max(rows[].close)",
-            ['Computed from the 100 rows since 2025-08-25. outputsize "full" has more.'],
-        ),
-        (
-            "TIME_SERIES_DAILY",
-            IBM,
-            "jmespath: rows[-1].close",
-            ['Computed from the 100 rows since 2025-08-25. outputsize "full" has more.'],
-        ),
-        (
-            "TIME_SERIES_DAILY",
-            {"symbol": ["IBM", "MSFT"]},
-            "max(close)",
-            ['Computed from the 100 rows since 2025-08-25. outputsize "full" has more.'],
-        ),
-        (
-            "NEWS_SENTIMENT",
-            {"tickers": "AAPL"},
-            "jmespath: length(feed)",
-            ["Computed from the 50 rows since {oldest article}. limit 1000 has more."],
-        ),
-        (
-            "EARNINGS_CALENDAR",
-            {},
-            "count()",
-            ['Computed from the {reports} rows until {last report}. horizon "12month" has more.'],
-        ),
-        ("EARNINGS_CALENDAR", {}, "limit 5; symbol", []),
+        ("TIME_SERIES_DAILY", IBM, "jmespath: rows[-1].close", [f"Computed from {OF_100_ROWS}"]),
+        ("TIME_SERIES_DAILY", {"symbol": ["IBM", "MSFT"]}, "max(close)", [f"Computed from {OF_100_ROWS}"]),
+        ("EARNINGS_CALENDAR", {}, "count()",
+         ['Computed from the {reports} rows until {last report}. horizon "12month" has more.']),
         # The day of figures, where it is left out.
         ("GLOBAL_QUOTE", IBM, "price", ["latestDay is 2026-01-13."]),
         ("GLOBAL_QUOTE", IBM, "price,latestDay", []),
         ("TOP_GAINERS_LOSERS", {}, "from top_gainers; ticker", ['last_updated is "2026-01-13 16:16:00 US/Eastern".']),
-        ("ETF_PROFILE", {"symbol": "QQQ"}, "holdings; limit 1", []),
         # What was requested and is not there.
         ("REALTIME_BULK_QUOTES", {"symbol": "IBM,NOSUCHX"}, "symbol,close", ["Nothing for symbol NOSUCHX."]),
         # Prices that are not adjusted.
-        (
-            "TIME_SERIES_DAILY",
-            {**IBM, "outputsize": "full"},
-            "2007-06..2008-06; last(close) / first(close) - 1",
-            [
-                "close falls from {before} to {after} by 2007-11-12, as by a split; "
-                "TIME_SERIES_DAILY_ADJUSTED corrects that."
-            ],
-        ),
-        ("TIME_SERIES_DAILY", {**IBM, "outputsize": "full"}, "2007-06..2008-06; sum(volume)", []),
-        ("TIME_SERIES_DAILY", {**IBM, "outputsize": "full"}, "2007-06..2008-06; last(close)", []),
-        (
-            "TIME_SERIES_DAILY_ADJUSTED",
-            {**IBM, "outputsize": "full"},
-            "2007-06..2008-06; last(close) / first(close) - 1",
-            [],
-        ),
+        ("TIME_SERIES_DAILY", EVERY_DAY, "2007-06..2008-06; last(close) / first(close) - 1", [SPLIT]),
+        ("TIME_SERIES_DAILY", EVERY_DAY, "2007-06..2008-06; sum(volume)", []),
+        ("TIME_SERIES_DAILY", EVERY_DAY, "2007-06..2008-06; last(close)", []),
+        ("TIME_SERIES_DAILY_ADJUSTED", EVERY_DAY, "2007-06..2008-06; last(close) / first(close) - 1", []),
         # Nothing is lacking.
         ("TIME_SERIES_DAILY", IBM, None, []),
-        ("TIME_SERIES_DAILY", IBM, "close; last 5", []),
         ("TIME_SERIES_DAILY", IBM, "since 2025-08-25; max(close)", []),
-        ("TIME_SERIES_DAILY", IBM, "2026; max(close)", []),
-        ("TIME_SERIES_MONTHLY", KO, "since 2000; max(close)", []),
         ("CPI", {}, "2025-01", []),
-        ("WTI", {}, "2025-01-01", []),
         ("WTI", {}, "2025-01-01..2025-12-31; mean(value)", []),
         ("NEWS_SENTIMENT", {"tickers": "AAPL"}, "title; first 5", []),
         ("INCOME_STATEMENT", IBM, "from annualReports; since 2006; totalRevenue", []),
     ],
-)
+)  # fmt: skip
 def test_note_names_what_is_lacking(
     gateway: MetaTools,
     facts: dict[str, str],
@@ -473,8 +358,8 @@ def test_short_answer_without_data_is_named(tool: str, body: dict[str, Any], is_
             assert error(call(asking, tool, arguments, "last 3"))["suggestion"].startswith(UNUSUAL.format(tool))
 
 
-@pytest.mark.parametrize("date", ["2024-02-31", "0000-00-00", "9999-99", "9999-12-31", "2024-13"])
-@pytest.mark.parametrize("form", ["{}", "since {}", "until {}", "{}..{}"])
+@pytest.mark.parametrize("date", ["2024-02-31", "0000-00-00", "9999-12-31"])
+@pytest.mark.parametrize("form", ["since {}", "{}..{}"])
 def test_days_that_do_not_exist_end_in_no_defect(gateway: MetaTools, date: str, form: str) -> None:
     result = call(gateway, "WTI", {}, form.format(date, date))
     assert not result.is_error or error(result)["code"] == "INVALID_ARGUMENTS"
@@ -484,14 +369,12 @@ def test_days_that_do_not_exist_end_in_no_defect(gateway: MetaTools, date: str, 
 @pytest.mark.parametrize(
     ("max_tokens", "limit"),
     [
-        (10**7, "max_tokens is at most 2,000 here."),
         (2001, "max_tokens is at most 2,000 here."),
         (2000, None),
-        (500, None),
         (499, None),
     ],
 )
-@pytest.mark.parametrize("form", [{}, {"datatype": "csv"}, {"datatype": "json"}])
+@pytest.mark.parametrize("form", [{}, {"datatype": "json"}])
 def test_preview_states_a_limit_of_tokens(
     mock_api: MockApi, max_tokens: int, limit: str | None, form: dict[str, str]
 ) -> None:
@@ -502,113 +385,52 @@ def test_preview_states_a_limit_of_tokens(
     assert limit is None or limit in answer.text
 
 
+OTHERS = "or change the other arguments, such as dates and filters."
+
+
+def called(tool: str, **arguments: Any) -> str:
+    return f"TOOL_CALL {dumps_compact({'tool_name': tool, 'arguments': arguments})}"
+
+
 # F8
 @pytest.mark.parametrize(
     ("tool", "arguments", "key", "code", "suggestion"),
     [
-        (
-            "TIME_SERIES_DAILY",
-            {**IBM, "outputsize": "full"},
-            FREE,
-            "PREMIUM_ONLY",
-            "Call again without outputsize: TOOL_CALL "
-            '{"tool_name":"TIME_SERIES_DAILY","arguments":{"symbol":"IBM"}}; or '
-            'take TOOL_CALL {"tool_name":"TIME_SERIES_WEEKLY_ADJUSTED","arguments":{"symbol":"IBM"}}, '
-            "which is free; or "
-            "tell the user that a premium plan is needed.",
-        ),
-        (
-            "MACD",
-            {"symbol": "IBM", "interval": "daily", "series_type": "close"},
-            FREE,
-            "PREMIUM_ONLY",
-            "Take TOOL_CALL "
-            '{"tool_name":"MACDEXT","arguments":{"symbol":"IBM","interval":"daily","series_type":"close",'
-            '"fastmatype":1,"slowmatype":1,"signalmatype":1}}, which is free; or tell the user that a premium plan is '
-            "needed.",
-        ),
-        (
-            "GLOBAL_QUOTE",
-            {"symbol": "NOSUCH9"},
-            PREMIUM,
-            "NO_DATA",
-            'Check symbol: TOOL_CALL {"tool_name":"SYMBOL_SEARCH","arguments":{"keywords":"NOSUCH9"}}; '
-            "or change the other "
-            "arguments, such as dates and filters.",
-        ),
-        (
-            "HISTORICAL_OPTIONS",
-            {"ticker": "IBM", "day": "2026-01-10"},
-            PREMIUM,
-            "NO_DATA",
-            "date 2026-01-10 is a Saturday: take 2026-01-09: TOOL_CALL "
-            '{"tool_name":"HISTORICAL_OPTIONS","arguments":{"symbol":"IBM","date":"2026-01-09"}}.',
-        ),
-        (
-            "HISTORICAL_OPTIONS",
-            {"symbol": "IBM", "date": "2150-01-09"},
-            PREMIUM,
-            "NO_DATA",
-            "date 2150-01-09 is in the future: leave date out for the newest day: TOOL_CALL "
-            '{"tool_name":"HISTORICAL_OPTIONS","arguments":{"symbol":"IBM"}}.',
-        ),
-        (
-            "HISTORICAL_OPTIONS",
-            {"symbol": "IBM", "date": "2025-12-25"},
-            PREMIUM,
-            "NO_DATA",
-            'Check symbol: TOOL_CALL {"tool_name":"SYMBOL_SEARCH","arguments":{"keywords":"IBM"}}; '
-            "or, as date 2025-12-25 may be a market holiday, take 2025-12-24: TOOL_CALL "
-            '{"tool_name":"HISTORICAL_OPTIONS","arguments":{"symbol":"IBM","date":"2025-12-24"}}.',
-        ),
-        (
-            "SYMBOL_SEARCH",
-            {"keywords": "qqqqzzzz"},
-            PREMIUM,
-            "NO_DATA",
-            "Search again with another spelling: the first word of the name, or the ticker without its venue suffix. "
-            "Rates of currencies and coins come from CURRENCY_EXCHANGE_RATE, codes of market indices from "
-            "INDEX_CATALOG.",
-        ),
-        (
-            "GLOBAL_QUOTE",
-            {"symbol": "BTC-USD"},
-            PREMIUM,
-            "NO_DATA",
-            '\'BTC-USD\' is a pair of currencies: TOOL_CALL {"tool_name":"CURRENCY_EXCHANGE_RATE","arguments":'
-            '{"from_currency":"BTC","to_currency":"USD"}}.',
-        ),
-        *(
-            (
-                "TIME_SERIES_DAILY",
-                {"symbol": pair},
-                PREMIUM,
-                "INVALID_ARGUMENTS",
-                f'\'{pair}\' is a pair of currencies: TOOL_CALL {{"tool_name":"{other}","arguments":{arguments}}}.',
-            )
-            for pair, other, arguments in (
-                ("USDJPY", "FX_DAILY", '{"from_symbol":"USD","to_symbol":"JPY"}'),
-                ("ETHUSD", "DIGITAL_CURRENCY_DAILY", '{"symbol":"ETH","market":"USD"}'),
-            )
-        ),
-        (
-            "INDEX_DATA",
-            {"symbol": "^FTSE", "interval": "daily"},
-            PREMIUM,
-            "INVALID_ARGUMENTS",
-            'Check symbol: TOOL_CALL {"tool_name":"INDEX_CATALOG","arguments":{}}; or change the other arguments, such '
-            "as dates and filters.",
-        ),
-        (
-            "CONGRESS_TRADES",
-            {"bioguide_id": "Z999999"},
-            PREMIUM,
-            "NO_DATA",
-            'Check bioguide_id: TOOL_CALL {"tool_name":"POLITICIAN_METADATA","arguments":{}}; or change the other '
-            "arguments, such as dates and filters.",
-        ),
+        ("TIME_SERIES_DAILY", EVERY_DAY, FREE, "PREMIUM_ONLY",
+         f"Call again without outputsize: {called('TIME_SERIES_DAILY', **IBM)}; or take "
+         f"{called('TIME_SERIES_WEEKLY_ADJUSTED', **IBM)}, which is free; or tell the user that a premium plan is "
+         "needed."),
+        ("MACD", {"symbol": "IBM", "interval": "daily", "series_type": "close"}, FREE, "PREMIUM_ONLY",
+         "Take "
+         + called("MACDEXT", symbol="IBM", interval="daily", series_type="close",
+                  fastmatype=1, slowmatype=1, signalmatype=1)
+         + ", which is free; or tell the user that a premium plan is needed."),
+        ("GLOBAL_QUOTE", {"symbol": "NOSUCH9"}, PREMIUM, "NO_DATA",
+         f"Check symbol: {called('SYMBOL_SEARCH', keywords='NOSUCH9')}; {OTHERS}"),
+        ("HISTORICAL_OPTIONS", {"ticker": "IBM", "day": "2026-01-10"}, PREMIUM, "NO_DATA",
+         "date 2026-01-10 is a Saturday: take 2026-01-09: "
+         f"{called('HISTORICAL_OPTIONS', **IBM, date='2026-01-09')}."),
+        ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "2150-01-09"}, PREMIUM, "NO_DATA",
+         "date 2150-01-09 is in the future: leave date out for the newest day: "
+         f"{called('HISTORICAL_OPTIONS', **IBM)}."),
+        ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "2025-12-25"}, PREMIUM, "NO_DATA",
+         f"Check symbol: {called('SYMBOL_SEARCH', keywords='IBM')}; or, as date 2025-12-25 may be a market holiday, "
+         f"take 2025-12-24: {called('HISTORICAL_OPTIONS', **IBM, date='2025-12-24')}."),
+        ("SYMBOL_SEARCH", {"keywords": "qqqqzzzz"}, PREMIUM, "NO_DATA",
+         "Search again with another spelling: the first word of the name, or the ticker without its venue suffix. "
+         "Rates of currencies and coins come from CURRENCY_EXCHANGE_RATE, codes of market indices from "
+         "INDEX_CATALOG."),
+        ("GLOBAL_QUOTE", {"symbol": "BTC-USD"}, PREMIUM, "NO_DATA",
+         "'BTC-USD' is a pair of currencies: "
+         f"{called('CURRENCY_EXCHANGE_RATE', from_currency='BTC', to_currency='USD')}."),
+        ("TIME_SERIES_DAILY", {"symbol": "USDJPY"}, PREMIUM, "INVALID_ARGUMENTS",
+         f"'USDJPY' is a pair of currencies: {called('FX_DAILY', from_symbol='USD', to_symbol='JPY')}."),
+        ("TIME_SERIES_DAILY", {"symbol": "ETHUSD"}, PREMIUM, "INVALID_ARGUMENTS",
+         f"'ETHUSD' is a pair of currencies: {called('DIGITAL_CURRENCY_DAILY', symbol='ETH', market='USD')}."),
+        ("INDEX_DATA", {"symbol": "^FTSE", "interval": "daily"}, PREMIUM, "INVALID_ARGUMENTS",
+         f"Check symbol: {called('INDEX_CATALOG')}; {OTHERS}"),
     ],
-)
+)  # fmt: skip
 def test_error_names_a_call_that_works(
     mock_api: MockApi, tool: str, arguments: dict[str, Any], key: str, code: str, suggestion: str
 ) -> None:

@@ -49,28 +49,6 @@ def test_list_for_one_symbol_is_one_table(tools: MetaTools, mock_api: MockApi, g
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("symbol", "AAPL,MSFT"),
-        ("symbol", "AAPL, MSFT"),
-        ("symbol", "AAPL and MSFT"),
-        ("symbol", "AAPL vs. MSFT"),
-        ("symbol", "AAPL;MSFT"),
-        ("symbol", '["AAPL", "MSFT"]'),
-        ("ticker", "AAPL, MSFT"),
-    ],
-)
-def test_text_of_several_values_is_refused_with_the_list_to_send(
-    tools: MetaTools, mock_api: MockApi, name: str, text: str
-) -> None:
-    mock_api.clear_requests()
-    found = error(call(tools, QUOTE, {name: text}))
-    assert mock_api.requests == []
-    assert found["next_call"] == {"TOOL_CALL": {"tool_name": QUOTE, "arguments": {"symbol": ["AAPL", "MSFT"]}}}
-    assert "schema" not in found
-
-
-@pytest.mark.parametrize(
     "select",
     [
         "top 1 by changePercent; symbol",
