@@ -318,12 +318,6 @@ def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
     return match is not None and match[2] in LOOPBACK_HOSTS
 
 
-def meta_of(message: Message) -> Mapping[str, Any]:
-    """Return the metadata of a message."""
-    meta = message.params.get("_meta")
-    return meta if isinstance(meta, dict) else {}
-
-
 def check_headers(exchange: Exchange) -> None:
     """Check version and routing headers against the body, in the order of the specification.
 
@@ -340,7 +334,7 @@ def check_headers(exchange: Exchange) -> None:
     for name in versions.ROUTING_HEADERS:
         if sum(key == name for key, _ in request.headers) > 1:
             raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} was sent more than once.")
-    meta = meta_of(message)
+    meta = message.meta
     _check_meta_is_complete(meta)
     expected = [
         ("mcp-protocol-version", version, meta[versions.META_VERSION]),
@@ -358,8 +352,8 @@ def check_headers(exchange: Exchange) -> None:
 def check_envelope(exchange: Exchange) -> None:
     """Check what a message of a stateless version says of itself, without headers to compare it with."""
     if exchange.stateless:
-        _check_meta_is_complete(meta_of(exchange.message))
-        _check_version_is_served(meta_of(exchange.message))
+        _check_meta_is_complete(exchange.message.meta)
+        _check_version_is_served(exchange.message.meta)
 
 
 def _check_meta_is_complete(meta: Mapping[str, Any]) -> None:

@@ -91,8 +91,7 @@ def add_answer(message: Message, credentials: RequestCredentials) -> RequestCred
         return credentials._replace(awaits_sign_in=True)
     answer = _answer(message)
     state = message.params.get("requestState")
-    meta = message.params.get("_meta")
-    is_stateless = isinstance(meta, dict) and versions.META_VERSION in meta
+    is_stateless = versions.META_VERSION in message.meta
     # Without an answer the call is as one without the state.
     if answer is None or not is_stateless or not isinstance(state, str) or len(state) > _MAX_STATE_CHARS:
         return credentials

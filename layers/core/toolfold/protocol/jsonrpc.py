@@ -27,6 +27,12 @@ class Message(NamedTuple):
     params: Mapping[str, Any]
     id: Id | None
 
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """Its metadata."""
+        meta = self.params.get("_meta")
+        return meta if isinstance(meta, dict) else {}
+
 
 class JsonRpcError(Exception):
     """An error to be sent as the answer to a message."""

@@ -147,7 +147,7 @@ class Server:
         if message.id is None:
             return b""
         started = time.perf_counter()
-        stateless = versions.META_VERSION in http.meta_of(message) and message.method != "initialize"
+        stateless = versions.META_VERSION in message.meta and message.method != "initialize"
         if message.method == "initialize":  # all that comes without HTTP is of one client
             self._without_http = self._without_http._replace(
                 shows_apps=_declares_apps(message), opens_urls=versions.elicits(message.params, "url")
@@ -175,7 +175,7 @@ class Server:
             return http.json_response(400, jsonrpc.encode_error(error), rejected)
         if request.header(http.SESSION) == http.SESSION_WITH_APPS:
             request = request._replace(shows_apps=True)
-        stateless = stateless or versions.META_VERSION in http.meta_of(message)
+        stateless = stateless or versions.META_VERSION in message.meta
         exchange = Exchange(request, message, stateless, {"rpc": _loggable_method(message), **log_fields})
         begun = message.method == "initialize" and _declares_apps(message)
         body, code = self._answer(exchange, http.check_headers)
@@ -331,7 +331,7 @@ class Server:
         from toolfold.client_call import serving  # not for the first response
 
         reads_only = is_repeated or call.name == "TOOL_CALL"
-        meta = http.meta_of(message)
+        meta = message.meta
         get = meta.get if "traceparent" in meta else request.header  # both are of the message, or of the headers
         with serving(request.deadline, get("traceparent"), get("tracestate")) as trace_id:
             if trace_id:

@@ -35,36 +35,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger("toolfold")
 
 _USED_BY_TOOL_CALL = (
-    "encodings.idna",
     "encodings.utf_8_sig",
     "jsonschema_rs",
     "rapidfuzz",
     "toolfold.cache.dynamodb",
-    "toolfold.execution.argument_reader",
-    "toolfold.execution.audit",
     "toolfold.execution.services",
-    "toolfold.execution.pipeline",
-    "toolfold.execution.call",
-    "toolfold.execution.limits",
-    "toolfold.execution.api_keys",
-    "toolfold.execution.validation",
-    "toolfold.meta_tools.answer_reader",
-    "toolfold.meta_tools.call",
-    "toolfold.meta_tools.completion",
-    "toolfold.meta_tools.arguments",
-    "toolfold.meta_tools.reader",
     "toolfold.meta_tools.tool_call",
     "toolfold.network.session",
-    "toolfold.results.offload",
-    "toolfold.results.output",
-    "toolfold.results.select.coverage",
     "toolfold.results.select.engine",
-    "toolfold.results.select.jmespath",
     "toolfold.results.select.requested",
     "toolfold.sources.http_api.adapter",
-    "toolfold.sources.http_api.request",
 )
-"""Modules that are imported when they are first needed. ``tests/integration/test_snapshot.py`` finds missing ones."""
+"""Modules that are imported when they are first needed, with all that these import.
+``tests/integration/test_snapshot.py`` finds missing ones."""
 
 
 _USED_BY_SCRIPTS = ("pydantic_monty", "toolfold.meta_tools.tool_script")

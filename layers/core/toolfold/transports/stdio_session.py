@@ -65,7 +65,7 @@ class _Call:
         from toolfold.client_call import ClientCall  # not needed by the first answers
 
         self.message, self.id, self.size = message, (type(id_), id_), size
-        token = _meta_of(message).get("progressToken")
+        token = message.meta.get("progressToken")
         is_requested = isinstance(token, str | int) and not isinstance(token, bool)
         self.context = ClientCall(functools.partial(send_progress, self, token) if is_requested else None)
 
@@ -193,7 +193,7 @@ class StdioSession:
             self._handle_notification(message)
         elif message.method in ("tools/call", "resources/read"):
             self._queue_call(_Call(message, message.id, len(line), self._send_progress))
-        elif message.method == "subscriptions/listen" and _meta_of(message).get(META_VERSION) in STATELESS:
+        elif message.method == "subscriptions/listen" and message.meta.get(META_VERSION) in STATELESS:
             self._subscribe(message.id, message.params.get("notifications"))
         else:
             self._is_initialized = self._is_initialized or message.method == "initialize"
@@ -289,11 +289,6 @@ class StdioSession:
             return jsonrpc.encode_error(
                 JsonRpcError(INTERNAL_ERROR, "toolfold failed on this request.", id_=request.id)
             )
-
-
-def _meta_of(message: Message) -> dict[str, Any]:
-    meta = message.params.get("_meta")
-    return meta if isinstance(meta, dict) else {}
 
 
 def _write(outgoing: BinaryIO, data: bytes) -> None:
