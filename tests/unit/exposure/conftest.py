@@ -1,4 +1,4 @@
-"""A catalog of two sources with profiles of every sort."""
+"""A catalog of three sources with profiles of every sort."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,24 @@ import pytest
 from tests.support.exposure import app_of, compile_profiles
 from toolfold.app import App
 from toolfold.build import compiler
+from toolfold.catalog.profiles import MODES
+
+HIDING = "".join(
+    f"  some_{mode}: {{mode: {mode}, include: {{category: [core_stock_apis, forex]}}, "
+    "exclude: {tool: [SYMBOL_SEARCH, TIME_SERIES_DAILY, TIME_SERIES_WEEKLY_ADJUSTED, FX_DAILY]}}\n"
+    f"  related_{mode}: {{mode: {mode}, include: {{source: levels}}, exclude: {{tool: [levels__b, levels__c]}}}}\n"
+    for mode in MODES
+)
+"""Profiles of each mode without some tools that the others name, in their texts and as their relations."""
+
+LEVELS = "id: levels\nkind: http_api\nbase_url: https://harbour.test\ntools:\n" + "".join(
+    f"  - {{name: {name}, summary: Water levels of place {name} at noon, path: /levels/{name},"
+    f" relations: [{{to: {to}, kind: then}}, {{to: {other}, kind: alternative}}]}}\n"
+    for name, to, other in ("abc", "bcd", "cda", "dab")
+)
 
 PROFILES = """
+most_used: [GLOBAL_QUOTE, CLOSE_HARBOUR, TIME_SERIES_DAILY]
 contexts:
   markets:
     include: {category: [Stocks, forex]}
@@ -35,13 +51,12 @@ profiles:
   busy:
     mode: auto
     exclude: {effect: [write, destructive]}
-most_used: [GLOBAL_QUOTE, CLOSE_HARBOUR, TIME_SERIES_DAILY]
 """
 
 
 @pytest.fixture(scope="package")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Any]:
-    """Return a compiled catalog of Alpha Vantage and docks, and the two things that its profiles are compiled from."""
+    """Return a compiled catalog, and the two things that its profiles are compiled from."""
     found: list[tuple[Any, Any]] = []
     compile_section = compiler.compile_profiles
 
@@ -51,7 +66,10 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, Any]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiler, "compile_profiles", recorded)
-        path = compile_profiles(tmp_path_factory.mktemp("profiles"), PROFILES, "alpha_vantage", "docks")
+        folder = tmp_path_factory.mktemp("profiles")
+        (folder / "levels").mkdir()
+        (folder / "levels" / "source.yaml").write_text(LEVELS)
+        path = compile_profiles(folder, PROFILES + HIDING, "alpha_vantage", "docks")
     return path, *found[0]
 
 

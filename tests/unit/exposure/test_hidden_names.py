@@ -3,48 +3,16 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.exposure import app_of, call, compile_profiles, listed
+from tests.support.exposure import call, listed
 from toolfold.app import App
 from toolfold.catalog.profiles import MODES
 from toolfold.exposure.profiles import select
 
-MODES_OF_PROFILES = "".join(
-    f"  some_{mode}: {{mode: {mode}, include: {{category: [core_stock_apis, forex]}}, "
-    "exclude: {tool: [SYMBOL_SEARCH, TIME_SERIES_DAILY, TIME_SERIES_WEEKLY_ADJUSTED, FX_DAILY]}}\n"
-    for mode in MODES
-)
-RELATED = """
-      - name: {name}
-        summary: Water levels of harbour {name} at noon
-        path: /levels/{name}
-        relations: [{{to: {to}, kind: then}}, {{to: {other}, kind: alternative}}]
-"""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{2,}")
-
-
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> App:
-    folder: Path = tmp_path_factory.mktemp("hidden")
-    names = [f"level_{letter}" for letter in "abcd"]
-    tools = "".join(
-        RELATED.format(name=name, to=names[(at + 1) % 4], other=names[(at + 2) % 4]) for at, name in enumerate(names)
-    )
-    (folder / "harbour").mkdir()
-    (folder / "harbour" / "source.yaml").write_text(
-        f"id: harbour\nkind: http_api\nbase_url: https://harbour.test\ntools:{tools}"
-    )
-    related = "".join(
-        f"  related_{mode}: {{mode: {mode}, include: {{source: harbour}}, "
-        "exclude: {tool: [harbour__level_b, harbour__level_c]}}\n"
-        for mode in MODES
-    )
-    catalog = compile_profiles(folder, f"profiles:\n{MODES_OF_PROFILES}{related}", "alpha_vantage")
-    return app_of(catalog)
 
 
 def texts(value: Any, *, at: str = "") -> Iterator[tuple[str, str]]:
@@ -66,11 +34,11 @@ def test_no_answer_names_a_tool_that_a_profile_hides(app: App, kind: str, mode: 
     path = f"/mcp/{kind}_{mode}"
     view = select(app.server.tools, f"{kind}_{mode}").catalog()
     hidden = {name.lower() for name in view.base} - {name.lower() for name in view}
-    visible = [name for name in view if name.startswith(("harbour__", "TIME", "FX", "GLOBAL"))]
+    visible = [name for name in view if name.startswith(("levels__", "TIME", "FX", "GLOBAL"))]
     assert visible
     answers: list[Any] = [
         *listed(app, path),
-        call(app, path, "TOOL_LIST", {"query": "water levels of a harbour, share prices, symbols", "detail": "medium"}),
+        call(app, path, "TOOL_LIST", {"query": "water levels of a place, share prices, symbols", "detail": "medium"}),
     ]
     for detail in ("full", "medium", "minimal"):
         answers += [call(app, path, "TOOL_GET", {"tool_name": name, "detail": detail}) for name in visible]

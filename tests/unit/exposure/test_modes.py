@@ -93,7 +93,7 @@ def test_both_eras_list_the_same(app: App, path: str) -> None:
 def test_pages_of_direct_have_a_hundred_tools_each(app: App) -> None:
     first = rpc(app, "/mcp/direct", "tools/list")["result"]
     second = rpc(app, "/mcp/direct", "tools/list", {"cursor": first["nextCursor"]})["result"]
-    assert [len(page["tools"]) for page in (first, second)] == [100, 2 + BUNDLED_TOOLS - 100]
+    assert [len(page["tools"]) for page in (first, second)] == [100, 6 + BUNDLED_TOOLS - 100]
     assert "nextCursor" not in second
 
 

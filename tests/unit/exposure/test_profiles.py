@@ -153,7 +153,9 @@ def test_profile_is_read_from_the_path(path: str, profile: str | None) -> None:
 
 
 def test_profile_of_a_process_without_http(catalog: Path) -> None:
-    settings = Settings.from_environment({"TOOLFOLD_CATALOG": str(catalog), "TOOLFOLD_ALLOWED_HOSTS": "docks.test"})
+    settings = Settings.from_environment(
+        {"TOOLFOLD_CATALOG": str(catalog), "TOOLFOLD_ALLOWED_HOSTS": "docks.test,harbour.test"}
+    )
     line = parse_message(json.dumps(message("tools/list")).encode())
     assert line is not None
     server = build_app(settings, profile="readers").server

@@ -226,18 +226,13 @@ def test_period_without_data_is_one_of_the_reasons(tools: MetaTools) -> None:
     assert not tools.call("TOOL_CALL", json.loads(step.rstrip("."))).is_error
 
 
-SERIES = {**MSFT, "outputsize": "full"}
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments", "select", "most"),
     [
         ("HISTORICAL_OPTIONS", {"symbol": "IBM"}, "type = put", 250),
-        ("INCOME_STATEMENT", MSFT, "annualReports", 20),
-        ("TIME_SERIES_DAILY", SERIES, "since 2024", 530),
-        ("TIME_SERIES_DAILY", SERIES, "SELECT timestamp, close / open AS ratio FROM data WHERE close > open", 6000),
-        ("TIME_SERIES_DAILY", {**SERIES, "symbol": ["MSFT", "IBM"]}, "close > 300", 6000),
-        ("TREASURY_YIELD", {"maturity": ["10year", "2year"], "interval": "daily"}, "since 2020; last 900", 900),
+        ("TIME_SERIES_MONTHLY", MSFT, "SELECT timestamp, close / open AS ratio FROM data WHERE close > open", 320),
+        ("TIME_SERIES_WEEKLY", {"symbol": ["MSFT", "IBM"]}, "since 2024", 220),
+        ("TREASURY_YIELD", {"maturity": ["10year", "2year"], "interval": "monthly"}, "since 2000; last 200", 200),
     ],
 )
 def test_what_a_preview_proposes_continues_the_select(

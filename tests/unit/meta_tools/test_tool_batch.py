@@ -290,7 +290,6 @@ def test_notes_of_results_are_those_of_their_table(tools: MetaTools) -> None:
 @pytest.mark.parametrize(
     ("more", "rows"),
     [
-        ({"join": "date", "select": "since 2020; count"}, [[1562]]),
         ({"select": "SELECT count(*) FROM AAPL JOIN MSFT USING (date) WHERE AAPL.date >= '2020-01-01'"}, [[1562]]),
         ({"join": "date", "select": "2020; AAPL_close; last 1"}, [["2020-12-31", 186.09]]),
     ],

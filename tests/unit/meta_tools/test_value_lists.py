@@ -228,10 +228,10 @@ def test_parts_of_a_hanging_upstream_end_with_the_call(make_tools: Callable[...,
         symbols = ["OK1", "OK2", *(f"SLOW{number}" for number in range(48))]
         began = time.monotonic()
         arguments = {"tool_name": QUOTE, "arguments": {"symbol": symbols}}
-        result = tools.call("TOOL_CALL", arguments, deadline=began + 1.0)
+        result = tools.call("TOOL_CALL", arguments, deadline=began + 2.0)
         ended = time.monotonic()
         release.set()
-    assert ended - began < 3  # not 48 time-outs; the bound allows for a busy machine
+    assert ended - began < 5  # not 48 time-outs; the bound allows for a busy machine
     assert [row[0] for row in table_of(result)["rows"]] == ["OK1", "OK2"]
     assert any(note.startswith("SLOW0, ") and "UPSTREAM_TIMEOUT" in note for note in result.structured["notes"])
     assert len(upstream.requests) <= 2 + USUAL_PARALLEL

@@ -18,10 +18,7 @@ HTML = "<!doctype html><title>Answer</title>"
 DECLARED: dict[str, Any] = {"extensions": {APPS: {"mimeTypes": [APP_TYPE]}}}
 UNDECLARED: list[dict[str, Any]] = [
     {},
-    {"extensions": {}},
-    {"extensions": {APPS: {}}},
     {"extensions": {APPS: {"mimeTypes": ["text/uri-list"]}}},
-    {"extensions": {APPS: {"mimeTypes": 1}}},
     {"extensions": []},
 ]
 

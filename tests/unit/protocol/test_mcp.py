@@ -4,18 +4,14 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.support.examples import examples
 from tests.support.mcp_requests import STATELESS, message, request, stateless
 from tests.support.next_call import proposed_call
-from toolfold.catalog.entries import META_TOOLS
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol import jsonrpc
-from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy, Request, Response
+from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy, Request
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 
@@ -334,45 +330,3 @@ def test_credentials_carry_the_profile_by_which_they_came() -> None:
     found = sent_by_ada.credentials()
     assert (found.x_api_key, found.caller, found.profile) == ("KEY12345", "ada", "trading")
     assert "KEY12345" not in repr(found)
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-    max_leaves=8,
-)
-near_requests = st.fixed_dictionaries(
-    {},
-    optional={
-        "jsonrpc": st.just("2.0") | json_values,
-        "id": st.integers() | json_values,
-        "method": st.sampled_from(["initialize", "ping", "tools/list", "tools/call", "server/discover"]) | json_values,
-        "params": st.fixed_dictionaries(
-            {},
-            optional={
-                "name": st.sampled_from(META_TOOLS) | json_values,
-                "arguments": st.fixed_dictionaries({}, optional={"tool_name": json_values, "arguments": json_values})
-                | json_values,
-                "cursor": json_values,
-                "_meta": json_values,
-            },
-        )
-        | json_values,
-    },
-)
-
-
-@examples(600, many=20_000)
-@given(
-    st.binary(max_size=200) | near_requests.map(lambda value: json.dumps(value).encode()),
-    st.dictionaries(
-        st.sampled_from(["mcp_protocol_version", "mcp_method", "mcp_name", "accept", "origin", "content_type", "host"]),
-        st.text(max_size=20) | st.sampled_from([STATELESS, "2025-11-25", "tools/call", "TOOL_LIST"]),
-    ),
-)
-def test_no_request_causes_a_server_error(body: bytes, headers: dict[str, str]) -> None:
-    response = SERVER.handle_http(request(body, **headers))
-    assert isinstance(response, Response)
-    assert response.status < 500
-    if response.body.startswith(b"{"):
-        json.loads(response.body)

@@ -1,4 +1,4 @@
-"""The state of a process, as Lambda and the local server answer it."""
+"""What the Lambda handler reports: the state of its process, as the local server does, and failures of requests."""
 
 import json
 import logging
@@ -9,26 +9,19 @@ import pytest
 
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.http import KEY
-from tests.support.lambda_handler import make_handler
+from tests.support.lambda_handler import http_event, make_handler
+from tests.support.mcp_requests import message
+from toolfold.app import build_app
 from toolfold.mock_api.server import MockApi
+from toolfold.protocol.http import LogFields
+from toolfold.settings import Settings
+from toolfold.telemetry import FAILURES, configure
 from toolfold.transports.lambda_handler import LambdaHandler
 
 
 def ask(handler: LambdaHandler, path: str = "/health", method: str = "GET") -> tuple[int, dict[str, Any]]:
-    event = {
-        "version": "2.0",
-        "rawPath": path,
-        "headers": {},
-        "requestContext": {"http": {"method": method, "path": path}},
-    }
-    response = handler(event)
+    response = handler(http_event(path=path, method=method))
     return response["statusCode"], json.loads(response["body"]) if response["statusCode"] != 405 else {}
-
-
-def call(handler: LambdaHandler, body: dict[str, Any]) -> None:
-    headers = {"content-type": "application/json", "accept": "application/json", "x-api-key": KEY}
-    http = {"http": {"method": "POST", "path": "/mcp"}}
-    handler({"version": "2.0", "rawPath": "/mcp", "headers": headers, "requestContext": http, "body": json.dumps(body)})
 
 
 @pytest.mark.parametrize("path", ["/health", "/health/", "/prod/health"])
@@ -53,10 +46,8 @@ def test_an_open_circuit_breaker_is_named_and_nothing_is_sent() -> None:
         }
     )
     arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
-    call(
-        handler,
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "TOOL_CALL", "arguments": arguments}},
-    )
+    sent = message("tools/call", {"name": "TOOL_CALL", "arguments": arguments})
+    handler(http_event(sent, {"x-api-key": KEY}))
     status, state = ask(handler)
     assert (status, state["status"]) == (200, "degraded")
     assert state["sources"] == {"alpha_vantage": {"circuit_breaker": "open"}}
@@ -78,3 +69,30 @@ def test_probes_are_not_logged_while_all_is_well(tmp_path: Path, caplog: pytest.
     ask(make_handler({"TOOLFOLD_CATALOG": str(tmp_path / "none.json")}))
     (line,) = [vars(record) for record in caplog.records if record.message == "request"]
     assert (line["rpc"], line["error"], line["status"]) == ("health", "CATALOG_UNAVAILABLE", 503)
+
+
+def failures(catalog: str, name: str, arguments: dict[str, object]) -> list[str]:
+    """The codes that one call of a tool reports."""
+    settings = Settings.from_environment({"TOOLFOLD_CATALOG": catalog})
+    found: list[str] = []
+
+    def note(fields: LogFields, catalog_age_s: float | None, *, is_probe: bool) -> None:
+        assert (catalog_age_s, is_probe) == (None, False)
+        found.extend(str(value) for name, value in fields.items() if name == "error" and value in FAILURES)
+
+    handler = LambdaHandler(build_app(settings), configure(settings), note)
+    handler(http_event(message("tools/call", {"name": name, "arguments": arguments})))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("TOOL_CALL", {"tool_name": "GLOBAL_QUOTE"}), ("GLOBAL_QUOTE", {"symbol": "IBM"})]
+)
+def test_a_catalog_that_cannot_be_read_is_a_failure_of_the_deployment(
+    name: str, arguments: dict[str, object], tmp_path: Path
+) -> None:
+    assert failures(str(tmp_path / "none.json"), name, arguments) == ["CATALOG_UNAVAILABLE"]
+
+
+def test_a_mistake_of_the_caller_is_none() -> None:
+    assert failures("", "TOOL_CALL", {"tool_name": "NO_SUCH_TOOL"}) == []

@@ -1,25 +1,20 @@
 """A deployment behind a firewall refuses what did not pass it: deploy/waf.yaml."""
 
 import hashlib
-import json
 from typing import Any
 
 import pytest
 
-from tests.support.lambda_handler import make_handler
+from tests.support.lambda_handler import http_event, make_handler
 from tests.support.mcp_requests import message
 from toolfold.protocol.http import Request, Response
 
-JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 OLD, NEW = "a secret of 2025", "a secret of 2026"
 HASHES = ",".join(hashlib.sha256(secret.encode()).hexdigest() for secret in (OLD, NEW))
 
 
 def respond(headers: dict[str, str], path: str = "/mcp", method: str = "POST", hashes: str = HASHES) -> dict[str, Any]:
-    http = {"http": {"method": method, "path": path, "sourceIp": "130.176.0.1"}}
-    body = json.dumps(message("ping"))
-    event = {"version": "2.0", "rawPath": path, "headers": {**JSON, **headers}, "requestContext": http, "body": body}
-    return make_handler({"TOOLFOLD_ORIGIN_SECRET_SHA256": hashes})(event)
+    return make_handler({"TOOLFOLD_ORIGIN_SECRET_SHA256": hashes})(http_event(message("ping"), headers, path, method))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +66,6 @@ def test_limits_apply_to_the_address_that_the_firewall_saw(
         return Response(200)
 
     monkeypatch.setattr(handler.server, "handle_http", handle)
-    http = {"http": {"method": "POST", "path": "/mcp", "sourceIp": "130.176.0.1"}}
-    headers = {**JSON, "x-origin-secret": OLD, "x-forwarded-for": forwarded}
-    handler({"version": "2.0", "rawPath": "/mcp", "headers": headers, "requestContext": http, "body": "{}"})
+    headers = {"x-origin-secret": OLD, "x-forwarded-for": forwarded}
+    handler(http_event({}, headers, address="130.176.0.1"))
     assert [request.source_address for request in seen] == [address]

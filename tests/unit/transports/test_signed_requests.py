@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.lambda_handler import make_handler
+from tests.support.lambda_handler import http_event, make_handler
 from tests.support.mcp_requests import message
 from toolfold.mock_api.server import MockApi
 from toolfold.transports.lambda_handler import LambdaHandler, parse_event
@@ -33,16 +33,12 @@ def make(mock_api: MockApi) -> Make:
 
 
 def event(arn: str = "", path: str = "/mcp", method: str = "POST", rpc: Any = QUOTE, **headers: str) -> dict[str, Any]:
-    context: dict[str, Any] = {"http": {"method": method, "path": path, "sourceIp": "203.0.113.9"}}
+    named = {name.replace("_", "-"): headers[name] for name in headers}
+    sent = http_event(message("tools/call", rpc) if method == "POST" else "", named, path, method)
     if arn:
-        context["authorizer"] = {"iam": {"accountId": "123456789012", "userArn": arn, "userId": "AIDAEXAMPLE"}}
-    return {
-        "version": "2.0",
-        "rawPath": path,
-        "headers": {"content-type": "application/json", **{name.replace("_", "-"): headers[name] for name in headers}},
-        "requestContext": context,
-        "body": json.dumps(message("tools/call", rpc)) if method == "POST" else "",
-    }
+        iam = {"accountId": "123456789012", "userArn": arn, "userId": "AIDAEXAMPLE"}
+        sent["requestContext"]["authorizer"] = {"iam": iam}
+    return sent
 
 
 @pytest.mark.parametrize(
