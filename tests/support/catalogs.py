@@ -15,6 +15,8 @@ from toolfold.build.pointer import Author, Writer
 from toolfold.build.preparation import refresh_source
 from toolfold.build.publisher import publish_catalog
 from toolfold.build.source_folders import find_source
+from toolfold.catalog.entries import Tool
+from toolfold.catalog.model import Catalog
 from toolfold.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +56,13 @@ def write_sources(folder: Path, title: str = "Tide tables") -> Path:
     category = category.replace(line, f"{line}  # lint: allow too-short: one tool of a test")
     (folder / "tides/harbours.yaml").write_text(category)
     return folder
+
+
+def tool_of(catalog: Catalog, name: str) -> Tool:
+    """Return a tool that the catalog has."""
+    tool = catalog.get(name)
+    assert tool is not None, name
+    return tool
 
 
 def sha256_of(content: bytes) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.catalogs import tool_of
 from toolfold.build import importers, lint
 from toolfold.build.compiler import compile_sources
 from toolfold.build.importers.base import ImportedSource, Importer, ImporterSettings, Tool, accept_texts
@@ -69,34 +70,28 @@ def compiled(
 
 
 def test_a_tool_with_nothing_but_a_name_and_a_schema_can_be_listed_described_and_called(tmp_path: Path) -> None:
-    tool = compiled(tmp_path, [{"name": "get-weather"}]).get("toy__get_weather")
-    assert tool is not None
+    tool = tool_of(compiled(tmp_path, [{"name": "get-weather"}]), "toy__get_weather")
     assert tool.call["function"] == "get-weather"
-    assert tool.example == {"city": "Berlin"}
+    assert tool.example == {"city": "city"}
     assert (tool.title, tool.summary, tool.category) == ("Get weather", "Get weather (Toy)", "toy")
     assert tool.parameters["properties"]["city"]["description"] == "A city. See example.com"
     assert "$schema" not in tool.parameters
-
-
-def test_an_imported_tool_that_keeps_its_name_needs_no_tags(tmp_path: Path) -> None:
-    tool = compiled(tmp_path, [{"name": "get-weather"}], prefix=False).get("get_weather")
-    assert tool is not None
-    assert list(tool.tags) == []
+    assert list(tool_of(compiled(tmp_path, [{"name": "get-weather"}], prefix=False), "get_weather").tags) == []
 
 
 def test_a_tool_whose_name_has_no_words_has_a_title(tmp_path: Path) -> None:
-    (name,) = compiled(tmp_path, [{"name": "__"}])
-    tool = compiled(tmp_path, [{"name": "__"}]).get(name)
-    assert tool is not None
+    (name,) = catalog = compiled(tmp_path, [{"name": "__"}])
+    tool = tool_of(catalog, name)
     assert re.search(r"\w", tool.title)
 
 
 def test_the_summary_is_the_first_sentence_of_the_description(tmp_path: Path) -> None:
     text = "Returns the weather of a city (e.g. Oslo). It is **updated** hourly.\n\n# Notes"
-    tool = compiled(tmp_path, [{"name": "weather", "description": text}]).get("toy__weather")
-    assert tool is not None
+    tool = tool_of(compiled(tmp_path, [{"name": "weather", "description": text}]), "toy__weather")
     assert tool.summary == "Returns the weather of a city (e.g. Oslo)"
     assert tool.description == "Returns the weather of a city (e.g. Oslo). It is updated hourly. # Notes"
+    tool = tool_of(compiled(tmp_path, [{"name": "a", "summary": "Rain by day, in mm. For towns."}]), "toy__a")
+    assert (tool.summary, tool.description) == ("Rain by day, in mm", "Rain by day, in mm. For towns.")
 
 
 def test_the_source_says_where_it_comes_from(tmp_path: Path) -> None:
@@ -111,8 +106,7 @@ def test_an_overlay_corrects_single_tools(tmp_path: Path) -> None:
       drop: {effect: write, summary: Moves a file to the bin, tags: [files], example: {city: Oslo}}
     """
     catalog = compiled(tmp_path, [{"name": "drop", "effect": "destructive"}, {"name": "keep"}], overlay)
-    tool = catalog.get("toy__drop")
-    assert tool is not None
+    tool = tool_of(catalog, "toy__drop")
     assert (tool.effect, tool.summary, tool.example) == ("write", "Moves a file to the bin", {"city": "Oslo"})
     assert tool.tags == ("files", "toy")
 
@@ -167,8 +161,7 @@ def test_a_default_that_its_parameter_does_not_take_is_left_out_and_the_tool_sta
     properties = {"unit": unit, "days": {"type": "integer", "examples": ["many"], "default": 3}}
     write(tmp_path, [{"name": "a", "parameters": {"type": "object", "properties": properties}}])
     made = compile_sources(tmp_path, adapters=["toy"])
-    tool = parse_catalog(made.content).get("toy__a")
-    assert tool is not None
+    tool = tool_of(parse_catalog(made.content), "toy__a")
     assert tool.parameters["properties"] == {
         "unit": {"enum": ["c", "f"], "examples": ["f"]}, "days": {"type": "integer", "default": 3}}  # fmt: skip
     assert [note.partition("a: ")[2].partition(": what")[0] for note in made.notes] == [
@@ -195,12 +188,6 @@ def test_tools_whose_names_would_be_the_same_say_what_their_source_calls_them(tm
         "Reads it. Its source calls it get-x.", "Reads it. Its source calls it get_x.", "Reads it."}  # fmt: skip
 
 
-def test_a_summary_of_several_sentences_is_the_description_too(tmp_path: Path) -> None:
-    tool = compiled(tmp_path, [{"name": "a", "summary": "Rain by day, in mm. For towns."}]).get("toy__a")
-    assert tool is not None
-    assert (tool.summary, tool.description) == ("Rain by day, in mm", "Rain by day, in mm. For towns.")
-
-
 def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path) -> None:
     left_out: list[str] = []
     wrong = {"name": "b", "parameters": {"properties": {"x": {"$ref": "#/$defs/x"}}}}
@@ -216,12 +203,10 @@ def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path) -> None:
         ({"type": "string", "pattern": "(?i)a"}, {"type": "string"}, ["pattern"]),
         ({"type": "string", "pattern": "(a{1,1000}){1,1000}"}, {"type": "string"}, ["pattern"]),
         ({"type": "int", "required": True, "minimum": "5"}, {}, ["minimum", "required", "type"]),
-        ({"anyOf": [], "enum": {"a": 1}}, {}, ["anyOf", "enum"]),
         ({"required": ["a", 1, "b", "a"]}, {}, ["required"]),
         ({"properties": {"pattern": {"pattern": "[a"}, "b": "text"}}, {"properties": {"pattern": {}, "b": {}}},
          ["properties.b", "properties.pattern.pattern"]),
         ({"allOf": [{}, 1, {"minimum": 1}, 2]}, {"allOf": [{}, {"minimum": 1}]}, ["allOf.1", "allOf.3"]),
-        ({"type": "string", "pattern": "^a+$"}, {"type": "string", "pattern": "^a+$"}, []),
     ],
 )  # fmt: skip
 def test_a_keyword_that_no_schema_can_have_is_left_out_and_the_tool_stays(
@@ -229,8 +214,7 @@ def test_a_keyword_that_no_schema_can_have_is_left_out_and_the_tool_stays(
 ) -> None:
     write(tmp_path, [{"name": "a", "parameters": {"type": "object", "properties": {"x": schema}}}])
     made = compile_sources(tmp_path, adapters=["toy"])
-    tool = parse_catalog(made.content).get("toy__a")
-    assert tool is not None
+    tool = tool_of(parse_catalog(made.content), "toy__a")
     assert tool.parameters["properties"] == {"x": usable}
     assert [note.partition("properties.x.")[2].partition(": what")[0] for note in made.notes] == refused
 

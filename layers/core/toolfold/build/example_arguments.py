@@ -1,9 +1,8 @@
 """Make arguments of a valid call from a JSON Schema, for tools that come without an example.
 
-Choose the text or the number of an example by what a parameter is called and how it is described.
-
-A model copies examples, and servers refuse `timezone=timezone`. A value that the description itself gives comes first;
-the others are examples of documentation (RFC 2606, RFC 5737, ISO codes), and no request of a benchmark.
+A model copies examples. A value that the schema or the description of a parameter gives comes first, then one of its
+format, which the last word of its name may be as well: `start_date`. Those are examples of documentation (RFC 2606,
+RFC 5737).
 """
 
 from __future__ import annotations
@@ -36,52 +35,7 @@ FORMATS: Mapping[str, str] = {
     "ipv4": "192.0.2.1",
     "ipv6": "2001:db8::1",
 }
-"""``format`` → value."""
-
-_TEXTS: tuple[tuple[str, str], ...] = (
-    (r"time ?zone|tz", "Europe/Berlin"),
-    (r"date ?time|timestamp|.* at", "2025-01-31T12:00:00Z"),
-    (r"(?:.* )?(?:date|day|since|until)|(?:date|day) .*", "2025-01-31"),
-    (r"(?:.* )?month", "2025-01"),
-    (r"(?:.* )?year", "2025"),
-    (r"time|(?:start|end|local|utc) time", "12:00"),
-    (r"(?:.* )?e ?mail(?: address)?", "name@example.com"),
-    (r"(?:.* )?(?:url|uri|href|link|webhook|website)", "https://example.com"),
-    (r"(?:.* )?(?:host|hostname|domain|domain name)", "example.com"),
-    (r"(?:.* )?ip(?: address)?", "192.0.2.1"),
-    (r"(?:.* )?country(?: code)?", "DE"),
-    (r"(?:from |base |source )?currency(?: code)?|(?:from|base) code", "EUR"),
-    (r"(?:to|target|quote) currency(?: code)?", "USD"),
-    (r"(?:.* )?(?:language|lang|locale)(?: code)?", "en"),
-    (r"(?:.* )?(?:city|town|place|location|destination)", "Berlin"),
-    (r"(?:.* )?(?:zip|zip code|postal code|postcode|plz)", "10115"),
-    (r"(?:.* )?(?:phone|phone number|mobile)", "+4930123456"),
-    (r"(?:.* )?uuid|.* guid", "00000000-0000-4000-8000-000000000000"),
-    (r"(?:repo(?:sitory)?|root|working|project|base|target|output|input) (?:path|dir|directory|folder)|cwd", "."),
-    (r"(?:.* )?(?:dir|directory|folder)", "."),
-    (r"(?:.* )?(?:file|filename|file name|path|file path)", "README.md"),
-    (r"(?:.* )?(?:revision|rev|commit|commit ish|ref|sha)", "HEAD"),
-    (r"(?:.* )?branch(?: name)?", "main"),
-    (r"(?:.* )?version", "1.0.0"),
-    (r"(?:.* )?colou?r", "#336699"),
-    (r"(?:.* )?cron(?: expression)?|schedule", "0 9 * * 1"),
-    (r"(?:.* )?(?:sql|sql query)", "SELECT 1"),
-    (r"(?:.* )?(?:mime type|content type|media type)", "text/plain"),
-    (r"lat|latitude", "52.52"),
-    (r"lon|lng|long|longitude", "13.41"),
-    (r"(?:.* )?ids?|(?:.* )?number", "1"),
-)
-"""Pattern of the words of a name → value; the first that fits."""
-
-_NUMBERS: tuple[tuple[str, float | int], ...] = (
-    (r"lat|latitude", 52.52),
-    (r"lon|lng|long|longitude", 13.41),
-    (r"(?:.* )?year", 2025),
-    (r"(?:.* )?(?:limit|page size|per page|max results|count|size|top k|num results)", 10),
-    (r"(?:.* )?port", 443),
-    (r"(?:.* )?(?:width|height)", 100),
-    (r"(?:.* )?(?:timestamp|epoch)", 1_738_324_800),
-)
+"""``format``, or the last word of a name → value."""
 
 _QUOTED = re.compile(
     r"(?:\be\.?g\.?|\bfor (?:example|instance)|\bexamples?|\bsuch as|\blike)\s*[,:]?\s*"
@@ -94,10 +48,6 @@ _BARE = re.compile(
     r"(?:\be\.g\.|\bfor example|\bexample:)\s*[,:]?\s*(?P<a>[\w+-]*[\d_/:@.-][\w/:@.+#-]{0,78}[\w/])", re.IGNORECASE
 )
 """The same without quotes: only what no word of prose looks like, such as 2024-01-31 or Europe/Rome."""
-
-
-def _words(name: str) -> str:
-    return " ".join(in_words(name).lower().split())
 
 
 _MAX_DEPTH = 6
@@ -157,7 +107,7 @@ class _Maker:
             yield from (self._example(choice, name, depth + 1) for choice in json_schema.branches(parts))
         for type_ in json_schema.type_words(self._root, rule) or ["string"]:
             if type_ in ("integer", "number"):
-                yield from self._numbers(rule, name)
+                yield from self._numbers(rule)
             elif type_ == "string":
                 yield from self._texts(rule, name)
             elif type_ == "object":
@@ -167,9 +117,7 @@ class _Maker:
             else:
                 yield from _PLAIN[type_]
 
-    def _numbers(self, rule: Any, name: str) -> Iterator[float | int]:
-        words = _words(name)
-        yield from (value for pattern, value in _NUMBERS if re.fullmatch(pattern, words))
+    def _numbers(self, rule: Any) -> Iterator[float | int]:
         bounds = {key: json_schema.keyword(self._root, rule, key) for key in (*_OFFSETS, "multipleOf")}
         numbers = {key: value for key, value in bounds.items() if type(value) in (int, float)}
         yield from (numbers[key] + offset for key, offset in _OFFSETS.items() if key in numbers)
@@ -186,10 +134,8 @@ class _Maker:
         for example in (_QUOTED, _BARE):
             for found in example.finditer(description if isinstance(description, str) else ""):
                 yield next(value for value in found.groupdict().values() if value).strip()
-        if (of_format := FORMATS.get(str(given("format")))) is not None:
-            yield of_format
-        words = _words(name)
-        yield from (value for names, value in _TEXTS if re.fullmatch(names, words))
+        words = in_words(name).lower().split() or [""]
+        yield from (FORMATS[one] for one in (str(given("format")), words[-1]) if one in FORMATS)
         least, most = given("minLength"), given("maxLength")
         text = name.ljust(least, "x") if isinstance(least, int) and least < 1000 else name
         text = text[:most] if isinstance(most, int) else text
