@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import toolfold
 from toolfold.build.catalog_bucket import CatalogBucket, open_client
 from toolfold.build.preparation import refresh_sources
-from toolfold.build.publisher import UnattendedPublisher
+from toolfold.build.publisher import Run, publish_unattended
 from toolfold.catalog.allow_list import AllowList
 from toolfold.settings import Settings
 from toolfold.settings.file import apply_settings
@@ -23,12 +24,13 @@ SOURCES = Path(toolfold.__file__).parents[2] / "catalog"
 
 
 @functools.cache
-def make_publisher(account: str) -> UnattendedPublisher:
-    """Return the publisher of this function, which belongs to ``account``."""
+def make_publisher(account: str) -> Callable[[], Run]:
+    """Return what publishes, for this function, which belongs to ``account``."""
     apply_settings()
     settings = Settings.from_environment()
     telemetry = configure(settings)
-    return UnattendedPublisher(
+    return functools.partial(
+        publish_unattended,
         SOURCES,
         CatalogBucket(settings.catalog, open_client("s3"), account),
         AllowList(settings),
@@ -39,4 +41,4 @@ def make_publisher(account: str) -> UnattendedPublisher:
 
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Publish, and return what the run did."""
-    return make_publisher(context.invoked_function_arn.split(":")[4]).run()._asdict()
+    return make_publisher(context.invoked_function_arn.split(":")[4])()._asdict()

@@ -117,65 +117,56 @@ class Run(NamedTuple):
     age_s: float | None = None
 
 
-class UnattendedPublisher:
-    """Publishes the catalog of the sources in a folder.
+def publish_unattended(
+    folder: Path,
+    bucket: CatalogBucket,
+    allow_list: AllowList,
+    *,
+    refresh: Refresh | None = None,
+    on_run: Callable[[Run], None] = lambda _: None,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Run:
+    """Publish the catalog of the sources in a folder, unless a person published the current one.
 
     Args:
         folder: The YAML of the sources.
         bucket: Where to publish.
         allow_list: What the gateway allows sources to name.
-        refresh: Updates the sources before a run.
-        on_run: Called with the result of every run, also of one that fails.
+        refresh: Updates the sources first.
+        on_run: Called with the result, also of a run that fails.
         now: Returns the present.
+
+    Raises:
+        PublishError: Nothing was published, so that Lambda tries again and then reports the failure.
     """
+    started, run = time.perf_counter(), Run("failed")
+    try:
+        content = prepare_catalog(folder, allow_list, refresh)
+        run = _publish(content, bucket, now())
+    except BaseException as error:
+        run = run._replace(code=error.code if isinstance(error, PublishError) else type(error).__name__)
+        raise
+    finally:
+        fields = {**run._asdict(), "ms": round((time.perf_counter() - started) * 1000)}
+        shown = {name: value for name, value in fields.items() if value not in ("", None)}
+        logger.log(logging.ERROR if run.outcome == "failed" else logging.INFO, "publish", extra=shown)
+        on_run(run)
+    return run
 
-    def __init__(
-        self,
-        folder: Path,
-        bucket: CatalogBucket,
-        allow_list: AllowList,
-        *,
-        refresh: Refresh | None = None,
-        on_run: Callable[[Run], None] = lambda _: None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._folder, self._bucket, self._allow_list = folder, bucket, allow_list
-        self._refresh, self._on_run, self._now = refresh, on_run, now
 
-    def run(self) -> Run:
-        """Publish, unless a person published the current catalog.
-
-        Raises:
-            PublishError: Nothing was published, so that Lambda tries again and then reports the failure.
-        """
-        started, run = time.perf_counter(), Run("failed")
+def _publish(content: bytes, bucket: CatalogBucket, now: datetime) -> Run:
+    with explained(f"Nothing was published to {bucket.location}"):
         try:
-            run = self._publish()
-        except BaseException as error:
-            run = run._replace(code=error.code if isinstance(error, PublishError) else type(error).__name__)
-            raise
-        finally:
-            fields = {**run._asdict(), "ms": round((time.perf_counter() - started) * 1000)}
-            shown = {name: value for name, value in fields.items() if value not in ("", None)}
-            logger.log(logging.ERROR if run.outcome == "failed" else logging.INFO, "publish", extra=shown)
-            self._on_run(run)
-        return run
-
-    def _publish(self) -> Run:
-        content, author = prepare_catalog(self._folder, self._allow_list, self._refresh), Author(Writer.SCHEDULE)
-        with explained(f"Nothing was published to {self._bucket.location}"):
-            try:
-                outcome, pointer = publish_catalog(content, self._bucket, author, now=self._now())
-            except PublishConflict as conflict:
-                logger.warning("another publisher was faster")
-                found = self._bucket.read_pointer().pointer
-                return _describe("conflict", found, self._now())._replace(code=conflict.code)
-        if pointer is None:
-            raise CatalogDamaged(
-                f"The pointer of {self._bucket.location} is damaged.",
-                f"Publish with: toolfold catalog publish {self._bucket.location}",
-            )
-        return _describe(outcome, pointer, self._now())
+            outcome, pointer = publish_catalog(content, bucket, Author(Writer.SCHEDULE), now=now)
+        except PublishConflict as conflict:
+            logger.warning("another publisher was faster")
+            found = bucket.read_pointer().pointer
+            return _describe("conflict", found, now)._replace(code=conflict.code)
+    if pointer is None:
+        raise CatalogDamaged(
+            f"The pointer of {bucket.location} is damaged.", f"Publish with: toolfold catalog publish {bucket.location}"
+        )
+    return _describe(outcome, pointer, now)
 
 
 def _describe(outcome: str, pointer: Pointer | None, now: datetime) -> Run:
