@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from toolfold.build.telling_requests import TellingRequests
+from toolfold.build.search_index import TellingRequests
 from toolfold.catalog import json_schema
 from toolfold.results import tokens
 
@@ -43,14 +43,14 @@ against the whole schema, and its error has what was left out."""
 
 
 def definition_of(name: str, entry: Mapping[str, Any], requests: TellingRequests, left_out: str) -> dict[str, Any]:
-    """Return the definition of one tool, with ``select`` where its answers are data."""
+    """Return the definition of one tool, with ``select`` unless it is a skill, whose answers are text."""
     schema, premium = entry["parameters"], entry["hints"].get("premium", {})
     properties = {
         key: rule
         for key, rule in schema.get("properties", {}).items()
         if key != left_out and not (isinstance(rule, dict) and rule.get("enum", ()) == premium.get(key))
     }
-    if "select" not in properties and not entry["call"].get("skill"):
+    if "select" not in properties and "front_matter" not in entry["call"]:
         properties["select"] = _SELECT
     whole = {**schema, "properties": properties}
     # What it returns, and the example requests that fit; without any, its description.

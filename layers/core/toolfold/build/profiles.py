@@ -16,7 +16,7 @@ from toolfold.build import yaml_loader
 from toolfold.build.definitions import REQUEST, definition_of, make_groups, make_kinds
 from toolfold.build.importers.base import Tool
 from toolfold.build.schema import Model, Prose
-from toolfold.build.telling_requests import TellingRequests
+from toolfold.build.search_index import TellingRequests
 from toolfold.build.writer import runs
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.entries import EFFECTS, RESERVED_NAMES, name_key

@@ -5,7 +5,7 @@ of a term in the fields of a tool, each weighted by its field and by the length 
 multiplied by the rarity of the term among the tools. They are computed here, so that a search only adds them up.
 
 Beside them are the fields of a tool and what they weigh, the words for the same (``synonyms.txt``), the names of a
-source, the spellings, and the thresholds of ``catalog.fit``.
+source, the spellings, the thresholds of ``catalog.fit``, and the requests that a definition shows.
 """
 
 from __future__ import annotations
@@ -278,3 +278,64 @@ def catalog_of(tools: Sequence[Fields], vocabularies: Sequence[Vocabulary] = ())
     named = {f"tool {position}": _TOOL for position in range(len(tools))}
     head = {"sources": {}, "categories": [], "tools": named}
     return parse_catalog(writer.dumps({**head, **sections}))
+
+
+_FIRST = 5
+"""Requests of a tool are written in the order of how likely they are: one that is this many places later counts 1/e."""
+
+_UNSEEN = 0.002
+"""Added to the shares of requests with a word, so that a word of a single request adds little."""
+
+_BEFORE, _BETWEEN = ". For: ", "; "
+
+
+class TellingRequests:
+    """The requests for each tool, by how much they tell of it.
+
+    The definition of a tool shows some in the mode ``direct``, where clients search the list of tools. They rank by
+    words, mostly by BM25, and index the first 200 characters. What helps there is a word that many requests for the
+    tool have and few for the others, and that the text does not have yet.
+    """
+
+    def __init__(self, requests: Mapping[str, Sequence[str]]) -> None:
+        self._requests = requests
+        self._shares = {name: _shares(texts) for name, texts in requests.items()}
+        self._means: defaultdict[str, float] = defaultdict(float)
+        for shares in self._shares.values():
+            for word, share in shares.items():
+                self._means[word] += share / len(requests)
+
+    def describe(self, name: str, text: str, most: int) -> str:
+        """Return ``text`` with the requests for the tool that tell most of it, in at most ``most`` characters."""
+        known = _all_stems(f"{in_words(name)} {text}")
+        left, before = list(dict.fromkeys(self._requests.get(name, ()))), _BEFORE
+        while fitting := [request for request in left if len(text) + len(before) + len(request) <= most]:
+            gains = {request: self._gain(name, _all_stems(request) - known) for request in fitting}
+            best = max(fitting, key=lambda request: gains[request] / (len(request) + len(_BETWEEN)))
+            if not gains[best]:
+                break
+            text, before = f"{text}{before}{best}", _BETWEEN
+            known |= _all_stems(best)
+            left.remove(best)
+        return text
+
+    def _gain(self, name: str, found: set[str]) -> float:
+        """Return how much the words tell of the tool: the terms of a Kullback-Leibler divergence."""
+        shares = self._shares[name]
+        ratios = {word: (shares[word] + _UNSEEN) / (self._means[word] + _UNSEEN) for word in found}
+        return math.fsum(shares[word] * max(0.0, math.log(ratio)) for word, ratio in sorted(ratios.items()))
+
+
+def _shares(requests: Sequence[str]) -> dict[str, float]:
+    """Return word → weighted share of the requests that have it."""
+    weights = [math.exp(-at / _FIRST) for at in range(len(requests))]
+    found: defaultdict[str, float] = defaultdict(float)
+    for request, weight in zip(requests, weights, strict=True):
+        for word in _all_stems(request):
+            found[word] += weight / math.fsum(weights)
+    return dict(found)
+
+
+def _all_stems(text: str) -> set[str]:
+    """Return the stems of all words; clients drop no stop words, and "who" or "when" tell something."""
+    return {stem(word) for word in in_words(text).lower().replace("/", " ").split()}

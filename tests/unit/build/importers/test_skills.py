@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.catalogs import tool_of
 from toolfold.build.compiler import compile_folder, compile_sources
 from toolfold.build.importers import skills as importer
 from toolfold.build.importers.skills import Limits, media_type, parse_skill
@@ -43,8 +44,7 @@ def compiled(folder: Path) -> Catalog:
 
 def only_skill(catalog: Catalog) -> Skill:
     (name,) = catalog
-    tool = catalog.get(name)
-    assert tool is not None
+    tool = tool_of(catalog, name)
     return skill_of(tool)
 
 
@@ -57,14 +57,13 @@ def problems(folder: Path) -> str:
 def test_a_skill_is_a_tool_with_a_stub_a_text_and_files(tmp_path: Path) -> None:
     text = skill("tax-forms")
     catalog = compiled(written(tmp_path, {"tax-forms/SKILL.md": text, "tax-forms/refs/a.md": "# A\n"}))
-    tool = catalog.get("team__tax_forms")
-    assert tool is not None
+    tool = tool_of(catalog, "team__tax_forms")
     found = skill_of(tool)
 
     assert (tool.effect, tool.source, tool.example) == ("read", "team", {})
     assert tool.summary == "Fill in the forms of tax-forms"
-    assert len(tool.summary) <= 120
     assert tool.parameters["properties"]["file"]["enum"] == ["SKILL.md", "refs/a.md"]
+    assert list(catalog.definition(0)["inputSchema"]["properties"]) == ["file"]
     assert found.uri == "skill://team/tax-forms/SKILL.md"
     assert found.front_matter == {
         "name": "tax-forms",
@@ -75,16 +74,11 @@ def test_a_skill_is_a_tool_with_a_stub_a_text_and_files(tmp_path: Path) -> None:
     assert catalog.file(own.sha256) == {"text": text}
 
 
-def test_a_long_description_is_a_stub_of_120_characters_in_the_list(tmp_path: Path) -> None:
-    text = f"---\nname: long\ndescription: {'Fill in every form of the town hall ' * 25}\n---\n"
-    catalog = compiled(written(tmp_path, {"long/SKILL.md": text}))
-
-    assert 60 < len(catalog.summary(0).summary) <= 120
-
-
-def test_bytes_are_kept_as_they_are(tmp_path: Path) -> None:
-    text = "\ufeff---\r\nname: crlf\r\ndescription: Lines of Windows\r\n---\r\n\ttab\x0c\r\n"
+def test_bytes_are_kept_as_they_are_and_a_long_description_is_a_stub_in_the_list(tmp_path: Path) -> None:
+    description = "Fill in every form of the town hall " * 25
+    text = f"\ufeff---\r\nname: crlf\r\ndescription: {description}\r\n---\r\n\ttab\x0c\r\n"
     catalog = compiled(written(tmp_path, {"crlf/SKILL.md": text}))
+    assert 60 < len(catalog.summary(0).summary) <= 120
 
     own = only_skill(catalog).files["SKILL.md"]
     content = catalog.file(own.sha256)
@@ -100,21 +94,16 @@ def test_skills_are_found_at_any_depth_and_nested_ones_belong_to_both(tmp_path: 
         "skill://team/billing/refunds/SKILL.md": "team__billing_refunds",
         "skill://team/billing/refunds/inner/SKILL.md": "team__billing_refunds_inner",
     }
-    outer = catalog.get("team__billing_refunds")
-    assert outer is not None
+    outer = tool_of(catalog, "team__billing_refunds")
     assert set(skill_of(outer).files) == {"SKILL.md", "inner/SKILL.md"}
 
 
-def test_several_folders_are_one_source(tmp_path: Path) -> None:
-    catalog = compiled(written(tmp_path, {"a/x/SKILL.md": skill("x"), "b/y/SKILL.md": skill("y")}, folders=["a", "b"]))
+def test_a_source_may_have_several_folders_and_one_may_be_a_skill_itself(tmp_path: Path) -> None:
+    given = {"a/x/SKILL.md": skill("x"), "forms/SKILL.md": skill("forms")}
+    catalog = compiled(written(tmp_path, given, folders=["a", "forms"]))
 
-    assert sorted(catalog) == ["team__x", "team__y"]
-
-
-def test_a_folder_may_be_a_skill_itself(tmp_path: Path) -> None:
-    catalog = compiled(written(tmp_path, {"forms/SKILL.md": skill("forms")}, folders=["forms"]))
-
-    assert only_skill(catalog).uri == "skill://team/forms/SKILL.md"
+    assert dict(catalog.skill_tools()) == {
+        "skill://team/forms/SKILL.md": "team__forms", "skill://team/x/SKILL.md": "team__x"}  # fmt: skip
 
 
 def test_hidden_and_excluded_files_are_left_out(tmp_path: Path) -> None:
@@ -209,7 +198,6 @@ def test_what_leaves_the_folder_is_an_error_and_nothing_leaks(tmp_path: Path, ca
         ({"folders": ["../other"]}, "team/source.yaml:2: folders.0: must be a folder in the folder of the source"),
         ({"folders": ["/etc"]}, "must be a folder in the folder of the source"),
         ({"folders": ["C:\\skills"]}, "must be a folder in the folder of the source"),
-        ({"folders": ["~/skills"]}, "must be a folder in the folder of the source"),
         ({"folders": ["nothing"]}, "team/nothing is not a folder"),
         ({"folders": ["empty"]}, "team/empty has no folder with a SKILL.md"),
         ({"folders": []}, "folders: "),
@@ -229,9 +217,7 @@ FRONT_MATTER = [
     ("no front matter", "SKILL.md:1: does not begin with front matter"),
     ("---\nname: x\n", "SKILL.md:1: the front matter is not closed"),
     ("---\nname: x\n---\n", "SKILL.md:2: description: is missing"),
-    ("---\ndescription: y\n---\n", "SKILL.md:2: name: is missing"),
     ("---\ndescription: y\nname: Tax Forms\n---\n", "SKILL.md:3: name: must match pattern"),
-    ("---\nname: a--b\ndescription: y\n---\n", "SKILL.md:2: name: must match pattern"),
     ("---\nname: other\ndescription: y\n---\n", "SKILL.md:2: name: is other, and the folder of the skill is called x"),
     ("---\nname: x\ndescription: ''\n---\n", "SKILL.md:3: description: must have at least 1 character"),
     (f"---\nname: x\ndescription: {'y' * 1025}\n---\n", "SKILL.md:3: description: must have at most 1024"),
@@ -239,17 +225,13 @@ FRONT_MATTER = [
         "---\nname: x\ndescription: use it: often\n---\n",
         "SKILL.md:3: is not valid YAML: mapping values are not allowed",
     ),
-    ("---\nname: x\nname: x\ndescription: y\n---\n", "SKILL.md:3: key 'name' is given twice"),
     ("---\n- x\n---\n", "SKILL.md:2: the front matter must be keys and values"),
-    ("---\nname: x\ndescription: y\n? [a]\n: b\n---\n", "SKILL.md:4: a key must be text"),
     ("---\nname: x\ndescription: &d y\na: *d\n---\n", "SKILL.md:4: has an alias"),
     (f"---\nname: x\ndescription: y\na: {'[' * 100}\n---\n", "SKILL.md:4: has values nested more than 20 levels deep"),
     (
         "---\nname: x\ndescription: y\na: 1e999\n---\n",
         "SKILL.md:2: the front matter has a value that JSON does not have",
     ),
-    ("---\nname: x\ndescription: y\na: !!python/name:os.system x\n---\n", "SKILL.md:4: is not valid YAML"),
-    ("---\nname: x\ndescription: y\nmetadata: 1\n---\n", "SKILL.md:4: metadata: must be keys and values"),
     ("---\nname: x\ndescription: y\nallowed-tools: 1\n---\n", "SKILL.md:4: allowed-tools: must be a string"),
     (f"---\nname: x\ndescription: y\na: {'z' * 70_000}\n---\n", "SKILL.md:1: the front matter is longer than 65,536"),
 ]
