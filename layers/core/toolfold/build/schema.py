@@ -285,8 +285,7 @@ class Auth(Model):
 
     @model_validator(mode="after")
     def _has_one_place(self) -> Auth:
-        places = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
-        given = [place for place in places if getattr(self, place)]
+        given = [place for place in entries.KEY_PLACES if getattr(self, place)]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)} are given; the key is sent in one place")
         if self.prefix and not self.header:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from toolfold.catalog.entries import KEY_PLACES
 from toolfold.catalog.schema_checks import check_schema, check_value
 from toolfold.catalog.text_checks import FORMATS, MAX_TEXT, text_problem
 
@@ -25,9 +26,6 @@ Part = Literal[
 
 _MIN_TOOL_BYTES = 40
 """Bytes that each tool takes at least, of its three lines. It bounds the number of tools by the size of the catalog."""
-
-_PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
-"""Keys of ``auth`` that say where the key goes; a source has one of them, or none."""
 
 
 def check_part(part: Part, value: Any) -> None:
@@ -75,7 +73,7 @@ def check_head(head: Mapping[str, Any]) -> None:
         auth = entry["auth"] or {}
         oauth2 = auth.get("oauth2") or {}
         signs_in = oauth2.get("grant") == "authorization_code"
-        _require(sum(bool(auth.get(place)) for place in _PLACES) <= 1, "auth")
+        _require(sum(bool(auth.get(place)) for place in KEY_PLACES) <= 1, "auth")
         _require(not (signs_in and auth.get("caller_key")), "auth.caller_key")
         _require(signs_in == bool(oauth2.get("authorization_url")), "auth.oauth2.authorization_url")
 

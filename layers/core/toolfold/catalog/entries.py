@@ -42,6 +42,10 @@ CONFIRM = "confirm"
 """What the line of a tool with ``confirm`` has at its end, and what model-visible texts add to it."""
 
 
+KEY_PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
+"""Fields of :class:`Auth` that say where the key goes; a source has one of them, or none."""
+
+
 class Auth(NamedTuple):
     """The credentials of a source. Fields as in ``build.schema.Auth``; ``oauth2`` as its OAuth2."""
 

@@ -49,9 +49,10 @@ _MIN_SIMILARITY, _MIN_SIMILARITY_AT_SOURCE, _HIGH_SIMILARITY = 0.7, 0.6, 0.8
 """Similarity of names, 0 to 1: the minimum for a suggestion, the minimum among the few tools of a source that is named,
 and the minimum to suggest no names found by words."""
 
-_MIN_SUGGESTED_SCORE, _MIN_SUGGESTED_RATIO = 700, 0.4
-"""Score, and share of the best score, from which a tool found by the words of an unknown name is suggested. A single
-word that many tools have scores less, and so does a word that was corrected to one of the catalog (NOPE: non)."""
+_MAX_SUGGESTED, _MIN_SUGGESTED_SCORE, _MIN_SUGGESTED_RATIO = 3, 700, 0.4
+"""Names that are suggested at most; score, and share of the best score, from which a tool found by the words of an
+unknown name is. A single word that many tools have scores less, and so does a word that was corrected to one of the
+catalog (NOPE: non)."""
 
 _SURE_SCORE, _SURE_SCORE_PER_TERM = 1000, 250
 """Score of the best tool, or score for each term of a query with few terms, from which it is sure to fit, where its
@@ -300,8 +301,8 @@ def _term_weights(parsed: ParsedQuery, postings: Weights) -> dict[str, float]:
     return weights
 
 
-def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
-    """Return up to ``most`` names of tools that ``name`` may mean, best first; empty when none is similar enough.
+def closest_names(catalog: Catalog, name: str) -> list[str]:
+    """Return up to three names of tools that ``name`` may mean, best first; empty when none is similar enough.
 
     Names with a very similar spelling are returned alone. Otherwise a search for the words of ``name`` comes first,
     because it finds synonyms (STOCK_PRICE: GLOBAL_QUOTE), followed by names with a less similar spelling.
@@ -319,22 +320,22 @@ def closest_names(catalog: Catalog, name: str, most: int = 3) -> list[str]:
     similar = [other for other in known if similarity[other] >= least.get(other, _MIN_SIMILARITY)]
     similar.sort(key=lambda other: -similarity[other])
     if close := [other for other in similar if similarity[other] >= _HIGH_SIMILARITY or edits[other] == 1]:
-        return close[:most]
+        return close[:_MAX_SUGGESTED]
     rest = normalized[len(source) if own else 0 :]
     equal = [other for other in known if rest and rest in (name_key(other), name_key(other).partition("__")[2])]
-    found = dict.fromkeys([*equal, *_names_by_words(catalog, in_words(rest).lower(), most, own), *similar])
+    found = dict.fromkeys([*equal, *_names_by_words(catalog, in_words(rest).lower(), own), *similar])
     if own:  # another source is meant where its tool is called so, and by no likeness
         found = dict.fromkeys([*(other for other in found if other in shared), *equal])
-    return list(found)[:most]
+    return list(found)[:_MAX_SUGGESTED]
 
 
-def _names_by_words(catalog: Catalog, words: str, most: int, among: Container[str]) -> list[str]:
+def _names_by_words(catalog: Catalog, words: str, among: Container[str]) -> list[str]:
     """Return the names of tools that match ``words`` well, or that have one of them in their names.
 
     ``among``: the names to choose from; empty: all.
     """
     named = ((hit, catalog.summary(hit.position).name) for hit in search(catalog, words).hits)
-    hits = list(islice(((hit, name) for hit, name in named if not among or name in among), most))
+    hits = list(islice(((hit, name) for hit, name in named if not among or name in among), _MAX_SUGGESTED))
     own_words = {word for word in words.split() if len(word) >= _SHORTEST_NAME_WORD}
     names = []
     for hit, other in hits:

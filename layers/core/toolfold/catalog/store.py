@@ -64,7 +64,7 @@ def object_name(sha256: str) -> str:
     return f"catalogs/{sha256}.json"
 
 
-def open_store(settings: Settings, aws: AwsClients | None = None) -> FileStore | S3Store:
+def open_store(settings: Settings) -> FileStore | S3Store:
     """Return what returns the current catalog of ``settings.catalog`` when called, and refuses what they do not allow.
 
     Nothing is read before the first call, or :meth:`S3Store.start_reading`. A call raises :class:`CatalogUnavailable`
@@ -76,7 +76,7 @@ def open_store(settings: Settings, aws: AwsClients | None = None) -> FileStore |
     location, allow_list = settings.catalog, AllowList(settings)
     if location.startswith("s3://"):
         embedded = FileStore(_bundled(), allow_list)
-        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, aws, allow_list, embedded)
+        return S3Store(location, settings.catalog_max_age_s, settings.s3_timeout_s, allow_list, embedded)
     if "://" in location:
         raise SettingsError(f"TOOLFOLD_CATALOG must be empty, a path or s3://bucket/prefix, not {location!r}.")
     return FileStore(catalog_path(settings), allow_list)
@@ -195,12 +195,11 @@ class S3Store:
         location: ``s3://bucket/prefix``.
         max_age_s: Seconds after which the pointer is read again.
         timeout_s: Maximum seconds of one request to S3, including retries.
-        aws: Provides credentials that are not in the environment.
         allow_list: What the sources of the catalog may name; None: not checked here.
         embedded: Returns the catalog to use while there is no pointer; None: that is an error.
 
     Attributes:
-        aws: Provides the credentials.
+        aws: Provides credentials that are not in the environment.
         on_failure: Called with ``CATALOG_NOT_REFRESHED`` when S3 cannot be read and the last catalog is used.
         published_at: When the current catalog was published, in seconds since 1970; None before it was read.
 
@@ -213,11 +212,10 @@ class S3Store:
         location: str,
         max_age_s: float,
         timeout_s: float = 5.0,
-        aws: AwsClients | None = None,
         allow_list: AllowList | None = None,
         embedded: Callable[[], Catalog] | None = None,
     ) -> None:
-        self.aws, self._allow_list, self._embedded = aws or AwsClients(), allow_list, embedded
+        self.aws, self._allow_list, self._embedded = AwsClients(), allow_list, embedded
         self._bucket, _, prefix = location.removeprefix("s3://").partition("/")
         if not self._bucket:
             raise SettingsError(f"TOOLFOLD_CATALOG must name a bucket: s3://bucket/prefix, not {location!r}.")

@@ -22,7 +22,6 @@ from toolfold.catalog.text_checks import host_of
 _TOKEN = re.compile(r"(?:(?:access|api|auth|bearer|o_?auth)[_-]?)?token", re.IGNORECASE)
 _API_KEY = re.compile(r"[\w-]{0,40}api[_-]?key", re.IGNORECASE)
 _AUTHENTICATES = re.compile("authenticat|authoriz|oauth|bearer", re.IGNORECASE)
-PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
 
 
 Schemes = Mapping[str, Mapping[str, Any] | None]

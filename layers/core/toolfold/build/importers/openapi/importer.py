@@ -42,6 +42,7 @@ from toolfold.build.importers.openapi.schema_parts import dicts_in, one_paragrap
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.schema import Auth, Model, Url
 from toolfold.build.yaml_loader import Document, Location
+from toolfold.catalog.entries import KEY_PLACES
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean
@@ -235,7 +236,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         """Return the scheme, ``auth`` of the source, and what is sent of it."""
         own, required = self.settings.auth, [self._security(one) for one in operations]
         chosen = access.choose_scheme(required, schemes)
-        stated = {place: value for place in access.PLACES if (value := getattr(own, place, None))}
+        stated = {place: value for place in KEY_PLACES if (value := getattr(own, place, None))}
         if own is not None and stated:
             return access.scheme_like(stated, schemes), own, self._sent(own)
         scheme = schemes[chosen] if chosen is not None else None
@@ -357,12 +358,11 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
 
     def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
         """Fetch the document that the service publishes."""
-        settings, where = self.settings, f"{self.folder / 'source.yaml'}:1"
-        if settings.url is None:
-            raise SourceError([f"{where}: has no url; the document is a file that you replace yourself"])
-        progress(f"Fetching {settings.url}")
-        content = formatted(fetch_document(settings.url, settings.id, process_settings, where), settings.document)
-        fetched = parse_document(content, settings.url)
+        settings, url = self.settings, self.settings.url or ""  # without one, it is not called: ``needed_key``
+        progress(f"Fetching {url}")
+        read = fetch_document(url, settings.id, process_settings, f"{self.folder / 'source.yaml'}:1")
+        content = formatted(read, settings.document)
+        fetched = parse_document(content, url)
         check_version(fetched)
         path = self.folder / settings.document
         return base.Fetched(compare(read_document(path) if path.is_file() else None, fetched), content)
