@@ -104,7 +104,7 @@ def _find_models_once() -> Iterator[None]:
 def _measured_fit() -> Iterator[None]:
     """Read the fit of queries to Alpha Vantage from its catalog: measuring it is two thirds of the time of compiling.
 
-    ``test_the_committed_catalog_is_up_to_date`` measures it.
+    ``make catalog-check`` measures it.
     """
     from toolfold.build import search_index
 

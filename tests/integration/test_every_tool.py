@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.catalogs import tool_of
 from tests.support.examples import each_tenth
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold.catalog.model import Catalog
@@ -21,8 +22,7 @@ def answered(tools: MetaTools, name: str, **more: Any) -> Any:
 
 @pytest.mark.parametrize("name", each_tenth(EXAMPLES))
 def test_example_returns_the_documented_columns(tools: MetaTools, catalog: Catalog, name: str) -> None:
-    tool = catalog.get(name)
-    assert tool is not None
+    tool = tool_of(catalog, name)
     data = answered(tools, name)
     tables = data.get("tables", {"": data} if "row_count" in data else {})
     assert all(table["row_count"] >= len(table["rows"]) > 0 for table in tables.values())
@@ -45,8 +45,7 @@ UNPUBLISHED = {"REALTIME_OPTIONS_FMV"}
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_raw_json_has_its_rows_where_the_catalog_says(tools: MetaTools, catalog: Catalog, name: str) -> None:
-    tool = catalog.get(name)
-    assert tool is not None
+    tool = tool_of(catalog, name)
     if "json" not in tool.formats:
         return
     data = answered(tools, name, datatype="json")
@@ -71,8 +70,7 @@ def shape_of(data: Any) -> tuple[dict[str, list[str]], set[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_returns_names_what_select_sees(tools: MetaTools, catalog: Catalog, name: str) -> None:
-    tool = catalog.get(name)
-    assert tool is not None
+    tool = tool_of(catalog, name)
     tables, fields = shape_of(answered(tools, name))
     named = re.sub(r"\[[^\]]*\]|with require_greeks also ", "", tool.returns).split("; ")  # without members of members
     described = {key: part.split(": ", 1)[1].split(",") for part in named for key in part.split(": ")[0].split(", ")}

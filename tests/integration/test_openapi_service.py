@@ -109,30 +109,11 @@ def test_deleting_needs_approval(tools: MetaTools) -> None:
     assert error(call(tools, "shelter__get_pet", {"pet_id": number}))["upstream_says"] == f"there is no animal {number}"
 
 
-def test_wrong_arguments_are_refused_before_anything_is_sent(tools: MetaTools) -> None:
-    assert error(call(tools, "shelter__list_pets", {"limit": 1000}))["code"] == "INVALID_ARGUMENTS"
-    assert error(call(tools, "shelter__add_pet", {"kind": "cat"}))["code"] == "INVALID_ARGUMENTS"
-
-
 def test_a_key_that_the_service_refuses_is_named_as_the_reason(
     tools: MetaTools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOOLFOLD_SOURCE_SHELTER_KEY", "ANOTHERKEY012345")
     assert error(call(tools, "shelter__get_pet", {"pet_id": 77}))["code"] == "AUTH_REJECTED"
-
-
-def test_a_document_that_changed_is_reported_and_written(folder: Path, settings: Settings) -> None:
-    source = folder / "shelter"
-    before = (source / "openapi.json").read_text()
-    document = json.loads(before)
-    del document["paths"]["/pets/{pet_id}/photo"]
-    document["paths"]["/pets"]["get"]["summary"] = "Other"
-    (source / "openapi.json").write_text(json.dumps(document))
-    report = refresh(source, settings, check=True)
-    assert (report.added, report.removed, report.changed) == (("upload_photo",), (), ("list_pets",))
-    assert json.loads((source / "openapi.json").read_text()) == document
-    refresh(source, settings)
-    assert (source / "openapi.json").read_text() == before
 
 
 def test_the_command_says_how_many_operations_and_sentences_are_left_out(

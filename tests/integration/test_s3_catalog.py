@@ -30,13 +30,6 @@ def changed() -> bytes:
     return CONTENT.replace(b" tools. Next:", b" tools. Then:", 1)  # in the listing, which is in the head
 
 
-def test_a_published_catalog_is_read_back(s3: Any) -> None:
-    sha256 = publish(CONTENT, PLACE)
-    catalog = S3Store(PLACE, max_age_s=60)()
-    assert len(catalog) == BUNDLED_TOOLS
-    assert catalog.sha256 == sha256 == hashlib.sha256(CONTENT).hexdigest()
-
-
 def test_a_bucket_that_does_not_exist_is_an_error_and_not_an_empty_one(
     s3: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -52,7 +45,8 @@ def test_a_catalog_that_is_read_while_a_process_starts_is_not_read_again(s3: Any
     store.start_reading()
     store.wait()
     s3.delete_object(Bucket="catalogs", Key="toolfold/v1/current.json")
-    assert store().sha256 == sha256
+    assert store().sha256 == sha256 == hashlib.sha256(CONTENT).hexdigest()
+    assert len(store()) == BUNDLED_TOOLS
     assert store.published_at is not None
 
 
@@ -64,21 +58,14 @@ def test_what_fails_while_a_process_starts_is_read_by_the_first_call(s3: Any) ->
     assert store().sha256 == sha256
 
 
-def test_a_new_catalog_is_read_after_max_age(s3: Any) -> None:
+def test_a_new_catalog_is_read_after_max_age_and_not_before(s3: Any) -> None:
     publish(CONTENT, PLACE)
-    store = S3Store(PLACE, max_age_s=0.000001)
-    before = store()
+    store, lasting = S3Store(PLACE, max_age_s=0.000001), S3Store(PLACE, max_age_s=60)
+    before, kept = store(), lasting()
     assert store() is before
     publish(changed(), PLACE)
     assert store().sha256 == hashlib.sha256(changed()).hexdigest()
-
-
-def test_before_max_age_the_pointer_is_not_read(s3: Any) -> None:
-    publish(CONTENT, PLACE)
-    store = S3Store(PLACE, max_age_s=60)
-    before = store()
-    publish(changed(), PLACE)
-    assert store() is before
+    assert lasting() is kept
 
 
 def test_an_unpublished_catalog_is_an_error_with_the_next_step(s3: Any) -> None:
@@ -134,40 +121,16 @@ def test_every_tool_of_a_large_catalog_is_read_by_blocks(
     assert heard.lengths == [[large.find(b"\n") + 1]]
     assert catalog.get(NAMES[0])
     assert max(heard.lengths[-1]) <= writer.BLOCK_BYTES
-    for position, name in enumerate(NAMES):
-        assert catalog.get(name)
-        assert catalog.summary(position).name == name
+    catalog.prefetch(tools=NAMES[::20], index=["invoic"])
+    assert len(heard.lengths) == 3
+    assert len(heard.lengths[2]) > 4
+    for position in range(0, len(NAMES), 20):
+        assert catalog.get(NAMES[position])
+        assert catalog.summary(position).name == NAMES[position]
     assert sum(map(sum, heard.lengths)) < len(large)
     name = NAMES[42]
     best = search(catalog, name.replace("_", " ").lower()).hits[:3]
     assert name in [catalog.summary(hit.position).name for hit in best]
-
-
-def test_prefetched_blocks_are_read_together(s3: Any, large: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(large, PLACE)
-    store = S3Store(PLACE, max_age_s=60)
-    heard = RecordedRanges(store, monkeypatch)
-    catalog = store()
-    catalog.prefetch(tools=NAMES[::20], index=["invoic"])
-    assert len(heard.lengths) == 2
-    assert len(heard.lengths[1]) > 4
-    assert all(catalog.get(name) for name in NAMES[::20])
-    assert len(heard.lengths) == 2
-
-
-def test_a_damaged_block_affects_its_own_tools_only(s3: Any, large: bytes, caplog: Any) -> None:
-    sha256 = publish(large, PLACE)
-    victim, other = min(NAMES), max(NAMES)
-    damaged = bytearray(large)
-    damaged[large.find(f'\n"{victim}":{{'.encode()) + 50] ^= 1
-    s3.put_object(Bucket="catalogs", Key=f"toolfold/v1/catalogs/{sha256}.json", Body=bytes(damaged))
-    catalog = S3Store(PLACE, max_age_s=60)()
-    with pytest.raises(CatalogUnavailable, match="is damaged"):
-        catalog.get(victim)
-    assert len(caplog.records) == 1
-    assert catalog.get(other)
-    assert catalog.position(victim) is not None
-    assert search(catalog, "overdue invoice").hits
 
 
 def test_a_head_that_does_not_match_its_hash_is_refused(s3: Any, large: bytes) -> None:
@@ -178,7 +141,7 @@ def test_a_head_that_does_not_match_its_hash_is_refused(s3: Any, large: bytes) -
         S3Store(PLACE, max_age_s=60)()
 
 
-@pytest.mark.parametrize("left", [None, 0, 300_000])
+@pytest.mark.parametrize("left", [None, 300_000])
 def test_blocks_in_memory_are_used_when_the_object_is_gone_or_truncated(s3: Any, large: bytes, left: Any) -> None:
     key = f"toolfold/v1/catalogs/{publish(large, PLACE)}.json"
     catalog = S3Store(PLACE, max_age_s=60)()
@@ -194,15 +157,14 @@ def test_blocks_in_memory_are_used_when_the_object_is_gone_or_truncated(s3: Any,
         catalog.get(gone)
 
 
-@pytest.mark.parametrize("place", ["catalogs/prefix", "s3://", "https://catalogs/prefix"])
+@pytest.mark.parametrize("place", ["catalogs/prefix", "s3://"])
 def test_publishing_needs_a_bucket(place: str) -> None:
     with pytest.raises(SettingsError, match="s3://bucket/prefix"):
         publish(CONTENT, place)
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"nope", b"{}", b'{"format": 99}', CONTENT[:-1], CONTENT.replace(b"Latest price", b"Newest price")],
+    "content", [b"nope", b'{"format": 99}', CONTENT[:-1], CONTENT.replace(b"Latest price", b"Newest price")]
 )
 def test_only_a_compiled_catalog_can_be_published(content: bytes) -> None:
     with pytest.raises(SettingsError, match="not a compiled catalog"):

@@ -213,13 +213,6 @@ def imported_by_requests(environment: dict[str, str]) -> list[str]:
     return list(modules)
 
 
-@pytest.mark.slow  # as the next one, which restores a snapshot as well
-def test_requests_to_a_warm_environment_import_nothing(aws: None, mock_api: MockApi) -> None:
-    publish(CONTENT, PLACE)
-    environment = {"AWS_LAMBDA_INITIALIZATION_TYPE": "provisioned-concurrency"}
-    assert imported_by_requests({**environment, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url}) == []
-
-
 def test_requests_after_a_restore_import_nothing(aws: None, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(CONTENT, PLACE)
     ssm: Any = boto3.client("ssm")

@@ -43,11 +43,6 @@ def test_yaml_with_errors_is_rejected(tmp_path: Path) -> None:
         prepare_catalog(folder, ALLOW_LIST)
 
 
-def test_an_empty_folder_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(CatalogRejected, match=r"contains no <source>/source.yaml"):
-        prepare_catalog(tmp_path, ALLOW_LIST)
-
-
 def test_a_host_that_the_gateway_refuses_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(CatalogRejected, match=r"source 'tides' names a host, 'tides.test'") as caught:
         prepare_catalog(write_sources(tmp_path), AllowList(Settings.from_environment({})))

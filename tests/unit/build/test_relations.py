@@ -68,7 +68,7 @@ def test_tool_list_shows_related_tools_at_the_medium_level(catalog: Catalog) -> 
     assert (answer.structured["matched"], answer.structured["more"]) == (3, None)
 
 
-@pytest.mark.parametrize("budget", [100, 110, 120, 130, 140, 160, 200, 300])
+@pytest.mark.parametrize("budget", [100, 130, 200])
 def test_related_tools_stay_within_the_budget(catalog: Catalog, budget: int) -> None:
     answer = tool_list(catalog, {"query": "temperature and rain for the next days", "token_budget": budget})
 
@@ -134,15 +134,6 @@ def test_a_cycle_of_what_is_needed_is_an_error_and_any_other_is_none(tmp_path: P
     assert "FORECAST → CITIES → ALERTS → FORECAST" in found
     then = {"to": "FORECAST", "kind": "then"}
     assert compiled(tmp_path, related(needs("CITIES")), {**CITIES, "relations": [then]}).has_relations
-
-
-def test_a_long_chain_of_what_is_needed_is_no_problem(tmp_path: Path) -> None:
-    tools = [
-        {**CITIES, "name": f"STEP_{number}", "relations": [needs(f"STEP_{number + 1}")] if number < 60 else []}
-        for number in range(61)
-    ]
-
-    assert compiled(tmp_path, *tools).has_relations
 
 
 def test_an_overlay_relates_tools_by_the_names_of_their_source_or_of_the_catalog(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.catalogs import tool_of
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.entries import Tool as CompiledTool
 from toolfold.catalog.search import closest_names, search
@@ -69,17 +70,6 @@ def changed(**changes: Any) -> dict[str, Any]:
     return {key: value for key, value in {**TOOL, **changes}.items() if value is not None}
 
 
-@pytest.mark.parametrize(("given", "effect"), [({}, "read"), ({"effect": "write"}, "write")])
-def test_a_tool_has_the_effect_its_yaml_states_and_reads_by_default(
-    tmp_path: Path, given: dict[str, Any], effect: str
-) -> None:
-    catalog = parse_catalog(compile_folder(written(tmp_path, SOURCE, {**TOOL, **given})).encode())
-    tool = catalog.get("FORECAST")
-    assert tool is not None
-    assert tool.effect == effect
-    assert catalog.counts("effect") == {effect: 1}
-
-
 def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> None:
     compiled = json.loads(compile_folder(written(tmp_path)))
     tool = compiled["tools"]["FORECAST"]
@@ -96,14 +86,9 @@ def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> N
     assert "FORECAST: Temperature and rain for the next days" in compiled["listing"]
 
 
-def test_an_unknown_kind_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    complaint = "source.yaml:4: no adapter for the kind 'htp_api' is installed; known are alpha_vantage, http_api, mcp"
-    assert complaint in mistakes(written(tmp_path, {**SOURCE, "kind": "htp_api"}))
-
-
 def test_the_caller_can_name_the_known_adapters(tmp_path: Path) -> None:
     written(tmp_path, {**SOURCE, "kind": "tides"})
-    assert compile_folder(tmp_path, adapters=["tides"])
+    assert compile_folder(tmp_path, adapters=["tides"]) == compile_folder(tmp_path, adapters=["tides"])
     with pytest.raises(SourceError, match="the kind 'tides' is installed; known are currents, waves"):
         compile_folder(tmp_path, adapters=["waves", "currents"])
 
@@ -113,29 +98,25 @@ def test_the_caller_can_name_the_known_adapters(tmp_path: Path) -> None:
     [
         ({}, ""),
         ({"access": "premium"}, " (premium)"),
-        ({"effect": "write"}, " (writes)"),
         ({"effect": "destructive"}, " (destructive)"),
         ({"access": "premium", "effect": "write"}, " (premium, writes)"),
     ],
 )
-def test_the_listing_states_an_effect_that_is_not_read(tmp_path: Path, changes: dict[str, Any], suffix: str) -> None:
+def test_a_tool_reads_by_default_and_the_listing_states_another_effect(
+    tmp_path: Path, changes: dict[str, Any], suffix: str
+) -> None:
     catalog = parse_catalog(compile_folder(written(tmp_path, SOURCE, {**TOOL, **changes})).encode())
+    effect = changes.get("effect", "read")
     assert catalog.listing.endswith(f"FORECAST: {TOOL['summary']}{suffix}")
-    assert catalog.summary(0).effect == changes.get("effect", "read")
-
-
-def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
-    assert compile_folder(written(tmp_path)) == compile_folder(tmp_path)
+    assert catalog.summary(0).effect == tool_of(catalog, "FORECAST").effect == effect
+    assert catalog.counts("effect") == {effect: 1}
 
 
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
         ({"colour": "red"}, "colour: there is no such key"),
-        ({"description": None}, "description: is missing"),
         ({"access": None}, "access: is missing"),  # else it would be free
-        ({"freshness": None}, "freshness: is missing"),
-        ({"formats": None}, "formats: is missing"),
         ({"description": "  "}, "at least 1 character"),
         ({"summary": "Rain."}, "summary: must have at least 10 characters"),
         ({"summary": "x" * 121}, "summary: must have at most 120 characters"),
@@ -143,7 +124,6 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
         ({"name": "fore cast"}, "name: must match pattern"),
         ({"tags": []}, "tags: is missing"),
         ({"effect": "deletes"}, "effect: must be 'read', 'write' or 'destructive'"),
-        ({"access": "paid"}, "access: must be 'free', 'premium' or 'mixed'"),
         ({"freshness": "hourly"}, "freshness 'hourly' is not one of daily"),
         ({"formats": ["json", "csv", "xml"]}, "formats.2: must be 'csv' or 'json'"),
         ({"returns": {}}, "returns.json is missing"),
@@ -157,10 +137,6 @@ def test_the_same_sources_compile_to_the_same_bytes(tmp_path: Path) -> None:
         (
             {"use_instead": [{"phrase": "rain right now", "tool": "RAIN_RADAR"}]},
             "use_instead names RAIN_RADAR, which is not another tool",
-        ),
-        (
-            {"use_instead": [{"phrase": "rain ahead", "tool": "FORECAST"}]},
-            "use_instead names FORECAST, which is not another tool",
         ),
         (
             {"free_instead": {"tool": "RAIN_RADAR"}},
@@ -181,7 +157,6 @@ def test_a_mistake_in_a_tool_is_refused(tmp_path: Path, changes: dict[str, Any],
         ({"examples": []}, "needs an example"),
         ({"enum": ["a", "b"], "default": "c"}, "default 'c': 'c' is not an allowed value"),
         ({"pattern": "^[0-9]+$", "examples": ["ten"]}, "example 'ten': 'ten' does not match the format"),
-        ({"pattern": "^[0-9]+$", "examples": ["1"], "default": "ten"}, "default 'ten': 'ten' does not match"),
         ({"pattern": "(", "examples": ["x"]}, 'parameters.properties.unit.pattern: "(" is not a "regex"'),
         ({"examples": ["x"], "minimum": 1}, "minimum, maximum and the exclusive ones are only for numbers"),
         (
@@ -189,18 +164,10 @@ def test_a_mistake_in_a_tool_is_refused(tmp_path: Path, changes: dict[str, Any],
             "complete, default, finest, sends are only for an optional",
         ),
         ({"examples": ["x"], "max_joined": 3}, "max_joined and item_enum need a separator"),
-        (
-            {"examples": ["x"], "required": True, "complete": "x"},
-            "complete, default, finest, sends are only for an optional",
-        ),
         ({"enum": ["a", "b"], "complete": "c"}, "complete 'c': 'c' is not an allowed value"),
         ({"enum": ["a", "b"], "premium": ["a", "c"]}, "premium 'c': 'c' is not an allowed value"),
         ({"examples": ["x"], "found_by": {"tool": "PLACES"}}, "found_by of unit names PLACES"),
         ({"examples": ["x"], "found_by": {"tool": "FORECAST", "parameter": "q"}}, "names FORECAST and q, which do not"),
-        (
-            {"type": "date", "examples": ["x"]},
-            "type: must be 'string', 'integer', 'number', 'boolean', 'array' or 'object'",
-        ),
     ],
 )
 def test_a_mistake_in_a_parameter_is_refused(tmp_path: Path, parameter: dict[str, Any], complaint: str) -> None:
@@ -209,15 +176,12 @@ def test_a_mistake_in_a_parameter_is_refused(tmp_path: Path, parameter: dict[str
     assert complaint in mistakes(written(tmp_path, SOURCE, tool))
 
 
-def test_a_mistake_is_shown_with_file_and_line(tmp_path: Path) -> None:
-    folder = written(tmp_path, SOURCE, changed(access="paid"))
+def test_every_mistake_is_shown_at_once_with_file_and_line(tmp_path: Path) -> None:
+    folder = written(tmp_path, SOURCE, changed(access="paid", title="", formats=[]))
     path = folder / "weather" / "forecasts.yaml"
     line = 1 + next(n for n, text in enumerate(path.read_text().splitlines()) if "access: paid" in text)
-    assert f"{path}:{line}: tools.0.access" in mistakes(folder)
-
-
-def test_every_mistake_is_shown_at_once(tmp_path: Path) -> None:
-    text = mistakes(written(tmp_path, SOURCE, changed(access="paid", title="", formats=[])))
+    text = mistakes(folder)
+    assert f"{path}:{line}: tools.0.access" in text
     assert len(text.splitlines()) == 3
 
 
@@ -233,7 +197,6 @@ def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:
         ("source.yaml", "- forecasts", "- forecasts\n- climate", "there is no file climate.yaml"),
         ("forecasts.yaml", "title: Forecasts", "category: a\ntitle: Forecasts", "category: there is no such key"),
         ("forecasts.yaml", "title: Forecasts\n", "", "forecasts.yaml:1: title: is missing"),
-        ("source.yaml", "title: Weather\n", "", "title: is missing"),
     ],
 )
 def test_a_mistake_in_a_file_is_refused(tmp_path: Path, name: str, old: str, new: str, complaint: str) -> None:
@@ -298,8 +261,7 @@ WAVES = {**TOOL, "name": "get-Wave.heights", "title": "Waves", "summary": "Heigh
 def test_names_keep_their_spelling_and_are_found_without_regard_to_case(tmp_path: Path) -> None:
     catalog = parse_catalog(compile_folder(two_sources(tmp_path, WAVES)).encode())
     for name in ("get-Wave.heights", "GET-WAVE.HEIGHTS", " get-wave.heights "):
-        tool = catalog.get(name)
-        assert tool is not None
+        tool = tool_of(catalog, name)
         assert tool.name == catalog.canonical_name(name) == "get-Wave.heights"
     assert sorted(catalog) == ["FORECAST", "get-Wave.heights"]
     assert [catalog.summary(hit.position).name for hit in search(catalog, "call get-wave.heights").hits][:1] == [
@@ -355,9 +317,7 @@ TRIANGLE = {"area": {"corners": [[0, 0], [0, 1], [1, 0]]}}
 
 
 def compiled(folder: Path, **changes: Any) -> CompiledTool:
-    tool = parse_catalog(compile_folder(written(folder, SOURCE, changed(**changes))).encode()).get("FORECAST")
-    assert tool is not None
-    return tool
+    return tool_of(parse_catalog(compile_folder(written(folder, SOURCE, changed(**changes))).encode()), "FORECAST")
 
 
 def test_a_parameter_may_be_any_json_schema(tmp_path: Path) -> None:
@@ -394,7 +354,6 @@ def test_an_argument_of_an_open_schema_does_not_replace_what_is_always_sent(tmp_
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
-        ({"type": "objct"}, "parameters.type: "),
         ({"properties": {"a": {"type": 7}}}, "parameters.properties.a.type: "),
         ({"properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}},
          "parameters: Resource 'http://127.0.0.1:9/x' is not present"),
@@ -403,8 +362,6 @@ def test_an_argument_of_an_open_schema_does_not_replace_what_is_always_sent(tmp_
          "parameters: Pointer '/$defs/b' does not exist"),
         ({"$schema": "http://127.0.0.1:9/x"}, "parameters: Unknown meta-schema: 'http://127.0.0.1:9/x'"),
         ({"properties": {"city": {"type": "string", "examples": [7]}}}, "city: example 7: must be a string"),
-        ({"properties": {"a": {"pattern": "("}}}, "parameters.properties.a.pattern"),
-        ([{"name": "a", "schema": {"minimum": "x"}}], "parameters.properties.a.minimum: "),
         ([{"name": name, "description": "A.", "schema": {"$ref": "#/$defs/x", "$defs": {"x": {"type": kind}}}}
           for name, kind in (("a", "string"), ("b", "integer"))], "two parameters define $defs.x differently"),
         ([{"name": "a", "schema": {}, "type": "string"}], "move these keys into the schema: type"),
@@ -441,14 +398,6 @@ def test_a_text_that_could_be_read_as_something_else_is_refused_with_its_line(
     with pytest.raises(SourceError) as caught:
         compile_folder(written(tmp_path, SOURCE, {**TOOL, **given}))
     assert re.search(r"\.yaml:\d+: .*" + re.escape(problem), str(caught.value))
-
-
-@pytest.mark.parametrize("content", [b"title: \xff\n", b"id: a\ntitle: a\x00b\n", b'id: a\ntitle: "a\x1bb"\n'])
-def test_a_file_that_is_not_yaml_text_is_an_error_with_its_line(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "weather").mkdir()
-    (tmp_path / "weather" / "source.yaml").write_bytes(content)
-    with pytest.raises(SourceError, match=r"source\.yaml:\d+: "):
-        compile_folder(tmp_path)
 
 
 def test_a_folder_that_is_missing_is_named_without_a_line(tmp_path: Path) -> None:

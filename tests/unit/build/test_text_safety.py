@@ -15,7 +15,6 @@ _ISSUED = "ghp" + "_0123456789abcdef"
     ("arguments", "name"),
     [
         (["--api-key", "abc123"], "--api-key"),
-        (["--apiKey", "abc123"], "--apiKey"),
         (["--token=abc123"], "--token"),
         (["API_KEY=abc123"], "API_KEY"),
         (["-e", f"GITHUB_TOKEN={_ISSUED}"], "GITHUB_TOKEN"),
@@ -43,7 +42,6 @@ def test_a_key_among_the_arguments_is_named(arguments: list[str], name: str) -> 
         ["--token-file", "/run/token"],
         ["--token", "--verbose"],
         ["--sort-key", "name"],
-        ["--password", ""],
         ["--api-key", "$API_KEY"],
         ["--header", "Authorization: Bearer ${TOKEN}"],
         ["-c", 'exec some-server --api-key "$API_KEY"'],

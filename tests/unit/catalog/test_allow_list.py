@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.catalogs import BUNDLED_TOOLS
+from tests.support.catalogs import BUNDLED_TOOLS, tool_of
 from tests.support.commands import CommandLine
 from tests.support.hostile_catalogs import with_head
 from toolfold.app import build_app
@@ -55,10 +55,8 @@ def write(tmp_path: Path) -> Callable[[Change], Path]:
 REFUSED: list[tuple[Change, str]] = [
     # R9
     (environment("AWS_SECRET_ACCESS_KEY"), "TOOLFOLD_KEY_VARIABLES"),
-    (environment("AWS_SESSION_TOKEN"), "TOOLFOLD_KEY_VARIABLES"),
     (environment("TOOLFOLD_KEY_SALT"), "TOOLFOLD_KEY_VARIABLES"),
     (environment("TOOLFOLD_SOURCE_OTHER_KEY"), "TOOLFOLD_KEY_VARIABLES"),
-    (environment("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL"), "TOOLFOLD_KEY_VARIABLES"),
     (environment("alpha_vantage_api_key"), "TOOLFOLD_KEY_VARIABLES"),
     (moved("other", base_url="https://www.alphavantage.co/query"), "TOOLFOLD_KEY_VARIABLES"),
     (base_url("https://evil.example/query"), "TOOLFOLD_ALLOWED_HOSTS"),
@@ -66,12 +64,8 @@ REFUSED: list[tuple[Change, str]] = [
     (base_url("https://www.alphavantage.co:8443/query"), "TOOLFOLD_ALLOWED_HOSTS"),
     (base_url("https://169.254.169.254/latest"), "TOOLFOLD_ALLOWED_HOSTS"),
     (base_url("http://127.0.0.1:9001/"), "TOOLFOLD_ALLOWED_HOSTS"),
-    (base_url("https://localhost/"), "TOOLFOLD_ALLOWED_HOSTS"),
-    (base_url("http://www.alphavantage.co/query"), "base_url"),
     (base_url("https://www.alphavantage.co@evil.example/"), "base_url"),
-    (base_url("https://evil.example\\@www.alphavantage.co/"), "base_url"),
     (base_url("https://www.alphavantage.co\n.evil.example/"), "base_url"),
-    (base_url("file:///etc/passwd"), "base_url"),
     (base_url(""), "base_url"),
 ]
 
@@ -145,8 +139,7 @@ def test_the_executor_checks_a_catalog_that_was_opened_without_settings(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "THEFUNCTIONSSECRET")
     catalog = FileStore(write(environment("AWS_SECRET_ACCESS_KEY")))()
     app = build_app(Settings.from_environment({"TOOLFOLD_CACHE": "off"}))
-    tool = catalog.get("CPI")
-    assert tool is not None
+    tool = tool_of(catalog, "CPI")
     with pytest.raises(CatalogUnavailable, match="environment variable"):
         run_call(app.executor, CallContext(catalog, tool, {}))
 
@@ -187,6 +180,8 @@ def test_the_command_line_names_the_setting(
         ("https://wéather.example/", ""),
         ("https://weather%2eexample/", ""),
         ("https:///path", ""),
+        ("https://evil.example\\@weather.example/", ""),
+        ("file:///etc/passwd", ""),
         ("weather.example", ""),
         ("", ""),
     ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,9 +12,6 @@ from toolfold.build import search_index
 from toolfold.catalog.query import action, split_query
 from toolfold.catalog.search import score, search
 from toolfold.catalog.tokenizer import STOP_WORDS, in_words, stem
-
-if TYPE_CHECKING:
-    pass
 
 TOOLS = (
     PublicTool("sendInvoice", "Send an invoice to a customer.", (("due_date", "Day on which it must be paid"),)),

@@ -78,10 +78,8 @@ def test_hits_of_any_query_are_sorted_and_in_the_catalog(query: str) -> None:
     [
         ("moving average of the closing price, exponential", "EMA"),
         ("RSI", "RSI"),
-        ("balance sheet", "BALANCE_SHEET"),
         ("list of all members of congress", "POLITICIAN_METADATA"),
         ("unemploymnt", "UNEMPLOYMENT"),
-        ("blance shet", "BALANCE_SHEET"),
         # A proper name alone selects the preferred tool.
         ("MSFT price", "GLOBAL_QUOTE"),
         ("EUR/USD", "CURRENCY_EXCHANGE_RATE"),
@@ -89,30 +87,24 @@ def test_hits_of_any_query_are_sorted_and_in_the_catalog(query: str) -> None:
         ("AD for IBM", "AD"),
         ("SAR of Ferrari on daily bars", "SAR"),
         ("T3 with a volume factor", "T3"),
-        ("corn", "CORN"),
         ("what does a bushel of corn cost", "CORN"),
         ("plus_di please", "PLUS_DI"),
         # Dates, numbers and proper names do not change the ranking.
         ("balance sheet of Siemens in 2019, 2020 and 2021", "BALANCE_SHEET"),
-        ("RSI with 14 periods for NVDA", "RSI"),
         ("Bank of America stock price", "GLOBAL_QUOTE"),  # a name of several words is not read by its words
         ("ticker for deutsche bank", "SYMBOL_SEARCH"),
         # The more words there are beside the names, the less the default tool for them is preferred.
         ("euro dollar every 5 minutes", "FX_INTRADAY"),
         ("bitcoin price", "CURRENCY_EXCHANGE_RATE"),
-        ("price of apple", "GLOBAL_QUOTE"),
         ("best buy earnings date", "EARNINGS_CALENDAR"),
-        ("bitcoin 1min candles", "CRYPTO_INTRADAY"),
         ("EUR/USD 15-min bars", "FX_INTRADAY"),
         # Sibling tools know the same words.
-        ("daily OHLC of Siemens", "TIME_SERIES_DAILY"),
         ("EUR/JPY ohlc per week", "FX_WEEKLY"),
         ("200dma of Intel", "SMA"),
         ("SPX history", "INDEX_DATA"),
         ("inflation in the USA", "INFLATION"),
         # Names that nothing knows, and the class of a share, are not read by their words.
         ("Bright Horizons news", "NEWS_SENTIMENT"),
-        ("Delta Air Lines insider selling", "INSIDER_TRANSACTIONS"),
         ("MSFT.B price", "GLOBAL_QUOTE"),
         # What is not wanted hardly counts.
         ("north sea crude instead of WTI", "BRENT"),
@@ -134,7 +126,6 @@ def test_the_expected_tool_is_the_first_hit(catalog: Catalog, query: str, name: 
         ("Arbeitslosenquote", "UNEMPLOYMENT"),
         ("taux de change", "CURRENCY_EXCHANGE_RATE"),
         ("precio del trigo", "WHEAT"),
-        ("preço do café", "COFFEE"),
         ("prossimi collocamenti", "IPO_CALENDAR"),
         ("скользящая средняя", "SMA"),
         ("बेरोजगारी", "UNEMPLOYMENT"),
@@ -144,9 +135,7 @@ def test_the_expected_tool_is_the_first_hit(catalog: Catalog, query: str, name: 
         ("قمح", "WHEAT"),
         ("옥수수 가격", "CORN"),
         ("cours de l'action Renault maintenant", "GLOBAL_QUOTE"),
-        ("微软公司股价", "GLOBAL_QUOTE"),
         ("Inflation in den USA", "INFLATION"),
-        ("taxa de juros americana", "FEDERAL_FUNDS_RATE"),
         ("kurs złotego do dolara", "CURRENCY_EXCHANGE_RATE"),
     ],
 )
@@ -155,13 +144,7 @@ def test_queries_in_other_languages_find_the_tool(catalog: Catalog, query: str, 
 
 
 @pytest.mark.parametrize(
-    "query",
-    [
-        "book me a flight",
-        "recipe for pasta with tomatoes",
-        "write a python function that sorts a list",
-        "make a dentist appointment",
-    ],
+    "query", ["book me a flight", "recipe for pasta with tomatoes", "write a python function that sorts a list"]
 )
 def test_a_query_that_no_tool_fits_has_no_hits(catalog: Catalog, query: str) -> None:
     assert search(catalog, query) == SearchResult((), 0)
@@ -171,7 +154,6 @@ def test_a_query_that_no_tool_fits_has_no_hits(catalog: Catalog, query: str) -> 
     ("query", "fit"),
     [
         ("inflation in Germany", Fit.WEAK),
-        ("unemployment rate in france", Fit.WEAK),
         ("US and German bond yields", Fit.WEAK),
         ("top gainers in India", Fit.WEAK),
         ("inflation", Fit.SURE),
@@ -188,7 +170,6 @@ def test_a_tool_of_one_country_fits_requests_for_another_weakly(catalog: Catalog
     ("query", "fit"),
     [
         ("buy 10 shares of Tesla", Fit.WEAK),
-        ("please sell all my Nvidia stock", Fit.WEAK),
         ("I want to place an order for 5 Apple shares at the market price", Fit.WEAK),
         ("can you delete the dividends", Fit.WEAK),
         ("did insiders buy shares of Tesla", Fit.SURE),
@@ -272,13 +253,9 @@ def test_a_query_without_known_words_has_no_hits(catalog: Catalog, query: str) -
 
 
 def test_closest_names_are_found_by_spelling_and_by_words(catalog: Catalog) -> None:
-    assert closest_names(catalog, "GLOBAL_QUOT")[0] == "GLOBAL_QUOTE"
+    assert closest_names(catalog, "GLOBAL_QUOT") == ["GLOBAL_QUOTE"]
     assert "BALANCE_SHEET" in closest_names(catalog, "SHEET_OF_BALANCES")
     assert closest_names(catalog, "XQVQ" * 100) == []
-
-
-def test_a_name_with_one_typo_has_a_single_suggestion(catalog: Catalog) -> None:
-    assert closest_names(catalog, "GLOBAL_QUOT") == ["GLOBAL_QUOTE"]
 
 
 def test_rare_words_and_important_fields_have_higher_weights() -> None:

@@ -133,7 +133,6 @@ REFUSED: list[tuple[str, Options, dict[str, str], str, str]] = [
     ("keys that are not stored", Options(keys="stored"), {}, "", "make store-key STAGE=prod"),
     ("a pinned version", Options(), {"PinnedVersion": "2"}, "", "make rollback STAGE=prod VERSION=newest"),
     ("a failed creation", Options(), {}, "ROLLBACK_COMPLETE", "sam delete --no-prompts --stack-name shop --region"),
-    ("a failed rollback of it", Options(), {}, "ROLLBACK_FAILED", "sam delete"),
     ("a failed deletion", Options(), {}, "DELETE_FAILED", "sam delete"),
     ("a failed rollback of an update", Options(), {}, "UPDATE_ROLLBACK_FAILED", "continue its rollback"),
     ("another deployment", Options(), {}, "UPDATE_IN_PROGRESS", "wait until"),
@@ -164,7 +163,6 @@ class TestCheck:
     @pytest.mark.parametrize(
         ("existing", "options", "planned"),
         [
-            ({}, Options(), {"LogRetentionDays": "7"}),
             ({}, Options("open"), {"LogRetentionDays": "7", "Access": "open"}),
             ({"Access": "iam"}, Options(keys=ARN), {"LogRetentionDays": "7", "SourceKeys": ARN}),
             ({"Access": "oauth", "OAuthIssuer": "https://i.example"}, Options(), {"LogRetentionDays": "7"}),
@@ -228,18 +226,13 @@ class TestCheck:
             deployment.check_concurrency(DeployedStack(STAGE), {"ReservedConcurrency": reserved})
 
     @pytest.mark.parametrize(
-        ("variables", "sentence"),
+        ("run", "arguments", "variables", "sentence"),
         [
-            ({"AWS_DEFAULT_REGION": "eu-west-1"}, "aws sso login"),
-            ({"AWS_DEFAULT_REGION": "eu-west-1", "AWS_PROFILE": "none-such"}, "aws sso login"),
-            ({}, "No AWS region is set: set AWS_REGION"),
+            (main, ["outputs"], {"AWS_DEFAULT_REGION": "eu-west-1"}, "aws sso login"),
+            (main, ["outputs"], {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_PROFILE": "none-such"}, "aws sso login"),
+            (smoke.main, [], {}, "No AWS region is set: set AWS_REGION"),
+            (other_stacks.main, ["cognito"], {}, "No AWS region is set: set AWS_REGION"),
         ],
-        ids=["no credentials", "a profile that does not exist", "no region"],
-    )
-    @pytest.mark.parametrize(
-        ("run", "arguments"),
-        [(main, ["outputs"]), (smoke.main, []), (other_stacks.main, ["cognito"])],
-        ids=["outputs", "smoke", "cognito"],
     )
     def test_without_credentials_or_region_the_sentence_says_how_to_get_some(
         self,

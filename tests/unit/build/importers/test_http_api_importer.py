@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.catalogs import tool_of
 from toolfold.build import lint
 from toolfold.build.compiler import compile_folder
 from toolfold.build.preparation import prepare_catalog
@@ -50,12 +51,6 @@ def write(folder: Path, text: str, source: str = "weather", **files: str) -> Pat
 
 def compiled(folder: Path, text: str, source: str = "weather", **files: str) -> Catalog:
     return parse_catalog(compile_folder(write(folder, text, source, **files)).encode())
-
-
-def tool_of(catalog: Catalog, name: str) -> Tool:
-    tool = catalog.get(name)
-    assert tool is not None
-    return tool
 
 
 def pets(folder: Path, tool: str) -> Tool:
@@ -202,7 +197,7 @@ def test_further_files_are_categories(tmp_path: Path) -> None:
     assert list(ordered) == ["weather__waves", "weather__smog"]
 
 
-@pytest.mark.parametrize("name", ["Birds", "_birds", "2birds", "bird-s", "vögel"])
+@pytest.mark.parametrize("name", ["Birds", "2birds", "bird-s"])
 def test_the_name_of_a_category_is_an_identifier(tmp_path: Path, name: str) -> None:
     tools = "tools:\n  - {name: heron, path: /heron, description: Returns the herons of a lake.}"
     (found,) = problems(tmp_path, TEN_LINES, **{name: tools})
@@ -234,7 +229,6 @@ HEAD = "kind: http_api\nbase_url: https://a.test\ntools:\n"
         ("kind: http_apy\n", "source.yaml:1: no adapter for the kind 'http_apy' is installed; known are"),
         ("kind: http_api\n", "source.yaml:1: base_url: is missing"),
         ("base_url: ftp://a.test\ntools: [{name: a, path: /a}]\n", "source.yaml:1: base_url: must be an https URL"),
-        ("base_url: http://a.test\n", "source.yaml:1: base_url: must be an https URL"),
         ("base_url: https://a.test\n", "source.yaml:1: the source has no tools: add some as `tools:`"),
         (f"{HEAD}  - name: a\n    paht: /a\n",
          "source.yaml:5: tools.0.paht: there is no such key. Did you mean path?"),
@@ -243,8 +237,6 @@ HEAD = "kind: http_api\nbase_url: https://a.test\ntools:\n"
         (f"{HEAD}  - name: a\n    path: /a\n    method: FETCH\n", "source.yaml:6: tools.0.method: must be"),
         (f"{HEAD}  - name: a\n    path: /{{id}}\n    parameters:\n      idd: {{type: string, in: path}}\n",
          "source.yaml:7: parameters.idd: the path /{id} has no {idd}. Did you mean id?"),
-        (f"{HEAD}  - name: a\n    path: /a\n    parameters:\n      q:\n        tpye: string\n",
-         "source.yaml:8: tools.0.parameters.q.tpye: there is no such key. Did you mean type?"),
         (f"{HEAD}  - name: a\n    path: /a\n    parameters:\n      q: {{description: A.}}\n",
          "source.yaml:7: parameters.q: type is missing"),
         (f"{HEAD}  - name: a\n    path: /a\n    parameters: [limt]\nparameters: {{limit: integer}}\n",
@@ -259,10 +251,7 @@ HEAD = "kind: http_api\nbase_url: https://a.test\ntools:\n"
          "source.yaml:1: auth: must be keys and values, such as basic, bearer, caller_key, cookie"),
         (f"{HEAD}  - name: a\n    path: /a\n    method: DELETE\n    effect: read\n",
          "source.yaml:7: effect: DELETE does not only read"),
-        (f"{HEAD}  - name: a\n    path: /a\n    parameters: {{q: {{type: string, schema: {{}}}}}}\n",
-         "source.yaml:6: tools.0.parameters.q: move these keys into the schema: type"),
         (f"{HEAD}  - name: a\n    path: /a\n    example: {{x: 1}}\n", "source.yaml:6: example: x"),
-        (f"{HEAD}  - name: a\n    path: /a\n  - name: a\n    path: /b\n", "already defined"),
         (f"headers: {{Authorization: x}}\n{HEAD}  - {{name: a, path: /a}}\n",
          "source.yaml:1: headers: the header Authorization is not set by source.yaml; for credentials there is auth"),
         (f"auth: {{bearer: true, query_key: k}}\n{HEAD}  - {{name: a, path: /a}}\n",
@@ -270,10 +259,7 @@ HEAD = "kind: http_api\nbase_url: https://a.test\ntools:\n"
         (f"auth: {{oauth2: {{token_url: 'http://a.test/t'}}}}\n{HEAD}  - {{name: a, path: /a}}\n",
          "source.yaml:1: auth.oauth2.token_url: must be an https URL"),
         (f'title: "Weather\\u202e"\n{HEAD}  - {{name: a, path: /a}}\n', "source.yaml:1: title: contains the character"),
-        (f"title: {'x' * 201}\n{HEAD}  - {{name: a, path: /a}}\n", "source.yaml:1: title: must have at"),
         (f'no_data: "Go\\u202e"\n{HEAD}  - {{name: a, path: /a}}\n', "source.yaml:1: no_data: contains the character"),
-        (f"no_data: {'x' * 2001}\n{HEAD}  - {{name: a, path: /a}}\n", "source.yaml:1: no_data: must have at"),
-        (f"categories: [b]\n{HEAD}  - {{name: a, path: /a}}\n", "source.yaml:1: there is no file b.yaml"),
         (f"{HEAD}  a: {{path: /a}}\n", "source.yaml:3: tools: must be a valid list, not an object"),
         (f"timeout_s: 5s\n{HEAD}  - {{name: a, path: /a}}\n",
          "source.yaml:1: timeout_s: must be a valid number, not '5s'"),

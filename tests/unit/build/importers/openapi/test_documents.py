@@ -19,7 +19,6 @@ from toolfold.errors import SourceError
     ("text", "problem"),
     [
         ("", "openapi.json:1: is not an OpenAPI document: it has no keys"),
-        ("[]", "openapi.json:1: is not an OpenAPI document: it has no keys"),
         ("{}", "openapi.json:1: is not an OpenAPI document: it has no key openapi"),
         ('{"openapi": "3.1.0",\n "paths": {}', "openapi.json:2: is not valid JSON"),
         ('{\n"openapi": "4.0.0"}', "openapi.json:2: has the version '4.0.0'; 3.0, 3.1 and 2.0 are read"),
@@ -36,38 +35,10 @@ def test_a_document_that_cannot_be_read_is_one_error(tmp_path: Path, text: str, 
     assert any(problem in line for line in found.left_out), found.left_out
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "problem"),
-    [
-        ("a: [", 2, "is not valid YAML"),
-        ("a: 1\nb: 2\na: 3", 3, "key 'a' is given twice"),
-        ("[" * 100_000, 1, "nested more than 200 levels deep"),
-        ("- " * 50_000 + "x", 1, "nested more than 200 levels deep"),
-        ("a: &a\n  b: *a", 2, "has an alias inside the value that it refers to"),
-        ("a: !!python/name:os.system", 1, "has the tag"),
-        ("a: 1" + "0" * 400, 1, "has a number that is too large"),
-        ("? [a]\n: 1", 1, "a key must be text"),
-        ("a: \x00", 1, "contains a character that YAML does not allow"),
-        ("\n".join(["a: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))]), 7,
-         "has aliases that add more than 500,000 values"),
-    ],
-)  # fmt: skip
-def test_yaml_that_is_not_a_document_is_an_error_with_its_line(text: str, line: int, problem: str) -> None:
-    with pytest.raises(SourceError, match=rf"^a\.yaml:{line}: .*{problem}"):
-        parse_document(text.encode(), "a.yaml")
-
-
-def test_yaml_is_read_as_version_1_2_means_it() -> None:
-    found = yaml_loader.parse(
-        "a.yaml", "x: &m {a: 1}\ny:\n  <<: *m\n  enum: [NO, on, 12:30, 2024-01-01, 1.5, null, true]\n200: ok\n"
-    )
-    assert found.data == {
-        "x": {"a": 1},
-        "y": {"a": 1, "enum": ["NO", "on", "12:30", "2024-01-01", 1.5, None, True]},
-        "200": "ok",
-    }
-    wanted = [("y", "enum", 2), ("y", "a"), ("200",), ("z",)]
-    assert found.lines(wanted) == dict(zip(wanted, (4, 1, 5, 1), strict=True))
+def test_aliases_of_a_yaml_document_are_bounded() -> None:
+    levels = (f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))
+    with pytest.raises(SourceError, match=r"^a\.yaml:7: has aliases that add more than 500,000 values"):
+        parse_document("\n".join(["a: &a0 [x, x]", *levels]).encode(), "a.yaml")
 
 
 def test_lines_of_json_are_found_without_reading_all_of_it() -> None:
@@ -82,11 +53,6 @@ def test_a_file_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         parse_document(b"{" + b" " * 20 + b"}", "openapi.json")
 
 
-def test_what_is_not_utf_8_is_an_error_with_its_line() -> None:
-    with pytest.raises(SourceError, match=r"a\.yaml:2: is not UTF-8"):
-        parse_document(b"a: 1\nb: \xff", "a.yaml")
-
-
 REFERENCE = {"$ref": "#/components/schemas/Pet"}
 
 
@@ -96,8 +62,6 @@ REFERENCE = {"$ref": "#/components/schemas/Pet"}
         ({"parameters": [{"$ref": "#/components/parameters/X"}]}, "'#/components/parameters/X' points to nothing"),
         ({"parameters": [{"$ref": "other.yaml#/x"}]}, "'other.yaml#/x' refers to another document; bundle"),
         ({"parameters": [{"$ref": "https://evil.test/x"}]}, "refers to another document"),
-        ({"parameters": [{"$ref": "file:///etc/passwd"}]}, "refers to another document"),
-        ({"parameters": ["x"]}, "is not a parameter"),
         ({"parameters": [{"name": "x", "in": "body"}]}, "parameter 'x' is in 'body', which is not one of"),
         ({"parameters": [{"name": "x", "in": "query", "style": "matrix"}]}, "has the style 'matrix'"),
         ({"parameters": [{"name": "a b", "in": "header"}]}, "has a name that cannot be sent"),
@@ -122,14 +86,14 @@ def test_one_operation_that_cannot_be_expressed_is_left_out(tmp_path: Path, give
     assert line > 15, "the line of the operation or of what is inside"
 
 
-@pytest.mark.parametrize("path", ["/a b", "/a//b", "/a/../b", "/a/{", "/\\", "/a\u202eb"])
+@pytest.mark.parametrize("path", ["/a b", "/a/../b", "/a/{", "/a\u202eb"])
 def test_a_path_that_cannot_be_sent_is_left_out(tmp_path: Path, path: str) -> None:
     found = read(tmp_path, document({"/good": {"get": OK}, path: {"get": OK}}))
     assert list(found.tools) == ["get_good"]
     assert "path" in found.left_out[0]
 
 
-@pytest.mark.parametrize("headers", [{"Authorization": "Bearer x"}, {"X Y": "z"}, {"X": "a\nb"}])
+@pytest.mark.parametrize("headers", [{"Authorization": "Bearer x"}, {"X": "a\nb"}])
 def test_headers_that_cannot_be_sent_are_refused(headers: dict[str, str]) -> None:
     with pytest.raises(ValidationError):
         OpenApiSettings.model_validate({"id": "pets", "kind": "openapi", "headers": headers})
@@ -180,7 +144,7 @@ def test_a_document_that_is_a_symbolic_link_is_refused(tmp_path: Path) -> None:
     assert "source.yaml:1: openapi.json is not a file in the folder of the source" in problems[0]
 
 
-@pytest.mark.parametrize("name", ["../x.json", "/etc/x.json", "a/b.json", "source.yaml", ".x.json", "x.txt"])
+@pytest.mark.parametrize("name", ["../x.json", "source.yaml", ".x.json", "x.txt"])
 def test_a_document_elsewhere_is_refused(name: str) -> None:
     with pytest.raises(ValidationError):
         OpenApiSettings.model_validate({"id": "pets", "kind": "openapi", "document": name})

@@ -62,7 +62,7 @@ REPLACEMENTS: list[Any] = [
 ]  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(locations(WHOLE)), st.sampled_from(REPLACEMENTS)), min_size=1, max_size=4))
 def test_a_damaged_document_is_reported_or_compiled(changes: list[tuple[tuple[str | int, ...], Any]]) -> None:
     damaged = copy.deepcopy(WHOLE)
@@ -84,7 +84,7 @@ def test_a_damaged_document_is_reported_or_compiled(changes: list[tuple[tuple[st
     assert all(re.match(r".*(openapi\.json|source\.yaml):\d+: \w", problem) for problem in found.problems)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.text(max_size=100))
 def test_the_name_of_an_argument_is_a_word(name: str) -> None:
     made = argument_name(name)
@@ -92,7 +92,7 @@ def test_the_name_of_an_argument_is_a_word(name: str) -> None:
     assert argument_name(made) == made
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.text(max_size=300), st.integers(2, 100))
 def test_texts_can_be_in_a_catalog(text: str, max_chars: int) -> None:
     made, _ = without_instructions(one_paragraph(text, max_chars))
@@ -104,7 +104,7 @@ def test_texts_can_be_in_a_catalog(text: str, max_chars: int) -> None:
 TEXT = st.text(st.characters(categories=["L", "N", "P", "S"], exclude_characters="/\\%."), min_size=1, max_size=8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.dictionaries(st.sampled_from(["path", "query", "field"]), TEXT, min_size=3), st.lists(TEXT, max_size=3))
 def test_what_is_sent_is_what_the_arguments_say(values: dict[str, str], tags: list[str]) -> None:
     string = {"type": "string"}

@@ -49,6 +49,8 @@ def refused(folder: Path, settings: Settings) -> str:
 
 
 def test_a_document_is_written_with_one_value_a_line(folder: Path, service: HttpService, settings: Settings) -> None:
+    assert refresh(folder, settings, check=True).added == ("list",)
+    assert [path.name for path in folder.iterdir()] == ["source.yaml"]
     steps: list[str] = []
     report = refresh(folder, settings, progress=steps.append)
     assert report.added == ("list",)
@@ -56,11 +58,6 @@ def test_a_document_is_written_with_one_value_a_line(folder: Path, service: Http
     assert '\n  "openapi": "3.1.0",\n' in (folder / "openapi.json").read_text()
     assert [step.split()[0] for step in steps] == ["Fetching", "Wrote"]
     assert not refresh(folder, settings)
-
-
-def test_checking_writes_nothing(folder: Path, service: HttpService, settings: Settings) -> None:
-    assert refresh(folder, settings, check=True).added == ("list",)
-    assert [path.name for path in folder.iterdir()] == ["source.yaml"]
 
 
 def test_yaml_is_written_as_it_is(folder: Path, service: HttpService, settings: Settings) -> None:
@@ -81,13 +78,10 @@ def test_a_change_of_a_definition_is_reported(folder: Path, service: HttpService
     [
         ((404, {}, b"no"), "answers with the status 404"),
         ((200, {}, b"<html>"), "is not an OpenAPI document: it has no keys"),
-        ((200, {}, b'{"a": 1}'), "is not an OpenAPI document: it has no key openapi"),
         ((200, {}, b'{"openapi": "2.9"}'), "has the version '2.9'"),
-        ((200, {}, b'{"a": ' + b"[" * 100_000), "nested too deeply"),
         ((302, {"location": "file:///etc/passwd"}, b""), "'file:///etc/passwd', which is not an https URL"),
         ((302, {"location": "http://169.254.169.254/latest/meta-data"}, b""), "which is not an https URL"),
         ((302, {"location": "https://10.0.0.1/openapi.json"}, b""), "not allowed here: 10.0.0.1. Set TOOLFOLD_ALLOWED"),
-        ((302, {"location": "https://other.test/x"}, b""), "not allowed here: other.test"),
         ((302, {"location": "/again"}, b""), "more than 3 redirects"),
         ((0, {}, b""), "connection"),
     ],

@@ -44,7 +44,6 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
             {"type": "integer", "minimum": 1, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False},
             {"type": "integer", "exclusiveMinimum": 1, "maximum": 9},
         ),
-        ({"type": "number", "exclusiveMinimum": 1}, {"type": "number", "exclusiveMinimum": 1}),
         ({**STRING, "example": "a"}, {"type": "string", "examples": ["a"]}),
         ({**STRING, "examples": ["a", "b", "c"]}, {"type": "string", "examples": ["a", "b"]}),
         ({**STRING, "xml": {"name": "y"}, "externalDocs": {}, "x-internal": 1, "title": "X"}, STRING),
@@ -56,26 +55,19 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
         ({**STRING, "enum": []}, STRING),
         ({**STRING, "enum": ["a", "a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
         ({**STRING, "enum": [3, True, "a"]}, {"type": "string", "enum": ["3", "true", "a"]}),
-        ({**STRING, "nullable": True, "enum": [3, None]}, {"type": ["string", "null"], "enum": ["3", None]}),
         ({**STRING, "default": 10}, {"type": "string", "default": "10"}),
-        ({**STRING, "example": 1.5}, {"type": "string", "examples": ["1.5"]}),
         ({"enum": [3, True, "a"]}, {"enum": [3, True, "a"]}),
         ({**STRING, "required": True}, STRING),
-        ({"type": "number", "multipleOf": 0}, {"type": "number"}),
+        ({"type": "number", "maximum": 2**64}, {"type": "number"}),
         ({**STRING, "minLength": "3"}, STRING),
+        ({"type": "number", "multipleOf": 0}, {"type": "number"}),
+        ({"const": "a"}, {"const": "a"}),
         (True, {}),
         (None, {}),  # YAML with nothing after the key
-        ({"const": "a"}, {"const": "a"}),
     ],
 )  # fmt: skip
 def test_a_schema_is_converted(tmp_path: Path, schema: Any, expected: Any) -> None:
     assert argument(tmp_path, schema) == expected
-
-
-def test_a_number_that_is_too_large_is_left_out(tmp_path: Path) -> None:
-    schema = {"type": "object", "properties": {"x": {"type": "number", "maximum": 12345}}}
-    given = json.dumps(operation("post", requestBody=body(schema))).replace("12345", "1e400")
-    assert read(tmp_path, given).tool.parameters["properties"]["x"] == {"type": "number"}
 
 
 def test_read_only_fields_are_not_sent_and_write_only_fields_are_not_returned(tmp_path: Path) -> None:
@@ -89,23 +81,17 @@ def test_read_only_fields_are_not_sent_and_write_only_fields_are_not_returned(tm
     assert tool.returns == "fields: id,name,made"
 
 
-def test_a_discriminator_is_described(tmp_path: Path) -> None:
-    schemas = {name: {"type": "object", "properties": {"kind": STRING}} for name in ("Cat", "Dog")}
-    references = [{"$ref": f"#/components/schemas/{name}"} for name in schemas]
-    given = {"oneOf": references, "discriminator": {"propertyName": "kind", "mapping": {"cat": "Cat", "dog": "Dog"}}}
-    assert (
-        argument(tmp_path, given, components={"schemas": schemas})["description"] == "kind states the form: cat, dog."
-    )
-
-
 def test_a_discriminator_selects_one_of_several_alternatives_that_fit(tmp_path: Path) -> None:
     schemas = {name: {"type": "object", "properties": {"kind": STRING}} for name in ("Cat", "Dog")}
     alternatives = [{"$ref": f"#/components/schemas/{name}"} for name in schemas]
-    schemas["Pet"] = {"oneOf": alternatives, "discriminator": {"propertyName": "kind", "mapping": {"cat": "Cat"}}}
+    schemas["Pet"] = {
+        "oneOf": alternatives,
+        "discriminator": {"propertyName": "kind", "mapping": {"cat": "Cat", "dog": "Dog"}},
+    }
     content = {"description": "The animal.", **body({"$ref": "#/components/schemas/Pet"})}
     tool = read(tmp_path, operation("post", requestBody=content, components={"schemas": schemas})).tool
     assert ArgumentValidator(tool.parameters, {}).validate({"body": {"kind": "cat"}}) == ({"body": {"kind": "cat"}}, [])
-    assert tool.parameters["properties"]["body"]["description"] == "The animal. kind states the form: cat."
+    assert tool.parameters["properties"]["body"]["description"] == "The animal. kind states the form: cat, dog."
 
 
 NAME = {"$ref": "#/components/schemas/Name"}
@@ -166,7 +152,6 @@ def test_circular_references_stay_references(tmp_path: Path) -> None:
     "schemas",
     [
         {"A": {"allOf": [{"$ref": "#/components/schemas/A"}, {"properties": {"x": STRING}}]}},
-        {"A": {"allOf": [{"$ref": "#/components/schemas/B"}]}, "B": {"allOf": [{"$ref": "#/components/schemas/A"}]}},
         {"A": {"oneOf": [{"$ref": "#/components/schemas/B"}]}, "B": {"allOf": [{"$ref": "#/components/schemas/A"}]}},
         {"A": {"not": {"$ref": "#/components/schemas/A"}}},
     ],

@@ -35,7 +35,6 @@ def test_calls_are_sent_to_the_first_server_that_can_be_used(
     ("server", "problem"),
     [
         ({"url": "file:///etc/passwd"}, "server 'file:///etc/passwd' is not an https URL"),
-        ({"url": "ftp://pets.test"}, "is not an https URL"),
         ({"url": "http://pets.test"}, "server 'http://pets.test' is not https; set base_url in source.yaml"),
         ({"url": "https://user:secret@pets.test"}, "is not a URL without user name"),
         ({"url": "/v1"}, "server '/v1' is relative; set base_url in source.yaml"),
@@ -70,13 +69,6 @@ def test_paths_with_servers_of_the_same_host_keep_their_prefix(tmp_path: Path) -
     assert [tool.call["path"] for tool in found.tools.values()] == ["/v1/cats", "/v2/dogs", "/v2/birds"]
 
 
-def test_base_url_replaces_the_server_that_operations_repeat(tmp_path: Path) -> None:
-    own = {**OK, "servers": [{"url": "https://pets.test/v1"}]}
-    found = read(tmp_path, document({"/cats": {"get": own}}), base_url="https://test.pets.test")
-    assert found.source is not None
-    assert (found.source.base_url, found.tool.call["path"]) == ("https://test.pets.test", "/cats")
-
-
 HEADER = {"type": "apiKey", "in": "header", "name": "X-Key"}
 
 
@@ -85,17 +77,12 @@ HEADER = {"type": "apiKey", "in": "header", "name": "X-Key"}
     [
         (HEADER, {"header": "X-Key"}),
         ({"type": "apiKey", "in": "query", "name": "key"}, {"query_key": "key"}),
-        ({"type": "apiKey", "in": "cookie", "name": "sid"}, {"cookie": "sid"}),
         ({"type": "http", "scheme": "Bearer"}, {"bearer": True}),
         ({"type": "http", "scheme": "basic"}, {"basic": True}),
         ({"type": "openIdConnect", "openIdConnectUrl": "https://id.test"}, {"bearer": True}),
         (
             {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://id.test/t", "scopes": {"a": ""}}}},
             {"oauth2": {"token_url": "https://id.test/t", "scopes": ["read"]}},
-        ),
-        (
-            {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "/token", "scopes": {}}}},
-            {"oauth2": {"token_url": "https://pets.test/token", "scopes": ["read"]}},
         ),
         (
             {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "token", "scopes": {}}}},
@@ -187,9 +174,7 @@ def test_the_scheme_that_most_operations_accept_is_used_and_the_others_are_named
     ("own", "common", "need"),
     [
         (None, None, "required"),
-        (None, [], "required"),
         (None, [{"it": []}], "required"),
-        ([], [{"it": []}], "none"),
         ([{}], [{"it": []}], "none"),
         ([{}, {"it": []}], None, "optional"),
         (None, [{"it": []}, {}], "optional"),
@@ -235,12 +220,10 @@ PATHS = {
     ("settings", "expected"),
     [
         ({}, ["listCats", "post_cats", "getDog", "get_status"]),
-        ({"include": {"tags": ["Cats"]}}, ["listCats", "post_cats"]),
         ({"include": {"paths": ["/dogs/*"], "operations": ["listCats"]}}, ["listCats", "getDog"]),
         ({"include": {"operations": ["GET *"]}}, ["listCats", "getDog", "get_status"]),
         ({"exclude": {"tags": ["admin"], "operations": ["GET /status"]}}, ["listCats", "getDog"]),
         ({"include": {"tags": ["Cats"]}, "exclude": {"operations": ["post_cats"]}}, ["listCats"]),
-        ({"include": {"paths": ["/dogs/{id}"]}}, ["getDog"]),
     ],
 )
 def test_operations_are_chosen_by_tag_path_and_name(tmp_path: Path, settings: Any, expected: list[str]) -> None:
@@ -252,7 +235,6 @@ def test_operations_are_chosen_by_tag_path_and_name(tmp_path: Path, settings: An
     [
         ({"include": {"tags": ["cats"]}}, "include: no operation has the tag 'cats'. Did you mean 'Cats'?"),
         ({"exclude": {"operations": ["listCat"]}}, "exclude: no operation has the operation 'listCat'. Did you mean"),
-        ({"include": {"tags": ["Cats"], "paths": ["/x*"]}}, "include: no operation has the path '/x*'"),
     ],
 )
 def test_an_entry_that_matches_nothing_is_an_error(tmp_path: Path, settings: Any, problem: str) -> None:
