@@ -15,13 +15,23 @@ OK: dict[str, Any] = {"responses": {"200": {"description": "OK"}}}
 class Read(NamedTuple):
     """What the importer returned for a document, and what it refused."""
 
-    source: ImportedSource | None
+    found: ImportedSource | None
     problems: list[str]
+
+    @property
+    def source(self) -> ImportedSource:
+        assert self.found is not None, self.problems
+        return self.found
+
+    @property
+    def auth(self) -> dict[str, Any] | None:
+        """How calls authenticate, as ``source.yaml`` has it."""
+        auth = self.source.auth
+        return None if auth is None else auth.model_dump(exclude_defaults=True)
 
     @property
     def tools(self) -> dict[str, Tool]:
         """Name → tool."""
-        assert self.source is not None, self.problems
         return {tool.name: tool for tool in self.source.tools}
 
     @property
@@ -32,7 +42,7 @@ class Read(NamedTuple):
     @property
     def left_out(self) -> list[str]:
         """What is left out, each without its folder."""
-        found = self.problems if self.source is None else list(self.source.left_out)
+        found = self.problems if self.found is None else list(self.found.left_out)
         return [problem[problem.index("openapi.") :] for problem in found]
 
 

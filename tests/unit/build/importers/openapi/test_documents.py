@@ -31,7 +31,7 @@ from toolfold.errors import SourceError
 )
 def test_a_document_that_cannot_be_read_is_one_error(tmp_path: Path, text: str, problem: str) -> None:
     found = read(tmp_path, text)
-    assert found.source is None
+    assert found.found is None
     assert any(problem in line for line in found.left_out), found.left_out
 
 

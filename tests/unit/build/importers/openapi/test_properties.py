@@ -76,8 +76,8 @@ def test_a_damaged_document_is_reported_or_compiled(changes: list[tuple[tuple[st
             continue  # an earlier change removed it
     with tempfile.TemporaryDirectory() as folder:
         found = read(Path(folder), damaged)
-    assert found.source is not None or found.problems
-    for tool in found.source.tools if found.source is not None else ():
+    assert found.found is not None or found.problems
+    for tool in found.source.tools if found.found is not None else ():
         check_schema(tool.parameters)
         check_binding(tool.call)
         jsonschema_rs.meta.validate(dict(tool.parameters))
