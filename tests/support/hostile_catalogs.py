@@ -42,5 +42,5 @@ def with_line(content: bytes, section: str, key: str, value: bytes) -> bytes:
 
 
 def _key_of(line: bytes) -> str:
-    key: str = json.JSONDecoder().raw_decode(line.decode())[0]
+    key: str = json.JSONDecoder().raw_decode(line.decode(errors="replace"))[0]
     return key

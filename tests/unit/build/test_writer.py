@@ -2,9 +2,8 @@
 
 import io
 import json
-import tempfile
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -210,7 +209,8 @@ def test_the_file_is_one_json_object_with_a_line_for_each_tool(path: Path) -> No
 def test_postings_of_a_frequent_term_keep_the_highest_weights() -> None:
     most = writer.MAX_POSTINGS
     postings = [number for at in range(most + 500) for number in (at, 5 if at < 500 else 9)]
-    catalog = parse_catalog(writer.dumps({**FEW, "index": {"many": postings, "few": [3, 1]}}))
+    few = json.loads(bundled_path().read_bytes())
+    catalog = parse_catalog(writer.dumps({**few, "index": {"many": postings, "few": [3, 1]}}))
     assert catalog.postings("many") == postings[1000:]
     assert catalog.postings("few") == [3, 1]
 
@@ -224,94 +224,3 @@ def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -
     assert dict(section.items()) == mapping
     if absent not in mapping:
         assert section.get(absent, lambda value: True) is None
-
-
-def compiled(size: int) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        generate.write(size, Path(folder) / "catalog.json")
-        return dict(json.loads((Path(folder) / "catalog.json").read_bytes()))
-
-
-FEW = compiled(20)
-TOOL, OTHER = list(FEW["tools"])[:2]
-TERM = next(iter(FEW["index"]))
-SPELLING_KEY = next(iter(FEW["spellings"]))
-
-
-def damaged_catalog(**lines: Any) -> Catalog:
-    """Return a catalog of 20 tools with other lines: section → {key: value}, or the bytes of the section."""
-    out, table = io.BytesIO(), {}
-    for name in FEW["sections"]:
-        content = lines.get(name, FEW[name])
-        if isinstance(content, bytes):
-            table[name] = [["", out.tell(), len(content), ""]]
-            out.write(content)
-        else:
-            table[name] = writer.write_section(out, writer.sort_lines(content))
-    return Catalog(FEW | {"sections": table}, MemoryBlocks(out.getvalue(), 0))
-
-
-USES: dict[str, tuple[str, Callable[[Catalog], Any]]] = {
-    "tools": (TOOL, lambda catalog: catalog.get(TOOL)),
-    "names": (TOOL, lambda catalog: catalog.position(TOOL)),
-    "lines": ("0000007", lambda catalog: catalog.summary(7)),
-    "index": (TERM, lambda catalog: catalog.postings(TERM)),
-    "spellings": (SPELLING_KEY, lambda catalog: catalog.spelled(SPELLING_KEY[0], int(SPELLING_KEY[1:]))),
-    "members": ("access:free", lambda catalog: list(catalog.positions("access", "free"))),
-}
-
-
-@pytest.mark.parametrize("section", USES)
-@pytest.mark.parametrize("value", [7.5, {"a": 1}, ["a", "b"], [[], []]])
-def test_a_value_of_the_wrong_type_makes_the_catalog_unavailable(section: str, value: Any, caplog: Any) -> None:
-    key, use = USES[section]
-    catalog = damaged_catalog(**{section: {key: value}})
-    with pytest.raises(CatalogUnavailable, match="is damaged"):
-        use(catalog)
-    assert len(caplog.records) == 1
-
-
-@pytest.mark.parametrize("rest", [b"", b"nope", b"\xff", b"[" * 100_000])
-def test_a_line_that_is_not_json_makes_the_catalog_unavailable(rest: bytes) -> None:
-    key, use = USES["tools"]
-    catalog = damaged_catalog(tools=b'"%s":%s\n' % (key.encode(), rest))
-    with pytest.raises(CatalogUnavailable):
-        use(catalog)
-
-
-@pytest.mark.parametrize("field", ["summary", "call"])
-def test_a_tool_without_a_field_makes_the_catalog_unavailable(field: str) -> None:
-    tool = {key: value for key, value in FEW["tools"][TOOL].items() if key != field}
-    catalog = damaged_catalog(tools={**FEW["tools"], TOOL: tool})
-    assert catalog.get(OTHER)
-    with pytest.raises(CatalogUnavailable):
-        catalog.get(TOOL)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"count": "129"},
-        {"bytes": 7},
-        {"sources": {"a": {}}},
-        {"categories": [{"name": "a", "title": "", "description": "", "tools": 1}]},
-        {"counts": {}},
-        {"listing": None},
-        {"sections": {}},
-        {"sections": {"tools": 7}},
-    ],
-)
-def test_a_damaged_head_makes_the_catalog_unavailable(changes: dict[str, Any], caplog: Any) -> None:
-    line, _, rest = bundled_path().read_bytes().partition(b"\n")
-    head = json.dumps(json.loads(line + b"}") | changes).encode()[:-1]
-    with pytest.raises(CatalogUnavailable, match="is damaged"):
-        parse_catalog(head + b"\n" + rest)
-    assert len(caplog.records) == 1
-
-
-def test_a_catalog_of_another_version_is_refused_and_the_log_says_to_compile_it_again(caplog: Any) -> None:
-    line, _, rest = bundled_path().read_bytes().partition(b"\n")
-    head = json.dumps(json.loads(line + b"}") | {"format": 2}).encode()[:-1]
-    with pytest.raises(CatalogUnavailable, match="was compiled by another version of toolfold"):
-        parse_catalog(head + b"\n" + rest)
-    assert "compiled by another version (format 2, not 5): compile it again" in caplog.text
