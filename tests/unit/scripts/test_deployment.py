@@ -28,6 +28,8 @@ STAGE = Stage("prod", "shop", "us-east-1", {})
 
 KEY = "CANARYKEY-0123456"
 
+KEPT, ISSUER = {"LogRetentionDays": "7"}, "https://i.example"
+
 ARN = "arn:aws:ssm:us-east-1:123456789012:parameter/keys"
 
 CONFIG = """
@@ -85,22 +87,24 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-def create_stack(**parameters: str) -> Any:
-    """Create the stack with four published versions, of which the alias has the third; return the client of Lambda."""
+def create_stack(**parameters: str) -> None:
     boto3.client("cloudformation", "us-east-1").create_stack(
         StackName="shop",
         TemplateBody=json.dumps(TEMPLATE),
         # In moto the previous value of a parameter is never its default.
         Parameters=[{"ParameterKey": name, "ParameterValue": parameters.get(name, "")} for name in PARAMETERS],
     )
+
+
+def create_stack_with_versions(**parameters: str) -> None:
+    """Create the stack with four published versions, of which the alias has the third."""
+    create_stack(**parameters)
     client = boto3.client("lambda", "us-east-1")
     function = DeployedStack(STAGE).outputs["FunctionName"]
-    while len(client.list_versions_by_function(FunctionName=function)["Versions"]) < 5:
-        number = len(client.list_versions_by_function(FunctionName=function)["Versions"])
+    while (number := len(client.list_versions_by_function(FunctionName=function)["Versions"])) < 5:
         client.update_function_configuration(FunctionName=function, Description=str(number))
         client.publish_version(FunctionName=function)
     client.create_alias(FunctionName=function, Name="live", FunctionVersion="3")
-    return client
 
 
 def set_status(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
@@ -163,19 +167,11 @@ class TestCheck:
     @pytest.mark.parametrize(
         ("existing", "options", "planned"),
         [
-            ({}, Options("open"), {"LogRetentionDays": "7", "Access": "open"}),
-            ({"Access": "iam"}, Options(keys=ARN), {"LogRetentionDays": "7", "SourceKeys": ARN}),
-            ({"Access": "oauth", "OAuthIssuer": "https://i.example"}, Options(), {"LogRetentionDays": "7"}),
-            (
-                {"Access": "iam", "SourceKeys": ARN},
-                Options("open"),
-                {"LogRetentionDays": "7", "Access": "open", "SourceKeys": ""},
-            ),
-            (
-                {"Access": "oauth", "OAuthIssuer": "https://i.example"},
-                Options("iam"),
-                {"LogRetentionDays": "7", "Access": "iam", "OAuthIssuer": ""},
-            ),
+            ({}, Options("open"), {**KEPT, "Access": "open"}),
+            ({"Access": "iam"}, Options(keys=ARN), {**KEPT, "SourceKeys": ARN}),
+            ({"Access": "oauth", "OAuthIssuer": ISSUER}, Options(), KEPT),
+            ({"Access": "iam", "SourceKeys": ARN}, Options("open"), {**KEPT, "Access": "open", "SourceKeys": ""}),
+            ({"Access": "oauth", "OAuthIssuer": ISSUER}, Options("iam"), {**KEPT, "Access": "iam", "OAuthIssuer": ""}),
         ],
     )
     def test_options_override_the_stage_and_the_rest_is_left_to_sam(
@@ -183,8 +179,7 @@ class TestCheck:
     ) -> None:
         if existing:
             create_stack(**existing)
-        stage = Stage("prod", "shop", "us-east-1", {"LogRetentionDays": "7"})
-        assert check(DeployedStack(stage), options) == planned
+        assert check(DeployedStack(Stage("prod", "shop", "us-east-1", KEPT)), options) == planned
 
     def test_a_stage_does_not_change_the_access_of_a_stack_unasked(self, aws: None) -> None:
         create_stack(Access="iam")
@@ -197,11 +192,7 @@ class TestCheck:
         ("settings", "access", "sentence"),
         [
             ("calls_per_day = 0\n[stage.prod]", "open", "TOOLFOLD_ACCESS=open needs limits"),
-            (
-                "[stage.prod]\nmax_token = 1",
-                "iam",
-                "settings.toml:2: max_token is not a setting.",
-            ),
+            ("[stage.prod]\nmax_token = 1", "iam", "settings.toml:2: max_token is not a setting."),
             ("[stage.dev]", "iam", "settings.toml has no stage prod. Add a table [stage.prod]"),
         ],
     )
@@ -284,7 +275,7 @@ class TestAccess:
 
 class TestVersions:
     def test_a_rollback_pins_a_version_and_keeps_the_other_parameters(self, aws: None) -> None:
-        create_stack(Access="open", SourceKeys=ARN)
+        create_stack_with_versions(Access="open", SourceKeys=ARN)
         before = DeployedStack(STAGE).parameters
         assert DeployedStack(STAGE).roll_back() == "2"
         assert DeployedStack(STAGE).parameters == {**before, "PinnedVersion": "2"}
@@ -298,12 +289,12 @@ class TestVersions:
         [("1", "", "no version before 1"), ("", "9", "one of 1, 2, 3, 4, or to newest")],
     )
     def test_a_rollback_to_nothing_is_refused(self, aws: None, pinned: str, version: str, sentence: str) -> None:
-        create_stack(PinnedVersion=pinned)
+        create_stack_with_versions(PinnedVersion=pinned)
         with pytest.raises(deployed_stack.DeploymentError, match=sentence):
             DeployedStack(STAGE).roll_back(version)
 
     def test_pruning_keeps_the_newest_the_pinned_and_that_of_the_alias(self, aws: None) -> None:
-        create_stack(PinnedVersion="2")
+        create_stack_with_versions(PinnedVersion="2")
         assert DeployedStack(STAGE).prune(keep=1) == [1]
         assert [number for number, _ in DeployedStack(STAGE).versions()] == [2, 3, 4]
 
