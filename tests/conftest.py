@@ -26,7 +26,7 @@ KEY = "CANARYKEY0123456"
 """An API key that may appear in the request to the upstream and nowhere else."""
 
 
-settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("long", max_examples=5_000, deadline=None)
 
 

@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from toolfold.build.emitter import clean_text
@@ -32,14 +32,12 @@ def test_placeholders_stay_and_tags_of_html_go(text: str, cleaned: str) -> None:
     assert clean_text(text) == cleaned
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(WORDS, st.sampled_from(PLACEHOLDERS)), min_size=1, max_size=5))
 def test_no_placeholder_is_lost(parts: list[tuple[str, str]]) -> None:
     text = "".join(f"{words}<{name}>" for words, name in parts)
     assert clean_text(text) == " ".join(text.split())
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(WORDS, st.sampled_from(PAIRED), st.sampled_from(("", " class='x'"))), min_size=1, max_size=5))
 def test_no_tag_of_html_is_left(parts: list[tuple[str, str, str]]) -> None:
     text = "".join(f"<{name}{more}>{words}</{name}>" for words, name, more in parts)

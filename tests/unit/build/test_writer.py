@@ -134,14 +134,14 @@ class TestSection:
         assert len(reads) == 1
 
     def test_the_cache_of_lines_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(reader, "_MAX_CACHED_BYTES", 100_000)
+        monkeypatch.setattr(reader, "_MAX_CACHED_BYTES", 40_000)
         section = Section("names", self.BLOCKS, MemoryBlocks(self.LINES, 0))
         tracemalloc.start()
-        for number in range(5_000):
+        for number in range(2_000):
             assert section.get(f"NO {number}", lambda _: True) is None
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert peak < 200_000
+        assert peak < 100_000
 
 
 def test_the_block_cache_evicts_the_least_recently_used(path: Path) -> None:

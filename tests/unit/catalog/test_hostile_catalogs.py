@@ -160,7 +160,7 @@ def test_a_sign_in_with_a_page_and_an_endpoint_is_none_of_them() -> None:
 
 @pytest.mark.parametrize("change", REFUSED_HEADS.values(), ids=REFUSED_HEADS.keys())
 def test_a_hostile_head_is_refused_when_it_is_opened(change: Change, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.ERROR), pytest.raises(CatalogUnavailable, match="is damaged|not JSON") as caught:
+    with caplog.at_level(logging.ERROR), pytest.raises(CatalogUnavailable, match=r"is damaged|not JSON") as caught:
         parse_catalog(with_head(GOOD, change))
     assert "evil" not in json.dumps(caught.value.as_dict()).lower()
     assert caplog.records

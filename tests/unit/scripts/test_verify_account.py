@@ -89,7 +89,6 @@ def interrupted(account: Account) -> str:
     ("step", "outcomes"),
     [
         (skipping, ["SKIP skipping", "PASS passing", "PASS delete"]),
-        (failing, ["FAIL failing", "PASS delete"]),
         (broken, ["FAIL broken", "PASS delete"]),
         (interrupted, ["FAIL interrupted", "PASS delete"]),
     ],

@@ -29,10 +29,11 @@ _BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose parameters are in the body where no other place is given."""
 
 
-def with_path_parameters(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, HttpParameter]:
-    """Return ``parameters``, with one for each placeholder of the path that has none, and those required."""
+def located(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, HttpParameter]:
+    """Return ``parameters`` with their places, and one for each placeholder of the path, which is required."""
+    usual = "body" if tool.method in _BODY_METHODS else "query"
     sent = {parameter.sent_as or name: name for name, parameter in parameters.items()}
-    found = dict(parameters)
+    found = {name: one if one.in_ else one.model_copy(update={"in_": usual}) for name, one in parameters.items()}
     for name in placeholders(tool.path):
         own = sent.get(name, name)
         parameter = found.get(own) or HttpParameter(type="string", required=True)
@@ -65,19 +66,18 @@ def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dic
     bound: dict[str, Any] = {"path": tool.path}
     if tool.method != "GET":
         bound = {"method": tool.method, **bound}
-    located = {name: parameter.in_ or default_location(tool) for name, parameter in parameters.items()}
     described: dict[str, Any] = {}
     sent = ("style", "explode", "slashes", "content_type", "reserved")
     for name, parameter in parameters.items():
         wire = parameter.sent_as or name
         usual = "path" if wire in placeholders(tool.path) else "query"
-        how = {} if located[name] == usual else {"in": located[name]}
+        how: dict[str, Any] = {} if parameter.in_ == usual else {"in": parameter.in_}
         how |= ({} if wire == name else {"name": wire}) | _how(parameter, sent)
-        if how and located[name] != "body":
+        if how and parameter.in_ != "body":
             described[name] = how
     if described:
         bound["parameters"] = described
-    in_body = {name: parameter for name, parameter in parameters.items() if located[name] == "body"}
+    in_body = {name: parameter for name, parameter in parameters.items() if parameter.in_ == "body"}
     if in_body:
         content_type = BODY_TYPES.get(tool.body.type, tool.body.type)
         body: dict[str, Any] = {} if content_type == BODY_TYPES["json"] else {"content_type": content_type}
@@ -124,11 +124,6 @@ def _hints(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str,
     hints["free_instead"] = tool.free_instead.model_dump() if tool.free_instead else None
     hints |= {"adjusted_by": tool.adjusted_by, "no_data": tool.no_data}
     return {key: value for key, value in hints.items() if value}
-
-
-def default_location(tool: HttpTool) -> str:
-    """Return where a parameter is sent that is not in the path and names no location."""
-    return "body" if tool.method in _BODY_METHODS else "query"
 
 
 def _property(parameter: HttpParameter) -> dict[str, Any]:
@@ -230,7 +225,7 @@ def _missing(settings: HttpApiSettings, described: Model, where: Where, keys: It
 
 
 def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> base.Tool:
-    parameters = with_path_parameters(tool, _resolved(settings, tool, where, problems))
+    parameters = located(tool, _resolved(settings, tool, where, problems))
     call = tool_binding(tool, parameters)
     problems += _problems(tool, parameters, call, where)
     problems += _contradictions(settings, tool, parameters, where)
@@ -289,7 +284,7 @@ def _problems(
     tool: HttpTool, parameters: Mapping[str, HttpParameter], binding: Mapping[str, Any], where: Where
 ) -> Iterator[str]:
     whole = tool.body.parameter
-    in_body = [name for name, one in parameters.items() if (one.in_ or default_location(tool)) == "body"]
+    in_body = [name for name, one in parameters.items() if one.in_ == "body"]
     if whole is not None and whole not in in_body:
         yield f"{where('body')}: body: there is no parameter {whole} in the body{_closest(whole, in_body)}"
     if tool.body.type in ("text", "bytes") and whole is None and len(in_body) > 1:
@@ -332,8 +327,8 @@ def _contradictions(
             yield f"{at}: parameters.{name}: description is missing"
         if is_value and not (settings.prefix or one.enum or one.examples or one.default is not None):
             yield f"{at}: parameters.{name}: needs an example (examples: [...])"
-        location, sent_as = one.in_ or default_location(tool), one.sent_as or name
-        place = location, sent_as.lower() if location == "header" else sent_as
+        sent_as = one.sent_as or name
+        place = one.in_, sent_as.lower() if one.in_ == "header" else sent_as
         if (other := places.setdefault(place, name)) != name:
             yield f"{at}: parameters.{name}: is sent in the place of {other}"
     definitions: dict[str, Any] = {}

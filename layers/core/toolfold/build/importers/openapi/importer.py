@@ -133,7 +133,6 @@ MAX_OPERATIONS = 20_000
 """Operations of one document. The largest public one, of Microsoft Graph, has 17,000."""
 
 MAX_SUMMARY, MAX_DESCRIPTION, MAX_SOURCE_DESCRIPTION = 300, 1500, 500
-_NO_CREDENTIALS = access.Credentials(frozenset(), frozenset())
 _LACKS = "Calls are refused here: the service wants other credentials for it ({})."
 _NOT_IN_NAME = re.compile(r"[^a-z0-9]+")
 
@@ -171,7 +170,6 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         check_version(self._api)
         default_server = self._default_server()
         found = find_operations(self._references, self._findings)
-        self._holders = [(one.item, one.value) for one in found]
         # Whether any operation states requirements of its own.
         self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
@@ -182,7 +180,12 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             holders = (holder for one in operations for holder in (one.item, one.value))
             schemes = access.undeclared_key(holders, self._references)
             self._states_security |= bool(schemes)  # so that the key is sent where there is one, and not required
-        chosen, auth, credentials = self._authentication(operations, schemes)
+        chosen, auth = self._authentication(operations, schemes)
+        is_token = auth is not None and (auth.bearer or auth.oauth2 is not None)
+        holders = [(one.item, one.value) for one in found]
+        tokens = access.token_names(holders, self._references) if is_token else frozenset[str]()
+        places = frozenset() if auth is None else auth.taken_names(self.settings.id)
+        credentials = access.Credentials(places, tokens)
         lines = self._api.lines([one.at for one in operations])
         found_tools: list[tuple[str, base.Tool]] = []
         for one in operations:
@@ -232,33 +235,27 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
 
     def _authentication(
         self, operations: Sequence[Operation], schemes: access.Schemes
-    ) -> tuple[str | None, Auth | None, access.Credentials]:
-        """Return the scheme, ``auth`` of the source, and what is sent of it."""
+    ) -> tuple[str | None, Auth | None]:
+        """Return the scheme, and ``auth`` of the source."""
         own, required = self.settings.auth, [self._security(one) for one in operations]
         chosen = access.choose_scheme(required, schemes)
         stated = {place: value for place in KEY_PLACES if (value := getattr(own, place, None))}
         if own is not None and stated:
-            return access.scheme_like(stated, schemes), own, self._sent(own)
+            return access.scheme_like(stated, schemes), own
         scheme = schemes[chosen] if chosen is not None else None
         if chosen is None or scheme is None:
-            return None, own, _NO_CREDENTIALS
+            return None, own
         fields = dict(scheme)
         if "oauth2" in fields:
             scopes = dict.fromkeys(scope for one in required for scope in one.scopes(chosen))
             fields["oauth2"] = {**fields["oauth2"], "scopes": list(scopes)}
         given = {} if own is None else own.model_dump(exclude_defaults=True)
         try:
-            auth = Auth.model_validate({**given, **fields})
-            return chosen, auth, self._sent(auth)
+            return chosen, Auth.model_validate({**given, **fields})
         except ValidationError:  # a token endpoint that is not https, a header that cannot be sent
             at = ("components", "securitySchemes", chosen)
             self._findings.note(at, f"security scheme {chosen[:60]!r} cannot be used; set auth in source.yaml")
-            return None, own, _NO_CREDENTIALS
-
-    def _sent(self, auth: Auth) -> access.Credentials:
-        is_token = auth.bearer or auth.oauth2 is not None
-        tokens = access.token_names(self._holders, self._references) if is_token else frozenset[str]()
-        return access.Credentials(auth.taken_names(self.settings.id), tokens)
+            return None, own
 
     def _security(self, operation: Operation) -> access.Security:
         return access.Security(operation.value.get("security"), self._data.get("security"))
