@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
+from tests.support.tables import accepted
 from tests.support.upstream import Upstream
 from toolfold.network.errors import (
     ConnectionBroken,
@@ -66,22 +67,17 @@ def server() -> Iterator[Server]:
         yield running
 
 
-@pytest.mark.parametrize(("encoding", "compress"), ENCODINGS)
-@pytest.mark.parametrize("data", [TEXT, b"x", b"a" * 65536, b"a" * 131072, random.Random(1).randbytes(200_000)])
-def test_content_is_decompressed(
-    server: Server, encoding: str, compress: Callable[[bytes], bytes], data: bytes
-) -> None:
-    assert server.get(compress(data), encoding) == data
-
-
-def test_an_empty_body_is_empty(server: Server) -> None:
+def test_content_is_decompressed(server: Server) -> None:
+    for data in (TEXT, b"x", b"a" * 65536, b"a" * 131072, random.Random(1).randbytes(200_000)):
+        for encoding, compress in ENCODINGS:
+            assert server.get(compress(data), encoding) == data
     assert server.get(b"", "gzip") == b""
 
 
-@pytest.mark.parametrize("cut", [9, 10, 100, -9, -8, -1])
-def test_content_that_was_cut_off_is_an_error(server: Server, cut: int) -> None:
-    with pytest.raises(ConnectionBroken):
-        server.get(gzip.compress(TEXT)[:cut], "gzip")
+def test_content_that_was_cut_off_is_an_error(server: Server) -> None:
+    whole = gzip.compress(TEXT)
+    cut = [*(whole[:at] for at in (9, 10, 100, -9, -8, -1)), whole + whole[:-1]]
+    assert accepted(lambda body: server.get(body, "gzip"), cut, ConnectionBroken) == []
 
 
 def test_a_wrong_checksum_is_an_error(server: Server) -> None:
@@ -91,10 +87,11 @@ def test_a_wrong_checksum_is_an_error(server: Server) -> None:
         server.get(bytes(body), "gzip")
 
 
-@pytest.mark.parametrize("size", [10, 65536, 131072 - 20])
-def test_several_gzip_members_are_one_content(server: Server, size: int) -> None:
-    data = random.Random(2).randbytes(size)
-    assert server.get(gzip.compress(data) * 3, "gzip") == data * 3
+def test_several_gzip_members_are_one_content(server: Server) -> None:
+    rows = [10, 65536, 131072 - 20]
+    for size in rows:
+        data = random.Random(2).randbytes(size)
+        assert server.get(gzip.compress(data) * 3, "gzip") == data * 3
 
 
 @pytest.mark.parametrize("rest", [b"\0" * 20, b"\0" * 70_000])
@@ -103,9 +100,8 @@ def test_zeros_after_the_end_mark_are_padding(server: Server, rest: bytes) -> No
 
 
 # R18
-@pytest.mark.parametrize(
-    ("encoding", "body"),
-    [
+def test_damage_after_the_first_part_is_an_error(server: Server) -> None:
+    rows = [
         ("gzip", gzip.compress(TEXT) + b"rubbish"),
         ("gzip", gzip.compress(TEXT) + b"\0" * 20 + b"rubbish"),
         ("gzip", gzip.compress(TEXT) + gzip.compress(TEXT).replace(b"\x1f\x8b", b"\x1f\x8c", 1)),
@@ -115,11 +111,8 @@ def test_zeros_after_the_end_mark_are_padding(server: Server, rest: bytes) -> No
         ("br", TEXT),
         ("zstd", TEXT),
         ("gzip;q=1", gzip.compress(TEXT)),
-    ],
-)
-def test_damage_after_the_first_part_is_an_error(server: Server, encoding: str, body: bytes) -> None:
-    with pytest.raises(InvalidResponse):
-        server.get(body, encoding)
+    ]
+    assert accepted(lambda row: server.get(row[1], row[0]), rows, InvalidResponse) == []
 
 
 def test_the_number_of_gzip_members_is_bounded(server: Server) -> None:
@@ -130,7 +123,7 @@ def test_the_number_of_gzip_members_is_bounded(server: Server) -> None:
 # A body is in memory once, and once more while it grows.
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 def test_memory_is_at_most_three_times_the_body(server: Server, encoding: str) -> None:
-    content = (TEXT * 60)[:20_000_000]
+    content = (TEXT * 15)[:5_000_000]
     body = gzip.compress(content, 1) if encoding == "gzip" else content
     server.get(b"", encoding)
     tracemalloc.start()
@@ -141,11 +134,6 @@ def test_memory_is_at_most_three_times_the_body(server: Server, encoding: str) -
     assert peak - before < 3 * len(content)
 
 
-def test_a_second_member_that_is_cut_off_is_an_error(server: Server) -> None:
-    with pytest.raises(ConnectionBroken):
-        server.get(gzip.compress(TEXT) + gzip.compress(TEXT)[:-1], "gzip")
-
-
 def test_the_limit_is_of_decompressed_bytes(server: Server) -> None:
     assert server.get(gzip.compress(TEXT), "gzip", len(TEXT)) == TEXT
     with pytest.raises(ResponseTooLarge) as caught:
@@ -154,23 +142,23 @@ def test_the_limit_is_of_decompressed_bytes(server: Server) -> None:
 
 
 def test_content_a_hundred_times_its_size_is_a_bomb(server: Server) -> None:
-    body = gzip.compress(bytes(100_000_000))
+    body = gzip.compress(bytes(40_000_000))
     server.get(b"", "gzip")
     tracemalloc.start()
     with pytest.raises(DecompressionBomb):
         server.get(body, "gzip")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 20_000_000
+    assert peak < 10_000_000
 
 
 def test_decompression_ends_at_the_deadline(server: Server) -> None:
     # Empty blocks of deflate: time passes, and no byte comes out.
     packer = zlib.compressobj(wbits=31)
-    body = packer.flush(zlib.Z_FULL_FLUSH) + b"\0\0\0\xff\xff" * 18_000_000 + packer.flush()
+    body = packer.flush(zlib.Z_FULL_FLUSH) + b"\0\0\0\xff\xff" * 9_000_000 + packer.flush()
     started = time.monotonic()
     with pytest.raises(ReadTimeout):
-        server.get(body, "gzip", LIMIT * 4, within_s=0.1)
+        server.get(body, "gzip", LIMIT * 4, within_s=0.05)
     assert time.monotonic() - started < 4
 
 

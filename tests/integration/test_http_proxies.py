@@ -58,13 +58,12 @@ def server(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> RawServer:
 
 
 class TestTunnel:
-    @pytest.mark.parametrize("variable", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
     def test_calls_over_https_share_a_tunnel_and_the_proxy_resolves_the_name(
-        self, send: Send, server: RawServer, monkeypatch: pytest.MonkeyPatch, variable: str
+        self, send: Send, server: RawServer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         port = server.authority.rpartition(":")[2]
         with ForwardProxy() as proxy, server:
-            monkeypatch.setenv(variable, f"http://me:p%40ss@{proxy.address}")
+            monkeypatch.setenv("HTTPS_PROXY", f"http://me:p%40ss@{proxy.address}")
             for _ in range(3):
                 assert send(f"https://{NAME}:{port}/query").body == CSV
             send.http_client.close()
@@ -86,46 +85,29 @@ class TestForwarding:
         assert proxy.requests == [f"GET {url}"]
 
     # R21
-    @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-    def test_this_machine_is_reached_directly(self, send: Send, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    def test_this_machine_is_reached_directly(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
         with Upstream() as upstream, ForwardProxy() as proxy:
-            monkeypatch.setenv(variable, f"http://{proxy.address}")
+            monkeypatch.setenv("ALL_PROXY", f"http://{proxy.address}")
             for host in ("127.0.0.1", "localhost"):
                 assert send(upstream.url.replace("127.0.0.1", host)).body == CSV
         assert proxy.requests == []
 
-    @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
-    def test_a_key_is_not_sent_in_clear_to_a_proxy(
-        self, send: Send, monkeypatch: pytest.MonkeyPatch, variable: str
-    ) -> None:
+    def test_a_key_is_not_sent_in_clear_to_a_proxy(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
         with ForwardProxy() as proxy:
-            monkeypatch.setenv(variable, f"http://{proxy.address}")
+            monkeypatch.setenv("HTTP_PROXY", f"http://{proxy.address}")
             for host in (NAME, "localhost.example", "localhost.", "x.localhost", "127.1", "10.0.0.1"):
                 with pytest.raises(UpstreamError, match="not https"):
                     send(f"http://{host}/query")
         assert proxy.requests == []
 
     # R25
-    @pytest.mark.parametrize(
-        "host", ["169.254.169.254", "2852039166", "0xA9.0xFE.0xA9.0xFE", "[fd00:ec2::254]", "10.1"]
-    )
-    def test_a_private_address_is_not_requested_from_a_proxy(
-        self, send: Send, monkeypatch: pytest.MonkeyPatch, host: str
-    ) -> None:
+    def test_a_private_address_is_not_requested_from_a_proxy(self, send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
         with ForwardProxy() as proxy:
             monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
-            with pytest.raises(UpstreamError, match="in a private network"):
-                send(f"https://{host}/query")
+            for host in ("169.254.169.254", "2852039166", "0xA9.0xFE.0xA9.0xFE", "[fd00:ec2::254]", "10.1"):
+                with pytest.raises(UpstreamError, match="in a private network"):
+                    send(f"https://{host}/query")
         assert proxy.requests == []
-
-
-class TestNoProxy:
-    def test_the_variable_of_the_scheme_comes_before_all_proxy(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        with ForwardProxy(status=299) as proxy, ForwardProxy() as other:
-            monkeypatch.setenv("ALL_PROXY", f"http://{other.address}")
-            monkeypatch.setenv("http_proxy", f"http://{proxy.address}")
-            assert get(f"http://{NAME}/").status == 299
-        assert (len(proxy.requests), other.requests) == (1, [])
 
 
 class TestFailure:
@@ -137,7 +119,7 @@ class TestFailure:
         assert not isinstance(caught.value, ConnectionFailed)  # a retry would fail too
         assert "secret" not in repr(caught.value.as_dict())
 
-    @pytest.mark.parametrize("status", [302, 403, 502, 999])
+    @pytest.mark.parametrize("status", [302, 403, 999])
     def test_a_proxy_that_refuses_is_a_failed_connection(
         self, send: Send, monkeypatch: pytest.MonkeyPatch, status: int
     ) -> None:
@@ -149,13 +131,13 @@ class TestFailure:
     @pytest.mark.parametrize(
         "answer",
         [
+            *(b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nx: " + b"y" * 20_000),
             *(
-                b"",
-                b"nonsense\r\n\r\n",
-                b"HTTP/1.1 200 OK\r\nx: " + b"y" * 20_000,
                 b"HTTP/1.1 200 OK\r\nno field\r\n\r\n",
+                b"HTTP/1.1 101 X\r\n\r\n",
+                b"HTTP/1.1 100 X\r\n\r\n" * 3_000,
+                b"HTTP/1.1 200 OK\r\n\r\nmore",
             ),
-            *(b"HTTP/1.1 101 X\r\n\r\n", b"HTTP/1.1 100 X\r\n\r\n" * 3_000, b"HTTP/1.1 200 OK\r\n\r\nmore"),
         ],
     )
     def test_an_invalid_response_of_the_proxy_is_a_failed_connection(

@@ -16,7 +16,7 @@ from toolfold.mock_api.router import open_api
 EXPECTED: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("expected_responses.json").read_text())
 
 
-def handle_query(query: Query, *, now: datetime | None = None) -> Response:
+def handle_query(query: Query, now: datetime | None = None) -> Response:
     """Return the response to the query of a function of the catalog in the package."""
     return open_api().answer(query, now)
 

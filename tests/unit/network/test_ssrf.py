@@ -35,25 +35,9 @@ NOT_PUBLIC = [
     *("64:ff9b::127.0.0.1", "64:ff9b::a9fe:a9fe", "64:ff9b::10.0.0.1", "64:ff9b:0:0:0:1:5db8:d822"),
     *("64:ff9b:1::1", "64:ff9b:1::93.184.216.34", "64:ff9b:1:ffff::1"),
     # discard-only, Teredo, benchmarks, ORCHID, documentation, 6to4 of any IPv4
-    *(
-        "100::1",
-        "100:0:0:1::1",
-        "2001::1",
-        "2001:0:4136:e378:8000:63bf:3fff:fdd2",
-        "2001:1::1",
-        "2001:2::1",
-        "2001:3::1",
-    ),
-    *(
-        "2001:4:112::1",
-        "2001:10::1",
-        "2001:20::1",
-        "2001:30::1",
-        "2001:1ff::1",
-        "2001:db8::1",
-        "3fff::1",
-        "3fff:fff::1",
-    ),
+    *("100::1", "100:0:0:1::1", "2001::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2001:1::1", "2001:2::1"),
+    *("2001:3::1", "2001:4:112::1", "2001:10::1", "2001:20::1", "2001:30::1", "2001:1ff::1", "2001:db8::1"),
+    *("3fff::1", "3fff:fff::1"),
     *("2002:7f00:1::", "2002:a9fe:a9fe::1", "2002:5db8:d822::1", "2620:4f:8000::1"),
     # ISATAP
     *("2606:2800::5efe:10.0.0.1", "2606:2800::200:5efe:93.184.216.34", "fe80::5efe:10.0.0.1"),
@@ -68,28 +52,21 @@ NOT_PUBLIC = [
 
 
 # R25
-@pytest.mark.parametrize("address", PUBLIC)
-def test_a_host_may_have_a_public_address(address: str) -> None:
-    assert is_allowed_address(HOST, address)
-    assert not is_allowed_address("localhost", address)
+def test_a_host_may_have_a_public_address() -> None:
+    assert [address for address in PUBLIC if not is_allowed_address(HOST, address)] == []
 
 
 # R25
-@pytest.mark.parametrize("address", NOT_PUBLIC)
-def test_a_host_may_have_no_other_address(address: str) -> None:
-    assert not is_allowed_address(HOST, address)
+def test_a_host_may_have_no_other_address() -> None:
+    assert [address for address in NOT_PUBLIC if is_allowed_address(HOST, address)] == []
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "::1", "[::1]"])
-@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.1.1", "::1"])
-def test_this_machine_may_have_loopback_addresses(host: str, address: str) -> None:
+def test_this_machine_may_have_loopback_addresses_and_no_other(host: str) -> None:
     assert is_this_machine(host)
-    assert is_allowed_address(host, address)
-
-
-@pytest.mark.parametrize("address", ["::ffff:127.0.0.1", "::127.0.0.1", "0.0.0.0", "::", "10.0.0.1", "fe80::1%lo"])
-def test_this_machine_may_have_no_other_address(address: str) -> None:
-    assert not is_allowed_address("localhost", address)
+    others = ("::ffff:127.0.0.1", "::127.0.0.1", "0.0.0.0", "::", "10.0.0.1", "fe80::1%lo", *PUBLIC)
+    loopback = ["127.0.0.1", "127.0.1.1", "::1"]
+    assert [address for address in (*loopback, *others) if is_allowed_address(host, address)] == loopback
 
 
 @pytest.mark.parametrize(
@@ -102,43 +79,24 @@ def test_other_names_of_this_machine_may_have_no_loopback_address(host: str) -> 
     assert not is_allowed_address(host, "::1")
 
 
-@pytest.mark.parametrize(
-    ("host", "address"),
-    [
-        *(("127.0.0.1", "127.0.0.1"), ("127.1", "127.0.0.1"), ("2130706433", "127.0.0.1"), ("0x7f.1", "127.0.0.1")),
-        *(("0177.0.0.1", "127.0.0.1"), ("0x7F000001", "127.0.0.1"), ("127.0.0.1.", "127.0.0.1"), ("[::1]", "::1")),
-        *(("0251.0376.0251.0376", "169.254.169.254"), ("[FD00:EC2::254]", "fd00:ec2::254"), ("1", "0.0.0.1")),
-        *(
-            ("a.example", None),
-            ("1.example", None),
-            ("", None),
-            (".", None),
-            ("127.0.0.1.2", None),
-            ("256.0.0.1", None),
-        ),
-        *(("\uff11\uff12\uff17.0.0.1", None), ("a\0b", None)),
-    ],
-)
-def test_addresses_in_any_notation_are_known(host: str, address: str | None) -> None:
-    assert literal_address(host) == address
+def test_addresses_in_any_notation_are_known() -> None:
+    known = {
+        "127.0.0.1": ("127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "0x7F000001", "127.0.0.1."),
+        "::1": ("[::1]",),
+        "169.254.169.254": ("0251.0376.0251.0376",),
+        "fd00:ec2::254": ("[FD00:EC2::254]",),
+        "0.0.0.1": ("1",),
+        None: ("a.example", "1.example", "", ".", "127.0.0.1.2", "256.0.0.1", "\uff11\uff12\uff17.0.0.1", "a\0b"),
+    }
+    assert {address: tuple(host for host in hosts if literal_address(host) == address)
+            for address, hosts in known.items()} == known  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("host", "is_loopback"),
-    [
-        *(
-            (host, True)
-            for host in ("localhost", "Localhost.", "a.localhost", "a.b.LOCALHOST.", "127.0.0.1", "127.9.9.9")
-        ),
-        *((host, True) for host in ("127.1", "2130706433", "0x7f.1", "::1", "[::1]", "[0:0::1]")),
-        *(
-            (host, False)
-            for host in ("localhost.example", "notlocalhost", "10.0.0.1", "0.0.0.0", "[::2]", "a.example", "")
-        ),
-    ],
-)
-def test_names_that_can_only_be_this_machine(host: str, is_loopback: bool) -> None:
-    assert is_loopback_name(host) is is_loopback
+def test_names_that_can_only_be_this_machine() -> None:
+    this = ["localhost", "Localhost.", "a.localhost", "a.b.LOCALHOST.", "127.0.0.1", "127.9.9.9", "127.1", "2130706433",
+            "0x7f.1", "::1", "[::1]", "[0:0::1]"]  # fmt: skip
+    others = ("localhost.example", "notlocalhost", "10.0.0.1", "0.0.0.0", "[::2]", "a.example", "")
+    assert [host for host in (*this, *others) if is_loopback_name(host)] == this
 
 
 @given(
@@ -146,7 +104,7 @@ def test_names_that_can_only_be_this_machine(host: str, is_loopback: bool) -> No
         st.ip_addresses(), st.integers(0, 2**32 - 1).map(IPv4Address), st.integers(0, 2**128 - 1).map(IPv6Address)
     )
 )
-@examples(500, many=20_000)
+@examples(150, many=20_000)
 def test_no_address_that_python_takes_for_special_is_allowed(ip: IPv4Address | IPv6Address) -> None:
     if is_allowed_address(HOST, str(ip)):
         nat64 = isinstance(ip, IPv6Address) and str(ip).startswith("64:ff9b::")
@@ -178,9 +136,9 @@ def test_a_private_host_may_have_a_private_address(entry: str, url: str) -> None
         assert check("elsewhere.example", address) == (address == PUBLIC[0])
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
+def test_a_private_host_may_have_no_link_local_metadata_or_loopback_address() -> None:
+    check = address_check(["crm.internal.example"], "crm", URL)
+    forbidden = [
         *(
             "169.254.169.254",
             "169.254.170.2",
@@ -192,10 +150,8 @@ def test_a_private_host_may_have_a_private_address(entry: str, url: str) -> None
         ),
         *("127.0.0.1", "::1", "0.0.0.0", "::", "100.100.100.200", "172.32.0.1x", "::ffff:10.0.0.8", "64:ff9b::a00:8"),
         *("192.0.0.192", "224.0.0.1", "255.255.255.255", "ff02::1", "2002:a00:8::1", "x"),
-    ],
-)
-def test_a_private_host_may_have_no_link_local_metadata_or_loopback_address(address: str) -> None:
-    assert not address_check(["crm.internal.example"], "crm", URL)("crm.internal.example", address)
+    ]
+    assert [address for address in forbidden if check("crm.internal.example", address)] == []
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,3 @@ def test_no_other_module_names_a_source() -> None:
         if not any(path == allowed or path.startswith(f"{allowed}/") for allowed in ALLOWED)
     }
     assert others == {}
-
-
-def test_sources_import_nothing_of_the_execution() -> None:
-    imports = re.compile(r"^\s*(?:from|import) toolfold\.(?:execution|cache|meta_tools|protocol)\b", re.MULTILINE)
-    assert [path for path in (PACKAGE / "sources").rglob("*.py") if imports.search(path.read_text())] == []

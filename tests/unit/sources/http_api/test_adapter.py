@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.http_service import HttpService, Received, Reply, TokenEndpoint, as_json, echo
+from tests.support.tables import differences
 from tests.support.upstream import Upstream
 from toolfold.catalog.entries import Auth, Effect, Source, Tool
 from toolfold.errors import (
@@ -114,10 +115,11 @@ class TestRequests:
         assert (received.headers["x-trace"], received.cookies) == ("t-1", {"session": "s%3B1"})
         assert (received.json, received.headers["content-type"]) == ({"name": "Rex é"}, "application/json")
 
-    @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"])
-    def test_every_method_is_sent(self, pets: Pets, service: HttpService, method: str) -> None:
-        pets.call({"method": method, "path": "/pets"}, effect="destructive")
-        assert [received.method for received in service.received] == [method]
+    def test_every_method_is_sent(self, pets: Pets, service: HttpService) -> None:
+        rows = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
+        for method in rows:
+            pets.call({"method": method, "path": "/pets"}, effect="destructive")
+        assert [received.method for received in service.received] == rows
 
     def test_headers_of_the_source_are_sent_and_cannot_be_for_credentials(
         self, service: HttpService, client: HttpClient
@@ -154,14 +156,7 @@ class TestRequests:
         assert isinstance(failure(Pets(service.url, client, max_response_bytes=1000)), AnswerTooLarge)
 
 
-AUTHS = {
-    "query": (Auth(VARIABLE, query_key="key"), KEY),
-    "header": (Auth(VARIABLE, header="X-Api-Key"), KEY),
-    "prefix": (Auth(VARIABLE, header="Authorization", prefix="Token"), KEY),
-    "cookie": (Auth(VARIABLE, cookie="session"), KEY),
-    "bearer": (Auth(VARIABLE, bearer=True), KEY),
-    "basic": (Auth(VARIABLE, basic=True), f"user:{KEY}"),
-}
+QUERY, BEARER, BASIC = Auth(VARIABLE, query_key="key"), Auth(VARIABLE, bearer=True), Auth(VARIABLE, basic=True)
 
 
 def credentials_in(received: Received) -> str:
@@ -174,36 +169,33 @@ def credentials_in(received: Received) -> str:
 
 class TestCredentials:
     @pytest.mark.parametrize(
-        ("name", "expected"),
+        ("auth", "key", "expected"),
         [
-            ("query", f"[('key', '{KEY}')] None {{}} "),
-            ("header", f"[] {KEY} {{}} "),
-            ("prefix", f"[] None {{}} Token {KEY}"),
-            ("cookie", f"[] None {{'session': '{KEY}'}} "),
-            ("bearer", f"[] None {{}} Bearer {KEY}"),
-            ("basic", f"[] None {{}} Basic user:{KEY}"),
+            (QUERY, KEY, f"[('key', '{KEY}')] None {{}} "),
+            (Auth(VARIABLE, header="X-Api-Key"), KEY, f"[] {KEY} {{}} "),
+            (Auth(VARIABLE, header="Authorization", prefix="Token"), KEY, f"[] None {{}} Token {KEY}"),
+            (Auth(VARIABLE, cookie="session"), KEY, f"[] None {{'session': '{KEY}'}} "),
+            (BEARER, KEY, f"[] None {{}} Bearer {KEY}"),
+            (BASIC, f"user:{KEY}", f"[] None {{}} Basic user:{KEY}"),
         ],
     )
     def test_the_key_arrives_in_its_place_alone(
-        self, service: HttpService, client: HttpClient, name: str, expected: str
+        self, service: HttpService, client: HttpClient, auth: Auth, key: str, expected: str
     ) -> None:
-        auth, key = AUTHS[name]
         Pets(service.url, client, auth).call(key=key)
         assert credentials_in(service.last) == expected
 
-    @pytest.mark.parametrize("name", AUTHS)
     def test_what_a_service_repeats_of_the_parts_of_a_key_is_no_data(
-        self, service: HttpService, client: HttpClient, name: str
+        self, service: HttpService, client: HttpClient
     ) -> None:
         service.answer = echo
-        auth, key = AUTHS[name]
-        found = Pets(service.url, client, auth).call(key=key)
-        if name == "basic":  # the whole key is redacted by the executor, which knows it
-            assert KEY not in found.body
-            assert base64.b64encode(key.encode()).decode() not in found.body
+        key = f"user:{KEY}"  # which the executor redacts as a whole
+        found = Pets(service.url, client, BASIC).call(key=key)
+        assert KEY not in found.body
+        assert base64.b64encode(key.encode()).decode() not in found.body
 
     def test_no_argument_can_replace_the_key(self, service: HttpService, client: HttpClient) -> None:
-        pets = Pets(service.url, client, AUTHS["query"][0])
+        pets = Pets(service.url, client, QUERY)
         for arguments in ({"key": "mine"}, {"filter": {"key": "mine"}}):
             assert isinstance(failure(pets, arguments=arguments, key=KEY), InvalidArguments)
         assert service.received == []
@@ -250,14 +242,6 @@ class TestOAuth:
         protected.call(post, key=endpoint.client, effect="write")
         assert (len(service.received), endpoint.issued) == (2, 2)
 
-    def test_a_wrong_secret_is_an_error_without_it(
-        self, protected: Pets, service: HttpService, endpoint: TokenEndpoint
-    ) -> None:
-        error = failure(protected, key="client:wr0ng-secret")
-        assert isinstance(error, AuthRejected)
-        assert "wr0ng" not in json.dumps(error.as_dict())
-        assert service.received == []
-
     def test_a_token_that_the_service_repeats_is_redacted(
         self, protected: Pets, service: HttpService, endpoint: TokenEndpoint
     ) -> None:
@@ -286,30 +270,24 @@ class TestRedirects:
             return as_json({"moved": True}) if request.path == "/v2/pets/" else moved
 
         service.answer = answer
-        for name in ("query", "bearer"):
-            auth, key = AUTHS[name]
-            assert Pets(service.url, client, auth).call(key=key).body == '{"moved": true}'
+        for auth in (QUERY, BEARER):
+            assert Pets(service.url, client, auth).call(key=KEY).body == '{"moved": true}'
             assert KEY in credentials_in(service.last)
             assert ("page", "1") in service.last.query
 
-    @pytest.mark.parametrize("name", AUTHS)
-    @pytest.mark.parametrize(
-        "target",
-        ["http://{other}/x", "//{other}/x", "http://user@{own}/x", "https://{own}/x", "http://10.0.0.1/", "file:///etc/passwd",
-         "http://[::1]:{port}/x", "http://169.254.169.254/latest/meta-data/", "http://{own}@{other}/", "\\\\{other}\\x",
-         "http:\\\\{other}/x", "gopher://{own}/", "http://localhost:{port}/x", "http://[", ""],
-    )  # fmt: skip
     def test_no_other_host_gets_the_request_or_the_key(
-        self, service: HttpService, other: HttpService, client: HttpClient, name: str, target: str
+        self, service: HttpService, other: HttpService, client: HttpClient
     ) -> None:
+        targets = ["http://{other}/x", "//{other}/x", "http://user@{own}/x", "https://{own}/x", "http://10.0.0.1/", "file:///etc/passwd",
+         "http://[::1]:{port}/x", "http://169.254.169.254/latest/meta-data/", "http://{own}@{other}/", "\\\\{other}\\x",
+         "http:\\\\{other}/x", "gopher://{own}/", "http://localhost:{port}/x", "http://[", ""]  # fmt: skip
         hosts = {"own": service.url[7:], "other": other.url[7:], "port": str(service.server_port)}
-        location = target.format(**hosts)
-        service.answer = (302, {"location": location}, b"")
-        auth, key = AUTHS[name]
-        error = failure(Pets(service.url, client, auth), key=key)
-        assert isinstance(error, UpstreamError)
-        assert "/etc/passwd" not in error.message
-        assert (len(service.received), other.received) == (1, [])
+        for target in targets:
+            service.answer = (302, {"location": target.format(**hosts)}, b"")
+            error = failure(Pets(service.url, client, QUERY), key=KEY)
+            assert isinstance(error, UpstreamError), target
+            assert "/etc/passwd" not in error.message
+        assert (len(service.received), other.received) == (len(targets), [])
 
     @pytest.mark.parametrize(("status", "is_checked"), [(301, True), (302, True), (303, True), (307, False)])
     def test_a_write_that_is_redirected_may_have_taken_effect(
@@ -333,6 +311,7 @@ class TestRedirects:
 
 
 REPORTED = "Pets reports an error, with a status of success."
+A_PAGE = "Pets sent an HTML page instead of data."
 
 
 def as_json_text(body: bytes) -> Reply:
@@ -347,12 +326,9 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(64)
 
 
 class TestResponses:
-    @pytest.mark.parametrize(
-        ("reply", "kind", "body"),
-        [
+    def test_a_response_has_the_kind_of_its_content(self, pets: Pets, service: HttpService) -> None:
+        rows = [
             (as_json({"a": 1}), "json", '{"a": 1}'),
-            (as_json([]), "json", "[]"),
-            (as_json({}), "json", "{}"),
             (as_json(None), "json", "null"),
             (as_json({"a": 1}, 201, "application/vnd.api+json; charset=utf-8"), "json", '{"a": 1}'),
             ((200, {}, b'{"a": 1}'), "json", '{"a": 1}'),
@@ -384,45 +360,27 @@ class TestResponses:
             ((200, {"content-type": "application/json"}, b""), "json", '{"status": 200, "content": null}'),
             ((201, {"location": "/pets/7"}, b""), "json", '{"status": 201, "content": null, "location": "/pets/7"}'),
             ((202, {"location": "/jobs\t7"}, b""), "json", '{"status": 202, "content": null}'),
-            ((205, {}, b""), "json", '{"status": 205, "content": null}'),
-        ],
-    )
-    def test_a_response_has_the_kind_of_its_content(
-        self, pets: Pets, service: HttpService, reply: Reply, kind: str, body: str
-    ) -> None:
-        service.answer = reply
-        found = pets.call()
-        assert found.kind == kind
-        assert found.body == (reply[2].decode() if body is ... else body)
+        ]
+
+        def read(reply: Reply) -> tuple[str, str]:
+            service.answer = reply
+            return pets.call()[:2]
+
+        expected = [(reply, (kind, reply[2].decode() if body is ... else body)) for reply, kind, body in rows]
+        assert differences(read, expected) == {}
 
     @pytest.mark.parametrize(
         ("reply", "problem", "said"),
         [
-            (as_csv(b"<!DOCTYPE html><title>Log in</title>"), "Pets sent an HTML page instead of data.", "Log in"),
+            (as_csv(b"<!DOCTYPE html><title>Log in</title>"), A_PAGE, "Log in"),
             (as_json_text(b'{"ok": false, "error": "not_in_channel"}'), REPORTED, "not_in_channel"),
             (as_json_text(b'{"error": {"code": 7, "message": "No such pet"}}'), REPORTED, "No such pet"),
             (as_json_text(b'{"errors": [{"message": "Bad field"}], "data": null}'), REPORTED, "Bad field"),
             (as_json_text(b'{"status": "error", "message": "Closed"}'), REPORTED, "Closed"),
-            (
-                as_json_text(b'{"success": false, "errors": [{"message": "Bad"}], "result": null, "messages": []}'),
-                REPORTED,
-                "Bad",
-            ),
-            (
-                as_json({"title": "Out of credit", "status": 400}, 200, "application/problem+json"),
-                REPORTED,
-                "Out of credit",
-            ),
-            (
-                as_json_text(b"<!DOCTYPE html><title>Closed</title>"),
-                "Pets sent an HTML page instead of data.",
-                "Closed",
-            ),
-            (
-                (200, {"content-type": "text/html"}, b'{"a": <title>Closed</title>'),
-                "Pets sent an HTML page instead of data.",
-                "Closed",
-            ),
+            (as_json_text(b'{"success": false, "errors": [{"message": "Bad"}], "result": null}'), REPORTED, "Bad"),
+            (as_json({"title": "No credit", "status": 400}, 200, "application/problem+json"), REPORTED, "No credit"),
+            (as_json_text(b"<!DOCTYPE html><title>Closed</title>"), A_PAGE, "Closed"),
+            ((200, {"content-type": "text/html"}, b'{"a": <title>Closed</title>'), A_PAGE, "Closed"),
         ],
     )
     def test_a_failure_with_a_status_of_success_is_an_error_of_a_read(
@@ -501,9 +459,8 @@ class TestResponses:
         service.answer = (200, {"content-type": content_type}, sent.encode())
         assert pets.call({"path": "/", "response": "csv"})[:2] == ("text", sent)
 
-    @pytest.mark.parametrize(
-        ("reply", "error", "says"),
-        [
+    def test_an_error_has_a_code_and_says_what_the_service_says(self, pets: Pets, service: HttpService) -> None:
+        rows = [
             (as_json({"detail": "limit is too large"}, 400, "application/problem+json"), InvalidArguments,
              "limit is too large"),
             (as_json({"detail": [{"loc": ["query", "n"], "msg": "not a number"}]}, 422), InvalidArguments,
@@ -521,32 +478,24 @@ class TestResponses:
             ((500, {"content-type": "text/html"}, b"<html><title>Oops</title>"), UpstreamError, "Oops"),
             ((503, {}, b""), UpstreamError, None),
             ((304, {}, b""), UpstreamError, None),
-        ],
-    )  # fmt: skip
-    def test_an_error_has_a_code_and_says_what_the_service_says(
-        self, pets: Pets, service: HttpService, reply: Reply, error: type[CallError], says: str | None
-    ) -> None:
-        service.answer = reply
-        found = failure(pets, arguments={"id": 1})
-        assert isinstance(found, error)
-        assert found.details.get("upstream_says") == says
+        ]  # fmt: skip
+        for reply, error, says in rows:
+            service.answer = reply
+            found = failure(pets, arguments={"id": 1})
+            assert (isinstance(found, error), found.details.get("upstream_says")) == (True, says), reply
 
-    @pytest.mark.parametrize(
-        ("headers", "seconds"),
-        [
+    def test_the_wait_after_a_refusal_is_the_one_that_headers_state(self, pets: Pets, service: HttpService) -> None:
+        rows = [
             ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}, 30),
             ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30", "retry-after": "7"}, 7),
             ({"ratelimit-remaining": "4", "ratelimit-reset": "30"}, 60),
-        ],
-    )
-    def test_the_wait_after_a_refusal_is_the_one_that_headers_state(
-        self, pets: Pets, service: HttpService, headers: dict[str, str], seconds: int
-    ) -> None:
-        service.answer = (429, headers, b"")
-        assert failure(pets).details["retry_after_s"] == seconds
+        ]
+        for headers, seconds in rows:
+            service.answer = (429, headers, b"")
+            assert failure(pets).details["retry_after_s"] == seconds
 
     def test_a_missing_permission_is_about_the_key(self, service: HttpService, client: HttpClient) -> None:
-        pets = Pets(service.url, client, AUTHS["bearer"][0])
+        pets = Pets(service.url, client, BEARER)
         service.answer = as_json({"message": f"key {KEY} has no access"}, 403)
         error = failure(pets, key=KEY)
         assert isinstance(error, AuthRejected)

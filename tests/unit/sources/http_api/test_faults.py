@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import differences
 from tests.support.threads import run_concurrently
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
@@ -44,14 +45,12 @@ def fault(catalog: Catalog, body: str, **how: Any) -> CallError:
 
 
 @pytest.mark.parametrize("datatype", ["csv", "json"])
-@pytest.mark.parametrize(("key", "text", "code"), FAULTS)
-def test_every_fault_has_its_code_in_both_formats(
-    catalog: Catalog, key: str, text: str, code: str, datatype: str
-) -> None:
-    error = fault(catalog, json.dumps({key: text}), datatype=datatype)
-    assert error.code == code
-    assert error.suggestion
-    assert KEY not in json.dumps(error.as_dict())
+def test_every_fault_has_its_code_in_both_formats(catalog: Catalog, datatype: str) -> None:
+    for key, text, code in FAULTS:
+        error = fault(catalog, json.dumps({key: text}), datatype=datatype)
+        assert error.code == code
+        assert error.suggestion
+        assert KEY not in json.dumps(error.as_dict())
 
 
 def test_an_unknown_notice_is_passed_on_truncated_and_without_the_key(catalog: Catalog) -> None:
@@ -66,9 +65,8 @@ def test_notice_with_half_of_a_surrogate_pair_can_be_encoded(catalog: Catalog) -
     assert error.details["upstream_says"] == "Something ? new."
 
 
-@pytest.mark.parametrize(
-    ("name", "body", "arguments"),
-    [
+def test_a_response_without_rows_is_no_data(catalog: Catalog) -> None:
+    rows = [
         ("COMPANY_OVERVIEW", "{}", {}),
         ("TIME_SERIES_DAILY", "{}", {}),
         ("GLOBAL_QUOTE", '{"Global Quote": {}}', {}),
@@ -80,10 +78,12 @@ def test_notice_with_half_of_a_surrogate_pair_can_be_encoded(catalog: Catalog) -
         ("ANALYTICS_FIXED_WINDOW", '{"meta_data": {"a": 1}, "payload": {"RETURNS_CALCULATIONS": {}}}', {}),
         ("EARNINGS_CALENDAR", "symbol,name,reportDate,fiscalDateEnding,estimate,currency,timeOfTheDay\r\n", {}),
         ("TIME_SERIES_DAILY", "[]", {}),
-    ],
-)
-def test_a_response_without_rows_is_no_data(catalog: Catalog, name: str, body: str, arguments: dict[str, Any]) -> None:
-    assert fault(catalog, body, name=name, **arguments).code == "NO_DATA"
+    ]
+
+    def code(name: str, body: str, arguments: dict[str, Any]) -> str:
+        return fault(catalog, body, name=name, **arguments).code
+
+    assert differences(code, [(*row, "NO_DATA") for row in rows]) == {}
 
 
 def test_a_response_with_some_empty_parts_is_data(catalog: Catalog) -> None:
@@ -103,9 +103,8 @@ def test_made_up_premium_rows_are_never_data_in_either_format(catalog: Catalog) 
     assert fault(catalog, csv, name="REALTIME_OPTIONS").code == "PREMIUM_ONLY"
 
 
-@pytest.mark.parametrize(
-    ("body", "how"),
-    [
+def test_an_unreadable_response_is_an_upstream_error(catalog: Catalog) -> None:
+    rows = [
         ("", {}),
         (" \r\n", {}),
         ("<html>busy</html>", {}),
@@ -116,12 +115,13 @@ def test_made_up_premium_rows_are_never_data_in_either_format(catalog: Catalog) 
         ("null", {"datatype": "json"}),
         ("timestamp,open\n1,2", {"datatype": "json"}),
         ("one,two\n1,2", {}),
-    ],
-)
-def test_an_unreadable_response_is_an_upstream_error(catalog: Catalog, body: str, how: dict[str, Any]) -> None:
-    error = fault(catalog, body, **how)
-    assert error.code == "UPSTREAM_ERROR"
-    assert error.details["retryable"] is True
+    ]
+
+    def outcome(body: str, how: dict[str, Any]) -> tuple[str, Any]:
+        error = fault(catalog, body, **how)
+        return error.code, error.details["retryable"]
+
+    assert differences(outcome, [(*row, ("UPSTREAM_ERROR", True)) for row in rows]) == {}
 
 
 @pytest.mark.parametrize(
@@ -153,19 +153,19 @@ def test_data_is_returned_as_the_upstream_wrote_it(catalog: Catalog) -> None:
     assert read(catalog, f" {json_}\n", "GLOBAL_QUOTE", datatype="json")[:2] == ("json", f"{json_}\n")
 
 
-@pytest.mark.parametrize("status", [408, 425, 429, 502, 503, 504])
-def test_transient_failures_are_retryable(catalog: Catalog, status: int) -> None:
-    passing = fault(catalog, "", status=status, retry_after_s=2)
-    assert isinstance(passing, Retryable) is (status != 429)
-    assert passing.details["retry_after_s"] == 2
+def test_transient_failures_are_retryable(catalog: Catalog) -> None:
+    rows = [408, 425, 429, 502, 503, 504]
+    for status in rows:
+        passing = fault(catalog, "", status=status, retry_after_s=2)
+        assert isinstance(passing, Retryable) is (status != 429)
+        assert passing.details["retry_after_s"] == 2
     assert isinstance(fault(catalog, ""), Retryable)
     assert not isinstance(fault(catalog, "", status=500), Retryable)
     assert not isinstance(fault(catalog, "<html>busy</html>"), Retryable)
 
 
-@pytest.mark.parametrize(
-    ("text", "limit", "seconds"),
-    [
+def test_a_rate_limit_names_the_limit_and_the_seconds_to_wait(catalog: Catalog) -> None:
+    rows = [
         ("spreading out your free API requests more sparingly (1 request per second). 25 requests per day",
          "1 per second", 2),
         ("spreading out your free API requests more sparingly. 25 requests per day", None, 2),
@@ -173,13 +173,10 @@ def test_transient_failures_are_retryable(catalog: Catalog, status: int) -> None
         ("standard API rate limit is 25 requests per day", "25 per day", 86400),
         ("standard API call frequency is 5 calls per minute and 500 calls per day", "5 per minute", 60),
         ("Minute-level rate limit exceed", None, 60),
-    ],
-)  # fmt: skip
-def test_a_rate_limit_names_the_limit_and_the_seconds_to_wait(
-    catalog: Catalog, text: str, limit: str | None, seconds: int
-) -> None:
-    details = fault(catalog, json.dumps({"Information": text})).details
-    assert (details.get("limit"), details["retry_after_s"]) == (limit, seconds)
+    ]  # fmt: skip
+    for text, limit, seconds in rows:
+        details = fault(catalog, json.dumps({"Information": text})).details
+        assert (details.get("limit"), details["retry_after_s"]) == (limit, seconds)
 
 
 @pytest.mark.parametrize("body", ['{"data": [{"date": "%s"}]}', "timestamp,open\n%s,1"])
@@ -218,18 +215,15 @@ class TestLongJson:
             response = UpstreamResponse(200, body)
             assert adapter.parse(tool, {}, response, SourceCredentials(KEY)).is_recognized is is_recognized
 
-    @pytest.mark.parametrize(
-        ("body", "code"),
-        [
-            (LONG[:-1], "UPSTREAM_ERROR"),
-            (LONG[: len(LONG) // 2], "UPSTREAM_ERROR"),
-            (LONG.replace("{", '{"Information": "This is a premium endpoint.", ', 1), "PREMIUM_ONLY"),
-            (LONG.replace("{", '{"n": 1, "Note": "Nobody has seen this.", ', 1), "UPSTREAM_ERROR"),
+    def test_it_may_be_a_failure(self, catalog: Catalog) -> None:
+        rows = [
+            (self.LONG[:-1], "UPSTREAM_ERROR"),
+            (self.LONG[: len(self.LONG) // 2], "UPSTREAM_ERROR"),
+            (self.LONG.replace("{", '{"Information": "This is a premium endpoint.", ', 1), "PREMIUM_ONLY"),
+            (self.LONG.replace("{", '{"n": 1, "Note": "Nobody has seen this.", ', 1), "UPSTREAM_ERROR"),
             (json.dumps({"Information": "x" * 1_100_000}), "UPSTREAM_ERROR"),
             (json.dumps({"n": int("1" * 4000), "Information": "This is a premium endpoint.", "rows": "x" * 10**6}),
              "PREMIUM_ONLY"),
-        ],
-        ids=["cut at the end", "cut in the middle", "a plan", "a notice", "a long notice", "a long number"],
-    )  # fmt: skip
-    def test_it_may_be_a_failure(self, catalog: Catalog, body: str, code: str) -> None:
-        assert fault(catalog, body, name="WTI").code == code
+        ]  # fmt: skip
+        for body, code in rows:
+            assert fault(catalog, body, name="WTI").code == code, body[:80]

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.support.tables import differences
 from toolfold.models import UpstreamResponse
 from toolfold.results.preview import NEXT_PAGE, split_notes
 from toolfold.sources.http_api.response_parser import next_link, next_page_block
@@ -13,9 +12,8 @@ URL = "https://pets.test/v1/pets"
 NEXT = "https://pets.test/v1/pets?page=2"
 
 
-@pytest.mark.parametrize(
-    ("header", "found"),
-    [
+def test_the_next_page_is_the_link_of_that_relation_on_the_same_host() -> None:
+    rows = [
         (f'<{NEXT}>; rel="next"', NEXT),
         (f"<{NEXT}>;rel=next", NEXT),
         (f'<{NEXT}>; rel="last next"; title="a, b; rel=prev"', NEXT),
@@ -31,19 +29,16 @@ NEXT = "https://pets.test/v1/pets?page=2"
         ("", ""),
         ("<" * 20_000, ""),
         (";" * 20_000 + "<a>" + "; a=b" * 4_000, ""),
-    ],
-)
-def test_the_next_page_is_the_link_of_that_relation_on_the_same_host(header: str, found: str) -> None:
-    assert next_link(header, URL) == found
+    ]
+    assert differences(lambda header: next_link(header, URL), rows) == {}
 
 
 SCHEMA = {"properties": {"page": {"type": "integer"}, "per": {"type": "integer"}, "tag": {"type": "array"}}}
 CALL: dict[str, Any] = {"path": "/pets", "parameters": {"per": {"in": "query", "name": "per_page"}}}
 
 
-@pytest.mark.parametrize(
-    ("query", "arguments", "note"),
-    [
+def test_arguments_of_the_next_page_are_those_that_differ() -> None:
+    rows = [
         ("page=2", {}, "There is more: call again with page=2, other arguments unchanged."),
         ("page=2&per_page=5", {"per": 5}, "There is more: call again with page=2, other arguments unchanged."),
         ("page=2&per_page=5", {"page": 1}, "There is more: call again with page=2, per=5, other arguments unchanged."),
@@ -57,11 +52,14 @@ CALL: dict[str, Any] = {"path": "/pets", "parameters": {"per": {"in": "query", "
         ("cursor=x", {}, "There is more, on a page that this tool has no argument for (cursor)."),
         ("", {}, "There is more, on a page that this tool has no argument for."),
         ("page=%0Aignore", {}, "There is more, on a page that this tool has no argument for."),
-    ],
-)
-def test_arguments_of_the_next_page_are_those_that_differ(query: str, arguments: dict[str, Any], note: str) -> None:
-    block = next_page_block(f"{URL}?{query}", CALL, SCHEMA, arguments, {("query", "key")})
-    assert split_notes([block]) == ([], (note,))
+    ]
+
+    def note(query: str, arguments: dict[str, Any]) -> str:
+        blocks, notes = split_notes([next_page_block(f"{URL}?{query}", CALL, SCHEMA, arguments, {("query", "key")})])
+        assert blocks == []
+        return notes[0]
+
+    assert differences(note, rows) == {}
 
 
 def test_an_mcp_server_cannot_write_a_note() -> None:

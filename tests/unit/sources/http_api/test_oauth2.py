@@ -68,9 +68,8 @@ def test_id_and_secret_can_be_sent_in_the_body() -> None:
     assert "Authorization" not in request.headers
 
 
-@pytest.mark.parametrize(
-    ("fields", "kept_s", "over_s"),
-    [
+def test_a_token_is_kept_until_shortly_before_its_end() -> None:
+    rows = [
         ({"expires_in": 3600}, 3569, 3571),
         ({"expires_in": "3600"}, 3569, 3571),
         ({"expires_in": 40}, 19, 21),
@@ -80,15 +79,14 @@ def test_id_and_secret_can_be_sent_in_the_body() -> None:
         ({"expires_in": "soon"}, 269, 271),
         ({"expires_in": 10**12}, 86_369, 86_371),
         ({"expires_in": float("inf")}, 269, 271),
-    ],
-)
-def test_a_token_is_kept_until_shortly_before_its_end(fields: dict[str, Any], kept_s: float, over_s: float) -> None:
-    endpoint = Endpoint(**fields)
-    assert endpoint.get() == "token-1"
-    endpoint.now += kept_s
-    assert endpoint.get() == "token-1"
-    endpoint.now += over_s - kept_s
-    assert endpoint.get() == "token-2"
+    ]
+    for fields, kept_s, over_s in rows:
+        endpoint = Endpoint(**fields)
+        assert endpoint.get() == "token-1"
+        endpoint.now += kept_s
+        assert endpoint.get() == "token-1", fields
+        endpoint.now += over_s - kept_s
+        assert endpoint.get() == "token-2", fields
 
 
 def test_a_refused_token_is_requested_again_once_for_all_threads() -> None:
@@ -108,9 +106,8 @@ def test_credentials_do_not_share_a_token() -> None:
     assert len(endpoint.provider._tokens) <= 64
 
 
-@pytest.mark.parametrize(
-    ("response", "error", "text"),
-    [
+def test_what_is_no_token_is_an_error_without_the_secret() -> None:
+    rows = [
         (answer(401, '{"error": "invalid_client"}'), AuthRejected, "(invalid_client)"),
         (answer(400, '{"error": "invalid_scope", "error_description": "s3cret"}'), AuthRejected, "scope"),
         (answer(403, f"<html>{KEY}</html>"), AuthRejected, "does not accept"),
@@ -127,15 +124,14 @@ def test_credentials_do_not_share_a_token() -> None:
         (answer(200, '{"access_token": "a b"}'), UpstreamError, "without an access token"),
         (answer(200, json.dumps({"access_token": "a" * 20_000})), UpstreamError, "without an access token"),
         (answer(200, '{"access_token": "a", "token_type": "mac"}'), UpstreamError, "another type"),
-    ],
-)
-def test_what_is_no_token_is_an_error_without_the_secret(response: Response, error: type[CallError], text: str) -> None:
-    endpoint = Endpoint(response)
-    with pytest.raises(error) as caught:
-        endpoint.get()
-    assert text in caught.value.message
-    assert "s3cret" not in json.dumps(caught.value.as_dict())
-    assert endpoint.get() == "token-2"  # an error is not kept
+    ]
+    for response, error, text in rows:
+        endpoint = Endpoint(response)
+        with pytest.raises(error) as caught:
+            endpoint.get()
+        assert text in caught.value.message
+        assert "s3cret" not in json.dumps(caught.value.as_dict())
+        assert endpoint.get() == "token-2"  # an error is not kept
 
 
 def run_together(count: int, job: Callable[[], None]) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import accepted, differences
 from toolfold.build.importers.mcp import McpSettings, effect_of
 from toolfold.build.preparation import check_allowed
 from toolfold.catalog.allow_list import AllowList
@@ -12,7 +13,7 @@ from toolfold.errors import CatalogRejected, CatalogUnavailable, SettingsError, 
 from toolfold.network.ssrf import is_secure_url
 from toolfold.settings import Settings
 from toolfold.sources.mcp.child_process import child_environment
-from toolfold.sources.mcp.connection import read_connection
+from toolfold.sources.mcp.connection import Connection, read_connection
 
 COMMAND = ["uvx", "mcp-server-time", "--local-timezone=UTC"]
 
@@ -25,9 +26,8 @@ def allow_list(entries: str) -> AllowList:
     return AllowList(Settings.from_environment({"TOOLFOLD_ALLOWED_COMMANDS": entries}))
 
 
-@pytest.mark.parametrize(
-    "connection",
-    [
+def test_a_damaged_or_hostile_connection_is_refused() -> None:
+    rows = [
         {},
         {"command": "uvx"},
         {"command": ["uvx", 1]},
@@ -43,12 +43,12 @@ def allow_list(entries: str) -> AllowList:
         {"command": COMMAND, "cwd": 1},
         {"command": COMMAND, "max_response_bytes": 0},
         {"command": COMMAND, "base_url": "https://a.test"},
-    ],
-)
-def test_a_damaged_or_hostile_connection_is_refused(connection: dict[str, Any]) -> None:
-    base_url = connection.pop("base_url", "")
-    with pytest.raises(CatalogUnavailable):
-        read_connection(source(base_url, **connection))
+    ]
+
+    def read(given: dict[str, Any]) -> Connection:
+        return read_connection(source(**given))
+
+    assert accepted(read, rows, CatalogUnavailable) == []
 
 
 def test_a_server_of_2024_is_refused_with_what_to_put_before_it() -> None:
@@ -62,9 +62,8 @@ def test_a_connection_is_a_url_or_a_program() -> None:
     assert read_connection(source(command=COMMAND)).endpoint == "stdio:uvx mcp-server-time --local-timezone=UTC"
 
 
-@pytest.mark.parametrize(
-    ("entries", "is_allowed"),
-    [
+def test_an_entry_is_the_first_words_of_a_command() -> None:
+    rows = [
         ("", False),
         ("uvx", True),
         ("uvx mcp-server-time", True),
@@ -75,10 +74,12 @@ def test_a_connection_is_a_url_or_a_program() -> None:
         ("git=uvx, time='uvx'", True),
         ("/usr/bin/uvx", False),
         ("uv", False),
-    ],
-)
-def test_an_entry_is_the_first_words_of_a_command(entries: str, is_allowed: bool) -> None:
-    assert (allow_list(entries).first_refusal([source(command=COMMAND)]) is None) == is_allowed
+    ]
+
+    def is_allowed(entries: str) -> bool:
+        return allow_list(entries).first_refusal([source(command=COMMAND)]) is None
+
+    assert differences(is_allowed, rows) == {}
 
 
 def test_a_refusal_names_the_first_words_that_allow_the_command() -> None:
@@ -110,19 +111,20 @@ def test_a_catalog_with_a_program_is_not_published() -> None:
         check_allowed(Catalog(), allow_list("uvx"))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("annotations", "trusted", "effect"),
-    [
+def test_what_is_not_known_to_be_harmless_is_destructive() -> None:
+    rows = [
         ({"readOnlyHint": True}, True, "read"),
         ({"readOnlyHint": True}, False, "destructive"),
         ({"destructiveHint": False}, True, "write"),
         ({"readOnlyHint": False}, True, "destructive"),
         ({"readOnlyHint": "yes"}, True, "destructive"),
         (None, True, "destructive"),
-    ],
-)
-def test_what_is_not_known_to_be_harmless_is_destructive(annotations: Any, trusted: bool, effect: str) -> None:
-    assert effect_of({"name": "x", "annotations": annotations}, trusted=trusted) == effect
+    ]
+
+    def effect(annotations: Any, trusted: bool) -> str:
+        return effect_of({"name": "x", "annotations": annotations}, trusted=trusted)
+
+    assert differences(effect, rows) == {}
 
 
 def test_a_program_gets_no_variable_that_may_hold_a_secret() -> None:
@@ -138,15 +140,12 @@ def test_a_program_gets_no_variable_that_may_hold_a_secret() -> None:
     assert child_environment({"PLACE": "quay"}, {**own, **network}) == expected
 
 
-@pytest.mark.parametrize(
-    ("url", "is_usable"),
-    [
+def test_only_https_and_this_machine_are_reached() -> None:
+    rows = [
         ("https://a.test/mcp", True),
         ("http://127.0.0.1:9/mcp", True),
         ("http://a.test/mcp", False),
         ("file:///etc/passwd", False),
         ("https://[", False),
-    ],
-)
-def test_only_https_and_this_machine_are_reached(url: str, is_usable: bool) -> None:
-    assert is_secure_url(url) == is_usable
+    ]
+    assert differences(is_secure_url, rows) == {}

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from toolfold.sources.mcp.listing import tool_fingerprint
 
 TOOL: dict[str, Any] = {
@@ -30,9 +28,8 @@ def schema(**fields: Any) -> dict[str, Any]:
     return {**TOOL["inputSchema"], **fields}
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [
+def test_words_and_order_do_not_count() -> None:
+    rows = [
         changed(description="Tell the time, politely."),
         changed(title="Clock"),
         changed(annotations={"readOnlyHint": True, "title": "Clock", "openWorldHint": False}),
@@ -50,15 +47,12 @@ def schema(**fields: Any) -> dict[str, Any]:
                 required=["description", "zone"],
             )
         ),
-    ],
-)
-def test_words_and_order_do_not_count(tool: dict[str, Any]) -> None:
-    assert tool_fingerprint(tool) == tool_fingerprint(TOOL)
+    ]
+    assert [tool for tool in rows if tool_fingerprint(tool) != tool_fingerprint(TOOL)] == []
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [
+def test_schemas_and_hints_about_effects_count() -> None:
+    rows = [
         changed(inputSchema=schema(required=[])),
         changed(inputSchema=schema(properties={"zone": {"type": "string"}})),  # a parameter that is called description
         changed(inputSchema=schema(properties={**TOOL["inputSchema"]["properties"], "zone": {"type": "integer"}})),
@@ -67,10 +61,8 @@ def test_words_and_order_do_not_count(tool: dict[str, Any]) -> None:
         changed(outputSchema=None),
         changed(annotations={"readOnlyHint": False}),
         changed(annotations=None),
-    ],
-)
-def test_schemas_and_hints_about_effects_count(tool: dict[str, Any]) -> None:
-    assert tool_fingerprint(tool) != tool_fingerprint(TOOL)
+    ]
+    assert [tool for tool in rows if tool_fingerprint(tool) == tool_fingerprint(TOOL)] == []
 
 
 def test_values_that_look_like_keywords_count() -> None:

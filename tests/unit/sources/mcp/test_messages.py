@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from tests.support.tables import differences
 from toolfold.catalog.entries import Source
 from toolfold.models import SourceCredentials
 from toolfold.sources.mcp.child_process import parse_message
@@ -20,9 +21,8 @@ ANSWER = json.dumps(OK).encode()
 TRUNCATED = b'{"jsonrpc":"2.0","id":7,"result":{"said":"%s"}}'
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_what_answers_no_call_is_skipped() -> None:
+    rows = [
         b"Listening on stdio",
         b'{"level":"info","id":7,"msg":"ready"}',
         b"[1, 2]",
@@ -31,10 +31,8 @@ TRUNCATED = b'{"jsonrpc":"2.0","id":7,"result":{"said":"%s"}}'
         b'{"jsonrpc":"2.0","log":"ready"}',
         b'{"jsonrpc":"2.0","id":null,"result":{}}',
         b'{"jsonrpc":"2.0","id":7,"method":5}',
-    ],
-)
-def test_what_answers_no_call_is_skipped(line: bytes) -> None:
-    assert parse_message(line) is None
+    ]
+    assert differences(parse_message, [(line, None) for line in rows]) == {}
 
 
 @pytest.mark.parametrize("line", [ANSWER[:30], b"log: " + ANSWER, b"[" + ANSWER + b"]"])
@@ -43,18 +41,15 @@ def test_a_message_whose_call_cannot_be_known_ends_the_connection(line: bytes) -
         parse_message(line)
 
 
-@pytest.mark.parametrize(
-    ("line", "result"),
-    [
+def test_a_text_that_was_cut_anywhere_is_read() -> None:
+    rows = [
         (ANSWER, {"content": []}),
         (b"\xef\xbb\xbf" + ANSWER, {"content": []}),
         (TRUNCATED % b"a\\ud83d", {"said": "a?"}),
         (TRUNCATED % b"caf\xc3", {"said": "caf\ufffd"}),
         (TRUNCATED % b"\\ud83d\\uddfc", {"said": "🗼"}),
-    ],
-)
-def test_a_text_that_was_cut_anywhere_is_read(line: bytes, result: dict[str, Any]) -> None:
-    assert parse_message(line).result == result
+    ]
+    assert differences(lambda line: parse_message(line).result, rows) == {}
 
 
 @pytest.mark.parametrize(
@@ -75,9 +70,8 @@ def test_an_answer_that_cannot_be_used_fails_its_call_alone(answer: dict[str, An
     assert not said or found.error.message == said
 
 
-@pytest.mark.parametrize(
-    ("result", "completed"),
-    [
+def test_a_result_gets_what_other_clients_do_without() -> None:
+    rows = [
         ({}, {"content": []}),
         ({"structuredContent": {"a": 1}}, {"structuredContent": {"a": 1}, "content": []}),
         ({"content": None, "isError": True}, {"content": [], "isError": True}),
@@ -87,11 +81,13 @@ def test_an_answer_that_cannot_be_used_fails_its_call_alone(answer: dict[str, An
          {"tools": [{"name": "a", "inputSchema": {"type": "object"}},
                     {"name": "b", "inputSchema": {"type": "object", "properties": {}}}]}),
         ({"tools": 5}, {"tools": 5}),
-    ],
-)  # fmt: skip
-def test_a_result_gets_what_other_clients_do_without(result: dict[str, Any], completed: dict[str, Any]) -> None:
-    complete(result)
-    assert result == completed
+    ]  # fmt: skip
+
+    def completed(result: dict[str, Any]) -> dict[str, Any]:
+        complete(result)
+        return result
+
+    assert differences(completed, rows) == {}
 
 
 @pytest.mark.parametrize("end", [None, "", "same"])

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.tables import accepted, differences
 from toolfold.sources.sql.adapter import bind_parameters
 from toolfold.sources.sql.errors import DatabaseFailure
 from toolfold.sources.sql.postgresql_database import encode_parameters
 
 
-@pytest.mark.parametrize(
-    ("dialect", "statement", "params", "text", "values"),
-    [
+def test_each_style_of_placeholder_is_understood() -> None:
+    rows = [
         ("postgresql", "a = $1 AND b = $2", [1, 2], "a = $1 AND b = $2", [1, 2]),
         ("postgresql", "a = ? AND b = ?", [1, 2], "a = $1 AND b = $2", [1, 2]),
         ("postgresql", "a = %s AND b = %s", [1, 2], "a = $1 AND b = $2", [1, 2]),
@@ -38,13 +38,13 @@ from toolfold.sources.sql.postgresql_database import encode_parameters
         ("sqlite", "a = :x AND b = @y AND c = $x", {"x": 1, "y": 2}, "a = :p1 AND b = :p2 AND c = :p1", [1, 2]),
         ("sqlite", """'?' "?" -- ?\n/* ? */ = ?""", [1], """'?' "?" -- ?\n/* ? */ = :p1""", [1]),
         ("sqlite", "SELECT 1", [], "SELECT 1", []),
-    ],
-)
-def test_each_style_of_placeholder_is_understood(
-    dialect: str, statement: str, params: Any, text: str, values: list[Any]
-) -> None:
-    bound = bind_parameters(statement, params, dialect)
-    assert (bound.text, list(bound.values)) == (text, values)
+    ]
+
+    def bound(dialect: str, statement: str, params: Any) -> tuple[str, list[Any]]:
+        found = bind_parameters(statement, params, dialect)
+        return found.text, list(found.values)
+
+    assert differences(bound, [(*given, (text, values)) for *given, text, values in rows]) == {}
 
 
 def test_an_error_is_placed_in_the_statement_of_the_caller() -> None:
@@ -53,9 +53,8 @@ def test_an_error_is_placed_in_the_statement_of_the_caller() -> None:
     assert bound.original_offset(bound.text.index("wrong")) == statement.index("wrong")
 
 
-@pytest.mark.parametrize(
-    ("dialect", "statement", "params", "problem"),
-    [
+def test_a_value_without_a_place_and_a_missing_one_are_named() -> None:
+    rows = [
         ("sqlite", "a = ? AND b = ?", [1], "the statement has 2 parameters and params has 1 values"),
         ("sqlite", "a = :x", {"y": 1}, "params has no value for x"),
         ("sqlite", "a = :x", [], "params has no value for x"),
@@ -69,14 +68,14 @@ def test_an_error_is_placed_in_the_statement_of_the_caller() -> None:
             [1],
             "the statement has 2 parameters and params has 1 values; ? is an operator as well, so write them as $1, $2",
         ),
-    ],
-)
-def test_a_value_without_a_place_and_a_missing_one_are_named(
-    dialect: str, statement: str, params: Any, problem: str
-) -> None:
-    with pytest.raises(DatabaseFailure) as caught:
-        bind_parameters(statement, params, dialect)
-    assert caught.value.detail == problem
+    ]
+
+    def refused(dialect: str, statement: str, params: Any) -> str:
+        with pytest.raises(DatabaseFailure) as caught:
+            bind_parameters(statement, params, dialect)
+        return caught.value.detail
+
+    assert differences(refused, rows) == {}
 
 
 @settings(max_examples=40)
@@ -90,9 +89,8 @@ def test_the_text_of_a_statement_does_not_depend_on_the_values(statement: str, v
         assert bound.text == bind_parameters(statement, [0] * len(values), dialect).text
 
 
-@pytest.mark.parametrize(
-    ("value", "type_", "encoded"),
-    [
+def test_values_are_encoded_by_the_type_that_the_server_inferred() -> None:
+    rows = [
         (None, 25, None),
         (5, 25, b"5"),
         ("5", 23, b"5"),
@@ -102,13 +100,10 @@ def test_the_text_of_a_statement_does_not_depend_on_the_values(statement: str, v
         ([1, None, "a,b"], 1009, b'{"1",NULL,"a,b"}'),
         (['"\\', [True]], 1009, rb'{"\"\\",{"true"}}'),
         ([1], 3802, b"[1]"),
-    ],
-)
-def test_values_are_encoded_by_the_type_that_the_server_inferred(value: Any, type_: int, encoded: bytes) -> None:
-    assert encode_parameters([value], [type_]) == [encoded]
+    ]
+    assert differences(lambda value, type_: encode_parameters([value], [type_])[0], rows) == {}
 
 
-@pytest.mark.parametrize("values", [[], [1, 2], ["a\0"]])
-def test_values_that_do_not_fit_are_refused(values: list[Any]) -> None:
-    with pytest.raises(DatabaseFailure):
-        encode_parameters(values, [25])
+def test_values_that_do_not_fit_are_refused() -> None:
+    rows = [[], [1, 2], ["a\0"]]
+    assert accepted(lambda values: encode_parameters(values, [25]), rows, DatabaseFailure) == []

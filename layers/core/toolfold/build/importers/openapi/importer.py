@@ -182,8 +182,8 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             self._states_security |= bool(schemes)  # so that the key is sent where there is one, and not required
         chosen, auth = self._authentication(operations, schemes)
         is_token = auth is not None and (auth.bearer or auth.oauth2 is not None)
-        holders = [(one.item, one.value) for one in found]
-        tokens = access.token_names(holders, self._references) if is_token else frozenset[str]()
+        every = [(one.item, one.value) for one in found]
+        tokens = access.token_names(every, self._references) if is_token else frozenset[str]()
         places = frozenset() if auth is None else auth.taken_names(self.settings.id)
         credentials = access.Credentials(places, tokens)
         lines = self._api.lines([one.at for one in operations])
