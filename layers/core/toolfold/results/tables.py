@@ -331,7 +331,7 @@ def from_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Docum
         metadata = finder.extract(data, ())
     except _TooManyTables:
         return Document(metadata=data)
-    return Document(tuple(finder.tables), metadata)
+    return Document(tuple(finder.tables.values()), metadata)
 
 
 class _TooManyTables(Exception):
@@ -344,12 +344,11 @@ class _TableFinder:
     def __init__(self, answer: Mapping[str, Any], budget: WorkBudget) -> None:
         self._answer, self._budget = answer, budget
         self._dates = (answer.get("csv") or "date").partition(",")[0]
-        self._names: set[str] = set()
         self._identifiers = frozenset(answer.get("identifiers", ()))
-        self.tables: list[Table] = []
+        self.tables: dict[str, Table] = {}
 
     def extract(self, value: Any, path: tuple[str, ...], titles: Sequence[Sequence[str]] = ()) -> Any:
-        """Append the tables in ``value`` to ``tables``; return the rest, ``{}`` when ``value`` is a table.
+        """Add the tables in ``value`` to ``tables``; return the rest, ``{}`` when ``value`` is a table.
 
         ``titles`` are the lists beside it that may name the columns of rows.
         """
@@ -357,13 +356,13 @@ class _TableFinder:
         if len(path) > _MAX_TABLE_DEPTH:
             return value
         name = ".".join(path) if sum(map(len, path)) < _MAX_NAME_CHARS else None
-        table = None if name is None or name in self._names else self._table(name, value, titles)
+        name = None if name in self.tables else name
+        table = None if name is None else self._table(name, value, titles)
         if table is not None:
             if len(self.tables) == _MAX_TABLES:
                 raise _TooManyTables
             keys = (*table.keys, *(column for column in table.columns if column in self._identifiers))
-            self.tables.append(replace(table, keys=keys) if keys else table)
-            self._names.add(table.name)
+            self.tables[table.name] = replace(table, keys=keys) if keys else table
             return {}
         if isinstance(value, list) and sum(_are_objects(item) for item in value if isinstance(item, list)) == 1:
             # What is beside the rows of a page describes the page: [{"page": 1, "total": 20}, [{…}, …]].
@@ -371,10 +370,10 @@ class _TableFinder:
             return left[0] if len(left) == 1 else left
         if not isinstance(value, dict):
             return value
-        columns = {} if name is None or name in self._names else row_lists.columns_of(value)
-        if columns and len(self.tables) < _MAX_TABLES:
+        columns = {} if name is None else row_lists.columns_of(value)
+        if name is not None and columns and len(self.tables) < _MAX_TABLES:
             self._budget.reserve(parsing.rows_size(len(next(iter(columns.values()))), len(columns)))
-            self.tables.append(Table(name or "", tuple(columns), list(zip(*columns.values(), strict=True))))
+            self.tables[name] = Table(name, tuple(columns), list(zip(*columns.values(), strict=True)))
             return {key: item for key, item in value.items() if key not in columns}
         rest = {}
         # A list of types, as databases write it, is no list of names; the names of types are.

@@ -32,8 +32,8 @@ _TRUTHS = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false"
 _KINDS: tuple[tuple[Kind, str], ...] = (
     (Kind.INTEGER, "count date_part date_diff length instr"),
     (Kind.NUMBER, "abs sqrt ln log exp power floor ceil round"),
-    (Kind.TEXT, "lower upper concat substr substring left_part right_part replace dayname monthname date_format"),
-    (Kind.TEXT, "strftime"),
+    (Kind.TEXT, "lower upper concat substr substring left_part right_part replace dayname monthname"),
+    (Kind.TEXT, "date_format strftime"),
     (Kind.DATE, "date date_trunc date_add"),
 )
 _KINDS_OF_CALLS = dict.fromkeys(_OF_NUMBERS, Kind.NUMBER) | {
@@ -173,7 +173,8 @@ class Adapter:
         if function_of(right.this if isinstance(right, exp.Neg) else right) == "_percent":
             return operator(this=left, expression=self._percent(operator, left, right))
         are_numbers = kind.is_number and (_is_value(right) or kind_of(right).is_number)
-        if are_numbers and (_is_computed(left) or _is_computed(right)):
+        columns = [column for column in map(column_of, (left, right)) if column is not None]
+        if are_numbers and any(column.index is None and column.kind is Kind.NUMBER for column in columns):
             # With the twelve digits that are shown it equals what a reader copies.
             left, right = (side if _is_value(side) else call_of("shown", side) for side in (left, right))
         if kind.is_date and _is_value(right):
@@ -375,11 +376,6 @@ def _is_value(node: exp.Expr) -> bool:
     if isinstance(node, exp.Neg):
         return _is_value(node.this)
     return isinstance(node, exp.Literal | exp.Boolean) or function_of(node) == "_percent"
-
-
-def _is_computed(node: exp.Expr) -> bool:
-    column = column_of(node)
-    return column is not None and column.index is None and column.kind is Kind.NUMBER
 
 
 def _require_order(node: exp.Expr) -> None:
