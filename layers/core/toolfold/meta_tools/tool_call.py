@@ -137,7 +137,7 @@ def _inspection(plan: Plan, call: Call, answer: Answer, arguments: Mapping[str, 
         tables[table.name or "rows"] = {"rows": len(table.rows), "columns": len(table.columns), "missing": missing}
     fields = len(document.metadata) if isinstance(document.metadata, dict) else int(document.metadata is not None)
     counts = {"tables": tables, "fields": fields}
-    head = {"arguments": dict(arguments), "counts": counts, "schema": _schema(view, 0)}
+    head = {"arguments": dict(arguments), "counts": counts, "schema": _schema([view])}
     described: dict[str, Any] = {
         **head,
         "from_example": list(filled),
@@ -157,39 +157,26 @@ def _shortened(document: Document, rows: int) -> Document:
     return Document(tables, document.metadata)
 
 
-def _schema(value: Any, depth: int) -> dict[str, Any]:
-    if isinstance(value, dict) and depth < _MAX_DEPTH:
-        members = {key: _schema(item, depth + 1) for key, item in list(value.items())[:_MAX_MEMBERS]}
-        return {"type": "object", "properties": members}
-    if isinstance(value, list) and depth < _MAX_DEPTH:
-        return {"type": "array", "items": _merged([_schema(item, depth + 1) for item in value[:_SAMPLED]])}
-    found: dict[str, Any] = {"type": "number" if isinstance(value, float) else json_type(value)}
-    if values.is_date(value):
-        found["format"] = "date" if len(value) == 10 else "date-time"
-    if isinstance(value, str | int | float) and not isinstance(value, bool) and len(str(value)) <= _MAX_EXAMPLE_CHARS:
-        found["examples"] = [value]
-    return found
-
-
-def _merged(schemas: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a schema that all of the values fit: the types that occur, the members of all, the first example."""
-    if not schemas:
-        return {}
-    types = list(dict.fromkeys(one["type"] for one in schemas))
+def _schema(found: Sequence[Any], depth: int = 0) -> dict[str, Any]:
+    """Return a schema that all values fit: the types that occur, the members of all, the first example."""
+    types = list(dict.fromkeys("number" if isinstance(value, float) else json_type(value) for value in found))
     if {"integer", "number"} <= set(types):
         types.remove("integer")
-    merged: dict[str, Any] = {"type": types[0] if len(types) == 1 else types}
-    objects = [one["properties"] for one in schemas if "properties" in one]
+    schema: dict[str, Any] = {"type": types[0] if len(types) == 1 else types} if types else {}
+    objects = [value for value in found if isinstance(value, dict) and depth < _MAX_DEPTH]
     if objects:
         names = list(dict.fromkeys(name for one in objects for name in one))[:_MAX_MEMBERS]
-        merged["properties"] = {name: _merged([one[name] for one in objects if name in one]) for name in names}
-        always = [name for name in names if all(name in one for one in objects)]
-        merged["required"] = always
-    items = [one["items"] for one in schemas if one.get("items")]
-    if items:
-        merged["items"] = _merged(items)
-    formats = {one.get("format") for one in schemas if one["type"] != "null"}
-    if len(formats) == 1 and None not in formats:
-        merged["format"] = formats.pop()
-    example = next((one["examples"] for one in schemas if "examples" in one), None)
-    return {**merged, "examples": example} if example is not None else merged
+        members = {name: [one[name] for one in objects if name in one] for name in names}
+        schema["properties"] = {name: _schema(inner, depth + 1) for name, inner in members.items()}
+        if depth:
+            schema["required"] = [name for name, inner in members.items() if len(inner) == len(objects)]
+    lists = [value[:_SAMPLED] for value in found if isinstance(value, list) and depth < _MAX_DEPTH]
+    if items := [item for one in lists for item in one]:
+        schema["items"] = _schema(items, depth + 1)
+    texts = [value for value in found if value is not None]
+    if texts and all(map(values.is_date, texts)):
+        forms = {"date" if len(text) == len("2026-01-13") else "date-time" for text in texts}
+        schema |= {"format": forms.pop()} if len(forms) == 1 else {}
+    scalars = (value for value in found if isinstance(value, str | int | float) and not isinstance(value, bool))
+    example = next((value for value in scalars if len(str(value)) <= _MAX_EXAMPLE_CHARS), None)
+    return schema if example is None else {**schema, "examples": [example]}
