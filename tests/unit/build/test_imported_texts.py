@@ -77,6 +77,7 @@ def described(text: str, **more: Any) -> dict[str, Any]:
         ("country", {"type": "string", "pattern": "^[A-Z]{3}$"}, "AAA"),
         ("sid", {"type": "string", "pattern": "^(AC|SK)[0-9a-f]{4}$", "minLength": 6, "maxLength": 6}, "AC0000"),
         ("word", {"type": "string", "pattern": r"^[^/ ]+/\d\w?\."}, "0/0."),
+        ("an_id", {"type": "string", "pattern": "^[0-9A-F]*$", "minLength": 1}, "0"),
         ("much", {"type": "string", "pattern": "^(a{9999}b{9999})+$"}, "much"),
         ("code", {"type": "string", "pattern": r"^\p{Lu}+$"}, "code"),
         ("share", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1.5, "maximum": 0.5}, 0.5),

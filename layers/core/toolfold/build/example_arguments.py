@@ -173,19 +173,23 @@ _OFFSETS: Mapping[str, int] = {"minimum": 0, "exclusiveMinimum": 1, "maximum": 0
 
 @lru_cache(maxsize=1000)
 def _matching(pattern: str) -> tuple[str, ...]:
-    """Return a short text that fits a regular expression, if one is found. Tools of a service share their patterns."""
+    """Return short texts that fit a regular expression, if some are found. Tools of a service share their patterns."""
     if len(pattern) <= _MAX_PATTERN and prod(map(int, re.findall(r"\{([1-9]\d{0,9})", pattern))) <= _MAX_REPEATS:
         # An expression of another language may have what Python does not know.
         with suppress(re.error, LookupError, OverflowError, RecursionError, ValueError):
-            return (Rstr(_Shortest()).xeger(pattern),)
+            return tuple(Rstr(_Shortest(least)).xeger(pattern) for least in (0, 1))
     return ()
 
 
 class _Shortest(Random):
-    """Chooses the fewest repeats, and letters and digits before other characters."""
+    """Chooses the fewest repeats, ``least`` where they may be none, and letters and digits before other characters."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__()
+        self._least = least
 
     def randint(self, a: int, b: int) -> int:
-        return a
+        return max(a, min(self._least, b))
 
     def choice(self, seq: Any) -> Any:
         return min(seq, key=lambda one: (not one.isalnum(), one)) if isinstance(seq[0], str) else seq[0]
