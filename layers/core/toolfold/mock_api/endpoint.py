@@ -93,12 +93,6 @@ class Request:
         """Return the parts of a list separated by commas."""
         return split_list(self.text(name))
 
-    def numbers(self) -> dict[str, float]:
-        """Return the parameters that are numbers."""
-        rules = self.endpoint.rules
-        kinds = ("integer", "number")
-        return {name: float(self.text(name)) for name in self.values if rules[name].get("type") in kinds}
-
 
 @dataclass(frozen=True)
 class Endpoint:

@@ -29,7 +29,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urlencode
 
 from cachetools import LRUCache
@@ -48,7 +48,8 @@ class GrantRejected(AuthRejected):
     """The token endpoint accepts a code or a refresh token no more: it has expired, or was used or revoked."""
 
 
-class SentCredentials(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class SentCredentials:
     """What a request has for the credentials of its source. ``repr`` hides the values.
 
     Attributes:
@@ -58,13 +59,8 @@ class SentCredentials(NamedTuple):
     """
 
     query: tuple[str, ...] = ()
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str] = field(default_factory=dict)
     cookies: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return (
-            f"SentCredentials({len(self.query)} in the query, {len(self.headers)} headers, {len(self.cookies)} cookies)"
-        )
 
 
 def credentials_to_send(auth: Auth | None, key: str) -> SentCredentials:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import json
 import logging
 import re
 import threading
@@ -26,7 +25,7 @@ from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error
-from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table
+from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table, to_json
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
 
 if TYPE_CHECKING:
@@ -234,7 +233,7 @@ class DatabaseReader:
         schema = self._read_schema(connection_string, deadline)
         wanted = _searched(contains)
         entries = [
-            _json(entry)
+            to_json(entry)
             for entry in (_table_entry(table, schema) for table in schema.tables)
             if wanted in _searched(" ".join(entry[name] for name in ("name", "description", "columns")))
         ]
@@ -252,7 +251,7 @@ class DatabaseReader:
             raise DatabaseFailure(FailureKind.NO_TABLE, name)
         entry = _table_entry(table, schema)
         columns = [{**vars(column), "name": schema.sql_name(column.name)} for column in table.columns]
-        return _json({**entry, "columns": columns})
+        return to_json({**entry, "columns": columns})
 
     def query(
         self,
@@ -290,7 +289,7 @@ class DatabaseReader:
                 failure.offset = bound.original_offset(failure.offset)
             raise
         if not rows.lines:
-            return f'{{"rows":[],"columns":{_json(rows.columns)}}}'
+            return f'{{"rows":[],"columns":{to_json(rows.columns)}}}'
         why = f"the answer has the first {len(rows.lines):,} rows only; aggregate, filter, or use LIMIT and OFFSET"
         return f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
 
@@ -337,11 +336,7 @@ def _table_entry(table: Table, schema: DatabaseSchema) -> dict[str, Any]:
 
 
 def _member(name: str, text: str) -> str:
-    return f",{_json(name)}:{_json(text)}" if text else ""
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return f",{to_json(name)}:{to_json(text)}" if text else ""
 
 
 DEFAULT_LIMIT = 100

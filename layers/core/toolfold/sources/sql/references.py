@@ -84,6 +84,7 @@ class References:
         self._tree, self._dialect, self._schema, self._functions = tree, dialect, schema, functions
         self._columns: dict[int, list[str]] = {}
         self._sources: dict[int, list[exp.Expr]] = {}
+        self._withs: dict[int, dict[str, exp.CTE]] = {}
 
     def check_tables(self) -> tuple[Table, ...]:
         """Return the tables that the statement reads."""
@@ -145,20 +146,24 @@ class References:
         child: exp.Expr = node
         parent = node.parent
         while parent is not None:
-            clause = parent.args.get("with_")
-            if isinstance(parent, exp.With):
-                is_recursive = bool(parent.args.get("recursive")) or self._dialect == "sqlite"
-                index = next((index for index, one in enumerate(parent.expressions) if one is child), 0)
-                known = parent.expressions if is_recursive else parent.expressions[:index]
-                # The query that has this WITH does not see more of it from in here.
-                child, parent = parent.parent or parent, (parent.parent.parent if parent.parent else None)
-            else:
-                known = clause.expressions if isinstance(clause, exp.With) else []
-                child, parent = parent, parent.parent
-            for one in known:
-                if isinstance(one, exp.CTE) and self._alias_of(one) == name:
-                    return one
+            is_inside = isinstance(parent, exp.With)
+            clause = parent if is_inside else parent.args.get("with_")
+            found = self._common_tables(clause).get(name) if isinstance(clause, exp.With) else None
+            if found is not None:
+                is_recursive = self._dialect == "sqlite" or bool(clause.args.get("recursive"))
+                if not is_inside or is_recursive or (found.index or 0) < (child.index or 0):
+                    return found
+            if is_inside:  # the query that has this WITH does not see more of it from in here
+                parent = parent.parent or parent
+            child, parent = parent, parent.parent
         return None
+
+    def _common_tables(self, clause: exp.With) -> dict[str, exp.CTE]:
+        """Return the common table expressions of a WITH by name; of equal names the first."""
+        if id(clause) not in self._withs:
+            known = [one for one in reversed(clause.expressions) if isinstance(one, exp.CTE)]
+            self._withs[id(clause)] = {self._alias_of(one): one for one in known}
+        return self._withs[id(clause)]
 
     # Sources: what a query reads in FROM and JOIN
 

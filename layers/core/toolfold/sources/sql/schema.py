@@ -232,8 +232,12 @@ def unique_names(names: Iterable[str]) -> tuple[str, ...]:
 
 def row_line(names: Sequence[str], values: Iterable[Any]) -> str:
     """Return one row as a JSON object."""
-    row = {name: json_value(value) for name, value in zip(names, values, strict=True)}
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+    return to_json({name: json_value(value) for name, value in zip(names, values, strict=True)})
+
+
+def to_json(value: Any) -> str:
+    """Return a value as JSON without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def json_value(value: Any) -> Any:
