@@ -95,7 +95,8 @@ SOME = ["a database in WAL mode", "a FIFO", "a link to a text file"]
 
 
 # R10, R11
-@pytest.mark.parametrize("kind", [SOME[0], *(pytest.param(kind, marks=SLOW) for kind in SOME[1:])])
+@SLOW
+@pytest.mark.parametrize("kind", SOME)
 def test_what_is_at_the_default_places_stays_and_costs_a_warning_for_each(
     run: Callable[..., Any], tmp_path: Path, kind: str
 ) -> None:
@@ -147,13 +148,8 @@ def test_a_home_in_which_nothing_can_be_written_costs_a_warning_for_each(
     sys.platform != "linux" or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode,
     reason="only root on Linux can mount a small file system",
 )
-@pytest.mark.parametrize(
-    ("size", "options"),
-    [
-        ("200k", "ro"),
-        *(pytest.param(size, "rw", marks=SLOW) for size in ("0k", "16k", "64k", "200k")),
-    ],
-)
+@SLOW
+@pytest.mark.parametrize(("size", "options"), [("200k", "ro"), ("0k", "rw"), ("16k", "rw"), ("200k", "rw")])
 def test_a_full_or_read_only_disk_costs_a_warning_for_each_kind_of_failure(
     run: Callable[..., Any], tmp_path: Path, size: str, options: str
 ) -> None:

@@ -62,13 +62,11 @@ class TestAddress:
             with pytest.raises(BlockingIOError):
                 listener.accept()
 
-    @pytest.mark.parametrize(
-        "address",
-        ["http://example.com/", "ftp://127.0.0.1/", "http://localhost.example.com/", "file:///etc/passwd", "x"],
-    )
-    def test_a_url_that_is_not_https_is_not_used(self, send: Send, address: str) -> None:
-        with pytest.raises(CallError, match="not https"):
-            send(address)
+    def test_a_url_that_is_not_https_is_not_used(self, send: Send) -> None:
+        rows = ["http://example.com/", "ftp://127.0.0.1/", "http://localhost.example.com/", "file:///etc/passwd", "x"]
+        for address in rows:
+            with pytest.raises(CallError, match="not https"):
+                send(address)
 
     def test_a_redirect_is_not_followed(self, send: Send) -> None:
         with Upstream() as elsewhere, Upstream((302, {"location": elsewhere.url}, b"")) as upstream:

@@ -70,15 +70,13 @@ def test_a_name_of_a_profile_is_part_of_what_is_signed(url: str) -> None:
         assert len(client.definitions()) > 3
 
 
-@pytest.mark.parametrize(
-    "path", ["/mcp", "/mcp?b=2&a=1%202", "/mcp/grouped"], ids=["plain", "with a query", "of a profile"]
-)
-@pytest.mark.parametrize("body", [b"", b'{"a": "\xc3\xbc"}'], ids=["empty", "with a body"])
-def test_the_signature_is_that_of_what_is_sent(url: str, path: str, body: bytes) -> None:
+def test_the_signature_is_that_of_what_is_sent(url: str) -> None:
+    given = (("/mcp", b""), ("/mcp?b=2&a=1%202", b""), ("/mcp/grouped", b'{"a": "\xc3\xbc"}'))
     for signer, refused in ((Signer(REGION), False), (Signer("us-east-1"), True)):
-        headers = {"content-type": "application/json"}
-        sent = requests.post(url.removesuffix("/mcp") + path, body, headers=headers, auth=signer, timeout=10)
-        assert (sent.status_code == 403) == refused
+        for path, body in given:
+            headers = {"content-type": "application/json"}
+            sent = requests.post(url.removesuffix("/mcp") + path, body, headers=headers, auth=signer, timeout=10)
+            assert (sent.status_code == 403) == refused
 
 
 def test_without_a_region_the_option_is_named(url: str) -> None:

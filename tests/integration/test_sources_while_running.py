@@ -1,12 +1,13 @@
 """Sources and settings that change while a server of one user runs."""
 
+import contextlib
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
+from unittest import mock
 
 import anyio
 import pytest
@@ -20,6 +21,7 @@ from tests.support.processes import TOOLFOLD
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import FileStore
+from toolfold.cli import main
 from toolfold.settings import Settings
 from toolfold.transports.reloading import Reloading, SettingsSource
 
@@ -40,11 +42,8 @@ def write(tmp_path: Path, text: str) -> Path:
 
 def add_source(tmp_path: Path) -> None:
     """Add a source by the command that a user types in another terminal."""
-    command = [*TOOLFOLD, "source", "add", "mcp", "own", "--yes", "--", *PROGRAM]
-    added = subprocess.run(
-        command, env=environment(tmp_path), cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert added.returncode == 0, added.stdout + added.stderr
+    with mock.patch.dict(os.environ, environment(tmp_path)), contextlib.chdir(tmp_path):
+        assert main(["source", "add", "mcp", "own", "--yes", "--", *PROGRAM]) == 0
 
 
 async def next_change(client: Client, seen: list[str], change: Callable[[], None], *, is_stateless: bool) -> None:

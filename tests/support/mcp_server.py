@@ -13,7 +13,7 @@ dies_at_start       ends before it answers anything, and writes its key to stder
 dies                ends in each call
 dies_once           ends in the first call, if the marker does not exist
 large               sends 50 MB in answer to a call
-notifies            sends 200,000 notifications before it answers a call
+notifies            sends 30,000 notifications before it answers a call
 many_blocks         sends 60,000 content blocks in answer to a call
 malformed           sends broken JSON in answer to a call
 not_mcp             answers a call with JSON that is not a result
@@ -219,7 +219,7 @@ class Server:
         if self.fault == "dies":
             os._exit(3)
         if self.fault == "notifies":
-            for number in range(200_000):
+            for number in range(30_000):
                 send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": number}})
 
     def _wait(self, id_: Any, seconds: float, token: Any, send: Send) -> dict[str, Any] | None:

@@ -115,22 +115,14 @@ class TestRequests:
         assert (received.headers["x-trace"], received.cookies) == ("t-1", {"session": "s%3B1"})
         assert (received.json, received.headers["content-type"]) == ({"name": "Rex é"}, "application/json")
 
-    def test_every_method_is_sent(self, pets: Pets, service: HttpService) -> None:
-        rows = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
-        for method in rows:
-            pets.call({"method": method, "path": "/pets"}, effect="destructive")
-        assert [received.method for received in service.received] == rows
-
     def test_headers_of_the_source_are_sent_and_cannot_be_for_credentials(
         self, service: HttpService, client: HttpClient
     ) -> None:
         headers = {"Accept": "application/vnd.pets+json", "User-Agent": "pets-client"}
         Pets(service.url, client, headers=headers).call()
-        assert service.last.headers["accept"] == "application/vnd.pets+json"
-        assert service.last.headers["user-agent"] == "pets-client"
-        for name in ("Authorization", "Cookie", "Host", "X\r\nY"):
-            with pytest.raises(CatalogUnavailable):
-                Pets(service.url, client, headers={name: "x"}).call()
+        assert headers.items() <= {name.title(): value for name, value in service.last.headers.items()}.items()
+        with pytest.raises(CatalogUnavailable):
+            Pets(service.url, client, headers={"Cookie": "x"}).call()
 
     def test_arguments_that_cannot_be_sent_are_named_and_nothing_is_sent(
         self, pets: Pets, service: HttpService
@@ -150,10 +142,6 @@ class TestRequests:
         for call in ({"path": "//evil.example/x"}, {"path": "/x", "method": "GET /y"}, {"path": 5}):
             assert isinstance(failure(pets, call=call), CatalogUnavailable)
         assert service.received == []
-
-    def test_a_response_is_limited_by_what_the_source_asks_for(self, service: HttpService, client: HttpClient) -> None:
-        service.answer = as_json("x" * 5000)
-        assert isinstance(failure(Pets(service.url, client, max_response_bytes=1000)), AnswerTooLarge)
 
 
 QUERY, BEARER, BASIC = Auth(VARIABLE, query_key="key"), Auth(VARIABLE, bearer=True), Auth(VARIABLE, basic=True)
@@ -211,17 +199,6 @@ class TestOAuth:
     def protected(self, service: HttpService, client: HttpClient, endpoint: TokenEndpoint) -> Pets:
         return Pets(service.url, client, Auth(VARIABLE, oauth2={"token_url": f"{endpoint.url}/token"}))
 
-    def test_a_token_is_requested_once_and_sent(
-        self, protected: Pets, service: HttpService, endpoint: TokenEndpoint
-    ) -> None:
-        for _ in range(3):
-            protected.call(key=endpoint.client)
-        assert {received.headers["authorization"] for received in service.received} == {
-            f"Bearer access-token-001-of-{endpoint.server_port}"
-        }
-        assert [received.path for received in endpoint.received] == ["/token"]
-        assert "s3cret" not in repr(service.received)
-
     def test_a_refused_token_is_replaced_once_for_a_read(
         self, protected: Pets, service: HttpService, endpoint: TokenEndpoint
     ) -> None:
@@ -252,28 +229,17 @@ class TestOAuth:
         service.answer = lambda request: as_json({"error": request.headers["authorization"]}, 400)
         assert "access-token" not in json.dumps(failure(protected, key=endpoint.client).as_dict())
 
-    def test_a_redirect_of_the_token_endpoint_is_not_followed(
-        self, protected: Pets, endpoint: TokenEndpoint, other: HttpService
-    ) -> None:
-        endpoint.answer = (307, {"location": f"{other.url}/token"}, b"")
-        assert isinstance(failure(protected, key=endpoint.client), UpstreamError)
-        assert other.received == []
-
 
 class TestRedirects:
-    @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-    def test_a_read_follows_one_on_its_own_host_with_its_key(
-        self, service: HttpService, client: HttpClient, status: int
-    ) -> None:
-        def answer(request: Received) -> Reply:
+    def test_a_read_follows_one_on_its_own_host_with_its_key(self, service: HttpService, client: HttpClient) -> None:
+        statuses = [301, 302, 303, 307, 308]
+        for status in statuses:
             moved = status, {"location": "/v2/pets/?page=1"}, b""
-            return as_json({"moved": True}) if request.path == "/v2/pets/" else moved
-
-        service.answer = answer
-        for auth in (QUERY, BEARER):
-            assert Pets(service.url, client, auth).call(key=KEY).body == '{"moved": true}'
-            assert KEY in credentials_in(service.last)
-            assert ("page", "1") in service.last.query
+            service.answer = lambda request, moved=moved: as_json({}) if request.path == "/v2/pets/" else moved
+            for auth in (QUERY, BEARER):
+                assert Pets(service.url, client, auth).call(key=KEY).body == "{}"
+                assert KEY in credentials_in(service.last)
+                assert ("page", "1") in service.last.query
 
     def test_no_other_host_gets_the_request_or_the_key(
         self, service: HttpService, other: HttpService, client: HttpClient
@@ -289,15 +255,14 @@ class TestRedirects:
             assert "/etc/passwd" not in error.message
         assert (len(service.received), other.received) == (len(targets), [])
 
-    @pytest.mark.parametrize(("status", "is_checked"), [(301, True), (302, True), (303, True), (307, False)])
-    def test_a_write_that_is_redirected_may_have_taken_effect(
-        self, pets: Pets, service: HttpService, status: int, is_checked: bool
-    ) -> None:
-        service.answer = (status, {"location": "/elsewhere"}, b"")
-        error = failure(pets, call={"method": "POST", "path": "/pets"}, effect="write")
-        assert f"redirects to {service.url}," in error.message
-        assert error.suggestion.startswith("It may have taken effect") is is_checked
-        assert len(service.received) == 1
+    def test_a_write_that_is_redirected_may_have_taken_effect(self, pets: Pets, service: HttpService) -> None:
+        rows = [(301, True), (302, True), (303, True), (307, False)]
+        for number, (status, is_checked) in enumerate(rows, 1):
+            service.answer = (status, {"location": "/elsewhere"}, b"")
+            error = failure(pets, call={"method": "POST", "path": "/pets"}, effect="write")
+            assert f"redirects to {service.url}," in error.message
+            assert error.suggestion.startswith("It may have taken effect") is is_checked
+            assert len(service.received) == number
 
     def test_a_redirect_to_nowhere_has_its_status(self, pets: Pets, service: HttpService) -> None:
         service.answer = (302, {}, b"")
@@ -369,9 +334,8 @@ class TestResponses:
         expected = [(reply, (kind, reply[2].decode() if body is ... else body)) for reply, kind, body in rows]
         assert differences(read, expected) == {}
 
-    @pytest.mark.parametrize(
-        ("reply", "problem", "said"),
-        [
+    def test_a_failure_with_a_status_of_success_is_an_error_of_a_read(self, pets: Pets, service: HttpService) -> None:
+        rows = [
             (as_csv(b"<!DOCTYPE html><title>Log in</title>"), A_PAGE, "Log in"),
             (as_json_text(b'{"ok": false, "error": "not_in_channel"}'), REPORTED, "not_in_channel"),
             (as_json_text(b'{"error": {"code": 7, "message": "No such pet"}}'), REPORTED, "No such pet"),
@@ -381,17 +345,13 @@ class TestResponses:
             (as_json({"title": "No credit", "status": 400}, 200, "application/problem+json"), REPORTED, "No credit"),
             (as_json_text(b"<!DOCTYPE html><title>Closed</title>"), A_PAGE, "Closed"),
             ((200, {"content-type": "text/html"}, b'{"a": <title>Closed</title>'), A_PAGE, "Closed"),
-        ],
-    )
-    def test_a_failure_with_a_status_of_success_is_an_error_of_a_read(
-        self, pets: Pets, service: HttpService, reply: Reply, problem: str, said: str
-    ) -> None:
-        service.answer = reply
-        with pytest.raises(UpstreamError) as refused:
-            pets.call()
-        assert refused.value.problem == problem
-        assert said in refused.value.details["upstream_says"]
-        assert pets.call({"method": "POST", "path": "/pets"}, effect="write").kind == "json"
+        ]
+        for reply, problem, said in rows:
+            service.answer = reply
+            refused = failure(pets)
+            assert (type(refused), refused.problem) == (UpstreamError, problem)
+            assert said in refused.details["upstream_says"]
+            assert pets.call({"method": "POST", "path": "/pets"}, effect="write").kind == "json"
 
     @pytest.mark.parametrize("status", [202, 206])
     def test_a_read_without_all_data_says_so_and_is_not_cached(
@@ -414,50 +374,44 @@ class TestResponses:
         (block,) = json.loads(found.blocks)
         assert (block["type"], block["mimeType"], base64.b64decode(block["data"])) == ("image", "image/png", PNG)
 
-    @pytest.mark.parametrize(
-        ("reply", "error", "text"),
-        [
+    def test_what_no_model_can_read_is_an_error_for_a_read_alone(self, pets: Pets, service: HttpService) -> None:
+        rows = [
             ((200, {"content-type": "image/png"}, bytes(MAX_BLOCK_BYTES + 1)), AnswerTooLarge, "image/png"),
             ((200, {"content-type": "application/pdf"}, b"%PDF-1.4"), UpstreamError, "application/pdf of 8 bytes"),
             ((200, {"content-type": "application/octet-stream"}, b"\x00\x01"), UpstreamError, "octet-stream"),
             ((200, {"content-type": "text/html"}, b"<html><title>Log in</title>"), UpstreamError, "HTML page"),
             ((200, {"content-type": "application/json"}, b'{"a": '), UpstreamError, "broken JSON"),
-        ],
-    )
-    def test_what_no_model_can_read_is_an_error_for_a_read_alone(
-        self, pets: Pets, service: HttpService, reply: Reply, error: type[CallError], text: str
-    ) -> None:
-        service.answer = reply
-        found = failure(pets)
-        assert isinstance(found, error)
-        assert text in found.message
-        if error is UpstreamError:
-            post = {"method": "POST", "path": "/pets"}
-            told = json.loads(pets.call(post, effect="write").body)
-            told.pop("upstream_says", None)
-            assert told == {"status": 200, "content": None, "problem": found.message}
+        ]
+        for reply, error, text in rows:
+            service.answer = reply
+            found = failure(pets)
+            assert isinstance(found, error)
+            assert text in found.message
+            if error is UpstreamError:
+                told = json.loads(pets.call({"method": "POST", "path": "/pets"}, effect="write").body)
+                told.pop("upstream_says", None)
+                assert told == {"status": 200, "content": None, "problem": found.message}
 
-    @pytest.mark.parametrize(
-        ("form", "content_type", "sent"),
-        [
+    def test_a_tool_may_return_pages_and_tables_whatever_their_type_says(
+        self, pets: Pets, service: HttpService
+    ) -> None:
+        rows = [
             ("text", "text/html", "<p>hi</p>"),
             ("text", "application/yaml", "[a, b]"),
             ("text", "application/octet-stream", '{"a": 1}'),
             ("csv", "text/plain", "a,b\n1,2"),
             ("csv", "application/octet-stream", "[a],{b}\n1,2"),
-        ],
-    )
-    def test_a_tool_may_return_pages_and_tables_whatever_their_type_says(
-        self, pets: Pets, service: HttpService, form: str, content_type: str, sent: str
-    ) -> None:
-        service.answer = (200, {"content-type": content_type}, sent.encode())
-        assert pets.call({"path": "/", "response": form})[:2] == (form, sent)
+        ]
+        for form, content_type, sent in rows:
+            service.answer = (200, {"content-type": content_type}, sent.encode())
+            assert pets.call({"path": "/", "response": form})[:2] == (form, sent)
 
-    @pytest.mark.parametrize("content_type", ["", "text/plain", "application/x-ndjson"])
-    def test_json_that_is_broken_off_is_no_table(self, pets: Pets, service: HttpService, content_type: str) -> None:
+    def test_json_that_is_broken_off_is_no_table(self, pets: Pets, service: HttpService) -> None:
+        rows = ["", "text/plain", "application/x-ndjson"]
         sent = '[{"a": 1, "b": 2},\n{"a": 3, "b": 4},\n{"a": 5, "b'
-        service.answer = (200, {"content-type": content_type}, sent.encode())
-        assert pets.call({"path": "/", "response": "csv"})[:2] == ("text", sent)
+        for content_type in rows:
+            service.answer = (200, {"content-type": content_type}, sent.encode())
+            assert pets.call({"path": "/", "response": "csv"})[:2] == ("text", sent)
 
     def test_an_error_has_a_code_and_says_what_the_service_says(self, pets: Pets, service: HttpService) -> None:
         rows = [
@@ -505,14 +459,13 @@ class TestResponses:
         service.answer = (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(time.time()) + 90)}, b"")
         assert 80 <= failure(pets, key=KEY).details["retry_after_s"] <= 90
 
-    @pytest.mark.parametrize("status", [408, 500, 502])
-    def test_after_a_failed_write_the_next_step_is_to_check(
-        self, pets: Pets, service: HttpService, status: int
-    ) -> None:
-        service.answer = (status, {}, b"")
-        error = failure(pets, call={"method": "POST", "path": "/pets"}, effect="write")
-        assert "may have taken effect" in error.suggestion
-        assert "retryable" not in error.details
+    def test_after_a_failed_write_the_next_step_is_to_check(self, pets: Pets, service: HttpService) -> None:
+        rows = [408, 500, 502]
+        for status in rows:
+            service.answer = (status, {}, b"")
+            error = failure(pets, call={"method": "POST", "path": "/pets"}, effect="write")
+            assert "may have taken effect" in error.suggestion
+            assert "retryable" not in error.details
 
     def test_a_write_whose_connection_breaks_is_sent_once(self, client: HttpClient) -> None:
         with Upstream((0, {}, b"")) as broken:

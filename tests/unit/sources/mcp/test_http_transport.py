@@ -13,6 +13,7 @@ pytest.importorskip("mcp")
 
 import httpx2
 
+from tests.support.tables import differences
 from toolfold.catalog.entries import Source
 from toolfold.models import SourceCredentials
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge
@@ -70,20 +71,21 @@ def test_a_body_has_limits_of_bytes_and_of_parts(parts: list[bytes], fault: type
     assert read(parts, None) is None  # the stream of notifications
 
 
-@pytest.mark.parametrize(
-    ("status", "location", "target"),
-    [
+def test_a_redirect_is_noted_without_what_may_be_a_key() -> None:
+    rows = [
         (307, b"/mcp/?key=abc123", "https://board.test/mcp/"),
         (302, b"https://reader:abc123@login.test/start?next=abc123#abc123", "https://login.test/start"),
         (308, b"//other.test/mcp", "https://other.test/mcp"),
         (301, b"x" * 2_000, ""),
         (304, b"/mcp/", ""),
         (301, b"", ""),
-    ],
-)
-def test_a_redirect_is_noted_without_what_may_be_a_key(status: int, location: bytes, target: str) -> None:
-    headers = httpx2.Headers([(b"Location", location)])
-    assert _redirect_target(httpx2.URL("https://board.test/mcp"), status, headers) == target
+    ]
+
+    def target(status: int, location: bytes) -> str:
+        headers = httpx2.Headers([(b"Location", location)])
+        return _redirect_target(httpx2.URL("https://board.test/mcp"), status, headers)
+
+    assert differences(target, rows) == {}
 
 
 @pytest.mark.parametrize("name", [b"content-encoding", b"Content-Encoding"])

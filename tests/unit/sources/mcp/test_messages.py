@@ -35,10 +35,11 @@ def test_what_answers_no_call_is_skipped() -> None:
     assert differences(parse_message, [(line, None) for line in rows]) == {}
 
 
-@pytest.mark.parametrize("line", [ANSWER[:30], b"log: " + ANSWER, b"[" + ANSWER + b"]"])
-def test_a_message_whose_call_cannot_be_known_ends_the_connection(line: bytes) -> None:
-    with pytest.raises(ValueError, match="cut off"):
-        parse_message(line)
+def test_a_message_whose_call_cannot_be_known_ends_the_connection() -> None:
+    rows = [ANSWER[:30], b"log: " + ANSWER, b"[" + ANSWER + b"]"]
+    for line in rows:
+        with pytest.raises(ValueError, match="cut off"):
+            parse_message(line)
 
 
 def test_a_text_that_was_cut_anywhere_is_read() -> None:
@@ -52,22 +53,20 @@ def test_a_text_that_was_cut_anywhere_is_read() -> None:
     assert differences(lambda line: parse_message(line).result, rows) == {}
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
+def test_an_answer_that_cannot_be_used_fails_its_call_alone() -> None:
+    rows = [
         ({"result": None}, ""),
         ({"result": [1]}, ""),
         ({}, ""),
         ({"jsonrpc": "1.0", "result": {}}, ""),
         ({"error": "boom"}, "boom"),
         ({"error": {"code": "E1", "message": "boom"}}, '{"code": "E1", "message": "boom"}'),
-    ],
-)
-def test_an_answer_that_cannot_be_used_fails_its_call_alone(answer: dict[str, Any], said: str) -> None:
-    found = parse_message(json.dumps({"jsonrpc": "2.0", "id": 7, **answer}).encode())
-    assert found.id == 7
-    assert is_unreadable(MCPError(found.error.code, found.error.message)) != bool(said)
-    assert not said or found.error.message == said
+    ]
+    for answer, said in rows:
+        found = parse_message(json.dumps({"jsonrpc": "2.0", "id": 7, **answer}).encode())
+        assert found.id == 7
+        assert is_unreadable(MCPError(found.error.code, found.error.message)) != bool(said)
+        assert not said or found.error.message == said
 
 
 def test_a_result_gets_what_other_clients_do_without() -> None:
@@ -102,29 +101,24 @@ def test_a_list_ends_where_no_further_page_begins(end: str | None) -> None:
     assert cursors == [None, "same"]
 
 
-@pytest.mark.parametrize(
-    ("code", "message", "is_end"),
-    [(-32000, "Connection closed", True), (-32000, "Connection closed by the database", False), (1, "x", False)],
-)
-def test_an_error_of_the_server_is_no_end_of_the_connection(code: int, message: str, is_end: bool) -> None:
-    assert is_closed(MCPError(code, message)) == is_end
+def test_an_error_of_the_server_is_no_end_of_the_connection() -> None:
+    rows = [(-32000, "Connection closed", True), (-32000, "Connection closed by the database", False), (1, "x", False)]
+    assert differences(lambda code, message: is_closed(MCPError(code, message)), rows) == {}
 
 
-@pytest.mark.parametrize(
-    ("refusal", "code", "said"),
-    [
+def test_a_refusal_says_what_the_server_says() -> None:
+    rows = [
         (CallRefused(-32602, "bad"), "INVALID_ARGUMENTS", "bad"),
         (CallRefused(-32602, "bad", {"field": "a"}), "INVALID_ARGUMENTS", 'bad\n{"field": "a"}'),
         (CallRefused(1, "", ["full"]), "UPSTREAM_ERROR", '["full"]'),
         (CallRefused(1, " "), "UPSTREAM_ERROR", None),
         (CallRefused(1, "a" * 1_200 + "b" * 1_000), "UPSTREAM_ERROR",
          f"{'a' * 1_000}\n[200 characters left out]\n{'b' * 1_000}"),
-    ],
-)  # fmt: skip
-def test_a_refusal_says_what_the_server_says(refusal: CallRefused, code: str, said: str | None) -> None:
+    ]  # fmt: skip
     source = Source("quay", "Quay", "mcp", "", "", None, {}, "", (), ())
     texts = FaultTexts(source, program="quay", max_bytes=1, smaller_response_hint="")
     tool: Any = SimpleNamespace(name="quay__berths", effect="read")  # what the texts read of a tool
-    error = texts.to_call_error(refusal, tool, SourceCredentials())
-    assert (error.code, error.details.get("upstream_says")) == (code, said)
-    assert ("without a reason" in error.message) == (said is None)
+    for refusal, code, said in rows:
+        error = texts.to_call_error(refusal, tool, SourceCredentials())
+        assert (error.code, error.details.get("upstream_says")) == (code, said)
+        assert ("without a reason" in error.message) == (said is None)
