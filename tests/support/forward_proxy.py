@@ -2,10 +2,8 @@
 
 import http.client
 import socket
-import ssl
 import threading
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,18 +14,14 @@ class ForwardProxy(LocalServer):
     """Proxy that records its requests.
 
     ``requests`` has method and target of each request, ``proxy_authorizations`` its ``Proxy-Authorization``. With a
-    ``certificate`` clients connect over TLS. With a ``status`` every request is refused with it.
+    ``status`` every request is refused with it.
     """
 
-    def __init__(self, certificate: Path | None = None, status: int = 0) -> None:
+    def __init__(self, status: int = 0) -> None:
         super().__init__(_Handler)
         self.requests: list[str] = []
         self.proxy_authorizations: list[str | None] = []
         self.status = status
-        if certificate is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificate)
-            self.socket = context.wrap_socket(self.socket, server_side=True)
         self.address = f"localhost:{self.server_port}"
         """Host and port."""
 

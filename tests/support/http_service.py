@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from tests.support.local_server import Handler, LocalServer
 
 Reply = tuple[int, dict[str, str], bytes]
-"""Status, headers, body."""
+"""Status, headers, body. Status 0: the connection is closed without a response."""
 
 
 @dataclass
@@ -77,7 +77,10 @@ class _Handler(Handler):
             self.server.received.append(request)
         answer = self.server.answer
         status, sent, content = answer(request) if callable(answer) else answer
-        self.reply(status, sent, b"" if self.command == "HEAD" else content)
+        if status:
+            self.reply(status, sent, b"" if self.command == "HEAD" else content)
+        else:
+            self.close_connection = True
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _any_method
 
