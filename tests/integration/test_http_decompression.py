@@ -9,13 +9,13 @@ import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
+from tests.support.http import fetch
 from tests.support.tables import accepted
 from tests.support.upstream import Upstream
 from toolfold.network.errors import (
@@ -57,8 +57,7 @@ class Server:
 
     def get(self, body: bytes, encoding: str, max_bytes: int = LIMIT, within_s: float = 10.0) -> bytes:
         self.body, self.encoding = body, encoding
-        limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + within_s}
-        return self.client.request("GET", self._upstream.url, headers={}, max_bytes=max_bytes, **limits).body
+        return fetch(self._upstream.url, self.client, within_s=within_s, max_bytes=max_bytes).body
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.http import Send
+from tests.support.http import Send, unset_proxies
 from tests.support.http_service import HttpService
 from tests.support.tables import accepted
 from tests.support.tls import write_certificate
@@ -30,8 +30,7 @@ class TestAddress:
             return real(b"127.0.0.1" if is_known else name, *rest, **more)
 
         monkeypatch.setattr(socket, "getaddrinfo", resolve)
-        for proxy in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
-            monkeypatch.delenv(proxy, raising=False)
+        unset_proxies(monkeypatch)
         with socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True) as listener:
             listener.setblocking(False)
             for host in (
@@ -84,8 +83,7 @@ def private(private_certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     """A service at an address of this machine, which stands for one in a private network."""
     monkeypatch.setattr(ssrf, "_PRIVATE_V4", (IPv4Network("127.0.0.0/8"),))
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(private_certificate))
-    for proxy in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(proxy, raising=False)
+    unset_proxies(monkeypatch)
     real = socket.getaddrinfo
     addresses = {b"crm.internal.example": b"127.0.0.1", b"metadata.example": b"169.254.169.254"}
     monkeypatch.setattr(socket, "getaddrinfo", lambda name, *rest, **more: real(addresses[name], *rest, **more))

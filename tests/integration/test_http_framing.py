@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from tests.support.byte_server import ByteServer, Pieces
+from tests.support.http import fetch
 from tests.support.tables import accepted, differences
 from toolfold.network.errors import ConnectionBroken, InvalidResponse, ReadTimeout
 from toolfold.network.session import HttpClient, Response
@@ -38,9 +38,8 @@ def get(server: ByteServer) -> Get:
     def send(pieces: Pieces, hangs_up: bool = True, method: str = "GET", within_s: float = WITHIN_S) -> Response:
         server.pieces, server.hangs_up = pieces, hangs_up
         started = time.monotonic()
-        limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": started + within_s, "max_bytes": LIMIT}
         try:
-            return client.request(method, server.url, headers={}, **limits)
+            return fetch(server.url, client, method, within_s, max_bytes=LIMIT)
         finally:
             assert time.monotonic() - started < within_s + LATE_S
             client.close()

@@ -4,43 +4,28 @@ import os
 import socket
 import ssl
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.forward_proxy import ForwardProxy
-from tests.support.http import Send
+from tests.support.http import Send, fetch, unset_proxies
 from tests.support.raw_server import RawServer
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV, Upstream
 from toolfold.errors import UpstreamError
-from toolfold.network.session import HttpClient, Response
 from toolfold.sources.base import ConnectionFailed
 
-VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 NAME = "upstream.example"
 """Only the proxy knows its address."""
 
 REFUSED = "Cannot connect to upstream.example: (no connection through the proxy|the proxy refuses|TLS handshake failed)"
 
 
-def get(url: str) -> Response:
-    limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
-    client = HttpClient()
-    try:
-        return client.request("GET", url, headers={}, **limits)
-    finally:
-        client.close()
-
-
 @pytest.fixture(autouse=True)
 def no_proxy_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.lower() in VARIABLES:
-            monkeypatch.delenv(name)
+    unset_proxies(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +66,7 @@ class TestForwarding:
         with Upstream() as upstream, ForwardProxy() as proxy:
             monkeypatch.setenv("HTTP_PROXY", proxy.address)  # without a scheme: http
             url = upstream.url.replace("127.0.0.1", NAME)
-            assert get(url).body == CSV.encode()
+            assert fetch(url).body == CSV.encode()
         assert proxy.requests == [f"GET {url}"]
 
     # R21

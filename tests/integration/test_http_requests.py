@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 import pytest
 import requests
 
-from tests.support.http import KEY, Send
+from tests.support.http import KEY, Send, fetch
 from tests.support.raw_server import RawServer
 from tests.support.upstream import CSV, Upstream
 from toolfold import __version__
@@ -129,35 +129,22 @@ class TestSeveralAddresses:
         connected: list[Any] = []
         monkeypatch.setattr(socket.socket, "connect", lambda _, address: connected.append(address))
         self.found(monkeypatch, ("93.184.216.34", 80), ("127.0.0.1", 80), ("93.184.216.35", 80))
-        limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
         with pytest.raises(ForbiddenAddress, match=r"^api\.example: address not allowed$"):
-            HttpClient().request("GET", "http://api.example/", headers={}, **limits)
+            fetch("http://api.example/")
         assert connected == []
 
     def test_a_pooled_connection_is_checked_for_each_request(self) -> None:
         client = HttpClient()
-        limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
         with RawServer() as server:
-            client.request("GET", server.url, headers={}, **limits)
+            fetch(server.url, client)
             with pytest.raises(ForbiddenAddress):
-                client.request("GET", server.url, headers={}, is_allowed=lambda *_: False, **limits)
+                fetch(server.url, client, is_allowed=lambda *_: False)
         assert len(server.requests) == 1
 
 
-class TestLargeRequest:
-    """A request that is larger than the buffers between client and server."""
-
-    def post(self, url: str, within_s: float) -> int:
-        limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + within_s, "max_bytes": 999}
-        client = HttpClient()
-        try:
-            return client.request("POST", url, headers={}, body=b"x" * 30_000_000, **limits).status
-        finally:
-            client.close()
-
-    def test_a_peer_that_does_not_read_is_a_timeout(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            started = time.monotonic()
-            with pytest.raises(ReadTimeout):
-                self.post(f"http://127.0.0.1:{listener.getsockname()[1]}/", 0.5)
-            assert time.monotonic() - started < 15
+def test_a_peer_that_does_not_read_a_large_request_is_a_timeout() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        started = time.monotonic()
+        with pytest.raises(ReadTimeout):
+            fetch(f"http://127.0.0.1:{listener.getsockname()[1]}/", method="POST", within_s=0.5, body=b"x" * 30_000_000)
+        assert time.monotonic() - started < 15

@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.http import Send
+from tests.support.http import Send, fetch
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV
 from toolfold.errors import UpstreamError
 from toolfold.network import sockets
 from toolfold.network.errors import CertificateError
-from toolfold.network.session import HttpClient
 from toolfold.network.sockets import create_tls_context
 from toolfold.sources.base import ConnectionFailed, ConnectTimeout
 
@@ -147,17 +146,12 @@ def test_a_certificate_must_name_the_host(
     monkeypatch.setattr(
         socket, "getaddrinfo", lambda name, *rest, **more: real(b"127.0.0.1" if b"e" in name else name, *rest, **more)
     )
-    limits: dict[str, Any] = {"connect_timeout_s": 5, "deadline": time.monotonic() + 5, "max_bytes": 999}
     url = serve(OK, chain=path).replace("localhost", host)
-
-    def get() -> bytes:
-        return HttpClient().request("GET", url, headers={}, is_allowed=None, **limits).body
-
     if is_trusted:
-        assert get() == CSV.encode()
+        assert fetch(url, is_allowed=None).body == CSV.encode()
     else:
         with pytest.raises(CertificateError):
-            get()
+            fetch(url, is_allowed=None)
 
 
 # R18

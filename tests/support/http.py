@@ -1,7 +1,10 @@
 """One request to an address, and one call of a tool, without anything around them."""
 
+import os
 import time
 from typing import Any
+
+import pytest
 
 from toolfold.catalog.model import Catalog
 from toolfold.models import SourceCredentials, UpstreamResponse
@@ -13,16 +16,23 @@ KEY = "CANARYKEY0123456"
 
 
 def fetch(
-    url: str, client: HttpClient | None = None, *, method: str = "GET", within_s: float = 5.0, **how: Any
+    url: str, client: HttpClient | None = None, method: str = "GET", within_s: float = 5.0, **how: Any
 ) -> Response:
     """Return the response to one request, without the adapter of a source."""
-    options = {"headers": {}, "idempotent": True, "connect_timeout_s": 5, "max_bytes": 999, **how}
+    options = {"headers": {}, "connect_timeout_s": 5, "max_bytes": 999, **how}
     used = client or HttpClient()
     try:
         return used.request(method, url, deadline=time.monotonic() + within_s, **options)
     finally:
         if client is None:
             used.close()
+
+
+def unset_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the variables of this environment that name proxies."""
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
 
 
 class Send:

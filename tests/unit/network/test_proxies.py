@@ -1,9 +1,8 @@
 """Which URLs go through a proxy."""
 
-import os
-
 import pytest
 
+from tests.support.http import unset_proxies
 from toolfold.network.errors import ProxyError, TransportError, UnsupportedProxy
 from toolfold.network.session import proxy_for
 
@@ -12,9 +11,8 @@ PROXY = "http://proxy.example:3128"
 
 @pytest.fixture(autouse=True)
 def no_proxy_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.lower().endswith("_proxy") or name == "REQUEST_METHOD":
-            monkeypatch.delenv(name)
+    unset_proxies(monkeypatch)
+    monkeypatch.delenv("REQUEST_METHOD", raising=False)
 
 
 # R21
