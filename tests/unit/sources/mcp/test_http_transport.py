@@ -15,6 +15,7 @@ import httpx2
 
 from tests.support.tables import differences
 from toolfold.catalog.entries import Source
+from toolfold.errors import CallError
 from toolfold.models import SourceCredentials
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge
 from toolfold.sources.mcp.client import own_text
@@ -110,49 +111,40 @@ def test_a_compressed_response_is_not_read(name: bytes) -> None:
     assert isinstance(exchange.fault, InvalidResponse)
 
 
-@pytest.mark.parametrize(
-    ("program", "name"),
-    [("uvx", "uvx"), ("/home/me/bin/weather-server", "weather-server"), (r"C:\bin\mcp.exe", "mcp.exe")],
-)
-def test_a_program_that_cannot_be_started_is_named_without_its_path(program: str, name: str) -> None:
-    source = Source("board", "Board", "mcp", "", "", None, {}, (), "", ())
+def described(fault: ServerFault, program: str = "", key: str = "") -> CallError:
+    """Return the error of a request for the list of tools that ended in ``fault``."""
+    source = Source("board", "Board", "mcp", "https://board.test/mcp", "", None, {}, (), "", ())
     texts = FaultTexts(source, program=program, max_bytes=1_000, smaller_response_hint="")
-    error = texts.to_description_error(ServerFault("start", was_sent=False, reason="No such file"), SourceCredentials())
-    assert error.message == f"{name}, the program of Board, cannot be started: No such file."
+    return texts.to_description_error(fault, SourceCredentials(key))
 
 
-@pytest.mark.parametrize(
-    ("said", "shown"),
-    [
+def test_a_program_that_cannot_be_started_is_named_without_its_path() -> None:
+    fault = ServerFault("start", was_sent=False, reason="No such file")
+    for program, name in (("uvx", "uvx"), ("/home/me/bin/weather", "weather"), (r"C:\bin\mcp.exe", "mcp.exe")):
+        message = f"{name}, the program of Board, cannot be started: No such file."
+        assert described(fault, program).message == message
+
+
+def test_the_error_of_a_status_has_what_the_server_says_and_not_what_the_sdk_says() -> None:
+    def shown(said: str) -> str | None:
+        text = own_text(MCPError(-32600, said))
+        fault = ServerFault("closed", was_sent=True, exchange=Exchange(status=500), server_text=text)
+        return described(fault, key="abc12345").details.get("upstream_says")
+
+    rows = [
         ("the database is down", "the database is down"),
         ("no key like abc12345", "no key like [key]"),
         ("Server returned an error response", None),
         ("Session terminated", None),
         ("Unexpected content type: text/html", None),
-    ],
-)
-def test_the_error_of_a_status_has_what_the_server_says_and_not_what_the_sdk_says(said: str, shown: str | None) -> None:
-    source = Source("board", "Board", "mcp", "https://board.test/mcp", "", None, {}, (), "", ())
-    texts = FaultTexts(source, program="", max_bytes=1_000, smaller_response_hint="")
-    text = own_text(MCPError(-32600, said))
-    fault = ServerFault("closed", was_sent=True, exchange=Exchange(status=500), server_text=text)
-    error = texts.to_description_error(fault, SourceCredentials("abc12345"))
-    assert error.details.get("upstream_says") == shown
+    ]
+    assert differences(shown, rows) == {}
 
 
 def test_the_error_of_a_redirect_names_the_address_and_what_to_change() -> None:
-    source = Source("board", "Board", "mcp", "https://board.test/mcp", "", None, {}, (), "", ())
-    texts = FaultTexts(source, program="", max_bytes=1_000, smaller_response_hint="")
     exchange = Exchange(status=307, location="https://board.test/abc12345/mcp/")
-    fault = ServerFault(
-        "start",
-        was_sent=False,
-        exchange=exchange,
-        server_text=own_text(MCPError(-32600, "Redirect to /mcp/ not followed")),
-    )
-
-    error = texts.to_description_error(fault, SourceCredentials("abc12345"))
-
+    said = own_text(MCPError(-32600, "Redirect to /mcp/ not followed"))
+    error = described(ServerFault("start", was_sent=False, exchange=exchange, server_text=said), key="abc12345")
     assert error.message == "Board redirects to https://board.test/[key]/mcp/, which is not followed."
     assert "url in source.yaml" in error.suggestion
     assert "upstream_says" not in error.details
