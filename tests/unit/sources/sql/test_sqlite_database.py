@@ -19,6 +19,7 @@ from tests.support import sql_attacks
 from tests.support.cpu_time import cpu_within
 from tests.support.sql_databases import create_sqlite
 from tests.support.tables import accepted, differences
+from toolfold.sources.sql import sqlite_database
 from toolfold.sources.sql.adapter import DatabaseReader
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.guard import check_statement
@@ -103,7 +104,9 @@ def test_a_view_may_read_and_change_what_is_left_out(database: SqliteDatabase) -
     assert query(database, "SELECT token FROM guarded") == [{"token": "CANARY-***"}]
 
 
-def test_views_that_cannot_be_planned_are_left_out_and_named(tmp_path: Path) -> None:
+def test_views_that_cannot_be_planned_are_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_database, "_VIEW_S", 0.1)
+    monkeypatch.setattr(sqlite_database, "_VIEWS_S", 0.5)
     path = create_sqlite(tmp_path / "shop.db")
     levels = [f"CREATE VIEW v{i:02} AS SELECT a.id FROM v{i - 1:02} a, v{i - 1:02} b;" for i in range(1, 30)]
     with closing(sqlite3.connect(path)) as other:
