@@ -148,10 +148,10 @@ class References:
         while parent is not None:
             is_inside = isinstance(parent, exp.With)
             clause = parent if is_inside else parent.args.get("with_")
-            found = self._common_tables(clause).get(name) if isinstance(clause, exp.With) else None
-            if found is not None:
+            if isinstance(clause, exp.With):
+                found = self._common_tables(clause).get(name)
                 is_recursive = self._dialect == "sqlite" or bool(clause.args.get("recursive"))
-                if not is_inside or is_recursive or (found.index or 0) < (child.index or 0):
+                if found is not None and (not is_inside or is_recursive or (found.index or 0) < (child.index or 0)):
                     return found
             if is_inside:  # the query that has this WITH does not see more of it from in here
                 parent = parent.parent or parent
