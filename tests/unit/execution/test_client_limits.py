@@ -81,7 +81,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(STEPS)
 def test_a_caller_is_admitted_up_to_its_limits_and_refused_only_beyond(steps: Sequence[Step]) -> None:
     world = World()
@@ -101,7 +101,7 @@ def test_a_caller_is_admitted_up_to_its_limits_and_refused_only_beyond(steps: Se
         assert sum(who == caller and start <= at < start + 60 for who, at in admitted_at) <= 2 * PER_MINUTE
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 1), st.sampled_from([0.0, 1.0, 31.0])), max_size=40))
 def test_without_the_shared_store_each_process_holds_the_limits(steps: list[tuple[bool, int, float]]) -> None:
     world = World(per_day=0)
@@ -132,7 +132,7 @@ def test_a_refusal_states_the_limit_and_when_it_ends() -> None:
 
 
 def test_a_used_up_day_ends_at_midnight_utc() -> None:
-    world = World(per_minute=0, per_day=2)
+    world = World(per_minute=2, per_day=2)  # both are used up: the longer wait is stated
     world.call(), world.call()
     error = world.call()
     assert error is not None
@@ -143,14 +143,6 @@ def test_a_used_up_day_ends_at_midnight_utc() -> None:
     assert world.call() is not None
     world.clock.now = ends
     assert world.call() is None
-
-
-def test_when_both_are_used_up_the_longer_wait_is_stated() -> None:
-    world = World(per_minute=2, per_day=2)
-    world.call(), world.call()
-    error = world.call()
-    assert error is not None
-    assert error.details["limit"] == "2 per day"
 
 
 def test_cached_answers_count_for_the_minute_alone_and_come_when_the_day_is_used_up() -> None:

@@ -330,10 +330,11 @@ class ClientLimits:
         shared = None
         if self._shared is not None:
             shared = self._shared.run(lambda store: store.count_within(key, limits, expires_at, over))
-        # Counted here as well, so that this process knows what it admitted when the shared store fails.
-        if shared is None or all(shared[name] < limit for name, limit in limits.items()):
-            own = self._own.count_within(key, limits, expires_at, over)
-        return own if shared is None else shared
+        if shared is not None and any(shared[name] >= limit for name, limit in limits.items()):
+            return shared
+        # Counted here as well: this process knows what it has admitted while the shared store fails, and afterwards.
+        own = self._own.count_within(key, limits, expires_at, over)
+        return own if shared is None else {name: max(own[name], count) for name, count in shared.items()}
 
 
 def caller_id(source: Source, credentials: RequestCredentials, salt: str) -> str:
