@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.support.commands import CommandLine
 from toolfold.catalog.model import Catalog
@@ -26,8 +26,10 @@ KEY = "CANARYKEY0123456"
 """An API key that may appear in the request to the upstream and nowhere else."""
 
 
-settings.register_profile("same", derandomize=True, deadline=None, max_examples=50)
-settings.register_profile("long", max_examples=5_000, deadline=None)
+# Slow draws are those of a busy machine.
+_SLOW = [HealthCheck.too_slow]
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=50, suppress_health_check=_SLOW)
+settings.register_profile("long", max_examples=5_000, deadline=None, suppress_health_check=_SLOW)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -18,10 +18,9 @@ def _empty(path: Path) -> None:
     path.touch(0o640)
 
 
-def _database(path: Path, journal_mode: str = "DELETE") -> None:
+def _database(path: Path) -> None:
     """Make the database of another application, with tables of the same names as those of toolfold."""
     with sqlite3.connect(path) as database:
-        database.execute(f"PRAGMA journal_mode = {journal_mode}")
         database.execute("PRAGMA user_version = 3")
         database.execute("CREATE TABLE entries (key TEXT PRIMARY KEY, value BLOB, created_at REAL, expires_at REAL)")
         database.execute("INSERT INTO entries VALUES ('my', 'diary', 1, 2)")
@@ -50,13 +49,6 @@ def _open_database(path: Path) -> None:
     path.with_name(path.name + "-wal").write_bytes(other.with_name("source.sqlite-wal").read_bytes())
     database.close()
     other.unlink()
-
-
-def _damaged_database(path: Path) -> None:
-    _database(path)
-    with path.open("r+b") as file:
-        file.seek(4096)
-        file.write(b"\xff" * 4096)
 
 
 def _socket(path: Path) -> None:
@@ -93,15 +85,12 @@ FILES: Mapping[str, Callable[[Path], None]] = {
     "an empty file": _empty,
     "a header of SQLite without a database": lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(5000)) and None,
     "a database": _database,
-    "a database in WAL mode": lambda path: _database(path, "WAL"),
     "a database in use": _open_database,
-    "a damaged database": _damaged_database,
     "a cache file of an earlier version": _former_cache,
     "a folder": _folder,
     "a FIFO": os.mkfifo,
     "a socket": _socket,
     "a link to a text file": _link_to(_text),
-    "a link to a database": _link_to(_database),
     "a link to a folder": _link_to(_folder),
     "a link to nothing": lambda path: path.symlink_to(path.with_name("nothing")),
     "a link to itself": lambda path: path.symlink_to(path),

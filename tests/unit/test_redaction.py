@@ -74,17 +74,17 @@ def _in_lines(key: str, width: int, end: str) -> str:
 
 class TestEncodings:
     # R13
-    @pytest.mark.parametrize("key", KEYS)
     @pytest.mark.parametrize("encoding", ENCODINGS)
-    def test_a_key_is_found_and_replaced(self, encoding: str, key: str) -> None:
-        if encoding.startswith("UTF-16") and not key.isascii():
-            pytest.skip("such a text is no UTF-8")
-        redactor = Redactor((key,))
-        echo = f"before {ENCODINGS[encoding](key)} after"
-        assert redactor.appears_in(echo)
-        redacted = redactor.redact_text(echo)
-        assert REPLACEMENT in redacted
-        assert not redactor.appears_in(redacted)
+    def test_a_key_is_found_and_replaced(self, encoding: str) -> None:
+        for key in KEYS:
+            if encoding.startswith("UTF-16") and not key.isascii():
+                continue  # such a text is no UTF-8
+            redactor = Redactor((key,))
+            echo = f"before {ENCODINGS[encoding](key)} after"
+            assert redactor.appears_in(echo), key
+            redacted = redactor.redact_text(echo)
+            assert REPLACEMENT in redacted
+            assert not redactor.appears_in(redacted), key
 
     @given(
         st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=12, max_size=40),

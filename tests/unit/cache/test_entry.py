@@ -37,7 +37,7 @@ def test_an_entry_with_a_valid_hash_and_malformed_content_is_a_miss(content: byt
 
 
 def test_an_entry_that_decompresses_beyond_the_limit_is_a_miss() -> None:
-    blob = encode(Entry("csv", "0" * 50_000_000, 1000.0, 2000.0), "name")
+    blob = encode(Entry("csv", "0" * 5_000_000, 1000.0, 2000.0), "name")
     assert len(blob) < 1_000_000
     assert decode(blob, "name", 1000.0, LIMIT) is None
 

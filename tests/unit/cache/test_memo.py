@@ -41,9 +41,7 @@ def test_values_used_last_stay_within_the_limit() -> None:
     ("kind", "body"),
     [
         ("csv", "timestamp,open,name\n" + "".join(f"2026-01-{n:04},{n}.25,N{n}\n" for n in range(500))),
-        ("csv", "symbol,price\nIBM,1.5\n"),
         ("json", '{"rows": [' + ",".join(f'{{"a": {n}, "b": "{n}", "c": [{n}]}}' for n in range(500)) + "]}"),
-        ("json", '{"quote": {"symbol": "IBM", "price": "1.5"}}'),
     ],
 )  # fmt: skip
 def test_documents_take_no_more_than_their_budget_says(kind: str, body: str) -> None:

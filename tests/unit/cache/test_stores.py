@@ -1,7 +1,6 @@
 """What every store does, and what the one in a file does beside that."""
 
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -53,18 +52,6 @@ class TestEveryStore:
         assert store.acquire_slot("turn", 10.0, 11.0) == 0
         assert store.acquire_slot("turn", 10.5, 11.5) == 11.0
         assert store.acquire_slot("turn", 11.0, 12.0) == 0
-
-    def test_increments_of_many_threads_are_all_counted(self, store: CacheStore) -> None:
-        def work() -> None:
-            for _ in range(20):
-                increment(store, "n", 100.0)
-
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert increment(store, "n", 100.0) == 81
 
     def test_counters_stop_together_at_the_first_limit(self, store: CacheStore) -> None:
         def count(**limits: int) -> Mapping[str, int]:

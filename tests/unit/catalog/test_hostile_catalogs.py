@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.cpu_time import cpu_within
 from tests.support.catalogs import tool_of
+from tests.support.cpu_time import cpu_within
 from tests.support.hostile_catalogs import with_head, with_line
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.schema_checks import check_schema, max_nesting

@@ -8,6 +8,7 @@ from tests.support.clocks import Clock, timestamp
 from toolfold.cache.base import FailSafeStore
 from toolfold.cache.response_cache import MemoryStore
 from toolfold.errors import RateLimited
+from toolfold.execution import limits as limits_module
 from toolfold.execution.limits import RateLimiter
 from toolfold.settings import Settings
 from toolfold.sources.alpha_vantage import next_midnight
@@ -156,20 +157,22 @@ class TestShared:
         assert two.acquire("key", FOREVER) == pytest.approx(1.001)
 
 
-def test_refusals_of_many_keys_take_bounded_memory(make: Make) -> None:
+def test_refusals_of_many_keys_take_bounded_memory(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits_module, "_MAX_KEYS", 200)
     limits = make()
-    for number in range(25_000):
+    for number in range(300):
         limits.record_refusal(f"key {number}", MINUTE)
-    assert len(limits._states) == 20_000
-    refusal(limits, "key 24999")
+    assert len(limits._states) == 200
+    refusal(limits, "key 299")
 
 
-def test_a_flood_of_made_up_keys_does_not_unlock_a_key(make: Make) -> None:
+def test_a_flood_of_made_up_keys_does_not_unlock_a_key(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits_module, "_MAX_KEYS", 200)
     limits = make(REQUESTS_PER_DAY="2")
     limits.record_refusal("refused", MINUTE)
     for _ in range(2):
         limits.acquire("used up", FOREVER)
-    for number in range(15_000):
+    for number in range(150):
         limits.acquire(f"key {number}", FOREVER)
     refusal(limits, "refused")
     refusal(limits, "used up")

@@ -49,27 +49,22 @@ SHAPES = {
     [
         ({"type": "array", "items": {"type": "integer"}}, ["1", 2.0, "3"], [1, 2.0, 3]),
         ({"type": "array", "items": {"type": "integer"}}, "7", [7]),
-        ({"type": "array", "items": {"type": "integer"}}, 7, [7]),
         ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", [1, 2]),
         ({"type": "array", "items": {"type": "integer"}}, ["5"] * 2000, [5] * 2000),
         ({"type": "array", "items": {"enum": ["Red", "Blue"]}}, ["red", "BLUE"], ["Red", "Blue"]),
         ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "boolean"}]}, ["a", "true"], ["a", True]),
-        (POINT, {"lat": "12.5"}, {"lat": 12.5}),
         (POINT, '{"lat": 12.5}', {"lat": 12.5}),
         (POINT, {"lat": 1, "label": None}, {"lat": 1}),
         ({"type": ["integer", "null"]}, None, None),
         ({"type": ["string", "integer"]}, "5", "5"),
-        ({"type": ["boolean", "integer"]}, "true", True),
         ({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, "12", 12),
         ({"anyOf": [{"type": "string", "pattern": "^[a-z]+$"}, {"type": "integer"}]}, "12", 12),
         ({"enum": [1, 2, 3]}, "2", 2),
-        ({"const": "Yes"}, "Yes", "Yes"),
         ({"$ref": "#/$defs/point"}, {"lat": "1.5"}, {"lat": 1.5}),
         ({"allOf": [{"type": "integer"}, {"minimum": 3}]}, "3", 3),
         (SHAPES, {"kind": "square", "side": "2"}, {"kind": "square", "side": 2}),
         (SHAPES, {"kind": "Circle", "r": "2"}, {"kind": "circle", "r": 2}),
         ({"type": "integer"}, "12345678901234567890", 12345678901234567890),
-        (True, [1, "a"], [1, "a"]),
         ({}, {"a": None}, {"a": None}),
     ],
 )  # fmt: skip
@@ -89,17 +84,12 @@ def test_values_are_brought_into_the_types_of_the_schema(rule: Any, sent: Any, u
         ({"type": "array", "items": {"type": "integer"}}, "one", "x", "must be an array of integers, not text ('one')",
          "array of integers"),
         (POINT, {"lat": "north"}, "x.lat", "must be a number, not text ('north')", "number, at least -90"),
-        (POINT, {"lat": -91}, "x.lat", "-91 is too small", "number, at least -90"),
         (POINT, {}, "x.lat", "is missing", "number, at least -90"),
         (POINT, {"lat": 1, "lon": 2}, "x", "has keys that are not allowed: 'lon'", "object, with lat, label"),
         (POINT, "here", "x", "must be an object, not text ('here')", "object, with lat, label"),
         ({"type": ["integer", "boolean"]}, "a", "x", "must be an integer or true or false, not text ('a')",
          "integer or boolean"),
-        ({"anyOf": [{"type": "integer"}, {"type": "array"}]}, {}, "x", "must be an integer or an array, not an object",
-         "integer or array"),
         (SHAPES, {"kind": "square", "side": "long"}, "x.side", "must be an integer, not text ('long')", "integer"),
-        (SHAPES, {"kind": "oval", "r": 2}, "x.kind", "'oval' is not an allowed value", "string, one of circle, square"),
-        (SHAPES, {"kind": "square"}, "x.side", "is missing", "integer"),
         ({"oneOf": [{**shape, "required": ["kind"]} for shape in SHAPES["oneOf"]]}, {}, "x.kind", "is missing",
          "string, one of circle, square"),
         # The alternative whose tag the value has, although another one fails at a deeper place.
@@ -316,7 +306,7 @@ def calls(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     return root, draw(st.dictionaries(NAMES, VALUES, max_size=3))
 
 
-@examples(60, many=20_000)
+@examples(40, many=20_000)
 @given(calls())
 def test_the_verdict_is_that_of_the_independent_judge(call: tuple[dict[str, Any], dict[str, Any]]) -> None:
     schema, arguments = call
@@ -333,7 +323,7 @@ def test_the_verdict_is_that_of_the_independent_judge(call: tuple[dict[str, Any]
         assert all(isinstance(text, str) and text for text in problem.values())
 
 
-@examples(150, many=20_000)
+@examples(60, many=20_000)
 @given(st.dictionaries(st.text(max_size=4), VALUES | st.floats() | st.integers() | st.text(), max_size=3), SCHEMAS)
 def test_any_arguments_get_an_answer(arguments: dict[str, Any], rule: Any) -> None:
     checked, problems = check({"properties": {"a": rule, "": rule}, "$defs": {"one": True, "two": {}}}, arguments)
