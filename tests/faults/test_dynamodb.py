@@ -71,7 +71,7 @@ def upstream() -> Iterator[Upstream]:
 def large() -> bytes:
     """Return a table that no item can hold, even compressed."""
     draw = random.Random(1)
-    rows = "".join(f"2026-01-01,{b64encode(draw.randbytes(3000)).decode()}\n" for _ in range(200))
+    rows = "".join(f"2026-01-01,{b64encode(draw.randbytes(3000)).decode()}\n" for _ in range(140))
     return f"timestamp,value\n{rows}".encode()
 
 

@@ -38,7 +38,7 @@ def test_every_input_of_the_corpus_gets_a_response(target: Target, path: Path) -
     target.check(path.read_bytes())
 
 
-@examples(150, many=100_000)
+@examples(60, many=100_000)
 @given(st.sampled_from(CORPUS), st.integers(0, 2**32))
 def test_mutated_inputs_get_a_response(target: Target, seed: bytes, number: int) -> None:
     random = Random(number)
@@ -46,7 +46,7 @@ def test_mutated_inputs_get_a_response(target: Target, seed: bytes, number: int)
         target.check(mutate(seed, CORPUS, random))
 
 
-@examples(80, many=100_000)
+@examples(50, many=100_000)
 @given(st.sampled_from([b"", b"POST\ncontent-type: application/json\n\n", b"EVENT\n\n"]), st.binary(max_size=300))
 def test_random_bytes_get_a_response(target: Target, head: bytes, body: bytes) -> None:
     target.check(head + body)
@@ -56,15 +56,6 @@ def test_random_bytes_get_a_response(target: Target, head: bytes, body: bytes) -
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_responding_does_not_leak_memory(target: Target) -> None:
     assert target.memory_growth(CORPUS, rounds=5) < GROWTH_LIMIT
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_leak_is_detected(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    # More than the free memory of a process that has run many tests.
-    kept: list[bytes] = []
-    monkeypatch.setattr(target, "check", lambda data: kept.append(data + b"x" * 150_000))
-    assert target.memory_growth(CORPUS, rounds=10) > GROWTH_LIMIT
 
 
 def test_an_exception_is_a_finding(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:

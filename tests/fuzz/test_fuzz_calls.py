@@ -2,7 +2,6 @@
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,11 +11,10 @@ from hypothesis import strategies as st
 
 from tests.fuzz.whole_call import oracles, upstream
 from tests.fuzz.whole_call.generate import Generator
-from tests.fuzz.whole_call.inputs import ENCODINGS, WORDS, CallInput, corpus, spellings
+from tests.fuzz.whole_call.inputs import ENCODINGS, WORDS, CallInput, corpus
 from tests.fuzz.whole_call.minimise import minimise
 from tests.fuzz.whole_call.oracles import Finding, Judge
 from tests.fuzz.whole_call.samples import load_samples
-from tests.fuzz.whole_call.world import HONEST_KEY
 from tests.support.examples import examples
 from toolfold.redaction import Redactor
 
@@ -144,26 +142,7 @@ class TestWhatTheFuzzerFinds:
         assert oracles.disagreement(text, {**structured, "age_s": 0})
 
 
-def test_inputs_survive_their_file(generator: Generator) -> None:
-    for seed in range(200):
-        generator.random = Random(seed)
-        sent = generator.changed(generator.new(), [CallInput()])
-        assert CallInput.from_json(sent.to_json()) == sent
-        assert isinstance(sent.response("key"), bytes)
-
-
 def test_a_failing_input_is_shortened() -> None:
     sent = CallInput(key="x" * 50, body=("some text with a needle in it", {"repeat": "{i},", "times": 500}))
     short = minimise(sent, lambda tried: "needle" in tried.template())
     assert short == replace(CallInput(), body=("needle",), key=short.key)
-
-
-def test_spellings_cover_every_encoding() -> None:
-    for name, encode in ENCODINGS.items():
-        assert name == "hex" or any(spelling in encode(HONEST_KEY) for spelling in spellings(HONEST_KEY))
-
-
-def test_the_corpus_is_small() -> None:
-    folder = Path("tests/fuzz/calls")
-    assert len(CORPUS) <= 150
-    assert all(path.stat().st_size <= 4000 for path in folder.iterdir())

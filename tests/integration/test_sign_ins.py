@@ -259,19 +259,14 @@ def sealed(name: str, record: Any, key: bytes) -> bytes:
 
 GOOD = {"access_token": "x", "expires_at": 1e12}
 RECORDS: list[Any] = [
-    {**GOOD, "access_token": ["x"]},
+    {**GOOD, "access_token": None},
     {**GOOD, "access_token": "a\r\nHost: evil"},
-    {**GOOD, "access_token": ""},
-    {**GOOD, "expires_at": True},
+    {**GOOD, "expires_at": "1e12"},
     {**GOOD, "expires_at": float("nan")},
-    {**GOOD, "expires_at": float("inf")},
-    {**GOOD, "refresh_token": 5},
     {**GOOD, "refresh_token": "a b"},
     {**GOOD, "code": {}},
-    {"access_token": "x"},
-    {"expires_at": 1e12},
+    {},
     [GOOD],
-    None,
 ]
 
 
@@ -360,14 +355,7 @@ def played(world: World, transport: str, mode: Any, steps: Callable[[Client], Aw
         return anyio.run(over_http, server.url)
 
 
-@pytest.mark.parametrize(
-    ("transport", "action"),
-    [
-        ("serve", "accept"),
-        ("serve", "decline"),
-        ("stdio", "accept"),
-    ],
-)
+@pytest.mark.parametrize(("transport", "action"), [("serve", "decline"), ("stdio", "accept")])
 def test_the_sdk_opens_the_link_and_repeats_the_call(world: World, transport: str, action: str) -> None:
     person = Person(action)
     result = played(world, transport, "auto", called, person)

@@ -59,9 +59,8 @@ def test_the_best_names_come_first() -> None:
     assert closest_matches("Open-Intrest", known, most=3) == ["open_interest", "interest"]
 
 
-@pytest.mark.parametrize(("name", "known"), [("?", ["?", "open"]), ("x" * 10_000, ["open"]), ("a", [])])
-def test_a_name_that_means_nothing_has_no_match(name: str, known: list[str]) -> None:
-    assert closest_matches(name, known) == []
+def test_a_name_that_means_nothing_has_no_match() -> None:
+    assert closest_matches("?", ["?", "open"]) == closest_matches("x" * 10_000, ["open"]) == []
 
 
 def test_one_sentence_names_what_may_be_meant() -> None:

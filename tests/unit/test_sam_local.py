@@ -28,7 +28,6 @@ STAND_INS = {
     [
         (OF_TEMPLATE, {**STAND_INS, **OPENED}),
         ({}, OPENED),
-        ({"TOOLFOLD_CACHE": "off", "TOOLFOLD_CATALOG": "s3://my-bucket/catalog"}, OPENED),
         ({"TOOLFOLD_OFFLOAD": "s3://OffloadBucketOfMine/x"}, OPENED),
         ({"TOOLFOLD_CACHE": "dynamodb://CacheTable"}, {"TOOLFOLD_CACHE": "memory", **OPENED}),
     ],

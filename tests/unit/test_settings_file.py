@@ -68,7 +68,6 @@ def write(tmp_path: Path) -> Iterator[Write]:
     [
         ("", {}),
         ("default", {}),
-        ("dev", {}),
         ("prod", {"TOOLFOLD_MAX_TOKENS": "4000", "TOOLFOLD_SOURCE_CRM_URL": "https://prod.example.com"}),
     ],
 )
@@ -83,11 +82,9 @@ def test_tables_join_their_names_and_a_stage_overrides_the_others(
     [
         ("retries = 1\nmax_token = 5", 2, "max_token is not a setting. Did you mean max_tokens?"),
         ("[oauth]\nretries = 1\n[cache]\nbuckett = 1", 2, "oauth_retries is not a setting."),
-        ("[cache]\n\nbuckett = 1", 3, "cache_buckett is not a setting. Did you mean cache_bucket?"),
         ("TOOLFOLD_RETRIES = 1", 1, "toolfold_retries is not a setting. Did you mean retries?"),
         ("extras = ['source']", 1, "extras must be sources or scripts, separated by commas, not 'source'."),
         ("xyzzy = 1", 1, "xyzzy is not a setting. `toolfold help settings` lists the settings."),
-        ("[source.'a=b']\nurl = 'x'", 2, "source_a=b_url is not a setting."),
         (
             "cache = {\n}\n" if sys.version_info >= (3, 15) else "retries = 1\noauth = { issuerr = 'x' }",
             2,
@@ -98,17 +95,13 @@ def test_tables_join_their_names_and_a_stage_overrides_the_others(
         ("mode = 'lazy'\n[stage.prod]\nmode = 'fast'", 3, "mode must be one of"),
         ("[stage.prod.oauth]\n'issuer' = 'x'", 2, "oauth_issuer must be a URL"),
         ("retries = ", 1, "this is not TOML: "),
-        ("retries = 1\nretries = 2", 2, "this is not TOML: "),
         ("allowed_hosts = [\n'a.example',\n", 2, "this is not TOML: "),
         ("\nsource.crm.key = 'CANARY'", 2, "source_crm_key has a key or a password"),
         ("approval_secret = 'CANARYCANARYCANARYCANARYCANARYCANARY'", 1, "approval_secret has a key or a password"),
-        ("token_secret = 'CANARYCANARYCANARYCANARYCANARYCANARY'", 1, "token_secret has a key or a password"),
         ('source_keys = \'{"crm": "CANARY"}\'', 1, "source_keys must be the ARN"),
         ("[source.db]\nurl = 'postgresql://me:CANARY@db/x'", 2, "Set it as the variable TOOLFOLD_SOURCE_DB_URL, or"),
         ("allowed_hosts = ['a.example,b.example']", 1, "allowed_hosts must be a text, a number, true or false, or an"),
-        ("log_level = 2026-11-23", 1, "log_level must be a text, a number"),
         ('catalog = "a\\u0000b"', 1, "catalog must be a text, a number"),
-        ("[[oauth]]\nissuer = 'x'", 1, "oauth is not a setting."),
         ("retries = 1\nstage = 'prod'", 2, "stage must be tables such as [stage.prod]."),
         ("retries = 1\n[stage]\nprod = 'x'", 3, "stage must be tables such as [stage.prod]."),
     ],
@@ -216,16 +209,14 @@ class TestFileOfTheUser:
     def _catalog(self) -> None:
         os.environ.pop("TOOLFOLD_CATALOG", None)
 
-    @pytest.mark.parametrize("command", [["stdio"], ["stdio", "--profile", "default"], ["call", "CPI"], ["serve"]])
     @pytest.mark.parametrize("named", [False, True])
-    def test_every_command_reads_it(
-        self, write: Write, command_line: CommandLine, named: bool, command: list[str]
-    ) -> None:
+    def test_every_command_reads_it(self, write: Write, command_line: CommandLine, named: bool) -> None:
         path = write(
             "catalog = '/of/the/file.json'", Path(os.environ["XDG_CONFIG_HOME"]) / ("x" if named else "toolfold")
         )
-        err = command_line(*command, *(["--settings", path] if named else []), code=1).err
-        assert "TOOLFOLD_CATALOG names /of/the/file.json" in err
+        for command in (["stdio"], ["call", "CPI"], ["serve"]):
+            err = command_line(*command, *(["--settings", path] if named else []), code=1).err
+            assert "TOOLFOLD_CATALOG names /of/the/file.json" in err, command
 
     def test_a_variable_overrides_it_and_its_stage_is_chosen_by_one(
         self, write: Write, command_line: CommandLine
@@ -239,10 +230,10 @@ class TestFileOfTheUser:
             ["TOOLFOLD_MAX_TOKENS", "2", f"[{path}]"],
         ]
 
-    @pytest.mark.parametrize("command", [["stdio"], ["call", "CPI"], ["serve"], ["catalog", "list"]])
-    def test_its_mistake_ends_a_command(self, write: Write, command_line: CommandLine, command: list[str]) -> None:
+    def test_its_mistake_ends_a_command(self, write: Write, command_line: CommandLine) -> None:
         path = write("retires = 1", Path(os.environ["XDG_CONFIG_HOME"]) / "toolfold")
-        assert command_line(*command, code=1).err == f"{path}:1: retires is not a setting. Did you mean retries?\n"
+        for command in (["stdio"], ["call", "CPI"], ["serve"], ["catalog", "list"]):
+            assert command_line(*command, code=1).err == f"{path}:1: retires is not a setting. Did you mean retries?\n"
 
     def test_doctor_and_settings_name_its_mistake_and_continue(self, write: Write, command_line: CommandLine) -> None:
         mistake = f"{(path := write('retires = 1'))}:1: retires is not a setting. Did you mean retries?"
