@@ -236,7 +236,9 @@ def test_a_file_at_toolfolds_own_place_that_does_not_open_is_replaced(tmp_path: 
     assert names(path.parent) == {path.name}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FILES if re.match("a (folder|FIFO|socket|link|file of)", kind)])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in FILES if re.match("a (folder|FIFO|socket|link|file of|database)", kind)]
+)
 def test_what_is_not_a_file_of_the_user_alone_stays_also_at_toolfolds_own_place(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "new" / "responses.sqlite"
     use(path)
