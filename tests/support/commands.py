@@ -1,6 +1,7 @@
 """Commands of toolfold that run in the process of the tests."""
 
 import contextlib
+import io
 import logging
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -11,6 +12,27 @@ from toolfold import cli
 
 Run = Callable[..., tuple[int, str, str]]
 """Exit code, stdout and stderr of a command."""
+
+
+class Stream(io.TextIOWrapper):
+    """A strict stream of an encoding, on a terminal or not."""
+
+    def __init__(self, encoding: str, is_terminal: bool = False) -> None:
+        super().__init__(io.BytesIO(), encoding=encoding, errors="strict", newline="", write_through=True)
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+    @property
+    def written(self) -> bytes:
+        buffer = self.buffer
+        assert isinstance(buffer, io.BytesIO)
+        return buffer.getvalue()
+
+    @property
+    def shown(self) -> str:
+        return self.written.decode(self.encoding)
 
 
 class Output(NamedTuple):

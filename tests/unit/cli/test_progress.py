@@ -28,6 +28,13 @@ def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return made
 
 
+def wait_for(terminal: Terminal, text: str) -> None:
+    end = time.monotonic() + 20
+    while text not in terminal.getvalue() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert text in terminal.getvalue()
+
+
 def test_nothing_is_shown_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with output.waiting("one") as describe:
         describe("more of one")
@@ -39,7 +46,7 @@ def test_a_terminal_shows_the_last_text_and_is_clean_after(monkeypatch: pytest.M
     terminal = open_terminal(monkeypatch)
     with output.waiting("first") as describe:
         describe("second [red] \x1b[31m name" + " longer" * 50)
-        time.sleep(0.4)
+        wait_for(terminal, "second")
     shown = terminal.getvalue()
     assert "second [red] " in shown
     assert "\x1b[31m name" not in shown
@@ -58,9 +65,8 @@ def test_a_short_command_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_error_takes_the_spinner_away(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
     with contextlib.suppress(ValueError), output.waiting("one"):
-        time.sleep(0.4)
+        wait_for(terminal, "one")
         raise ValueError
-    assert "one" in terminal.getvalue()
     before = terminal.getvalue()
     time.sleep(0.15)
     assert terminal.getvalue() == before

@@ -46,31 +46,27 @@ def hostile() -> Iterator[Upstream]:
 OWN = re.compile(r"\x1b\[(?:0|1|32|33)m|\x1b\[\?25[lh]|\r(?:\x1b\[1A)?\x1b\[2K")
 
 
-def environment(tmp_path: Path, url: str = "http://127.0.0.1:9/query", **more: str) -> dict[str, str]:
-    plain = {name: value for name, value in os.environ.items() if not name.startswith("TOOLFOLD_")}
-    return {
-        **plain,
+@pytest.fixture
+def variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hostile: Upstream) -> None:
+    for name, value in {
         "HOME": str(tmp_path),
-        "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "ALPHA_VANTAGE_API_KEY": KEY,
-        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url,
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": hostile.url,
         "TOOLFOLD_CACHE": "off",
         "TOOLFOLD_OFFLOAD": "off",
         "TERM": "xterm-256color",
-        **more,
-    }
+    }.items():
+        monkeypatch.setenv(name, value)
 
 
-def on_a_terminal(arguments: list[str], variables: dict[str, str], stdin: bytes = b"") -> str:
-    """Return what a process writes to a terminal that is its stdout and its stderr."""
+def on_a_terminal(arguments: list[str]) -> str:
+    """Return what a command writes to a terminal that is its stdout and its stderr."""
     ours, theirs = open_terminal()
-    command = [sys.executable, "-m", "toolfold", *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs, env=variables) as process:
-        os.close(theirs)
-        assert process.stdin
-        process.stdin.write(stdin)
-        process.stdin.close()
-        return read_terminal(ours)
+    with ThreadPoolExecutor() as threads:
+        read = threads.submit(read_terminal, ours)
+        with open(theirs, "w", encoding="utf-8") as terminal, redirect_stdout(terminal), redirect_stderr(terminal):
+            cli.main(arguments)
+        return read.result()
 
 
 def open_terminal() -> tuple[int, int]:
@@ -117,68 +113,53 @@ COMMANDS: dict[str, tuple[list[str], dict[str, str]]] = {
 
 
 # R23
+@pytest.mark.usefixtures("variables")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_terminal_receives_no_control_sequence(
-    name: str, hostile: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_terminal_receives_no_control_sequence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments, variables = COMMANDS[name]
-    for variable, value in environment(tmp_path, hostile.url, **variables).items():
+    for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
-    ours, theirs = open_terminal()
-    with ThreadPoolExecutor() as threads:
-        read = threads.submit(read_terminal, ours)
-        with open(theirs, "w", encoding="utf-8") as terminal, redirect_stdout(terminal), redirect_stderr(terminal):
-            cli.main(arguments)
-        shown = read.result()
+    shown = on_a_terminal(arguments)
     assert shown
     assert not CONTROLS.search(shown), repr(shown)
 
 
-def test_warnings_of_stdio_have_no_control_sequence(tmp_path: Path) -> None:
-    lines = f'{{"jsonrpc": "2.0", "id": {{}}, "method": "{OSC}"}}\n{ATTACK}\n[]\n{{"{ATTACK}": 1}}\n'
-    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": ATTACK}) + "\n"
-    shown = on_a_terminal(["stdio"], environment(tmp_path), (lines + request).encode())
-    assert not CONTROLS.search(shown), repr(shown)
-
-
-def test_names_and_texts_of_a_catalog_have_no_control_sequence(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("variables")
+def test_names_and_texts_of_a_catalog_have_no_control_sequence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = json.loads(bundled_path().read_bytes())["tools"]["WTI"]
     entry |= {field: f"{entry[field]} {ATTACK}" for field in ("description", "returns")}
     empty = {"sources": {}, "categories": [], "listing": "WTI: crude oil", "index": {}, "spellings": {}, "synonyms": {}}
     file = tmp_path / f"catalog{OSC}.json"
     file.write_bytes(writer.dumps(empty | {"tools": {"WTI": entry}}))
+    monkeypatch.setenv("TOOLFOLD_CATALOG", str(file))
     for arguments in (["get", "WTI"], ["list"], ["list", "--json"], ["get", "WTI", "--json"]):
-        shown = on_a_terminal(["catalog", *arguments], environment(tmp_path, TOOLFOLD_CATALOG=str(file)))
+        shown = on_a_terminal(["catalog", *arguments])
         assert shown  # the tool, or that the catalog is refused
         assert not CONTROLS.search(shown), repr(shown)
 
 
-def test_json_is_exact_in_a_pipe(hostile: Upstream, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "toolfold", "call", "WTI", "--json"]
-    variables = environment(tmp_path, hostile.url)
-    printed = subprocess.run(command, env=variables, capture_output=True, check=True).stdout.decode()
+def test_warnings_of_stdio_have_no_control_sequence() -> None:
+    lines = f'{{"jsonrpc": "2.0", "id": {{}}, "method": "{OSC}"}}\n{ATTACK}\n[]\n{{"{ATTACK}": 1}}\n'
+    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": ATTACK}) + "\n"
+    ours, theirs = open_terminal()
+    command = [sys.executable, "-m", "toolfold", "stdio"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        assert process.stdin
+        process.stdin.write((lines + request).encode())
+        process.stdin.close()
+        shown = read_terminal(ours)
+    assert not CONTROLS.search(shown), repr(shown)
+
+
+@pytest.mark.usefixtures("variables")
+def test_json_is_exact_in_a_pipe(command_line: CommandLine) -> None:
+    printed = command_line("call", "WTI", "--json").out
     assert not CONTROLS.search(printed)
     assert json.loads(printed)["result"]["rows"][0] == [ATTACK, 1]
-    text = subprocess.run(command[:-1], env=variables, capture_output=True, check=True).stdout.decode()
+    text = command_line("call", "WTI").out
     assert not CONTROLS.search(text)
     assert [len(row) for row in csv.reader(io.StringIO(text))] == [2, 2, 2]
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_any_encoding_and_any_argument_can_be_printed(encoding: str, tmp_path: Path) -> None:
-    arguments: list[Any] = [
-        sys.executable,
-        "-m",
-        "toolfold",
-        "call",
-        b"\xff\xfe\x1b[2J\xc3\xa9",
-        b"k\xff=\xff",
-        "--json",
-    ]
-    variables = environment(tmp_path, PYTHONIOENCODING=encoding)
-    done = subprocess.run(arguments, env=variables, capture_output=True, check=False)
-    assert done.returncode == 1
-    assert json.loads(done.stdout.decode(encoding))["error"]["code"] == "INVALID_ARGUMENTS"
 
 
 @given(st.lists(st.text()), st.sampled_from(["ascii", "latin-1", "utf-8", "cp1252"]))
@@ -218,13 +199,12 @@ def test_traceback_of_a_defect_has_no_control_sequence(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("command", [("catalog", "list"), ("settings", "--help"), ("completion", "bash")])
-def test_a_full_disk_is_one_sentence(command: tuple[str, ...], unbuffered: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("command", "unbuffered"), [(("catalog", "list"), ""), (("settings", "--help"), "1")])
+def test_a_full_disk_is_one_sentence(command: tuple[str, ...], unbuffered: str) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "toolfold", *command],
-            env=environment(tmp_path, PYTHONUNBUFFERED=unbuffered),
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
