@@ -42,31 +42,10 @@ STEPS: dict[str, tuple[str | Text, dict[str, Any], str, str]] = {
         "Ask the user to set KEY, or to send it as X-API-Key.",
         "Set KEY, e.g. export KEY=YOUR_KEY.",
     ),
-    "TOOL_NOT_EXPOSED": (
-        messages.OTHER_TOOL, {},
-        "Take another tool, which TOOL_LIST finds; the operator can switch it on.",
-        "Take another tool, which `toolfold catalog search` finds, or switch it on.",
-    ),
     "CONTEXT_MISMATCH": (
         messages.CONNECT.filled(paths="/mcp/charts"), {"context": "charts"},
         "Tell the user to connect to /mcp/charts for it, or take another tool, which TOOL_LIST finds.",
         "Connect to /mcp/charts for it, or take another tool, which `toolfold catalog search` finds.",
-    ),
-    "WRITE_NOT_ALLOWED": (
-        messages.CALL_WRITE, {},
-        "Call TOOL_CALL_WRITE with the same tool_name and arguments.",
-        "Call it as a tool that changes data.",
-    ),
-    "SOURCE_CHANGED": (
-        messages.REFRESH.filled(source="clock"), {},
-        "Do not call it again; tell the operator to run: toolfold source refresh clock",
-        "Run: toolfold source refresh clock",
-    ),
-    "CANCELLED": ("Call again if the answer is needed.", {}, "Call again if the answer is needed.", ""),
-    "INSUFFICIENT_SCOPE": (
-        messages.AUTHORIZE_AGAIN, {"scope": "tools:call"},
-        "Ask the user to authorize this client again, with that scope.",
-        "Authorize this client again, with that scope.",
     ),
     "APPROVAL_REQUIRED": (
         messages.ASK_USER, {"approval_token": "Ab-1"},
@@ -78,25 +57,12 @@ STEPS: dict[str, tuple[str | Text, dict[str, Any], str, str]] = {
         "Ask the user to run `toolfold approve approval_token`; then repeat this call with approval_token.",
         "Run `toolfold approve Ab-1`, then repeat it with --approval-token Ab-1.",
     ),
-    "APPROVAL_DENIED": (
-        messages.DENIED, {},
-        "Do not call it again unless the user asks for it.",
-        "It was denied; call it again to ask again.",
-    ),
-    "APPROVAL_UNAVAILABLE": (
-        messages.TELL_OPERATOR, {}, "Tell the operator, whose log says why.", "The line above says why.",
-    ),
     "AUTHORIZATION_REQUIRED": (
         messages.SIGN_IN.filled(id="notes", url="http://127.0.0.1:1/connect/notes?ticket=T"),
         {"authorization_url": "http://127.0.0.1:1/connect/notes?ticket=T"},
         "Ask the user to open http://127.0.0.1:1/connect/notes?ticket=T in a browser on the machine of this server, or "
         "to run `toolfold source sign-in notes` there; then repeat the call.",
         "Run `toolfold source sign-in notes`, then repeat the call.",
-    ),
-    "AUTH_REJECTED": (
-        messages.CHECK_KEY, {},
-        "Ask the user to check the key.",
-        "Check the key in your environment; `toolfold doctor` helps.",
     ),
     "RATE_LIMITED": (
         messages.WAIT, {"retry_after_s": 7},
@@ -128,32 +94,13 @@ STEPS: dict[str, tuple[str | Text, dict[str, Any], str, str]] = {
         "Try again in a moment, or ask for less; if it keeps failing, tell the user that the service is slow.",
         "Try again, or ask for less. TOOLFOLD_TIMEOUT_S and the source's timeout_s allow more; --verbose shows it.",
     ),
-    "ANSWER_TOO_LARGE": ("Ask for less.", {}, "Ask for less.", ""),
-    "CATALOG_UNAVAILABLE": (
-        messages.COMPILE, {},
-        "Tell the operator, who can compile the catalog again, and publish it where it is in S3.",
-        "Compile the catalog again, and publish it where it is in S3.",
-    ),
-    "REFERENCE_NOT_FOUND": ("Correct the path by these keys.", {}, "Correct the path by these keys.", ""),
-    "SCRIPT_SYNTAX": ("Correct this line; nothing was called.", {}, "Correct this line; nothing was called.", ""),
-    "SCRIPT_ERROR": ("Correct the script.", {}, "Correct the script.", ""),
-    "SCRIPT_LIMIT": ("Leave it out.", {}, "Leave it out.", ""),
     "SCRIPTS_UNAVAILABLE": (
         messages.TELL_OPERATOR_TO.filled(do="run: pip install 'toolfold[scripts]'"), {},
         "Tell the operator to run: pip install 'toolfold[scripts]'",
         "To end this, run: pip install 'toolfold[scripts]'",
     ),
-    "INTERNAL_ERROR": (
-        messages.REPORT, {},
-        "Try again; if it fails again, report it.",
-        "Try again; if it fails again, report it with the lines above and the version (`toolfold --version`).",
-    ),
 }  # fmt: skip
-"""Code → next step, details, and the words for a model and for a person; empty: the same."""
-
-
-def test_every_code_is_here() -> None:
-    assert STEPS.keys() == CALL_ERRORS.keys()
+"""Code → next step with fields, details, and the words for a model and for a person."""
 
 
 @pytest.mark.parametrize("code", STEPS)
@@ -162,17 +109,15 @@ def test_each_error_has_two_wordings(code: str, monkeypatch: pytest.MonkeyPatch)
     step, details, for_model, shown = STEPS[code]
     error = CALL_ERRORS[code]("It failed.", step, **details)
     assert error.as_dict() == {"code": code, "message": "It failed.", "suggestion": for_model, **details}
-    assert for_person(error, "sma") == ("It failed.", shown or for_model)
+    assert for_person(error, "sma") == ("It failed.", shown)
     assert not FOR_MODELS.search(for_person(error, "sma")[1])
 
 
-@pytest.mark.parametrize("code", STEPS)
-def test_an_error_is_stored_as_code_and_fields(code: str) -> None:
-    step, details, *_ = STEPS[code]
-    if code == "TOOL_NOT_FOUND":
-        pytest.skip("no answer of a source has this code")
-    error = CALL_ERRORS[code](Text("{title} failed.").filled(title="X"), step, **details)
-    assert Entry.from_error(error, 1.0, 2.0).to_error() == error
+def test_an_error_is_stored_as_code_and_fields() -> None:
+    for code in CALL_ERRORS.keys() - {"TOOL_NOT_FOUND"}:  # no answer of a source has this code
+        step, details, *_ = STEPS.get(code, ("Wait.", {}))
+        error = CALL_ERRORS[code](Text("{title} failed.").filled(title="X"), step, **details)
+        assert Entry.from_error(error, 1.0, 2.0).to_error() == error
 
 
 def test_a_stored_error_of_an_unknown_code_is_an_internal_error() -> None:
@@ -210,22 +155,23 @@ TEXTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_texts_speak_to_a_person(name: str) -> None:  # N6
-    error = InvalidArguments("It failed.", TEXTS[name], upstream_says="We are moving.")
-    step = for_person(error, environment={})[1]
-    assert not FOR_MODELS.search(step)
-    assert "{" not in step or '{"tool_name"' not in step
+def test_texts_speak_to_a_person() -> None:  # N6
+    for name, text in TEXTS.items():
+        error = InvalidArguments("It failed.", text, upstream_says="We are moving.")
+        step = for_person(error, environment={})[1]
+        assert not FOR_MODELS.search(step), name
+        assert "{" not in step or '{"tool_name"' not in step, name
 
 
-@pytest.mark.parametrize("kind", DATABASE_FAILURES)
-def test_errors_of_a_database_have_all_their_fields(kind: database_errors.FailureKind) -> None:
-    for dialect in ("sqlite", "postgresql"):
-        error = database_errors.to_call_error(
-            database_errors.DatabaseFailure(kind), title="Shop", dialect=dialect, max_bytes=9, statement="", schema=None
-        )
-        for text in (error.message, error.suggestion, *for_person(error, environment={})):
-            assert not re.search(r"[{}]|\b(title|dialect|form|max_bytes|how_to_add)\b", text)
+def test_errors_of_a_database_have_all_their_fields() -> None:
+    for kind in DATABASE_FAILURES:
+        failure = database_errors.DatabaseFailure(kind)
+        for dialect in ("sqlite", "postgresql"):
+            error = database_errors.to_call_error(
+                failure, title="Shop", dialect=dialect, max_bytes=9, statement="", schema=None
+            )
+            for text in (error.message, error.suggestion, *for_person(error, environment={})):
+                assert not re.search(r"[{}]|\b(title|dialect|form|max_bytes|how_to_add)\b", text), kind
 
 
 def test_faults_of_the_catalog_speak_to_both(catalog: Catalog) -> None:  # N6
