@@ -35,12 +35,10 @@ class TestToken:
         assert headers["referrer-policy"] == "no-referrer"
         assert ACCESS.token not in str(response.headers)
 
-    def test_the_cookie_opens_the_page_and_its_resources(self) -> None:
-        assert ask(ROUTER, "/", headers=(COOKIE,)).status in (200, 503)  # built or not
-        assert ask(ROUTER, API, headers=(COOKIE,)).status == 200
-
-    def test_a_program_may_send_it_in_a_header(self) -> None:
-        assert ask(ROUTER, API, headers=(TOKEN,)).status == 200
+    def test_the_cookie_and_the_header_of_a_program_open_the_page_and_its_resources(self) -> None:
+        for header in (COOKIE, TOKEN):
+            assert ask(ROUTER, "/", headers=(header,)).status in (200, 503)  # built or not
+            assert ask(ROUTER, API, headers=(header,)).status == 200
 
     def test_the_browser_gets_a_code_that_works_once(self) -> None:
         access = PageAccess()
@@ -105,15 +103,11 @@ def test_another_token_sets_no_cookie(query: str) -> None:
         (("x-api-key", ACCESS.token),),
     ],
 )
-@pytest.mark.parametrize("path", ["/", API])
-def test_without_the_cookie_or_the_token_nothing_is_shown(headers: Headers, path: str) -> None:
-    response = ask(ROUTER, path, headers=headers)
-    assert response.status == 401
-    assert b"toolfold ui" in response.body
-
-
-def test_a_query_on_a_resource_is_no_access() -> None:
-    assert ask(ROUTER, f"{API}?token={ACCESS.token}").status == 401
+def test_without_the_cookie_or_the_token_nothing_is_shown(headers: Headers) -> None:
+    for path in ("/", API, f"{API}?token={ACCESS.token}"):
+        response = ask(ROUTER, path, headers=headers)
+        assert response.status == 401
+        assert b"toolfold ui" in response.body
 
 
 def test_cookies_of_other_programs_do_not_matter() -> None:
@@ -143,18 +137,17 @@ def test_cookies_of_other_programs_do_not_matter() -> None:
         (("sec-fetch-site", "same-site"), ("sec-fetch-mode", "no-cors")),
     ],
 )
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_requests_of_other_pages_are_refused_with_the_cookie_too(headers: Headers, method: str) -> None:
-    response = ask(ROUTER, API, method, (COOKIE, *headers), "{}")
-    assert response.status == 403
-    assert json.loads(response.body)["error"]["code"] == "ORIGIN_REFUSED"
+def test_requests_of_other_pages_are_refused_with_the_cookie_too(headers: Headers) -> None:
+    for method in ("GET", "POST"):
+        response = ask(ROUTER, API, method, (COOKIE, *headers), "{}")
+        assert response.status == 403
+        assert json.loads(response.body)["error"]["code"] == "ORIGIN_REFUSED"
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_no_other_page_can_load_a_file_as_a_script_or_an_image(site: str) -> None:
-    headers = (("sec-fetch-site", site), ("sec-fetch-mode", "no-cors"))
-    assert ask(ROUTER, "/ui/app.js", headers=headers).status == 403
-    assert ask(ROUTER, "/", headers=headers).status == 403
+def test_no_other_page_can_load_a_file_as_a_script_or_an_image() -> None:
+    for site in ("cross-site", "same-site"):
+        headers = (("sec-fetch-site", site), ("sec-fetch-mode", "no-cors"))
+        assert [ask(ROUTER, path, headers=headers).status for path in ("/ui/app.js", "/")] == [403, 403]
 
 
 def test_a_link_on_another_page_may_lead_here() -> None:

@@ -24,16 +24,7 @@ TARGETS = (
     "watch",
     "approvals",
 )
-TEXTS = [
-    "\u202egnirts\u202c",
-    "\x00\x07",
-    "\x1b[2J",
-    "</script><script>alert(1)</script>",
-    "x" * 100_000,
-    "\ud800",
-    "\ufeff# note",
-    "",
-]
+TEXTS = ["\ufeff# \u202egnirts\u202c\x00\x07\x1b[2J</script><script>alert(1)</script>", "x" * 100_000, "\ud800", ""]
 
 
 def entry_of(tmp_path: Path) -> dict[str, Any]:

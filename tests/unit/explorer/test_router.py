@@ -26,12 +26,10 @@ def test_every_answer_has_the_security_headers(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/ui/app.js", "/ui/api/start"])
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "TRACE", "OPTIONS"])
-def test_another_method_is_405(path: str, method: str) -> None:
-    response = ask(ROUTER, path, method)
-
-    assert response.status == 405
-    assert dict(response.headers)["allow"] == "GET, HEAD"
+def test_another_method_is_405(path: str) -> None:
+    for method in ("POST", "PUT", "DELETE", "PATCH", "TRACE", "OPTIONS"):
+        response = ask(ROUTER, path, method)
+        assert (response.status, dict(response.headers)["allow"]) == (405, "GET, HEAD")
 
 
 @pytest.mark.parametrize("path", ["/evil:x", "/%0d%0ax", "/a b", "/\\evil", "//", "/é"])

@@ -106,9 +106,6 @@ def test_search_has_the_hits_of_the_search_of_the_model() -> None:
     assert found["hits"] == [CATALOG.summary(hit.position).name for hit in expected.hits[:5]]
     assert (found["total"], found["best"]) == (len(expected.hits), expected.top_ties)
     assert found["confidence"] == expected.fit.name.lower()
-
-
-def test_an_empty_query_has_no_hits() -> None:
     assert get("search")["hits"] == get("search?q=++")["hits"] == []
 
 
