@@ -181,6 +181,7 @@ def test_demo_answers_the_question_and_fits_the_terminal(
         ("catalog list | head -1", 0, ""),
         ("catalog list >&-", 1, "The output cannot be written: it is closed. It is not complete.\n"),
         ("--version >&- 2>&-", 1, ""),
+        ("catalog get NOPE 2>&-", 1, ""),
     ],
 )
 def test_only_output_that_was_closed_from_the_start_is_an_error(command: str, code: int, problem: str) -> None:

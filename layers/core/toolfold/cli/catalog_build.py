@@ -47,7 +47,8 @@ def compile_catalog(options: Options) -> int:
     if notes and options.notes:
         output.print_message(*notes)
     elif notes:
-        output.print_message(f"{len(notes)} notes about parts that are left out of tools; --notes prints them.")
+        about = output.counted(len(notes), "note")
+        output.print_message(f"{about} on parts that are left out of tools; --notes prints them.")
     for finding in lint.find_secrets(options.folder):
         output.print_message(finding)
     if options.check:
