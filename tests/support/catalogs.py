@@ -5,6 +5,7 @@ import hashlib
 import re
 import shutil
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from toolfold.build.publisher import publish_catalog
 from toolfold.build.source_folders import find_source
 from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog
+from toolfold.catalog.store import parse_catalog
 from toolfold.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +58,11 @@ def write_sources(folder: Path, title: str = "Tide tables") -> Path:
     category = category.replace(line, f"{line}  # lint: allow too-short: one tool of a test")
     (folder / "tides/harbours.yaml").write_text(category)
     return folder
+
+
+def compiled(folder: Path, adapters: Collection[str] | None = None) -> Catalog:
+    """Return the catalog of the sources below ``folder``."""
+    return parse_catalog(compile_folder(folder, adapters).encode())
 
 
 def tool_of(catalog: Catalog, name: str) -> Tool:

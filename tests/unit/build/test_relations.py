@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.catalogs import compiled
 from tests.unit.build.importers.test_skills import skill
 from tests.unit.build.importers.test_skills import written as written_skills
 from tests.unit.build.test_schema import SOURCE, changed, mistakes, written
-from toolfold.build.compiler import compile_folder
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.store import parse_catalog
 from toolfold.meta_tools.detail_levels import name_of
 from toolfold.meta_tools.tool_get import tool_get
 from toolfold.meta_tools.tool_list import tool_list
@@ -27,10 +26,6 @@ CITIES = changed(
 ALERTS = changed(name="ALERTS", title="Alerts", summary="Warnings of storms and floods", description="By region.")
 
 
-def compiled(folder: Path, *tools: dict[str, Any]) -> Catalog:
-    return parse_catalog(compile_folder(written(folder, SOURCE, *tools)).encode())
-
-
 def needs(to: str, via: str = "") -> dict[str, str]:
     return {"to": to, "kind": "needs_output_of", **({"via": via} if via else {})}
 
@@ -38,7 +33,7 @@ def needs(to: str, via: str = "") -> dict[str, str]:
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
     then = {"to": "alerts", "kind": "then"}
-    return compiled(tmp_path, related(then, needs("CITIES", "city")), CITIES, ALERTS)
+    return compiled(written(tmp_path, SOURCE, related(then, needs("CITIES", "city")), CITIES, ALERTS))
 
 
 def test_relations_are_compiled_with_what_is_needed_first(catalog: Catalog) -> None:
@@ -86,7 +81,7 @@ def test_pages_have_each_tool_once(catalog: Catalog) -> None:
 
 
 def test_a_related_tool_that_does_not_pass_the_filters_is_not_shown(tmp_path: Path) -> None:
-    catalog = compiled(tmp_path, related(needs("CITIES")), {**CITIES, "tags": ["places"]})
+    catalog = compiled(written(tmp_path, SOURCE, related(needs("CITIES")), {**CITIES, "tags": ["places"]}))
     answer = tool_list(catalog, {"query": "temperature and rain for the next days", "tag": "weather"})
 
     assert [tool["name"] for tool in answer.structured["tools"]] == ["FORECAST"]
@@ -133,14 +128,14 @@ def test_a_cycle_of_what_is_needed_is_an_error_and_any_other_is_none(tmp_path: P
     assert found.count("a cycle of needs_output_of") == 1
     assert "FORECAST → CITIES → ALERTS → FORECAST" in found
     then = {"to": "FORECAST", "kind": "then"}
-    assert compiled(tmp_path, related(needs("CITIES")), {**CITIES, "relations": [then]}).has_relations
+    assert compiled(written(tmp_path, SOURCE, related(needs("CITIES")), {**CITIES, "relations": [then]})).has_relations
 
 
 def test_an_overlay_relates_tools_by_the_names_of_their_source_or_of_the_catalog(tmp_path: Path) -> None:
     folder = written_skills(tmp_path, {"tax-forms/SKILL.md": skill("tax-forms"), "rates/SKILL.md": skill("rates")})
     overlay = {"tools": {"tax-forms": {"relations": [needs("rates"), {"to": "team__rates", "kind": "then"}]}}}
     (folder / "team/overlay.yaml").write_text(yaml.safe_dump(overlay))
-    tool = parse_catalog(compile_folder(folder).encode()).get("team__tax_forms")
+    tool = compiled(folder).get("team__tax_forms")
 
     assert tool is not None
     assert tool.relations == (["team__rates", "needs_output_of"], ["team__rates", "then"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.catalogs import tool_of
+from tests.support.catalogs import compiled, tool_of
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.entries import Tool as CompiledTool
 from toolfold.catalog.search import closest_names, search
@@ -71,8 +71,8 @@ def changed(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> None:
-    compiled = json.loads(compile_folder(written(tmp_path)))
-    tool = compiled["tools"]["FORECAST"]
+    made = json.loads(compile_folder(written(tmp_path)))
+    tool = made["tools"]["FORECAST"]
     assert tool["parameters"] == {
         "type": "object",
         "properties": {
@@ -83,7 +83,7 @@ def test_a_correct_source_compiles_to_what_the_readers_need(tmp_path: Path) -> N
         "additionalProperties": False,
     }
     assert tool["returns"] == "rows: date,rain; meta: city"
-    assert "FORECAST: Temperature and rain for the next days" in compiled["listing"]
+    assert "FORECAST: Temperature and rain for the next days" in made["listing"]
 
 
 def test_the_caller_can_name_the_known_adapters(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_the_caller_can_name_the_known_adapters(tmp_path: Path) -> None:
 def test_a_tool_reads_by_default_and_the_listing_states_another_effect(
     tmp_path: Path, changes: dict[str, Any], suffix: str
 ) -> None:
-    catalog = parse_catalog(compile_folder(written(tmp_path, SOURCE, {**TOOL, **changes})).encode())
+    catalog = compiled(written(tmp_path, SOURCE, {**TOOL, **changes}))
     effect = changes.get("effect", "read")
     assert catalog.listing.endswith(f"FORECAST: {TOOL['summary']}{suffix}")
     assert catalog.summary(0).effect == tool_of(catalog, "FORECAST").effect == effect
@@ -259,7 +259,7 @@ WAVES = {**TOOL, "name": "get-Wave.heights", "title": "Waves", "summary": "Heigh
 
 
 def test_names_keep_their_spelling_and_are_found_without_regard_to_case(tmp_path: Path) -> None:
-    catalog = parse_catalog(compile_folder(two_sources(tmp_path, WAVES)).encode())
+    catalog = compiled(two_sources(tmp_path, WAVES))
     for name in ("get-Wave.heights", "GET-WAVE.HEIGHTS", " get-wave.heights "):
         tool = tool_of(catalog, name)
         assert tool.name == catalog.canonical_name(name) == "get-Wave.heights"
@@ -301,7 +301,7 @@ def test_categories_of_the_same_name_are_distinguished_by_source(tmp_path: Path)
 
 
 def test_a_category_of_one_source_is_also_found_by_its_source(tmp_path: Path) -> None:
-    catalog = parse_catalog(compile_folder(written(tmp_path)).encode())
+    catalog = compiled(written(tmp_path))
     assert [category.name for category in catalog.categories] == ["forecasts"]
     for given in ("forecasts", "weather/forecasts"):
         assert parse_filters("TOOL_LIST", catalog, {"category": given}).positions(catalog) == {0}
@@ -316,12 +316,12 @@ AREA: dict[str, Any] = {
 TRIANGLE = {"area": {"corners": [[0, 0], [0, 1], [1, 0]]}}
 
 
-def compiled(folder: Path, **changes: Any) -> CompiledTool:
-    return tool_of(parse_catalog(compile_folder(written(folder, SOURCE, changed(**changes))).encode()), "FORECAST")
+def forecast(folder: Path, **changes: Any) -> CompiledTool:
+    return tool_of(compiled(written(folder, SOURCE, changed(**changes))), "FORECAST")
 
 
 def test_a_parameter_may_be_any_json_schema(tmp_path: Path) -> None:
-    tool = compiled(
+    tool = forecast(
         tmp_path,
         parameters=[{"name": "area", "required": True, "description": "Where.", "schema": AREA}],
         example=TRIANGLE,
@@ -339,13 +339,13 @@ def test_a_parameter_may_be_any_json_schema(tmp_path: Path) -> None:
 
 def test_the_parameters_of_a_tool_may_be_one_json_schema(tmp_path: Path) -> None:
     whole = {"type": "object", "properties": {"userId": {"type": "string"}, "n": {"type": ["integer", "null"]}}}
-    tool = compiled(tmp_path, parameters=None, schema=whole, example={"userId": ""})
+    tool = forecast(tmp_path, parameters=None, schema=whole, example={"userId": ""})
     assert tool.parameters == whole
     assert validate_arguments(tool.parameters, tool.call, {"userId": " ", "n": None, "other": 1})[1] == []
 
 
 def test_an_argument_of_an_open_schema_does_not_replace_what_is_always_sent(tmp_path: Path) -> None:
-    tool = compiled(tmp_path, parameters=None, schema={"type": "object"}, example={})
+    tool = forecast(tmp_path, parameters=None, schema={"type": "object"}, example={})
     _, problems = validate_arguments(tool.parameters, tool.call, {"function": "DROP"})
     expected = {"parameter": "function", "problem": "is not a parameter of this tool", "expected": "no value"}
     assert problems == [expected]

@@ -8,21 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.catalogs import compiled
 from toolfold.build import search_index, semantic_index
-from toolfold.build.compiler import compile_folder
 from toolfold.build.schema import Vocabulary
 from toolfold.build.search_index import TellingRequests, source_names
 from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
-from toolfold.catalog.store import parse_catalog
 
 
 def compile_with(*sources: str, folder: Path) -> Catalog:
     """Compile sources of the tests."""
     for source in sources:
         shutil.copytree(f"tests/fixtures/sources/{source}", folder / source)
-    return parse_catalog(compile_folder(folder, adapters=["http_api"]).encode())
+    return compiled(folder, adapters=["http_api"])
 
 
 @pytest.mark.parametrize("query", ["close a harbour", "survey a harbour"])
@@ -59,7 +58,7 @@ def test_the_host_of_a_source_finds_its_tools(tmp_path: Path) -> None:
     shutil.copytree("tests/fixtures/sources/tides", tmp_path / "tides")
     settings = tmp_path / "tides" / "source.yaml"
     settings.write_text(re.sub(r"base_url: .*", "base_url: https://api.poseidon.example/v1", settings.read_text()))
-    catalog = parse_catalog(compile_folder(tmp_path, adapters=["http_api"]).encode())
+    catalog = compiled(tmp_path, adapters=["http_api"])
 
     assert search(catalog, "poseidon").hits
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.catalogs import tool_of
+from tests.support.catalogs import compiled, tool_of
 from toolfold.build.compiler import compile_folder, compile_sources
 from toolfold.build.importers import skills as importer
 from toolfold.build.importers.skills import Limits, media_type, parse_skill
@@ -36,10 +36,6 @@ def written(folder: Path, skills: dict[str, str | bytes], **settings: Any) -> Pa
 
 def skill(name: str) -> str:
     return SKILL.format(name=name)
-
-
-def compiled(folder: Path) -> Catalog:
-    return parse_catalog(compile_folder(folder).encode())
 
 
 def only_skill(catalog: Catalog) -> Skill:

@@ -328,7 +328,7 @@ def _contradictions(
         if is_value and not (settings.prefix or one.enum or one.examples or one.default is not None):
             yield f"{at}: parameters.{name}: needs an example (examples: [...])"
         sent_as = one.sent_as or name
-        place = one.in_, sent_as.lower() if one.in_ == "header" else sent_as
+        place = str(one.in_), sent_as.lower() if one.in_ == "header" else sent_as
         if (other := places.setdefault(place, name)) != name:
             yield f"{at}: parameters.{name}: is sent in the place of {other}"
     definitions: dict[str, Any] = {}
