@@ -13,8 +13,10 @@ import pytest
 from tests.support.example_responses import ONE_RESPONSE_PER_TOOL, RESPONSE_IDS, example_response
 from tests.support.examples import each_tenth
 from tests.support.rendering import render_result
+from toolfold.results import output, tokens
 from toolfold.results.offload import AnswerStore
 from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult
+from toolfold.results.preview import fit_blocks
 from toolfold.results.select import grammar
 
 PRICES = "timestamp,open,close,volume\n" + "".join(
@@ -160,19 +162,20 @@ def test_preview_of_raw_json_keeps_its_shape() -> None:
     assert "leave out datatype" in result.structured["preview"]["ask_less"]
 
 
-@pytest.mark.bulk
 @pytest.mark.parametrize(
     ("body", "raw_by"),
     [
-        ("a,b\n" + ('"é' + '"' * 80 + '",1\n') * 12_000, ""),
-        (json.dumps({"a": ["\U0001f600" * 100] * 2200}), "datatype"),
+        ("a,b\n" + ('"é' + '"' * 80 + '",1\n') * 600, ""),
+        (json.dumps({"a": ["\U0001f600" * 100] * 110}), "datatype"),
     ],
     ids=["quotes", "emoji"],
 )
-def test_answer_stays_below_the_lambda_response_limit(body: str, raw_by: str) -> None:
+def test_answer_stays_below_the_lambda_response_limit(body: str, raw_by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_MAX_RESPONSE_CHARS", "_SAFE_TEXT_CHARS"):  # a twentieth
+        monkeypatch.setattr(output, name, getattr(output, name) // 20)
     result = shown(body, 10**9, raw_by=raw_by)
     response = json.dumps({"body": json.dumps({"content": result.text, "structuredContent": result.structured})})
-    assert len(response) < 6 * 1024 * 1024
+    assert len(response) < 6 * 1024 * 1024 / 20
     assert "preview" in result.structured
 
 
@@ -181,3 +184,39 @@ def test_long_link_is_in_the_structured_data_only(tmp_path: Path) -> None:
     result = shown(PRICES, MIN_TOKENS, save_answer=AnswerStore(place).save)
     assert result.structured["preview"]["full"]["path"] not in result.text
     assert "structuredContent.preview.full" in result.text
+
+
+# Further content blocks: data as it is, and text within the budget
+
+IMAGE: dict[str, Any] = {"type": "image", "data": "x" * 100_000, "mimeType": "image/png", "annotations": {"a": 1}}
+LONG = "one word after another, " * 4000
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"type": "text", "text": value, "_meta": {"b": 2}}
+
+
+def resource(value: str) -> dict[str, Any]:
+    return {"type": "resource", "resource": {"uri": "note://1", "text": value}, "_meta": {"c": 3}}
+
+
+def test_blocks_within_the_budget_are_the_same() -> None:
+    blocks = [IMAGE, text("two"), resource("three"), {"type": "resource_link", "uri": "note://2", "name": "n"}]
+    assert fit_blocks(blocks, 1000) == (blocks, "")
+
+
+def test_text_over_the_budget_is_cut_and_the_rest_is_counted() -> None:
+    blocks, note = fit_blocks([IMAGE, resource(LONG), text("after")], 1000)
+    assert blocks[0] == IMAGE
+    shown = blocks[1]["resource"]
+    assert (blocks[1]["_meta"], shown["uri"]) == ({"c": 3}, "note://1")
+    assert LONG.startswith(shown["text"])
+    assert 300 < tokens.count(shown["text"]) <= 1000
+    assert blocks[2]["text"] == ""
+    assert note.startswith(f"{len(LONG) - len(shown['text']) + len('after'):,} characters")
+
+
+def test_the_budget_is_that_of_all_texts_together() -> None:
+    blocks, note = fit_blocks([text("word " * 800)] * 3, 1000)
+    assert sum(tokens.count(block["text"]) for block in blocks) <= 1000
+    assert note

@@ -1,24 +1,19 @@
 """Plain text as an answer: shown as it is, never mistaken for toolfold's own lines, and cut at its end alone."""
 
-from datetime import date
 from typing import Any
 
 import pytest
 
-from toolfold.budget import WorkBudget
+from tests.support.rendering import render_result
 from toolfold.redaction import NO_REDACTION, Redactor
-from toolfold.results import output
-from toolfold.results.output import AnswerStatus, OutputOptions, RenderedResult
+from toolfold.results.output import OutputOptions, RenderedResult
 from toolfold.results.tokens import count
 
 ANSWER: dict[str, Any] = {"csv": None, "rows": [""], "kind": None}
 
 
 def rendered(text: str, redactor: Redactor = NO_REDACTION, **options: Any) -> RenderedResult:
-    budget = WorkBudget()
-    parsed = output.parse_answer(text, "text", ANSWER, None, budget, redactor)
-    document = output.select_from(parsed, None, date(2026, 1, 1), budget)
-    return output.render_document(document, OutputOptions(**options), AnswerStatus(), budget, len(text))
+    return render_result(text, "text", ANSWER, OutputOptions(**options), redactor=redactor)
 
 
 @pytest.mark.parametrize("text", ["hi", 'say "hi"\n\tto them', "[1, 2", "42", "æøå 日本", "a # b"])
@@ -63,9 +58,6 @@ def test_a_key_is_replaced_in_text() -> None:
 
 @pytest.mark.parametrize(("body", "shown"), [("[]", "[]"), ('{"total": 0, "items": []}', '{"total":0}\n[]')])
 def test_list_without_rows_is_shown(body: str, shown: str) -> None:
-    budget = WorkBudget()
-    parsed = output.parse_answer(body, "json", {**ANSWER, "rows": ["", "items"]}, None, budget, NO_REDACTION)
-    document = output.select_from(parsed, None, date(2026, 1, 1), budget)
-    found = output.render_document(document, OutputOptions(), AnswerStatus(), budget, len(body))
+    found = render_result(body, "json", {**ANSWER, "rows": ["", "items"]}, OutputOptions())
     assert found.text == shown
     assert found.structured["result"]["row_count"] == 0

@@ -1,14 +1,11 @@
 """Answers that the fuzzer of ``select`` has found to be wrong once, each as the smallest table and pipeline."""
 
-from datetime import date
 from typing import Any
 
 import pytest
 
-from toolfold.budget import WorkBudget
+from tests.unit.results.select.outcomes import select_from
 from toolfold.errors import InvalidSelect
-from toolfold.results.select.engine import evaluate
-from toolfold.results.select.grammar import parse_select
 from toolfold.results.tables import Document, Table
 
 _DAYS = {"date": ["2025-02-02", "2025-02-01", "2024-02-01"], "close": [6, 3, 2]}
@@ -19,9 +16,7 @@ _TEXTS = {"t": ["São x", "it's", '50% "q"']}
 
 def _select(columns: dict[str, list[Any]], select: str) -> Document:
     table = Table("", tuple(columns), list(zip(*columns.values(), strict=True)))
-    selection = parse_select(select)
-    assert selection is not None
-    return evaluate(selection, Document((table,)), WorkBudget(), date(2026, 2, 1))
+    return select_from(Document((table,)), select)
 
 
 @pytest.mark.parametrize(

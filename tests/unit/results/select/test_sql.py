@@ -2,18 +2,15 @@
 
 # ruff: noqa: E501 - a line for each statement
 
-import datetime
 from typing import Any
 
 import pytest
 
-from toolfold.budget import WorkBudget
+from tests.unit.results.select.outcomes import select_from
 from toolfold.errors import InvalidSelect
-from toolfold.results.select.engine import evaluate
 from toolfold.results.select.grammar import parse_select
 from toolfold.results.tables import Document, Table
 
-TODAY = datetime.date(2026, 3, 6)
 COLUMNS = ("date", "open", "high", "close", "volume", "adjusted_close", "type", "active", "tags", "52WeekHigh", "index")
 ROWS = [
     (
@@ -35,9 +32,7 @@ ALIKE = Document((Table("", ("Close", "close", "CLOSE", "n"), [(1, 2, 3, 4), (5,
 
 
 def select(statement: str, document: Document = PRICES) -> Table:
-    selection = parse_select(statement)
-    assert selection is not None
-    found = evaluate(selection, document, WorkBudget(), TODAY)
+    found = select_from(document, statement)
     return found.tables[0] if found.tables else Table("", tuple(found.metadata), [tuple(found.metadata.values())])
 
 

@@ -2,19 +2,14 @@
 
 # ruff: noqa: E501 - a line for each column
 
-import datetime
 from typing import Any
 
 import pytest
 
-from toolfold.budget import WorkBudget
+from tests.unit.results.select.outcomes import select_from
 from toolfold.errors import InvalidSelect
-from toolfold.results.select.engine import evaluate
-from toolfold.results.select.grammar import parse_select
 from toolfold.results.tables import Document, Table
 from toolfold.results.types import Kind, column_type, number_of
-
-TODAY = datetime.date(2026, 1, 14)
 
 
 @pytest.mark.parametrize(
@@ -95,10 +90,8 @@ def test_column_of_several_kinds_names_what_does_not_fit(cells: list[Any], misfi
 
 
 def rows(text: str, cells: list[Any]) -> list[tuple[Any, ...]]:
-    selection = parse_select(text)
-    assert selection is not None
     answer = Document((Table("", ("v",), [(cell,) for cell in cells]),))
-    return [tuple(row) for row in evaluate(selection, answer, WorkBudget(), TODAY).tables[0].rows]
+    return [tuple(row) for row in select_from(answer, text).tables[0].rows]
 
 
 @pytest.mark.parametrize(
