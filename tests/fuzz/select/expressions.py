@@ -65,8 +65,7 @@ def ref(name: str, *, as_written: bool = False) -> Expression:
         column = frame.column(name)
         others = [one.name for one in frame.columns if one.name != name]
         spelled = [text for other in others for text in (f"({other}", f"({written(other)}")]
-        if as_written and any(text in name for text in spelled):
-            frame.doubts.add("a computed column or its formula")
+        frame.doubt_if(as_written and any(text in name for text in spelled), "a computed column or its formula")
         return Vector(column.kind, column.values())
 
     return Expression(name if as_written else written(name), values, column=name, as_written=as_written)
@@ -102,8 +101,7 @@ def arithmetic(sign: str, left: Expression, right: Expression) -> Expression:
 
     def values(frame: Frame) -> Vector:
         one, other = left.values(frame), right.values(frame)
-        if one.kind in DATES and other.kind in NUMBERS | DATES:
-            frame.doubts.add("arithmetic of dates")
+        frame.doubt_if(one.kind in DATES and other.kind in NUMBERS | DATES, "arithmetic of dates")
         return _each(_ARITHMETIC[sign], "number", frame, _as_numbers(one), _as_numbers(other))
 
     def of_groups(frame: Frame, groups: Groups) -> Vector:
@@ -136,8 +134,7 @@ def dates(operand: Expression | None, frame: Frame) -> Column:
         return column
     if column.kind not in DATES:
         raise Refused(f"{column.kind} where a date is needed")
-    if frame.differs_by_day(column):
-        frame.doubts.add("the day depends on the offset")
+    frame.doubt_if(frame.differs_by_day(column), "the day depends on the offset")
     return column
 
 
@@ -146,8 +143,7 @@ def part(unit: str, operand: Expression | None = None) -> Expression:
 
     def values(frame: Frame) -> Vector:
         column = dates(operand, frame)
-        if column.kind in ("coarse", "unit"):
-            frame.doubts.add("part of a coarse date")
+        frame.doubt_if(column.kind in ("coarse", "unit"), "part of a coarse date")
         kind = "text" if unit == "weekday" else "number"
         return _each(PARTS[unit], kind, frame, Vector("date", column.values()))
 
@@ -171,8 +167,7 @@ def aggregate(
             if found.kind not in NUMBERS:
                 raise Refused(f"{function} of {found.kind}")
         elif found.kind == "mixed" and function != "count":
-            if function in ("first", "last"):
-                frame.doubts.add("an end of a mixed column")
+            frame.doubt_if(function in ("first", "last"), "an end of a mixed column")
             raise Refused(f"{function} of mixed")
         if function == "corr" and second is not None:
             others = _as_numbers(second.values(frame)).each(frame.count)
@@ -218,13 +213,11 @@ def _end(function: str, rows: list[int], cells: Sequence[Any], frame: Frame) -> 
         return None
     if function == "last":
         ordered.reverse()
-    if cells[ordered[0]] is None:
-        frame.doubts.add("first or last is null")
+    frame.doubt_if(cells[ordered[0]] is None, "first or last is null")
     row = next((row for row in ordered if cells[row] is not None), ordered[0])
     if column is not None:
         equal = [other for other in ordered if column.cells[other].value == column.cells[row].value]
-        if len({cells[other] for other in equal}) > 1:
-            frame.doubts.add("equal dates")
+        frame.doubt_if(len({cells[other] for other in equal}) > 1, "equal dates")
     return cells[row]
 
 
@@ -235,8 +228,7 @@ def neighbour(function: str, operand: Expression, distance: int = 1) -> Expressi
         found = operand.values(frame)
         if function != "lag" and found.kind not in NUMBERS:
             raise Refused(f"{function} of {found.kind}")
-        if found.kind == "mixed":
-            frame.doubts.add("lag of a mixed column")
+        frame.doubt_if(found.kind == "mixed", "lag of a mixed column")
         cells = found.each(frame.count)
         changes: list[Any] = [None] * frame.count
         for rows in frame.partitions():
@@ -338,12 +330,10 @@ def _compared(sign: str, left: Vector, right: Vector, frame: Frame, of: Expressi
     if kinds <= NUMBERS or kinds == {"boolean"}:
         return _each(_ORDERED[sign], "boolean", frame, left, right)
     if kinds <= DATES:
-        if len(kinds) > 1:
-            frame.doubts.add("dates of two precisions")
+        frame.doubt_if(len(kinds) > 1, "dates of two precisions")
         return _each(_ORDERED[sign], "boolean", frame, left, right)
     is_equality = sign in ("=", "!=")
-    if left.kind in DATES and right.kind == "text":
-        frame.doubts.add("a date in quotes")
+    frame.doubt_if(left.kind in DATES and right.kind == "text", "a date in quotes")
     if kinds == {"text"} or (right.kind == "text" and left.kind == "mixed" and is_equality):
         left = _shown(of, frame) if left.kind == "mixed" else left
         if not is_equality:
@@ -359,8 +349,7 @@ def _doubt_last_digits(frame: Frame, left: Vector, right: Vector) -> None:
     for one, other in zip(left.each(frame.count), right.each(frame.count), strict=True):
         if one is None or other is None or not math.isclose(one, other, rel_tol=1e-11):
             continue
-        if one != other or f"{one:.12g}" != f"{one:.11g}":
-            frame.doubts.add("numbers that differ behind the twelfth digit")
+        frame.doubt_if(one != other or f"{one:.12g}" != f"{one:.11g}", "numbers that differ behind the twelfth digit")
 
 
 def _compared_with_period(sign: str, left: Vector, right: Vector, frame: Frame, of: Expression) -> Vector:
@@ -368,10 +357,8 @@ def _compared_with_period(sign: str, left: Vector, right: Vector, frame: Frame, 
         if (left.kind in ("mixed", "text") and sign in ("=", "!=")) or right.values[0].text.startswith("'"):
             frame.doubts.add("a date as text")
         raise Refused(f"a date against {left.kind}")
-    if of.column and frame.differs_by_day(frame.column(of.column)):
-        frame.doubts.add("the day depends on the offset")
-    if left.kind in ("coarse", "unit"):
-        frame.doubts.add("period against a coarse date")
+    frame.doubt_if(of.column and frame.differs_by_day(frame.column(of.column)), "the day depends on the offset")
+    frame.doubt_if(left.kind in ("coarse", "unit"), "period against a coarse date")
     return _each(_AGAINST_PERIOD[sign], "boolean", frame, left, right)
 
 
@@ -386,8 +373,7 @@ def _shown(expression: Expression, frame: Frame) -> Vector:
 def doubt_letter_case(frame: Frame, texts: Sequence[str | None]) -> None:
     """Note that the order of some texts depends on whether letter case counts."""
     known = {text for text in texts if text is not None}
-    if sorted(known) != sorted(known, key=str.casefold):
-        frame.doubts.add("order of texts of both letter cases")
+    frame.doubt_if(sorted(known) != sorted(known, key=str.casefold), "order of texts of both letter cases")
 
 
 def _negated(found: Vector, is_negated: bool) -> Vector:

@@ -72,9 +72,13 @@ class Frame:
         frame.holds_date = not table.keys or len(calls) < frame.count
         if any(one.kind in ("text", "boolean") and any(cell.shown == "-" for cell in one.cells) for one in columns):
             frame.doubts.add("a dash among texts")
-        if not table.rows:
-            frame.doubts.add("no rows, no kinds")
+        frame.doubt_if(not table.rows, "no rows, no kinds")
         return frame
+
+    def doubt_if(self, is_open: object, why: str) -> None:
+        """Note why the specification leaves the result open, if it does."""
+        if is_open:
+            self.doubts.add(why)
 
     def column(self, name: str) -> Column:
         """Return a column by its exact name.
@@ -84,16 +88,14 @@ class Frame:
         """
         for column in self.columns:
             if column.name == name:
-                if column.kind == "empty":
-                    self.doubts.add("a column of nulls")
+                self.doubt_if(column.kind == "empty", "a column of nulls")
                 return column
         raise Refused("dropped column" if name in self.dropped else "unknown column")
 
     def date_column(self) -> Column | None:
         """Return the first column of dates; where a step dropped it, that one."""
         dates = [column for column in self.columns if column.kind in DATES]
-        if len(dates) > 1:
-            self.doubts.add("two columns of dates")
+        self.doubt_if(len(dates) > 1, "two columns of dates")
         return dates[0] if dates else self.hidden
 
     def take(self, indexes: Iterable[int]) -> Frame:
@@ -138,10 +140,8 @@ class Frame:
             self.doubts.add("neighbours without a date")
             return list(rows)
         times = [date.cells[row].value for row in rows]
-        if None in times:
-            self.doubts.add("a row without a date")
-        if len(set(times)) < len(times):
-            self.doubts.add("equal dates")
+        self.doubt_if(None in times, "a row without a date")
+        self.doubt_if(len(set(times)) < len(times), "equal dates")
         undated = [row for row in rows if date.cells[row].value is None]
         return undated + self.by_time(rows, date)
 

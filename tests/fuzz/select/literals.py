@@ -120,7 +120,7 @@ class Literals:
     def period(self, column: Column) -> Period:
         """Return a whole step that is a period."""
         random = self._random
-        units = ("day", "month", "month", "quarter", "year", "year")
+        units: Sequence[str] = ("day", "month", "month", "quarter", "year", "year")
         units = units[3:] if column.kind == "coarse" else units
         one = self._one(column, units)
         kind = random.randrange(10)

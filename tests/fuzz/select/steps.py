@@ -35,8 +35,7 @@ def apply(action: Action | None, frame: Frame) -> Frame:
         return frame
     if frame.is_summary:
         if action.is_of_rows:
-            if frame.keys:
-                frame.doubts.add("a step after a summary")
+            frame.doubt_if(frame.keys, "a step after a summary")
             raise Refused("a step of rows after a summary")
         frame.doubts.add("a step after a summary")
     return action.change(frame)
@@ -50,8 +49,7 @@ def _without(frame: Frame, columns: list[Column]) -> Frame:
     dropped = frame.dropped | {column.name for column in frame.columns} - kept
     keys = tuple(key for key in frame.keys if key in kept)
     stay_names = tuple(key for key in frame.stays if key in kept)
-    if keys != frame.keys:
-        frame.doubts.add("a varied argument was dropped")
+    frame.doubt_if(keys != frame.keys, "a varied argument was dropped")
     return replace(frame, columns=columns, dropped=dropped, keys=keys, stays=stay_names)
 
 
@@ -131,18 +129,15 @@ def summary(items: Sequence[Item], by: Sequence[Expression | Unit | str] = ()) -
 def _summary(items: Sequence[Item], frame: Frame) -> Frame:
     """Return the row of aggregates alone; a row for each call of a list of calls."""
     parts = frame.partitions()
-    if frame.keys and not frame.count:
-        frame.doubts.add("no rows, no calls")
+    frame.doubt_if(frame.keys and not frame.count, "no rows, no calls")
     first = [replace(frame.column(key), cells=tuple(frame.column(key).cells[rows[0]] for rows in parts if rows))
              for key in frame.keys]  # fmt: skip
     found = [_item(item, frame, parts) for item in items]
     only = items[0].expression
     if len(found) == 1 and only.is_aggregate and only.function in ("max", "min"):
         date = frame.date_column()
-        if frame.is_ordered and frame.keys:
-            frame.doubts.add("the order of calls by their extremes")
-        if date is not None and date.kind == "unit":
-            frame.doubts.add("the period of an extreme")
+        frame.doubt_if(frame.is_ordered and frame.keys, "the order of calls by their extremes")
+        frame.doubt_if(date is not None and date.kind == "unit", "the period of an extreme")
         if date is not None:
             found.insert(0, _dates_of(only, frame, parts, date))
     return replace(frame, columns=[*first, *found], count=len(parts), is_summary=True, hidden=None,
@@ -151,8 +146,7 @@ def _summary(items: Sequence[Item], frame: Frame) -> Frame:
 
 def _item(item: Item, frame: Frame, groups: Groups) -> Column:
     found = item.expression.of_groups(frame, groups)
-    if found.kind in DATES:
-        frame.doubts.add("a computed date may be the date column")
+    frame.doubt_if(found.kind in DATES, "a computed date may be the date column")
     return _computed(item.alias or item.expression.text, found, len(groups))
 
 
@@ -160,13 +154,11 @@ def _dates_of(only: Expression, frame: Frame, parts: Groups, date: Column) -> Co
     """Return the date of the row of each extreme."""
     assert only.operand is not None
     values = only.operand.values(frame).each(frame.count)
-    if only.operand.column == date.name:
-        frame.doubts.add("the date of an extreme date")
+    frame.doubt_if(only.operand.column == date.name, "the date of an extreme date")
     cells = []
     for rows, extreme in zip(parts, only.of_groups(frame, parts).values, strict=True):
         found = [date.cells[row] for row in rows if extreme is not None and values[row] == extreme]
-        if len({cell.value for cell in found}) > 1:
-            frame.doubts.add("several rows have the extreme")
+        frame.doubt_if(len({cell.value for cell in found}) > 1, "several rows have the extreme")
         cells.append(found[0] if found else Cell(None, None, "null"))
     return replace(date, cells=tuple(cells))
 
@@ -179,20 +171,16 @@ def _grouped(items: Sequence[Item], by: Sequence[Expression | str], frame: Frame
         name = one if isinstance(one, str) else one.column
         if not isinstance(one, str) or name in named:
             column = frame.column(name)
-            if column.kind == "mixed":
-                frame.doubts.add("groups of a mixed column")
+            frame.doubt_if(column.kind == "mixed", "groups of a mixed column")
             found.append(column)
             keys.append(column.values())
             continue
         times = dates(None, frame)
-        if times.kind in ("coarse", "unit"):
-            frame.doubts.add("units of coarse dates")
+        frame.doubt_if(times.kind in ("coarse", "unit"), "units of coarse dates")
         keys.append([None if value is None else UNITS[name](value) for value in times.values()])
         found.append(_unit_column(name, keys[-1], times))
-    if frame.keys:
-        frame.doubts.add("groups over a list of calls")
-    if any(None in key for key in keys):
-        frame.doubts.add("a group of nulls")
+    frame.doubt_if(frame.keys, "groups over a list of calls")
+    frame.doubt_if(any(None in key for key in keys), "a group of nulls")
     groups = frame.groups(keys)
     firsts = [[column.cells[rows[0]] for rows in groups] for column in found]
     shown = [
@@ -221,8 +209,7 @@ def _change(item: Item, frame: Frame, groups: Groups, shown: list[Column], by: S
     last = aggregate("last", expression.operand).of_groups(frame, groups)
     if expression.function != "lag" and last.kind not in NUMBERS:
         raise Refused(f"{expression.function} of {last.kind}")
-    if len(by) > 1 or shown[0].kind != "unit":
-        frame.doubts.add("change by what is not one unit of time")
+    frame.doubt_if(len(by) > 1 or shown[0].kind != "unit", "change by what is not one unit of time")
     order = sorted(
         range(len(groups)),
         key=lambda group: (shown[0].cells[group].value is not None, str(shown[0].cells[group].value)),
@@ -256,8 +243,7 @@ def sql(
         groups: list[list[int]] | None = None
         if by:
             keys = [whole.column(one.column).values() for one in by]
-            if any(None in key for key in keys):
-                frame.doubts.add("a group of nulls")
+            frame.doubt_if(any(None in key for key in keys), "a group of nulls")
             groups = whole.groups(keys)
         elif any(item.expression.is_aggregate for item in items):
             groups = [list(range(whole.count))]
@@ -270,12 +256,9 @@ def sql(
             result = _sql_order(result, found[place - 1], is_descending)
         if limit is not None:
             result = result.take(range(result.count)[:limit])
-        if any(column.kind == "unit" for column in result.columns):
-            frame.doubts.add("a period that SQL has returned")
-        if any(set(column.values()) <= {None} for column in result.columns):
-            frame.doubts.add("no rows, no kinds")
-        if any(column.kind == "mixed" for column in result.columns):
-            frame.doubts.add("a mixed column that SQL has returned")
+        frame.doubt_if(any(column.kind == "unit" for column in result.columns), "a period that SQL has returned")
+        frame.doubt_if(any(set(column.values()) <= {None} for column in result.columns), "no rows, no kinds")
+        frame.doubt_if(any(column.kind == "mixed" for column in result.columns), "a mixed column that SQL has returned")
         dropped = frame.dropped | {column.name for column in frame.columns} - {column.name for column in found}
         return replace(result, is_ordered=bool(order), dropped=dropped)
 
@@ -311,14 +294,11 @@ def _values_alone(cells: Sequence[Cell]) -> tuple[Cell, ...]:
 
 
 def _sql_order(frame: Frame, column: Column, is_descending: bool) -> Frame:
-    if column.kind == "unit":
-        frame.doubts.add("a period that SQL has returned")
+    frame.doubt_if(column.kind == "unit", "a period that SQL has returned")
     values = column.values()
     rows = _sorted(range(frame.count), Vector(column.kind, values), frame, is_descending)
-    if None in values:
-        frame.doubts.add("SQL order of nulls")
-    if len(set(values)) < len(values):
-        frame.doubts.add("SQL order of equal values")
+    frame.doubt_if(None in values, "SQL order of nulls")
+    frame.doubt_if(len(set(values)) < len(values), "SQL order of equal values")
     return frame.take(rows)
 
 
@@ -396,8 +376,7 @@ def during(period: Period) -> Action:
 
 
 def _between(frame: Frame, date: Column, start: datetime | None, end: datetime | None) -> list[int]:
-    if date.kind in ("coarse", "unit") and not _aligned(date, start, end):
-        frame.doubts.add("period against a coarse date")
+    frame.doubt_if(date.kind in ("coarse", "unit") and not _aligned(date, start, end), "period against a coarse date")
     return [
         row
         for row, value in enumerate(date.values())
@@ -414,10 +393,8 @@ def _newest(frame: Frame, date: Column) -> datetime | None:
     known = [value for value in date.values() if value is not None]
     parts = [[date.cells[row].value for row in rows] for rows in frame.partitions()]
     ends = {max(some, default=None) for part in parts if (some := [value for value in part if value is not None])}
-    if len(ends) > 1:
-        frame.doubts.add("periods of a list of calls that end apart")
-    if date.kind in ("coarse", "unit"):
-        frame.doubts.add("relative period of coarse dates")
+    frame.doubt_if(len(ends) > 1, "periods of a list of calls that end apart")
+    frame.doubt_if(date.kind in ("coarse", "unit"), "relative period of coarse dates")
     return max(known, default=None)
 
 
@@ -435,8 +412,7 @@ def recent(count: int, unit: Unit, text: str) -> Action:
             return plain
         days = sorted({value.date() for value in date.values() if value is not None})[-count:]
         listed = [row for row, value in enumerate(date.values()) if value is not None and value.date() in days]
-        if listed != plain:
-            frame.doubts.add("the last days of daily data")
+        frame.doubt_if(listed != plain, "the last days of daily data")
         return listed
 
     return _of_rows((text,), choose)
@@ -467,11 +443,9 @@ def ends(last: bool, count: int) -> Action:
 
     def choose(frame: Frame) -> list[int]:
         date = None if frame.is_ordered else frame.date_column()
-        if frame.is_ordered and frame.keys:
-            frame.doubts.add("last of an ordered list of calls")
+        frame.doubt_if(frame.is_ordered and frame.keys, "last of an ordered list of calls")
         if not frame.is_ordered and date is None:
-            if frame.dropped:
-                frame.doubts.add("the date column may have been dropped")
+            frame.doubt_if(frame.dropped, "the date column may have been dropped")
             frame.notes.add("no date column")
         chosen: list[int] = []
         for rows in [list(range(frame.count))] if frame.is_ordered else frame.partitions():
@@ -480,11 +454,9 @@ def ends(last: bool, count: int) -> Action:
                 continue
             ordered = frame.by_time(rows, date)
             some = cut(ordered)
-            if len(ordered) < min(count, len(rows)):
-                frame.doubts.add("a row without a date")
+            frame.doubt_if(len(ordered) < min(count, len(rows)), "a row without a date")
             others = {date.cells[row].value for row in set(ordered) - set(some)}
-            if others & {date.cells[row].value for row in some}:
-                frame.doubts.add("equal dates")
+            frame.doubt_if(others & {date.cells[row].value for row in some}, "equal dates")
             chosen += some
         return sorted(chosen)
 
