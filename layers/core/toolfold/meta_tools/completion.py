@@ -151,7 +151,7 @@ def _kind(requested: Requested, covered: Coverage, today: date, selected_rows: i
         return GapKind.BEGINNING
     if coverage.begins_within_day(requested, covered):
         return GapKind.START_OF_DAY
-    if coverage.lacks_rows(requested, covered):
+    if coverage.lacked_rows(requested, covered) > 0:
         return GapKind.ROWS
     if coverage.lacks_future(requested, covered, today):
         return GapKind.FUTURE

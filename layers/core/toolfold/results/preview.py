@@ -137,16 +137,12 @@ class Shortener:
                 self._cuts.append(f"characters {len(text) + 1:,} to {len(document.metadata):,}")
             return Document(metadata=text, is_text=True)
         if not document.tables:
-            return Document(metadata=self.value(document.metadata))
+            return Document(metadata=self._shorten(document.metadata, self._limits.rows, ""))
         kept = document.tables[: self._limits.fields]
         tables = tuple(self._table(table, named=len(document.tables) > 1) for table in kept)
         if len(kept) < len(document.tables):
             self._cuts.append(f"{len(document.tables) - len(kept)} of {len(document.tables)} tables")
         return Document(tables, self._shorten(document.metadata, self._limits.items, None))
-
-    def value(self, value: Any) -> Any:
-        """Return a JSON value with lists, maps and texts within the limits. Raises as :meth:`document`."""
-        return self._shorten(value, self._limits.rows, "")
 
     def left_out(self) -> dict[str, Any]:
         """Return what is left out, as ``{"rows_shown", "rows_total", "left_out"}``.

@@ -163,21 +163,12 @@ def lacks_future(requested: Requested, covered: Coverage, today: date) -> bool:
     return bool(requested.high) and ends > today and bounds(requested.high)[1] > ends
 
 
-def lacks_rows(requested: Requested, covered: Coverage) -> bool:
-    """Return whether more rows are read than there are, before the period or up to its last date."""
-    return lacked_rows(requested, covered) > 0
-
-
 def lacked_rows(requested: Requested, covered: Coverage) -> int:
-    """Return how many rows are read and are not there; 0 or less: none."""
+    """Return how many rows are read and are not there, before the period or up to its last date; 0 or less: none."""
     if requested.low:
         return requested.rows_before - sum(day < requested.low for day in covered.dates)
-    return requested.needed_rows - rows_until(requested.high, covered)
-
-
-def rows_until(high: str, covered: Coverage) -> int:
-    """Return how many rows there are up to a date; without one, all."""
-    return sum(day[: len(high)] <= high for day in covered.dates) if high else len(covered.dates)
+    high = requested.high
+    return requested.needed_rows - sum(day[: len(high)] <= high for day in covered.dates)
 
 
 def is_too_coarse(requested: Requested, covered: Coverage) -> bool:
