@@ -1,11 +1,9 @@
 """One catalog of Alpha Vantage, two MCP servers, an OpenAPI service and a database."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.sources import QUESTIONS
 from tests.support.five_sources import FiveSources, five_sources
 from toolfold.catalog.entries import name_key
 from toolfold.meta_tools.result import Result
@@ -51,32 +49,6 @@ def test_every_source_is_listed_with_what_lies_behind_it(sources: FiveSources) -
     for id_, source in found.items():
         of_one = sources.app.server.tools.call("TOOL_LIST", {"source": id_, "limit": 200, "token_budget": 20_000})
         assert len(of_one.structured["tools"]) == source["tools"]
-
-
-def test_definitions_grow_by_what_the_tools_require_alone(sources: FiveSources) -> None:
-    one, five = (app.server.tools.definitions() for app in (sources.alone, sources.app))
-    assert [tool["name"] for tool in five] == ["TOOL_LIST", "TOOL_GET", "TOOL_CALL", "TOOL_CALL_WRITE"]
-    assert five[1] == one[1]
-    for tool, before in zip(five, one, strict=False):
-        assert len(json.dumps(tool)) - len(json.dumps(before)) < 150
-
-
-def test_requests_find_tools_of_all_sources(sources: FiveSources) -> None:
-    found = 0
-    for text, tools in QUESTIONS.items():
-        listed = sources.app.server.tools.call("TOOL_LIST", {"query": text}).structured["tools"]
-        found += bool({tool["name"] for tool in listed[:5]} & set(tools))
-    assert found >= len(QUESTIONS) - 1
-
-
-def test_one_question_is_answered_from_two_sources(sources: FiveSources) -> None:
-    sql = "select distinct symbol from holdings order by symbol"
-    symbols = [row[0] for row in call(sources, "crm__query", sql=sql).structured["result"]["rows"]]
-    assert symbols == ["AAPL", "IBM", "MSFT"]
-    prices = sources.app.server.tools.call(
-        "TOOL_CALL", {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbols}, "select": "price"}
-    )
-    assert [row[0] for row in prices.structured["result"]["rows"]] == symbols
 
 
 def test_all_sources_answer_in_one_batch(sources: FiveSources) -> None:

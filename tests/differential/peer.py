@@ -12,7 +12,6 @@ from anyio.from_thread import start_blocking_portal
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 from toolfold import __version__
@@ -26,13 +25,11 @@ _HINT = CacheHint(ttl_ms=int(CACHE_HINTS["ttlMs"]), scope="public")
 class Peer:
     """The SDK's server in a thread of its own, as a context manager.
 
-    Stateless and with JSON responses, like ours; ``security`` turns on its checks of ``Host`` and ``Origin``.
+    Stateless and with JSON responses, like ours.
     """
 
-    def __init__(self, tools: MetaTools, security: TransportSecuritySettings | None = None) -> None:
-        self._manager = StreamableHTTPSessionManager(
-            server(tools), json_response=True, stateless=True, security_settings=security
-        )
+    def __init__(self, tools: MetaTools) -> None:
+        self._manager = StreamableHTTPSessionManager(server(tools), json_response=True, stateless=True)
         self._open = ExitStack()
 
     def __enter__(self) -> Peer:

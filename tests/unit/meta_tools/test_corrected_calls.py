@@ -10,11 +10,16 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import KEY
 from tests.support.meta_tools import call, error
 from toolfold import messages
+from toolfold.catalog.store import FileStore
 from toolfold.errors import NoData
+from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.corrections import with_next_call
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.mock_api.server import MockApi
+from toolfold.settings import Settings
 from toolfold.wording import CallText
 
 MSFT = {"symbol": "MSFT"}
@@ -34,19 +39,12 @@ CORRECTED: tuple[Row, ...] = (
     ("FX_DAILY", {"from": "EUR", "too": "JPY"}, {"from_symbol": "EUR", "to_symbol": "JPY"}, ""),
     ("FX_DAILY", {"symbol": "EUR/JPY", "outputsize": "ful"},
      {"from_symbol": "EUR", "to_symbol": "JPY", "outputsize": "full"}, ""),
-    ("FX_WEEKLY", {"from_symbol": "EUR", "to_symbl": "JPY"}, {"from_symbol": "EUR", "to_symbol": "JPY"}, ""),
-    ("CURRENCY_EXCHANGE_RATE", {"from_currency": "EUR", "to_curency": "JPY"},
-     {"from_currency": "EUR", "to_currency": "JPY"}, ""),
     ("DIGITAL_CURRENCY_DAILY", {"symbol": "ETH", "markt": "EUR"}, {"symbol": "ETH", "market": "EUR"}, ""),
     ("CPI", {"country": "Germany"}, {}, ""),
     ("CPI", {"interval": "montly"}, {"interval": "monthly"}, ""),
     ("TREASURY_YIELD", {"mat": "2year", "interval": "monthly"}, {"maturity": "2year", "interval": "monthly"}, ""),
-    ("WTI", {"interval": "weekley"}, {"interval": "weekly"}, ""),
     ("TREASURY_YIELD", {"maturity": "10year, 2year", "interval": "monthly"},
      {"maturity": ["10year", "2year"], "interval": "monthly"}, ""),
-    ("TREASURY_YIELD", {"maturity": "2yeear", "interval": "monthly"},
-     {"maturity": "2year", "interval": "monthly"}, ""),
-    ("TIME_SERIES_DAILY", {**MSFT, "outputsize": "compct"}, {**MSFT, "outputsize": "compact"}, ""),
     ("TIME_SERIES_DAILY", {"symbl": "MSFT"}, MSFT, ""),
     ("TIME_SERIES_DAILY", {"firm": "MSFT"}, MSFT, ""),
     ("TIME_SERIES_DAILY", {"stock": "MSFT", "colour": "red"}, MSFT, ""),
@@ -61,14 +59,11 @@ CORRECTED: tuple[Row, ...] = (
     ("GLOBAL_QUOTE", {**MSFT, "currency": "EUR"}, MSFT, ""),
     ("GLOBAL_QOUTE", MSFT, MSFT, ""),
     ("GLOBAL_QUOTES_ALL", {"ticker": "MSFT"}, MSFT, ""),
-    ("SMA", {**SMA, "interval": "dayly"}, SMA, ""),
-    ("SMA", {**SMA, "series_type": "clse"}, SMA, ""),
     ("SMA", {**SMA, "time_perid": 20, "time_period": None}, SMA, ""),
     ("SMA", {**SMA, "time_period": "20, 50"}, {**SMA, "time_period": [20, 50]}, ""),
     ("SMA", {**SMA, "time_period": "20,100"}, {**SMA, "time_period": [20, 100]}, ""),
     ("EARNINGS_CALENDAR", {**MSFT, "horizon": "6mnth"}, {**MSFT, "horizon": "6month"}, ""),
     ("SYMBOL_SEARCH", {"query": "micro", "region": "United States"}, {"keywords": "micro"}, "region = 'United States'"),
-    ("LISTING_STATUS", {"state": "delistd"}, {"state": "delisted"}, ""),
     ("LISTING_STATUS", {"colour": "delisted"}, {"state": "delisted"}, ""),
     ("LISTING_STATUS", {"exchange": "NYSE"}, {}, "exchange = NYSE"),
     ("INSIDER_TRANSACTIONS", {**MSFT, "security_type": "Common Stock"}, MSFT, "security_type = 'Common Stock'"),
@@ -91,7 +86,6 @@ CORRECTED: tuple[Row, ...] = (
     ("INFLATION", {"start_year": 1970, "end_year": 1979, "country": "US"}, {}, "1970..1979"),
     ("TIME_SERIES_DAILY", {**MSFT, "period": "1y", "interval": "1d"}, MSFT, "past year"),
     ("TIME_SERIES_DAILY", {**MSFT, "since": "2025-12-01", "top": 5, "colour": 1}, MSFT, "since 2025-12-01; limit 5"),
-    ("TIME_SERIES_DAILY", {**MSFT, "period": "daily"}, MSFT, ""),
     ("CPI", {"country": "US", "year": 2024}, {}, "2024-01-01..2024-12-31"),
     ("RSI", {**MSFT, "interval": "daily", "period": "1y"}, {**SMA, "time_period": 14}, "past year"),
     ("CONGRESS_TRADES", {"symbol": "NVDA", "state": "CA", "since": "2025-06-01"}, {"symbol": "NVDA"},
@@ -134,6 +128,19 @@ INCOMPLETE: tuple[tuple[str, Mapping[str, Any], str], ...] = (
 """Tool, arguments, and the parameter whose value is unknown."""
 
 
+@pytest.fixture(scope="module")
+def shared(catalog_store: FileStore, mock_api: MockApi) -> MetaTools:
+    """Return meta-tools of which all tests use the cache: many call for the same series."""
+    settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_CACHE": "memory"}
+    return MetaTools(catalog_store, ToolExecutor(Settings.from_environment(settings)))
+
+
+@pytest.fixture
+def tools(shared: MetaTools, monkeypatch: pytest.MonkeyPatch) -> MetaTools:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    return shared
+
+
 @pytest.mark.parametrize(("tool", "wrong", "meant", "select"), CORRECTED, ids=lambda value: json.dumps(value)[:50])
 def test_proposed_call_asks_what_was_asked(
     tools: MetaTools, tool: str, wrong: dict[str, Any], meant: dict[str, Any], select: str
@@ -157,22 +164,21 @@ def test_value_that_nobody_knows_is_named_and_never_made_up(
     assert parameter in refused["schema"]["properties"]
 
 
-def test_value_without_a_place_is_named(tools: MetaTools) -> None:
-    refused = error(call(tools, "CPI", {"country": "Germany"}))
-    assert "leaves out country" in refused["suggestion"]
-    assert "US consumer price index" in refused["suggestion"]
-
-
-def test_value_that_a_parameter_does_not_take_is_named(tools: MetaTools) -> None:
-    refused = error(call(tools, "TIME_SERIES_DAILY", {**MSFT, "outputsize": 30}))
-    assert "leaves out outputsize 30, which" in refused["suggestion"]
-
-
-def test_example_of_a_form_is_named(tools: MetaTools) -> None:
-    refused = error(call(tools, "RSI", {**MSFT, "time_period": 14}))
-    assert refused["suggestion"].endswith("In next_call interval, series_type are examples.")
-    refused = error(call(tools, "TIME_SERIES_INTRADAY", {**MSFT, "interval": "7min"}))
-    assert refused["suggestion"].endswith("In next_call interval is an example.")
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("CPI", {"country": "Germany"}, "leaves out country"),
+        ("CPI", {"country": "Germany"}, "US consumer price index"),
+        ("TIME_SERIES_DAILY", {**MSFT, "outputsize": 30}, "leaves out outputsize 30, which"),
+        ("GLOBAL_QUOTE", {**MSFT, "date": "2025-12-01"}, "leaves out date"),  # its answer has no rows
+        ("RSI", {**MSFT, "time_period": 14}, "In next_call interval, series_type are examples."),
+        ("TIME_SERIES_INTRADAY", {**MSFT, "interval": "7min"}, "In next_call interval is an example."),
+    ],
+)
+def test_what_the_proposed_call_leaves_out_or_adds_is_named(
+    tools: MetaTools, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    assert said in error(call(tools, tool, arguments))["suggestion"]
 
 
 def test_column_that_needs_a_parameter_sets_it(tools: MetaTools) -> None:
@@ -189,29 +195,21 @@ def test_the_options_of_a_refused_call_are_in_the_proposed_one(tools: MetaTools,
     assert "leaves out" not in refused["suggestion"]
 
 
-def test_condition_comes_before_the_select_that_was_given(tools: MetaTools) -> None:
-    refused = error(call(tools, "HISTORICAL_OPTIONS", {"symbol": "AAPL", "type": "put"}, select="strike; last 2"))
-    assert refused["next_call"]["TOOL_CALL"]["select"] == "type = put; strike; last 2"
-
-
 @pytest.mark.parametrize(
     ("tool", "given", "select", "right"),
     [
         ("TIME_SERIES_DAILY", {"since": "2025-12-01"}, "close; last 2", "since 2025-12-01; close; last 2"),
+        ("HISTORICAL_OPTIONS", {"type": "put"}, "strike; last 2", "type = put; strike; last 2"),
         ("INCOME_STATEMENT", {"year": 2023}, "annualReports; totalRevenue",
          "annualReports; 2023-01-01..2023-12-31; totalRevenue"),
     ],
 )  # fmt: skip
-def test_period_keeps_the_select_that_was_given(
+def test_what_is_selected_by_an_argument_comes_before_the_select_that_was_given(
     tools: MetaTools, tool: str, given: dict[str, Any], select: str, right: str
 ) -> None:
     proposed = error(call(tools, tool, {**MSFT, **given}, select=select))["next_call"]["TOOL_CALL"]
     assert proposed == {"tool_name": tool, "arguments": MSFT, "select": right}
     assert not tools.call("TOOL_CALL", proposed).is_error
-
-
-def test_period_of_an_answer_without_rows_has_no_place(tools: MetaTools) -> None:
-    assert "leaves out date" in error(call(tools, "GLOBAL_QUOTE", {**MSFT, "date": "2025-12-01"}))["suggestion"]
 
 
 def test_period_with_two_readings_is_not_left_out(tools: MetaTools) -> None:

@@ -267,11 +267,9 @@ class _Listing:
         kind = "matches" if self._request.queries else f"tools, {len(self._catalog):,} in all"
         ids = () if self._request.queries else self._request.filters.source
         behind = _source_lines(self._catalog, ids) if ids else ()
-        return self._text(*behind, f"{step} {returned:,} of {matched:,} {kind}{self._more(returned, matched)}.")
-
-    def _more(self, returned: int, matched: int) -> str:
         following = self._start + returned
-        return f"; more with offset {following}" if returned and following < matched else ""
+        more = f"; more with offset {following}" if returned and following < matched else ""
+        return self._text(*behind, f"{step} {returned:,} of {matched:,} {kind}{more}.")
 
     def _no_match(self, candidates: frozenset[int] | None) -> Result:
         """Return an answer without tools, which is not an error, and what to try instead."""

@@ -211,9 +211,7 @@ def _is_response(data: Mapping[str, Any]) -> bool:
     if _is_id(data.get("id")) and isinstance(data.get("result"), dict):
         return True
     # An error whose request could not be read has the id null (JSON-RPC 2.0, 5).
-    return "id" in data and (data["id"] is None or _is_id(data["id"])) and _is_error(data.get("error"))
-
-
-def _is_error(value: Any) -> bool:
-    """Return whether ``value`` is an error object: it has a code and a message (JSON-RPC 2.0, 5.1)."""
-    return isinstance(value, dict) and isinstance(value.get("code"), int) and isinstance(value.get("message"), str)
+    if "id" not in data or not (data["id"] is None or _is_id(data["id"])):
+        return False
+    error = data.get("error")  # which has a code and a message (5.1)
+    return isinstance(error, dict) and isinstance(error.get("code"), int) and isinstance(error.get("message"), str)

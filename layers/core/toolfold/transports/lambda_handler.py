@@ -184,7 +184,10 @@ class RequestHandler:
                 return error_response(403, "Requests must come through the firewall of this server: use its URL.")
             request = through
         # API Gateway passes these on without a signature, where callers are principals of AWS.
-        is_for_health = _is_for_health(request)
+        is_for_health = request.path.rstrip("/").endswith(HEALTH_PATH) and (
+            # A profile may be called "health", and is called with POST.
+            request.method in ("GET", "HEAD") or f"/{ENDPOINT}/" not in request.path
+        )
         is_unsigned = request.method == "OPTIONS" or is_for_health
         if settings.access == "iam" and not (request.caller or is_unsigned):
             return error_response(
@@ -254,9 +257,3 @@ def _sent_by_firewall(request: Request, hashes: tuple[str, ...]) -> Request | No
         return None
     forwarded = [item.strip() for item in (request.header("x-forwarded-for") or "").split(",")]
     return request._replace(source_address=forwarded[-2]) if len(forwarded) > 1 else request
-
-
-def _is_for_health(request: Request) -> bool:
-    """Return whether a request is one for the state. A profile may be called ``health``, and is called with POST."""
-    is_named = request.path.rstrip("/").endswith(HEALTH_PATH)
-    return is_named and (request.method in ("GET", "HEAD") or f"/{ENDPOINT}/" not in request.path)

@@ -64,7 +64,10 @@ class AsgiApp:
         if isinstance(body, Response):
             await send(_start(body, self.refuse(body)))
             await send({"type": _BODY, "body": body.body, "more_body": True})
-            await _discard_body(receive)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REFUSED_TIMEOUT_S):
+                    while (await receive()).get("more_body"):
+                        pass
             await send({"type": _BODY})
         elif body is not None:
             response = await self._answer(request._replace(body=body), scope, receive)
@@ -170,13 +173,6 @@ async def _read_body(request: Request, receive: Receive) -> bytes | Response | N
     if max(length, len(body)) > MAX_BODY_BYTES:
         return error_response(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")
     return bytes(body)
-
-
-async def _discard_body(receive: Receive) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(REFUSED_TIMEOUT_S):
-            while (await receive()).get("more_body"):
-                pass
 
 
 def _start(response: Response, headers: RawHeaders) -> Message:
