@@ -17,7 +17,7 @@ from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, TASKS
 
 pytestmark = pytest.mark.slow
 
-SYMBOLS = [f"SLOW{number}" for number in range(8)]
+SYMBOLS = [f"SLOW{number}" for number in range(10)]
 MANY = [f"SLOW{number}" for number in range(50)]
 HEADER = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
 SCRIPT = f"[call('GLOBAL_QUOTE', symbol=symbol)['symbol'] for symbol in {SYMBOLS}]"
@@ -38,7 +38,7 @@ LONG = {
 class Client:
     """A client that has the extension, unless ``extensions`` is empty; each request has ``seconds``."""
 
-    def __init__(self, server: Server, key: str = "mine", seconds: float = 1.0) -> None:
+    def __init__(self, server: Server, key: str = "mine", seconds: float = 1.5) -> None:
         self.server, self.key, self.seconds = server, key, seconds
 
     def send(self, method: str, extensions: tuple[str, ...] = (TASKS,), **params: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def make_server(make_tools: Callable[..., MetaTools], requested: list[str]) -> I
         with lock:
             requested.append(query["symbol"])
         # One answer is there at once: a call without any ends, and is no task.
-        time.sleep(0.02 if query["symbol"] == SYMBOLS[0] else 0.3)
+        time.sleep(0.02 if query["symbol"] == SYMBOLS[0] else 0.35)
         return 200, {}, f"{HEADER}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
 
     with Upstream(reply) as upstream:
