@@ -69,7 +69,7 @@ def make_server(make_tools: Callable[..., MetaTools], requested: list[str]) -> I
     def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         with lock:
             requested.append(query["symbol"])
-        # One answer is there at once: a call without any ends, and is no task.
+        # One answer comes at once: a call without any ends, and does not become a task.
         time.sleep(0.02 if query["symbol"] == SYMBOLS[0] else 0.35)
         return 200, {}, f"{HEADER}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
 
