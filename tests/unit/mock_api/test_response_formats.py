@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.examples import each_tenth
 from tests.unit.mock_api.expected_responses import EXPECTED, document, handle_query, interval, query, rows_of
 from toolfold.mock_api.endpoint import strip_number
 from toolfold.mock_api.router import open_api
@@ -34,33 +33,40 @@ def test_every_known_function_has_an_endpoint() -> None:
     assert set(open_api().endpoints) >= set(EXPECTED)
 
 
-@pytest.mark.parametrize("function", each_tenth(JSON_FUNCTIONS))
-def test_json_has_the_known_keys_and_rows(function: str) -> None:
-    facts, found = EXPECTED[function], document(function)
-    if facts["top_keys"]:
-        assert list(found) == [key.replace("{interval}", interval(function)) for key in facts["top_keys"]]
-    if facts["row_keys"]:
-        rows = rows_of(function, found)
-        assert rows
-        assert all(set(row) == set(facts["row_keys"]) for row in rows)
+def some_and_all(functions: list[str]) -> list[Any]:
+    """Return each tenth of the functions, and all of them for ``make test-slow``."""
+    return [pytest.param(functions[::10], id="some"), pytest.param(functions, id="all", marks=pytest.mark.slow)]
 
 
-@pytest.mark.parametrize("function", each_tenth(CSV_FUNCTIONS))
-def test_csv_has_the_known_header_and_the_rows_of_json(function: str) -> None:
-    facts = EXPECTED[function]
-    header, *lines = csv_rows(function)
-    assert lines
-    assert {len(line) for line in lines} == {len(header)}
-    if facts["csv_header"]:
-        assert ",".join(header) == facts["csv_header"]
-    elif facts["row_keys"]:
-        assert set(header) == {strip_number(key) for key in facts["row_keys"]}
-    is_calendar = facts["formats"] == ["csv"]
-    assert (b"\r\n" in handle_query(query(function, datatype="csv")).body) == is_calendar
-    if facts["row_keys"]:
-        rows = rows_of(function, document(function))
-        assert len(lines) == len(rows)
-        assert {str(value) for value in rows[0].values() if value is not None} <= set(lines[0])
+@pytest.mark.parametrize("functions", some_and_all(JSON_FUNCTIONS))
+def test_json_has_the_known_keys_and_rows(functions: list[str]) -> None:
+    for function in functions:
+        facts, found = EXPECTED[function], document(function)
+        if facts["top_keys"]:
+            assert list(found) == [key.replace("{interval}", interval(function)) for key in facts["top_keys"]], function
+        if facts["row_keys"]:
+            rows = rows_of(function, found)
+            assert rows, function
+            assert all(set(row) == set(facts["row_keys"]) for row in rows), function
+
+
+@pytest.mark.parametrize("functions", some_and_all(CSV_FUNCTIONS))
+def test_csv_has_the_known_header_and_the_rows_of_json(functions: list[str]) -> None:
+    for function in functions:
+        facts = EXPECTED[function]
+        header, *lines = csv_rows(function)
+        assert lines, function
+        assert {len(line) for line in lines} == {len(header)}, function
+        if facts["csv_header"]:
+            assert ",".join(header) == facts["csv_header"]
+        elif facts["row_keys"]:
+            assert set(header) == {strip_number(key) for key in facts["row_keys"]}
+        is_calendar = facts["formats"] == ["csv"]
+        assert (b"\r\n" in handle_query(query(function, datatype="csv")).body) == is_calendar, function
+        if facts["row_keys"]:
+            rows = rows_of(function, document(function))
+            assert len(lines) == len(rows), function
+            assert {str(value) for value in rows[0].values() if value is not None} <= set(lines[0]), function
 
 
 @pytest.mark.parametrize(
