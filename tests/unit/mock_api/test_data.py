@@ -20,6 +20,7 @@ def series(function: str, **more: str) -> dict[str, dict[str, str]]:
     return found
 
 
+@pytest.mark.slow  # starts a process
 def test_another_process_gives_the_same_bytes() -> None:
     code = (
         "import hashlib; from tests.unit.mock_api.expected_responses import handle_query, query;"

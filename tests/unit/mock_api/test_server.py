@@ -73,8 +73,8 @@ def test_concurrent_requests(mock_api: MockApi) -> None:
             return get(connection, QUOTE)[1]
 
     with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(fetch, range(40)))) == 1
-    assert len(mock_api.requests) == 40
+        assert len(set(pool.map(fetch, range(16)))) == 1
+    assert len(mock_api.requests) == 16
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/other", 404), ("POST", "/query", 405)])
