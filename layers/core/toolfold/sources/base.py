@@ -79,6 +79,11 @@ class AdapterContext:
     get_http_client: Callable[[], HttpClient]
     read_file: Callable[[str], Mapping[str, str] | None] = lambda _: None
 
+    def max_bytes(self, source: Source) -> int:
+        """Return the bytes that a response of ``source`` may have: as the settings say, or fewer by its own limit."""
+        most = self.settings.max_response_bytes
+        return min(most, source.connection.get("max_response_bytes") or most)
+
 
 class SourceAdapter(Protocol):
     """Reach one source. Made once per process and source, and used from many threads.

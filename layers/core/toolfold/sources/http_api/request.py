@@ -67,10 +67,7 @@ def exchange_for(source: Source, context: AdapterContext, smaller_response_hint:
 
     Its responses may have any status; it raises the errors of :func:`to_call_error`.
     """
-    settings = context.settings
-    max_bytes = min(
-        settings.max_response_bytes, source.connection.get("max_response_bytes") or settings.max_response_bytes
-    )
+    settings, max_bytes = context.settings, context.max_bytes(source)
 
     def exchange(request: HttpRequest, deadline: float) -> Response:
         if time.monotonic() >= deadline:

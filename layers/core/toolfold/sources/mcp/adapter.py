@@ -79,9 +79,7 @@ class McpAdapter(SourceAdapter):
     def __init__(self, source: Source, context: AdapterContext) -> None:
         self.source, self._settings = source, context.settings
         self._connection = read_connection(source)
-        settings = context.settings
-        own_max_bytes = self._connection.max_response_bytes or settings.max_response_bytes
-        self._max_bytes = min(own_max_bytes, settings.max_response_bytes)
+        self._max_bytes = context.max_bytes(source)
         program, hint = "".join(self._connection.command[:1]), self.smaller_response_hint
         self.texts = FaultTexts(source, program=program, max_bytes=self._max_bytes, smaller_response_hint=hint)
         self._tokens = TokenProvider.of(source, exchange_for(source, context, hint))

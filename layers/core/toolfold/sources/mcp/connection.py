@@ -42,7 +42,6 @@ class Connection:
         env: variables that the child gets beside those of ``child_process``.
         key_variable: variable of the child that gets the key of the source; empty: none.
         protocol_version: version that the server spoke when the snapshot was written; empty: unknown.
-        max_response_bytes: most bytes of one answer; None: as the settings say.
     """
 
     url: str = ""
@@ -51,7 +50,6 @@ class Connection:
     cwd: str = ""
     key_variable: str = ""
     protocol_version: str = ""
-    max_response_bytes: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -80,8 +78,7 @@ def read_connection(source: Source) -> Connection:
         or (command and not command[0].strip())
     ):
         raise damaged(f"the connection of {source.id!a}")
-    stated = ("env", "cwd", "protocol_version", "max_response_bytes")
-    more = {name: given[name] for name in stated if name in given}
+    more = {name: given[name] for name in ("env", "cwd", "protocol_version") if name in given}
     return Connection(source.base_url, tuple(command), key_variable=key_variable, **more)
 
 
