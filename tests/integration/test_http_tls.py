@@ -5,7 +5,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.http import Send, fetch
+from tests.support.raw_server import OK, RawServer
 from tests.support.tls import write_certificate
 from tests.support.upstream import CSV
 from toolfold.errors import UpstreamError
@@ -21,7 +22,6 @@ from toolfold.network.errors import CertificateError
 from toolfold.network.sockets import create_tls_context
 from toolfold.sources.base import ConnectionFailed, ConnectTimeout
 
-OK = f"HTTP/1.1 200 OK\r\ncontent-length: {len(CSV)}\r\n\r\n{CSV}".encode()
 UNTRUSTED = "Cannot connect to localhost: its TLS certificate"
 
 
@@ -39,38 +39,30 @@ def no_bundle_set(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def serve(certificate: Path) -> Iterator[Callable[..., str]]:
     """The URL of a TLS server that reads a request and sends bytes."""
-    threads = []
+    with ExitStack() as servers:
 
-    def served(
-        content: bytes,
-        maximum: ssl.TLSVersion | None = None,
-        chain: Path = certificate,
-        says_goodbye: bool = False,
-    ) -> str:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(chain)
-        if maximum is not None:
-            context.minimum_version = context.maximum_version = maximum
-            context.set_ciphers("ALL:@SECLEVEL=0")
-        listener = socket.create_server(("127.0.0.1", 0))
+        def served(
+            content: bytes,
+            maximum: ssl.TLSVersion | None = None,
+            chain: Path = certificate,
+            says_goodbye: bool = False,
+        ) -> str:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(chain)
+            if maximum is not None:
+                context.minimum_version = context.maximum_version = maximum
+                context.set_ciphers("ALL:@SECLEVEL=0")
 
-        def answer() -> None:
-            with listener, suppress(OSError):
-                peer, _ = listener.accept()
-                with context.wrap_socket(peer, server_side=True) as secure:
-                    secure.recv(4000)
-                    secure.sendall(content)
-                    if says_goodbye:
-                        secure.settimeout(0.5)
-                        secure.unwrap()
+            def answer(server: RawServer, connection: socket.socket) -> None:
+                server.respond_once(connection, content)
+                if says_goodbye:
+                    connection.settimeout(0.5)
+                    connection.unwrap()  # type: ignore[attr-defined]  # it is one of TLS
 
-        threads.append(threading.Thread(target=answer))
-        threads[-1].start()
-        return f"https://localhost:{listener.getsockname()[1]}/query"
+            server = servers.enter_context(RawServer(answer, context=context))
+            return f"https://localhost:{server.authority.rpartition(':')[2]}/query"
 
-    yield served
-    for thread in threads:
-        thread.join()
+        yield served
 
 
 @pytest.mark.parametrize("variable", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"])
