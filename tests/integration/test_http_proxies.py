@@ -1,10 +1,8 @@
 """Requests through the proxy that the environment names, and those that bypass it. Over real sockets."""
 
 import os
-import socket
 import ssl
-import threading
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -113,35 +111,18 @@ class TestFailure:
             with pytest.raises(ConnectionFailed, match="the proxy refuses to connect"):
                 send(f"https://{NAME}/query")
 
-    @pytest.mark.parametrize(
-        "answer",
-        [
-            *(b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nx: " + b"y" * 20_000),
-            *(
-                b"HTTP/1.1 200 OK\r\nno field\r\n\r\n",
-                b"HTTP/1.1 101 X\r\n\r\n",
-                b"HTTP/1.1 100 X\r\n\r\n" * 3_000,
-                b"HTTP/1.1 200 OK\r\n\r\nmore",
-            ),
-        ],
-    )
     def test_an_invalid_response_of_the_proxy_is_a_failed_connection(
-        self, send: Send, monkeypatch: pytest.MonkeyPatch, answer: bytes
+        self, send: Send, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-
-            def speak() -> None:
-                peer, _ = listener.accept()
-                with peer, suppress(OSError):
-                    peer.recv(4000)
-                    peer.sendall(answer)
-
-            thread = threading.Thread(target=speak)
-            thread.start()
-            monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{listener.getsockname()[1]}")
-            with pytest.raises(ConnectionFailed, match=REFUSED):
-                send(f"https://{NAME}/query")
-            thread.join()
+        for answer in (
+            *(b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nx: " + b"y" * 20_000, b"HTTP/1.1 101 X\r\n\r\n"),
+            *(b"HTTP/1.1 200 OK\r\nno field\r\n\r\n", b"HTTP/1.1 100 X\r\n\r\n" * 3_000),
+            b"HTTP/1.1 200 OK\r\n\r\nmore",
+        ):
+            with RawServer(partial(RawServer.respond_once, answer=answer)) as proxy:
+                monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.authority}")
+                with pytest.raises(ConnectionFailed, match=REFUSED):
+                    send(f"https://{NAME}/query")
 
     @pytest.mark.parametrize("proxy", ["http://localhost:9", "http://", "http://x:port", "http://me\n:x@y\0:1"])
     def test_an_unusable_proxy_url_is_a_failed_connection(
