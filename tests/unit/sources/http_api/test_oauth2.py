@@ -3,12 +3,12 @@
 import base64
 import json
 import threading
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 
+from tests.support.threads import run_concurrently
 from toolfold.catalog.entries import Auth, Source
 from toolfold.errors import AuthRejected, CallError, RateLimited, UpstreamError, UpstreamTimeout
 from toolfold.network.session import Response
@@ -134,14 +134,6 @@ def test_what_is_no_token_is_an_error_without_the_secret() -> None:
         assert endpoint.get() == "token-2"  # an error is not kept
 
 
-def run_together(count: int, job: Callable[[], None]) -> None:
-    threads = [threading.Thread(target=job) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 @pytest.mark.parametrize("fails", [False, True])
 def test_threads_that_wait_for_one_request_share_its_outcome(fails: bool) -> None:
     endpoint, waiting, outcomes = Endpoint(), threading.Barrier(6), list[str]()
@@ -165,7 +157,7 @@ def test_threads_that_wait_for_one_request_share_its_outcome(fails: bool) -> Non
 
     started, deadline_of_others = threading.Semaphore(1), threading.Event()
     provider = TokenProvider(source(), slow, lambda: 1000.0)
-    run_together(6, job)
+    run_concurrently([job] * 6)
     assert outcomes == (["down"] if fails else ["token-1"]) * 6
     assert len(endpoint.requests) == 1
 
