@@ -208,9 +208,8 @@ class McpAdapter(SourceAdapter):
 
 
 class _LoopThread(threading.Thread):
-    """The thread of an event loop. A process that ends without Python's exit functions calls ``end``."""
-
     end: Callable[[], None]
+    """Called by a process that ends without the exit functions of Python."""
 
 
 class _Runner:
@@ -226,11 +225,7 @@ class _Runner:
         self._is_stopped = False
 
     def submit(self, open_session: OpenSession, api_key: str, request: ToolRequest) -> Future[dict[str, Any]]:
-        """Start a call, and return the future of its result. Cancelling the future cancels the call.
-
-        Raises:
-            RuntimeError: the loop was stopped.
-        """
+        """Start a call, and return the future of its result. Cancelling the future cancels the call."""
         import_sdk(self._name)
         with self._lock:
             if self._is_stopped:
@@ -287,11 +282,6 @@ class _Timer:
         self._context.report_progress(progress, total, message)
 
     def wait(self, future: Future[dict[str, Any]]) -> dict[str, Any]:
-        """Return the result of ``future``.
-
-        Raises:
-            TimeoutError: it was not there in time.
-        """
         while True:
             end = self._end
             try:

@@ -107,8 +107,6 @@ class StreamEnded(httpx2.StreamError):
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
-    """The body of a response, up to a number of bytes."""
-
     def __init__(self, stream: Any, max_bytes: int | None, exchange: Exchange, transport: GuardedTransport) -> None:
         self._stream, self._left, self._exchange, self._transport = stream, max_bytes, exchange, transport
         self._parts = PartLimit()

@@ -30,8 +30,6 @@ _SHORTER = "Add a WHERE, aggregate in SQL (count, sum, GROUP BY), or lower limit
 
 
 class _Failed(NamedTuple):
-    """The error of a call, what is wrong, and the next step."""
-
     error: type[errors.CallError]
     problem: str
     next_step: Text
