@@ -9,6 +9,7 @@ import pytest
 import requests
 
 from tests.support.catalogs import small_catalog
+from tests.support.openapi_documents import body, document
 from tests.support.tables import differences
 from toolfold.build.compiler import compile_folder
 from toolfold.mock_api import MockApi
@@ -22,58 +23,38 @@ PET = {"type": "object", "properties": {
 KINDS = {"type": "string", "enum": ["cat", "dog"]}
 
 
-def answer(schema: Any) -> dict[str, Any]:
-    return {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}
+def operation(name: str, returned: Any, *parameters: Any, **more: Any) -> dict[str, Any]:
+    responses = {"200": {"description": "ok", "content": {"application/json": {"schema": returned}}}}
+    summary = f"Do {name} at the shelter"
+    return {"operationId": name, "summary": summary, "parameters": [*parameters], "responses": responses, **more}
 
 
 def parameter(name: str, place: str, schema: Any, **more: bool) -> dict[str, Any]:
     return {"name": name, "in": place, "schema": schema, **more}
 
 
-DOCUMENT = {
-    "openapi": "3.1.0",
-    "info": {"title": "Shelter", "version": "1", "description": "Animals of a shelter."},
-    "servers": [{"url": "https://shelter.test/v1"}],
-    "paths": {
+DOCUMENT = document(
+    {
         "/pets": {
-            "get": {
-                "operationId": "list_pets",
-                "summary": "List the pets of the shelter",
-                "parameters": [
-                    parameter("limit", "query", {"type": "integer", "maximum": 50}),
-                    parameter("kind", "query", KINDS),
-                ],
-                "responses": answer({"type": "object", "properties": {
-                    "total": {"type": "integer"}, "pets": {"type": "array", "items": PET}}}),
-            },
-            "post": {
-                "operationId": "add_pet",
-                "summary": "Add a pet to the shelter",
-                "requestBody": {"required": True, "content": {"application/json": {"schema": {
-                    **PET, "required": ["name"]}}}},
-                "responses": answer(PET),
-            },
+            "get": operation(
+                "list_pets",
+                {
+                    "type": "object",
+                    "properties": {"total": {"type": "integer"}, "pets": {"type": "array", "items": PET}},
+                },
+                parameter("limit", "query", {"type": "integer", "maximum": 50}),
+                parameter("kind", "query", KINDS),
+            ),
+            "post": operation("add_pet", PET, requestBody=body({**PET, "required": ["name"]})),
         },
-        "/pets/{id}": {
-            "get": {
-                "operationId": "get_pet",
-                "summary": "Get one pet of the shelter",
-                "parameters": [parameter("id", "path", {"type": "integer"}, required=True)],
-                "responses": answer(PET),
-            }
-        },
+        "/pets/{id}": {"get": operation("get_pet", PET, parameter("id", "path", {"type": "integer"}, required=True))},
         "/tours": {
-            "get": {
-                "operationId": "list_tours",
-                "summary": "List the tours of a site of the shelter",
-                "parameters": [parameter("Site-Id", "header", {"type": "string"}, required=True)],
-                "responses": answer(PET),
-            }
+            "get": operation("list_tours", PET, parameter("Site-Id", "header", {"type": "string"}, required=True))
         },
     },
-    "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-    "security": [{"token": []}],
-}  # fmt: skip
+    components={"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    security=[{"token": []}],
+)
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +69,10 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Api:
     return open_api(compiled)
 
 
-def get(api: Api, path: str, headers: Mapping[str, str] = HEADERS, method: str = "GET", body: bytes = b"") -> Any:
+def get(api: Api, path: str, headers: Mapping[str, str] = HEADERS, method: str = "GET", sent: bytes = b"") -> Any:
     path, _, query = path.partition("?")
     pairs = [tuple(pair.split("=")) for pair in query.split("&") if pair]
-    response, _ = api.answer_path(PathRequest(method, path, pairs, headers, body))  # type: ignore[arg-type]
+    response, _ = api.answer_path(PathRequest(method, path, pairs, headers, sent))  # type: ignore[arg-type]
     return response.status, json.loads(response.body) if response.content_type == "application/json" else None
 
 
@@ -108,7 +89,7 @@ def test_values_that_were_sent_are_returned(api: Api) -> None:
     assert {pet["kind"] for pet in get(api, "/pets?kind=cat")[1]["pets"]} == {"cat"}
     assert get(api, "/pets/7")[1]["id"] == 7
     pet = {"name": "Rex", "kind": "dog", "weight": 3.5}
-    assert pet.items() <= get(api, "/pets", method="POST", body=json.dumps(pet).encode())[1].items()
+    assert pet.items() <= get(api, "/pets", method="POST", sent=json.dumps(pet).encode())[1].items()
 
 
 def test_errors_and_faults(api: Api) -> None:
