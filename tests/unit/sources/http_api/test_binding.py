@@ -77,7 +77,7 @@ class TestPath:
         assert bind(call, {"one": ["x", "y"], "second": 5}).path == "/a/.x.y/b/;second=5"
 
     @pytest.mark.hypothesis
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(TEXTS | st.lists(st.sampled_from([".", "..", "/", "\\", "%2e", "%2F", "%25", ";", "a"])).map("".join))
     def test_what_a_server_decodes_is_the_value_in_its_place(self, value: str) -> None:
         try:
@@ -143,7 +143,7 @@ class TestQuery:
                 bind(call, arguments, taken=[("query", "apikey"), ("header", "x-key"), ("cookie", "session")])
 
     @pytest.mark.hypothesis
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(
         st.dictionaries(TEXTS.filter(bool), TEXTS | st.integers() | st.lists(TEXTS, min_size=1, max_size=3), max_size=4)
     )
@@ -168,7 +168,7 @@ class TestHeaders:
         assert accepted(lambda value: bind(TRACED, {"trace": value}), rows, InvalidArgument) == []
 
     @pytest.mark.hypothesis
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(TEXTS)
     def test_a_header_is_sent_as_it_is_or_not_at_all(self, value: str) -> None:
         try:
@@ -180,7 +180,7 @@ class TestHeaders:
         assert parsed.items() == [("X-Trace", value)]
 
     @pytest.mark.hypothesis
-    @settings(max_examples=40)
+    @settings(max_examples=25)
     @given(TEXTS)
     def test_a_cookie_is_one_pair(self, value: str) -> None:
         call = {"path": "/a", "parameters": {"session": {"in": "cookie"}, "b": {"in": "cookie"}}}
@@ -334,7 +334,7 @@ ANYTHING = st.recursive(
 
 
 @pytest.mark.hypothesis
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.fixed_dictionaries(
         {"path": ANYTHING | st.just("/a/{id}")},

@@ -55,7 +55,7 @@ def test_a_body_is_decoded_as_its_type_says() -> None:
 
 
 @pytest.mark.hypothesis
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.binary(max_size=64), st.text(max_size=30) | st.sampled_from(["text/plain", "text/x; charset=utf-16"]))
 def test_no_body_is_an_error(body: bytes, content_type: str) -> None:
     found = decode_content(body, content_type)
@@ -94,7 +94,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.hypothesis
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(JSON.map(json.dumps) | st.text(max_size=600))
 def test_what_an_error_says_is_one_short_safe_line(body: str) -> None:
     said = said_by(body)
