@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
 import pytest
 
-from tests.support.aws_services import use_aws_endpoint
+from tests.support.aws_services import client, use_aws_endpoint
 from tests.support.faulty_proxy import FaultyProxy
 
 TABLE, BUCKET = "answers", "things"
@@ -30,20 +29,12 @@ class Aws:
         return [item for item in found if set(item["pk"]["S"]) <= set("0123456789abcdef")]
 
 
-@pytest.fixture(scope="session")
-def clients(endpoint: str) -> tuple[Any, Any]:
-    """Return clients of DynamoDB and S3 that bypass the proxy. Creating each takes a tenth of a second."""
-    known = {"endpoint_url": endpoint, "region_name": "us-east-1"}
-    known |= {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-    return boto3.client("dynamodb", **known), boto3.client("s3", **known)
-
-
 @pytest.fixture
-def aws(endpoint: str, clients: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
+def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
     """Create the table and the bucket; nothing fails until a test adds faults."""
     with FaultyProxy(endpoint) as faulty:
         use_aws_endpoint(faulty.url, monkeypatch)
-        dynamodb, s3 = clients
+        dynamodb, s3 = client("dynamodb", endpoint), client("s3", endpoint)
         for table, key, kind in ((TABLE, "pk", "S"), ("other-shape", "id", "N")):
             dynamodb.create_table(
                 TableName=table,

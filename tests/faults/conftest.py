@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.faults.aws import aws, clients
+from tests.faults.aws import aws
 from tests.faults.scenario import Scenario, capture_logs
 from toolfold.catalog.model import Catalog
 from toolfold.mock_api.server import MockApi
 
-__all__ = ["aws", "clients"]
+__all__ = ["aws"]
 
 
 @pytest.fixture

@@ -4,14 +4,13 @@ import time
 import uuid
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
-import boto3
 import pytest
 
 from tests.faults.aws import Aws
 from tests.faults.fault_table import Row, parametrize_rows
 from tests.faults.scenario import Scenario
+from tests.support.aws_services import client
 from tests.support.faulty_proxy import Fault
 from tests.support.upstream import CSV, Reply, Upstream
 from toolfold.execution import api_keys
@@ -28,8 +27,8 @@ REPLACED_BY = {"key rotated": NEW, "key withdrawn": OLD, "secret emptied": " ", 
 def test_operator_key(
     row: Row, scenario: Callable[..., Scenario], aws: Aws, endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client: Any = boto3.client("secretsmanager", endpoint_url=endpoint)
-    arn = client.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=OLD)["ARN"]
+    secrets = client("secretsmanager", endpoint)
+    arn = secrets.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=OLD)["ARN"]
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", arn)
     accepted = OLD
 
@@ -43,7 +42,7 @@ def test_operator_key(
             assert not here.call("CPI", key="", fresh=True).is_error
         here.clock.now += here.settings.secret_ttl_s / 2 if row.fault.startswith("key") else here.settings.secret_ttl_s
         if row.fault in REPLACED_BY:
-            client.put_secret_value(SecretId=arn, SecretString=REPLACED_BY[row.fault])
+            secrets.put_secret_value(SecretId=arn, SecretString=REPLACED_BY[row.fault])
             accepted = OLD if row.fault.startswith("secret") else NEW
         else:
             aws.faulty.faults["secretsmanager"] = Fault(delay_s=3)
@@ -61,6 +60,6 @@ def test_operator_key(
         assert len(upstream.requests) == int(row.requests)
         assert set(here.warnings()) == ({row.log.strip("`")} if "cannot be read" in row.log else set())
         aws.faulty.faults.clear()
-        client.put_secret_value(SecretId=arn, SecretString=accepted)
+        secrets.put_secret_value(SecretId=arn, SecretString=accepted)
         here.clock.now += RETRY_S
         assert not here.call("CPI", key="", fresh=True).is_error

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
 from tests.support import aws_services
@@ -98,7 +97,7 @@ def test_without_a_secret_every_call_is_refused(
 
 
 def test_secret_is_read_from_aws(make_world: Callable[..., World], table: Any) -> None:
-    secrets = boto3.client("secretsmanager")
+    secrets = aws_services.client_here("secretsmanager")
     arn = secrets.create_secret(Name="approval", SecretString=SECRET)["ARN"]
     try:
         world = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=arn, SECRET_TIMEOUT_S="10")

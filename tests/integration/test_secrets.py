@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
-import boto3
 import pytest
 
+from tests.support.aws_services import client_here
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.errors import AuthRequired
@@ -71,13 +71,11 @@ def fail(aws: AwsClients, provider: SecretProvider, monkeypatch: pytest.MonkeyPa
 
 
 def secret(value: str) -> str:
-    client: Any = boto3.client("secretsmanager")
-    return str(client.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=value)["ARN"])
+    return str(client_here("secretsmanager").create_secret(Name=f"key-{uuid.uuid4()}", SecretString=value)["ARN"])
 
 
 def rotate(arn: str) -> None:
-    client: Any = boto3.client("secretsmanager")
-    client.put_secret_value(SecretId=arn, SecretString="another")
+    client_here("secretsmanager").put_secret_value(SecretId=arn, SecretString="another")
 
 
 @pytest.mark.parametrize(
@@ -90,16 +88,16 @@ def rotate(arn: str) -> None:
     ids=["text", "bytes", "field"],
 )
 def test_a_secret_is_the_key(aws: AwsClients, find: Find, stored: dict[str, Any], field: str) -> None:
-    client: Any = boto3.client("secretsmanager")
-    assert find(client.create_secret(Name=f"key-{uuid.uuid4()}", **stored)["ARN"] + field) == KEY
+    service = client_here("secretsmanager")
+    assert find(service.create_secret(Name=f"key-{uuid.uuid4()}", **stored)["ARN"] + field) == KEY
 
 
 @pytest.mark.parametrize(("kind", "reference"), [("String", "ssm:{name}"), ("SecureString", "{arn}")])
 def test_a_parameter_is_the_key(aws: AwsClients, find: Find, kind: str, reference: str) -> None:
     name = f"/toolfold/{kind}"
-    client: Any = boto3.client("ssm")
-    client.put_parameter(Name=name, Value=KEY, Type=kind, Overwrite=True)
-    arn = client.get_parameter(Name=name)["Parameter"]["ARN"]
+    service = client_here("ssm")
+    service.put_parameter(Name=name, Value=KEY, Type=kind, Overwrite=True)
+    arn = service.get_parameter(Name=name)["Parameter"]["ARN"]
     assert find(reference.format(name=name, arn=arn)) == KEY
 
 
@@ -149,8 +147,8 @@ def test_a_key_is_in_no_log_line_of_any_library(
 
 
 def test_the_region_is_that_of_the_arn(aws: AwsClients, find: Find) -> None:
-    client: Any = boto3.client("secretsmanager", region_name="eu-central-1")
-    arn = client.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=KEY)["ARN"]
+    service = client_here("secretsmanager", "eu-central-1")
+    arn = service.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=KEY)["ARN"]
     assert ":eu-central-1:" in arn
     assert find(arn) == KEY
 
@@ -218,7 +216,7 @@ class TestKeysOfSources:
         self, find_in: Find, provider: SecretProvider, catalog: Catalog, clock: SimpleNamespace
     ) -> None:
         assert find_in(json.dumps({"alpha_vantage": KEY})) == KEY
-        boto3.client("secretsmanager").put_secret_value(SecretId=provider.source_keys, SecretString="{}")
+        client_here("secretsmanager").put_secret_value(SecretId=provider.source_keys, SecretString="{}")
         assert provider.source_key("alpha_vantage") == KEY
         clock.now += TTL_S + 1
         assert provider.source_key("alpha_vantage") == ""

@@ -4,7 +4,6 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import boto3
 import pytest
 
 from tests.support import aws_services
@@ -83,7 +82,9 @@ class TestDynamoDBStore:
         large = random.Random(1).randbytes(500_000)
         table.put("a", large, 1000.0, 2000.0)
         assert table.get("a") == large
-        assert [item["Key"] for item in boto3.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]] == ["cache/a"]
+        assert [item["Key"] for item in aws_services.client_here("s3").list_objects_v2(Bucket=BUCKET)["Contents"]] == [
+            "cache/a"
+        ]
         table.put("a", b"small", 1001.0, 2000.0)
         assert table.get("a") == b"small"
 
