@@ -67,12 +67,13 @@ bench-stdio: .venv/.dev ## start over stdio beside the peers': docs/reference/me
 bench-tokens: .venv/.dev ## what a model reads, in tokens: the tables that `make measure` writes into docs/reference/measurements.md
 	@$(bin)/python -m scripts.measure_tokens $(ARGS)
 
-fuzz: .venv/.dev ## send damaged requests to the handler: make fuzz ARGS='--runs 1000000'
-	$(bin)/python -m scripts.fuzz_protocol $(ARGS)
+# Other inputs each time, of which a failing one is shortened; ARGS='--hypothesis-seed=7' repeats a run.
+fuzz: .venv/.dev ## send 200,000 damaged requests to the handler
+	$(bin)/python -m pytest --hypothesis-profile=long -m hypothesis tests/fuzz/test_fuzz.py $(ARGS)
 
-# Each input makes four calls or more: an hour or more for 300,000 inputs with two processes.
-fuzz-calls: .venv/.dev ## make random whole calls: make fuzz-calls ARGS='--runs 300000'
-	$(bin)/python -m scripts.fuzz_calls $(ARGS)
+# Each input makes four calls or more.
+fuzz-calls: .venv/.dev ## make 40,000 random whole calls, some of them at the same time
+	$(bin)/python -m pytest --hypothesis-profile=long -m hypothesis tests/fuzz/test_fuzz_calls.py $(ARGS)
 
 # The reference is plain Python in tests/fuzz/select: no package of its own.
 fuzz-select: .venv/.dev ## compare random selects with an independent evaluation: make fuzz-select ARGS='--cases 100000 --seed 7'

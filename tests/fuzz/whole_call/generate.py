@@ -1,181 +1,176 @@
-"""Make inputs, and new inputs from old ones."""
+"""Strategies of whole calls: their arguments and selects, and bodies of an upstream that are hard to process.
 
-from collections.abc import Callable, Sequence
+Bodies are wide, deep, ragged, repeated, nearly numbers, nearly notices; any of them may be damaged.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from random import Random
 from typing import Any
 
-from tests.fuzz.whole_call import selects, shapes
-from tests.fuzz.whole_call.inputs import ENCODINGS, WORDS, CallInput
+from hypothesis import strategies as st
 
-_KEYS = WORDS["keys"]
-_OPTIONS = WORDS["options"]
-_SELECTS = WORDS["selects"]
-_ODD_VALUES = WORDS["odd_values"]
-_STATUSES = ("200 OK",) * 14 + tuple(WORDS["statuses"])
-_HEADERS = WORDS["headers"]
-_FRAMINGS = ("length",) * 20 + ("chunked",) * 3 + ("close",) * 2 + ("gzip",) * 2 + ("short", "long", "cut", "none")
-_TOKENS = WORDS["tokens"]
+from tests.fuzz.whole_call.inputs import ENCODINGS, WORDS, CallInput, corpus
+
+Texts = st.SearchStrategy[str]
 
 
-class Generator:
-    """Make inputs from a seed.
+def words(kind: str) -> st.SearchStrategy[Any]:
+    return st.sampled_from(WORDS[kind])
 
-    Args:
-        random: decides everything.
-        calls: tool → an example of its arguments.
-        samples: tool → bodies as its upstream sends them.
-    """
 
-    def __init__(self, random: Random, calls: dict[str, dict[str, Any]], samples: dict[str, list[str]]) -> None:
-        self.random, self.calls, self.samples = random, calls, samples
-        self.tools = [
-            *sorted(calls),
-            *["WTI", "GLOBAL_QUOTE", "TIME_SERIES_DAILY", "LISTING_STATUS", "SMA", "NEWS_SENTIMENT"] * 6,
-        ]
+SIZES = st.sampled_from((0, 1, 1, 2, 2, 3, 3, 4, 5, 5, 8, 12, 20, 40) * 10 + (300, 300, 300, 3000))
+"""Most faults need few items; what is quadratic needs many, and those inputs take a hundred times as long."""
 
-    def new(self) -> CallInput:
-        """Return an input that resembles no other."""
-        random = self.random
-        tool = random.choice(self.tools)
-        sent = CallInput(tool=tool, arguments=dict(self.calls[tool]))
-        for change, share in (
-            (self._key, 0.6),
-            (self._arguments, 0.2),
-            (self._options, 0.5),
-            (self._select, 0.35),
-            (self._response, 0.3),
-            (self._delivery, 0.5),
-        ):
-            if random.random() < share:
-                sent = change(sent)
-        sent = replace(
-            sent, body=(random.choice(self.samples[tool]),) if random.random() < 0.4 else shapes.make(random)
+ECHO = st.sampled_from(sorted(ENCODINGS)).map("<<{}>>".format)
+VALUE = words("json_values") | st.builds('"{}{}"'.format, st.sampled_from(("", "x ", "key=")), ECHO)
+
+
+def _many(text: Texts, join: str = ",") -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({"repeat": text, "times": SIZES, "join": st.just(join)})
+
+
+def _within(before: str, text: Texts, after: str) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.tuples(st.just(before), _many(text), st.just(after))
+
+
+def _csv(header: str, values: Sequence[str], columns: int, rows: int, end: str) -> tuple[Any, ...]:
+    cells = [json.loads(value) if value.startswith('"') else value for value in values] * columns
+    row = "2024-03-01," + ",".join(cells[: columns - 1] or ["1"])
+    return f"{header}\n", {"repeat": row, "times": rows, "join": "\n"}, end
+
+
+SHAPES: st.SearchStrategy[tuple[Any, ...]] = st.one_of(
+    _within(
+        '{"name":"x","data":[',
+        st.builds('{{"date":"2024-03-01","{}":{},"value":{}}}'.format, words("member_names"), VALUE, VALUE),
+        "]}",
+    ),
+    _within("[", VALUE, "]"),
+    _within(
+        '{"Meta Data":{"1. Information":"x"},"Time Series (Daily)":{',
+        st.builds('"{}":{{"1. open":{}}}'.format, words("row_names"), VALUE),
+        "}}",
+    ),
+    _within("{", st.builds('"{}":{}'.format, st.sampled_from(("{i}. a", "k{i}", "a", "a {i}", "A.{i}")), VALUE), "}"),
+    _within('{"data":[', VALUE.map('{{"k{{i}}":{}}}'.format), "]}"),
+    _within("{", VALUE.map('"s{{i}}":[{{"date":"2024-03-01","value":{}}}]'.format), "}"),
+    st.builds(
+        lambda times, pair, value: ({"repeat": pair[0], "times": times}, value, {"repeat": pair[1], "times": times}),
+        st.sampled_from((2, 3, 5, 5, 8, 20, 60, 60, 99, 100, 400, 900, 5000)),
+        st.sampled_from((("[", "]"), ('{"a":', "}"), ('[{"a":', "}]"), ('{"data":[', "]}"))),
+        VALUE,
+    ),
+    st.builds(
+        _csv,
+        words("csv_headers"),
+        st.lists(VALUE, min_size=1, max_size=5),
+        st.sampled_from((1, 2, 2, 3, 5, 5, 6, 10, 30, 600)),
+        SIZES,
+        st.sampled_from(("\n", "", "\n2024-03-01", '\n"', "\r\n\r\n")),
+    ),
+    st.builds(
+        lambda rows, commas: (
+            "timestamp,value\n",
+            {"repeat": "2024-03-01,{i}\n", "times": rows},
+            {"repeat": ",", "times": commas},
+            "\n",
+        ),
+        SIZES,
+        SIZES,
+    ),
+    st.builds(
+        lambda form, name, notice: (form.replace("NAME", name).replace("TEXT", json.dumps(notice)),),
+        st.sampled_from(('{"NAME":TEXT}', '{"NAME":[TEXT]}', '{"data":[1],"NAME":TEXT}', '[{"NAME":{"text":TEXT}}]')),
+        words("notice_names"),
+        words("notices"),
+    ),
+    st.tuples(words("other_bodies")),
+)
+
+_INSERTED = words("tokens") | ECHO | st.sampled_from(("", "\udcfe\udcff"))
+
+
+def _spliced(text: str, at: float, size: int, inserted: str) -> str:
+    place = int(at * len(text))
+    return text[:place] + inserted + text[place + size :]
+
+
+def _damaged(body: tuple[Any, ...], part: int, at: float, size: int, inserted: str) -> tuple[Any, ...]:
+    parts = list(body) or [""]
+    index, changed = part % len(parts), parts[part % len(parts)]
+    is_text = isinstance(changed, str)
+    text = _spliced(changed if is_text else str(changed["repeat"]), at, size, inserted)
+    parts[index] = text if is_text else {**changed, "repeat": text}
+    return tuple(parts)
+
+
+_PLACES = st.floats(0, 1)
+_LENGTHS = st.sampled_from((0, 0, 1, 2, 8, 64))
+
+
+def _bodies(samples: Sequence[str]) -> st.SearchStrategy[tuple[Any, ...]]:
+    whole = SHAPES | (st.tuples(st.sampled_from(samples)) if samples else SHAPES)
+    return whole | st.builds(_damaged, whole, st.integers(0, 3), _PLACES, _LENGTHS, _INSERTED)
+
+
+_EXPRESSION = st.builds(
+    str.format,
+    st.sampled_from(("{0}", "{0}", "{1}({0})", "{0} / 2 AS half")),
+    words("sql_columns"),
+    words("sql_functions"),
+)
+_CONDITION = st.builds("{} {} {}".format, words("sql_columns"), words("sql_operators"), words("sql_values"))
+_SELECTS = st.one_of(
+    words("selects"),
+    words("sql_statements"),
+    st.builds(
+        str.join, st.sampled_from(("; ", ", ", " ", " and ")), st.lists(words("sql_words"), min_size=1, max_size=4)
+    ),
+    st.builds(
+        "SELECT {}{} FROM {}{}{}".format,
+        st.sampled_from(("", "", "TOP 2 ", "DISTINCT ")),
+        st.lists(_EXPRESSION, min_size=1, max_size=3).map(", ".join),
+        words("sql_tables"),
+        st.just("") | _CONDITION.map(" WHERE {}".format),
+        words("sql_tails"),
+    ),
+)
+_DAMAGED_SELECTS = st.builds(_spliced, _SELECTS.filter(lambda one: isinstance(one, str)), _PLACES, _LENGTHS, _INSERTED)
+_OPTIONS = words("options") | st.builds(
+    lambda options, select: {**options, "select": select}, words("options"), _SELECTS | _DAMAGED_SELECTS
+)
+
+_ODD: dict[str, st.SearchStrategy[Any]] = {
+    "key": words("keys") | st.text('ABCDEFabcdef0123456789/+=%-_\\"', max_size=40),
+    "carrier": st.sampled_from(("x-api-key", "query")),
+    "transport": st.just("http"),
+    "options": _OPTIONS,
+    "times": st.sampled_from((2, 6)),
+    "served_to": st.just("caller"),
+    "status": st.just("200 OK") | words("statuses"),
+    "headers": st.lists(words("headers"), max_size=2, unique=True).map(tuple),
+    "framing": st.sampled_from(("chunked", "close", "gzip", "short", "long", "cut", "none")),
+}
+"""Field of an input → what it may be, where it is not the usual one."""
+
+
+@st.composite
+def calls(draw: st.DrawFn, examples: Mapping[str, dict[str, Any]], samples: Mapping[str, list[str]]) -> CallInput:
+    """Draw a call of a tool, or one of the corpus, with odd fields; ``examples`` and ``samples`` are of the tools."""
+    if draw(st.integers(0, 2)):
+        tool = draw(
+            st.sampled_from(["WTI", "GLOBAL_QUOTE", "SMA", "NEWS_SENTIMENT"]) | st.sampled_from(sorted(examples))
         )
-        while random.random() < 0.5:
-            sent = self._body(sent)
-        return sent
-
-    def changed(self, sent: CallInput, others: Sequence[CallInput]) -> CallInput:
-        """Return an input with one to four changes."""
-        random = self.random
-        kinds: list[Callable[[CallInput], CallInput]] = [
-            *(self._key, self._arguments, self._options, self._select, self._select, self._response, self._delivery),
-            *(self._body, self._body, self._body, self._body, lambda old: self._crossed(old, random.choice(others))),
-        ]
-        for _ in range(random.choice((1, 1, 2, 4))):
-            sent = random.choice(kinds)(sent)
-        return sent
-
-    def _crossed(self, sent: CallInput, other: CallInput) -> CallInput:
-        part = self.random.randrange(4)
-        if part == 0:
-            return replace(sent, body=other.body)
-        if part == 1:
-            return replace(sent, tool=other.tool, arguments=other.arguments)
-        if part == 2:
-            return replace(sent, key=other.key, carrier=other.carrier)
-        return replace(sent, options=other.options, status=other.status, headers=other.headers, framing=other.framing)
-
-    def _key(self, sent: CallInput) -> CallInput:
-        random = self.random
-        kind = random.randrange(6)
-        if kind == 0:
-            return replace(
-                sent, key="".join(random.choices('ABCDEFabcdef0123456789/+=%-_\\"', k=random.choice((4, 8, 16, 40))))
-            )
-        if kind == 1:
-            return replace(sent, key="")
-        if kind == 2 and (text := sent.template()):
-            at = random.randrange(len(text))
-            return replace(sent, key=text[at : at + random.choice((1, 4, 8, 15, 60))].replace("\n", " "))
-        return replace(sent, key=random.choice(_KEYS))
-
-    def _arguments(self, sent: CallInput) -> CallInput:
-        random = self.random
-        kind = random.randrange(8)
-        if kind == 0 or not isinstance(sent.arguments, dict):
-            tool = random.choice(self.tools)
-            return replace(sent, tool=tool, arguments=dict(self.calls[tool]))
-        arguments = dict(sent.arguments)
-        if kind <= 3:
-            arguments["datatype"] = random.choice(("json", "csv", "csv", "json", "xml"))
-        elif kind == 4 and arguments:
-            del arguments[random.choice(list(arguments))]
-        elif kind == 5:
-            arguments[random.choice(["symbol", "interval", "x", "apikey", "function", "é", ""])] = random.choice(
-                _ODD_VALUES
-            )
-        elif arguments:
-            arguments[random.choice(list(arguments))] = random.choice(_ODD_VALUES)
-        return replace(sent, arguments=arguments)
-
-    def _options(self, sent: CallInput) -> CallInput:
-        kept = {name: value for name, value in sent.options.items() if name == "select"}
-        return replace(sent, options={**kept, **self.random.choice(_OPTIONS)})
-
-    def _select(self, sent: CallInput) -> CallInput:
-        random = self.random
-        select = selects.make(random) if random.random() < 0.5 else random.choice(_SELECTS)
-        if random.random() < 0.2 and isinstance(select, str):
-            at = random.randrange(len(select) + 1)
-            select = select[:at] + random.choice(_TOKENS) + select[at + random.choice((0, 1, 4)) :]
-        return replace(sent, options={**sent.options, "select": select})
-
-    def _response(self, sent: CallInput) -> CallInput:
-        random = self.random
-        kind = random.randrange(4)
-        if kind == 0:
-            return replace(sent, status=random.choice(_STATUSES))
-        if kind == 1:
-            return replace(sent, headers=tuple(random.sample(_HEADERS, random.choice((0, 1, 1, 2)))))
-        # A stalled response lasts until the time-out of every call of the input.
-        return replace(sent, framing="stall" if random.random() < 0.001 else random.choice(_FRAMINGS))
-
-    def _delivery(self, sent: CallInput) -> CallInput:
-        random = self.random
-        kind = random.randrange(4)
-        if kind == 0:
-            return replace(sent, transport=random.choice(("event", "event", "http")))
-        if kind == 1:
-            return replace(sent, carrier=random.choice(("bearer", "bearer", "x-api-key", "query")))
-        if kind == 2:
-            return replace(sent, served_to=random.choice(("all", "caller", "caller")))
-        return replace(sent, times=random.choice((1, 1, 1, 2, 6)))
-
-    def _body(self, sent: CallInput) -> CallInput:
-        random = self.random
-        body = list(sent.body) or [""]
-        at = random.randrange(len(body))
-        kind = random.randrange(8)
-        if kind == 0:
-            return replace(sent, body=(random.choice(self.samples[sent.tool]) if sent.tool in self.samples else "",))
-        if kind == 1:
-            return replace(sent, body=shapes.make(random))
-        part = body[at]
-        if isinstance(part, dict):
-            part = body[at] = dict(part)
-            if kind < 5:
-                part["times"] = random.choice((0, 1, 2, 3, 5, 10, 50) * 10 + (500, 500, 3000))
-            else:
-                part["repeat"] = self._text(str(part["repeat"]))
-        else:
-            body[at] = self._text(part)
-        return replace(sent, body=tuple(body))
-
-    def _text(self, text: str) -> str:
-        random = self.random
-        at = random.randrange(len(text) + 1)
-        to = min(len(text), at + random.choice((1, 1, 2, 8, 64)))
-        kind = random.randrange(8)
-        if kind == 0:
-            return text[:at] + text[to:]
-        if kind == 1:
-            return text[:at] + text[at:to] * random.choice((2, 3, 50)) + text[to:]
-        if kind == 2:
-            return text[:at]
-        if kind == 3:
-            return text[:at] + "".join(chr(0xDC80 + random.randrange(128)) for _ in range(2)) + text[to:]
-        if kind in (4, 5):
-            return text[:at] + f"<<{random.choice(list(ENCODINGS))}>>" + text[random.choice((at, at, to)) :]
-        return text[:at] + random.choice(_TOKENS) + text[random.choice((at, to)) :]
+        sent = CallInput(tool=tool, arguments=dict(examples[tool]), body=draw(_bodies(samples.get(tool, ()))))
+        if draw(st.integers(0, 3)) == 0:
+            names = st.sampled_from([*sent.arguments, "datatype", "x", "apikey", "é", ""])
+            sent.arguments[draw(names)] = draw(words("odd_values") | st.sampled_from(("json", "csv")))
+        elif draw(st.booleans()):
+            sent.arguments["datatype"] = draw(st.sampled_from(("json", "csv")))
+    else:
+        sent = draw(st.sampled_from(list(corpus().values())))
+        if draw(st.booleans()):
+            sent = replace(sent, body=draw(_bodies(())))
+    odd = draw(st.lists(st.sampled_from(sorted(_ODD)), max_size=4, unique=True))
+    return replace(sent, **{name: draw(_ODD[name]) for name in odd})

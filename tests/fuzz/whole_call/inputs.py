@@ -8,7 +8,7 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -133,12 +133,6 @@ class CallInput:
         """Whether the upstream closes the connection after the response."""
         return self.framing in ("close", "cut", "long", "none")
 
-    def to_json(self) -> str:
-        """Return the input as the text of a file; defaults are left out."""
-        default = asdict(CallInput())
-        values = {name: value for name, value in asdict(self).items() if value != default[name]}
-        return json.dumps(values, indent=1) + "\n"
-
     @classmethod
     def from_json(cls, text: str) -> CallInput:
         """Parse the text of a file."""
@@ -176,6 +170,7 @@ def spellings(key: str, least: int = 4) -> Sequence[str]:
     return sorted(found | {json.dumps(text)[1:-1] for text in found})
 
 
+@functools.cache
 def corpus() -> dict[str, CallInput]:
     """Return the inputs of the corpus by the names of their files."""
     return {path.stem: CallInput.from_json(path.read_text()) for path in sorted(CORPUS.glob("*.json"))}

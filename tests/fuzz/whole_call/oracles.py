@@ -31,17 +31,10 @@ class Finding(Exception):
 
 
 class Judge:
-    """Check inputs in a world.
-
-    Attributes:
-        slowest: the seconds of the slowest call so far, and its input.
-        peak_bytes: the most memory that a call used above the process before it.
-    """
+    """Check inputs in a world."""
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.slowest: tuple[float, CallInput | None] = (0.0, None)
-        self.peak_bytes = 0
         self._fixed = {}
         for transport in ("event", "http"):
             world.reset()
@@ -51,8 +44,8 @@ class Judge:
             self._fixed[transport] = _comparable(answer)
         self._threads = threading.active_count()
 
-    def check(self, sent: CallInput) -> str:
-        """Make the calls of an input; return the signature of what happened.
+    def check(self, sent: CallInput) -> None:
+        """Make the calls of an input.
 
         Raises:
             Finding: an invariant is violated.
@@ -67,9 +60,7 @@ class Judge:
         _reset_peak()
         resident = _memory("VmRSS")
         answers = [self._call(sent, sent.key) for _ in range(sent.times)]
-        peak = _memory("VmHWM") - resident
-        self.peak_bytes = max(self.peak_bytes, peak)
-        if peak > MAX_MEMORY_BYTES:
+        if _memory("VmHWM") - resident > MAX_MEMORY_BYTES:
             raise Finding("more memory than a call may use")
         fixed = world.call(CallInput(transport=sent.transport), honest, fixed=True)
         wanted = self._fixed["http" if sent.transport == "http" else "event"]
@@ -85,7 +76,6 @@ class Judge:
             raise Finding(f"another caller is answered differently: {before.code}, then {after.code}")
         if threading.active_count() > self._threads + MAX_WORKERS:
             raise Finding("threads are left")
-        return signature(sent, answers[-1], after)
 
     def check_at_once(self, sent: CallInput) -> None:
         """Make the call with two keys at the same time; the answer of the second must be its own.
@@ -104,8 +94,6 @@ class Judge:
     def _call(self, sent: CallInput, key: str) -> Answer:
         answer = self.world.call(sent, key)
         took_s, limit_s = (answer.cpu_s, MAX_CPU_S) if answer.cpu_s else (answer.took_s, MAX_TIME_S)
-        if answer.took_s > self.slowest[0]:
-            self.slowest = (answer.took_s, sent)
         if took_s > limit_s or answer.took_s > 5 * MAX_TIME_S:
             raise Finding(f"a call takes longer than its deadline: {answer.code}")
         _check_message(answer)
@@ -245,21 +233,6 @@ def _same(before: Answer, after: Answer) -> bool:
     if max(before.took_s, after.took_s) >= TIMEOUT_S:
         return before.code == after.code
     return bool(_comparable(before) == _comparable(after))
-
-
-def signature(sent: CallInput, answer: Answer, after: Answer) -> str:
-    """Return what distinguishes an outcome from others: codes, wording, form, not the data."""
-    result = answer.result
-    parts = [sent.transport, answer.code, after.code, str(answer.sent)]
-    if result.get("isError"):
-        parts.append(re.sub(r"['\"(].*?['\")]|\d+", "_", result["structuredContent"]["error"]["message"])[:80])
-    elif result:
-        structured = result["structuredContent"]
-        data = structured["result"]
-        form = sorted(data)[:2] if isinstance(data, dict) and "columns" in data else type(data).__name__
-        parts += [str(form), "preview" if "preview" in structured else "", str(sorted(sent.options))]
-        parts.append(str(structured.get("cached")))
-    return " | ".join(parts)
 
 
 def _reset_peak() -> None:

@@ -1,25 +1,19 @@
 """What upstreams send for the examples of the catalog, shortened."""
 
 import json
-from pathlib import Path
 from typing import Any
+
+from tests.support.example_responses import RESPONSE_IDS, example_response
 
 _MAX_ITEMS = 4
 
 
-def load_samples(cache: Path) -> tuple[dict[str, dict[str, Any]], dict[str, list[str]]]:
-    """Return tool → example arguments, and tool → bodies; from ``cache`` once they were fetched from the mock API."""
-    if not cache.exists():
-        from tests.support.example_responses import RESPONSE_IDS, example_response
-        from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
-
-        samples: dict[str, list[str]] = {}
-        for response in map(example_response, RESPONSE_IDS):
-            samples.setdefault(response.tool.name, []).append(_shortened(response.body, response.kind))
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        cache.write_text(json.dumps([EXAMPLES, samples]))
-    calls, bodies = json.loads(cache.read_text())
-    return calls, bodies
+def load_samples() -> dict[str, list[str]]:
+    """Return tool → bodies."""
+    samples: dict[str, list[str]] = {}
+    for response in map(example_response, RESPONSE_IDS):
+        samples.setdefault(response.tool.name, []).append(_shortened(response.body, response.kind))
+    return samples
 
 
 def _shortened(body: str, kind: str) -> str:

@@ -5,7 +5,6 @@ import http.client
 import io
 import json
 import os
-import sqlite3
 import tempfile
 import threading
 import time
@@ -78,17 +77,16 @@ class Answer:
 class World:
     """Everything that calls pass through, with sockets between the parts."""
 
-    def __init__(self, cache: str = "memory") -> None:
+    def __init__(self) -> None:
         self._stack = contextlib.ExitStack()
         self.folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="toolfold-fuzz-")))
-        self.cache_file = self.folder / "cache.sqlite" if cache == "sqlite" else None
         self.upstream = self._stack.enter_context(Upstream())
         os.environ["ALPHA_VANTAGE_API_KEY"] = OPERATOR_KEY
         self._is_captured = False
         self.settings = Settings.from_environment(
             {
                 "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": self.upstream.url,
-                "TOOLFOLD_CACHE": str(self.cache_file) if self.cache_file else cache,
+                "TOOLFOLD_CACHE": "memory",
                 "TOOLFOLD_TIMEOUT_S": str(TIMEOUT_S),
                 "TOOLFOLD_CONNECT_TIMEOUT_S": str(TIMEOUT_S),
                 # No call waits for a pause.
@@ -104,7 +102,6 @@ class World:
             telemetry = configure(self.settings)  # last: the log of the process is then what is captured
             self.handler = LambdaHandler(build_app(self.settings, on_call=telemetry.record_call), telemetry)
         self._connection: http.client.HTTPConnection | None = None
-        self.threads = 0
 
     def __enter__(self) -> Self:
         return self
@@ -123,10 +120,6 @@ class World:
             executor.reset()
             if client is not None:
                 vars(executor)["http_client"] = client
-        if self.cache_file and self.cache_file.exists():
-            with contextlib.closing(sqlite3.connect(self.cache_file)) as database, database:
-                for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-                    database.execute(f'DELETE FROM "{name}"')
 
     def call(self, sent: CallInput, key: str, *, fixed: bool = False) -> Answer:
         """Make the call of an input with ``key``; ``fixed``: the call whose answer must never change."""
