@@ -1,4 +1,4 @@
-"""What every store does, and what the one in a file does beside that."""
+"""What every store does, what the one in a file does beside that, and what happens when one fails."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.threads import run_concurrently
-from toolfold.cache.base import CacheStore, increment
+from toolfold.cache.base import CacheStore, FailSafeStore, increment
 from toolfold.cache.response_cache import MemoryStore
 from toolfold.cache.sqlite import SQLiteStore
 
@@ -92,3 +92,29 @@ class TestSQLiteStore:
             file.put("a", b"value", 1.0, 2.0)
         assert path.exists()
         other.close()
+
+
+def test_a_store_is_used_again_after_the_cooldown() -> None:
+    now, memory = [0.0], MemoryStore(1000)
+    memory.put("a", b"value", 1.0, 2.0)
+    careful = FailSafeStore(lambda: memory, 30.0, lambda: now[0])
+    assert careful.run(lambda store: store.get("a")) == b"value"
+
+    def fails(store: CacheStore) -> None:
+        raise TimeoutError
+
+    assert careful.run(fails) is None
+    assert careful.run(lambda store: store.get("a")) is None
+    now[0] = 30.0
+    assert careful.run(lambda store: store.get("a")) == b"value"
+
+
+def test_a_lack_of_memory_is_a_miss_without_a_cooldown() -> None:
+    """SQL over an answer of another call may have all memory of SQLite for a moment."""
+    store = FailSafeStore(object, 30, lambda: 0)
+
+    def fail(_store: object) -> None:
+        raise MemoryError
+
+    assert store.run(fail) is None
+    assert store.run(lambda _store: "value") == "value"
