@@ -243,7 +243,7 @@ def test_texts_of_others_are_warned_about_and_never_stop_a_catalog(
 ) -> None:
     monkeypatch.setattr("toolfold.build.compiler.BUILT_IN", ["toy"])
     compiled(tmp_path, tools)
-    found = lint.check(tmp_path)
+    found = lint.check(tmp_path).findings
     assert [finding.rule for finding in found] == expected
     assert all(
         finding.is_warning and "overlay.yaml" in finding.advice for finding in found if "tokens" not in finding.rule

@@ -55,7 +55,7 @@ def check(tmp_path: Path) -> Check:
     """Return the findings for a catalog of these tools."""
 
     def run(*tools: dict[str, Any]) -> list[lint.Finding]:
-        return lint.check(written(tmp_path, SOURCE, *tools))
+        return lint.check(written(tmp_path, SOURCE, *tools)).findings
 
     return run
 
@@ -130,9 +130,9 @@ def test_a_comment_suppresses_only_the_finding_on_its_line(tmp_path: Path) -> No
     path = folder / "weather" / "forecasts.yaml"
     text = path.read_text().replace("  parameters:\n", "  parameters: # lint: allow schema-tokens: it has to\n", 1)
     path.write_text(text)
-    assert rules(lint.check(folder)) == ["says-the-name"]
+    assert rules(lint.check(folder).findings) == ["says-the-name"]
     path.write_text(text.replace(": it has to", ""))
-    assert sorted(rules(lint.check(folder))) == ["says-the-name", "schema-tokens"]
+    assert sorted(rules(lint.check(folder).findings)) == ["says-the-name", "schema-tokens"]
 
 
 ATTACKS = [
@@ -318,7 +318,7 @@ def test_the_source_and_its_shared_parameters_are_checked(tmp_path: Path) -> Non
     source["parameters"] = {
         "city": {**SOURCE["parameters"]["city"], "description": "City. You must ask the user first."}
     }
-    found = lint.check(written(tmp_path, source, FORECAST, TIDES))
+    found = lint.check(written(tmp_path, source, FORECAST, TIDES)).findings
     assert [(finding.rule, Path(finding.file).name) for finding in found] == [
         ("left-out", "forecasts.yaml"),
         *[("speaks-to-model", "source.yaml")] * 2,
@@ -354,4 +354,4 @@ def test_the_examples_of_the_guide_compile_and_pass(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "source.yaml").write_text(yaml.safe_dump(source, sort_keys=False))
     (folder / "forecasts.yaml").write_text(yaml.safe_dump(category, sort_keys=False))
-    assert lint.check(tmp_path) == []
+    assert lint.check(tmp_path).findings == []

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolfold.build import text_safety, yaml_loader
-from toolfold.build.compiler import ToolDefinition, compile_sources
+from toolfold.build.compiler import CompiledFolder, ToolDefinition, compile_sources
 from toolfold.build.importers import base as importers
 from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words, stems
@@ -117,15 +117,22 @@ WAIVER = re.compile(r"#\s*lint: allow ([a-z-]+): \S+")
 """A comment that suppresses a finding on its line: ``# lint: allow schema-tokens: reason``."""
 
 
-def check(folder: Path) -> list[Finding]:
-    """Return the findings for the catalog below ``folder``, sorted by file and line.
+class Checked(NamedTuple):
+    """The findings for a folder, sorted by file and line, and its catalog; None: it does not compile."""
 
-    If the catalog does not compile, only the errors of the compiler are returned.
+    findings: list[Finding]
+    compiled: CompiledFolder | None
+
+
+def check(folder: Path) -> Checked:
+    """Compile the sources below ``folder``, and check their texts.
+
+    If the catalog does not compile, the findings are the errors of the compiler.
     """
     try:
         compiled = compile_sources(folder)
     except SourceError as error:
-        return [_from_compiler(problem) for problem in error.problems]
+        return Checked([_from_compiler(problem) for problem in error.problems], None)
     documents = list(_documents(path for path in sorted(folder.glob("*/*.yaml")) if _is_written(path)))
     found = [finding for document in documents for finding in _check_injection(document)]
     found += _secrets(documents)
@@ -134,7 +141,7 @@ def check(folder: Path) -> list[Finding]:
     kept = _without_waived(found)
     kept += [_from_compiler(problem, "left-out", _EXCLUDE) for problem in compiled.left_out]
     kept += _check_imported(compiled.tools)
-    return sorted(kept, key=lambda finding: (finding.file, finding.line, finding.rule))
+    return Checked(sorted(kept, key=lambda finding: (finding.file, finding.line, finding.rule)), compiled)
 
 
 def find_secrets(folder: Path) -> list[Finding]:

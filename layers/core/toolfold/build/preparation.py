@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolfold.build import lint, yaml_loader
-from toolfold.build.compiler import compile_sources
 from toolfold.build.importers import find_importer
 from toolfold.build.importers.base import Importer
 from toolfold.build.source_folders import SourceFolder, list_sources
@@ -138,12 +137,13 @@ def prepare_catalog(folder: Path, allow_list: AllowList, refresh: Refresh | None
         if refresh is not None:
             sources = Path(shutil.copytree(folder, Path(scratch) / "catalog"))
             refresh(sources)
-        findings = [finding for finding in lint.check(sources) if not finding.is_warning]
-        if findings:
+        checked = lint.check(sources)
+        findings = [finding for finding in checked.findings if not finding.is_warning]
+        if findings or checked.compiled is None:
             shown = "; ".join(str(finding).replace(f"{sources}/", "") for finding in findings[:_MAX_SHOWN])
             more = f"; and {len(findings) - _MAX_SHOWN} more" if len(findings) > _MAX_SHOWN else ""
             raise CatalogRejected(f"The sources have findings: {shown}{more}.", "Run: toolfold catalog lint")
-        content = compile_sources(sources).content
+    content = checked.compiled.content
     check_allowed(check_catalog(content), allow_list)
     return content
 

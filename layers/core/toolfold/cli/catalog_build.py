@@ -68,7 +68,7 @@ def compile_catalog(options: Options) -> int:
 
 def lint_catalog(options: Options) -> int:
     """Print what a model cannot choose by; return the exit code."""
-    findings = lint.check(options.folder)
+    findings = lint.check(options.folder).findings
     errors = sum(not finding.is_warning for finding in findings)
     if options.json:
         output.print_json([dataclasses.asdict(finding) for finding in findings])

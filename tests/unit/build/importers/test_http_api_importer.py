@@ -101,7 +101,7 @@ def test_values_are_those_that_the_service_sends_unless_a_shape_is_stated(
 
 @pytest.mark.parametrize("path", ["path: /v1/forecast", "method: GET"])
 def test_a_short_tool_has_warnings_and_can_be_published(tmp_path: Path, path: str) -> None:
-    findings = lint.check(write(tmp_path, TEN_LINES.replace("path: /v1/forecast", path)))
+    findings = lint.check(write(tmp_path, TEN_LINES.replace("path: /v1/forecast", path))).findings
     assert {finding.rule for finding in findings} == {"too-short"}
     assert all(finding.is_warning and ": warning: " in str(finding) for finding in findings)
     allowed = AllowList(Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": "api.weather.test"}))
