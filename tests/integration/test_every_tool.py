@@ -42,21 +42,6 @@ UNPUBLISHED = {"REALTIME_OPTIONS_FMV"}
 """Tools whose fields the vendor does not publish; what the mock API answers there is a guess."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_raw_json_has_its_rows_where_the_catalog_says(tools: MetaTools, catalog: Catalog, name: str) -> None:
-    tool = tool_of(catalog, name)
-    if "json" not in tool.formats:
-        return
-    data = answered(tools, name, datatype="json")
-    for path in tool.answer["rows"]:
-        rows = data
-        whole = path.replace("{interval}", EXAMPLES[name].get("interval", ""))
-        for key in [part for part in ([whole] if whole in data else whole.split(".")) if part]:
-            rows = rows[key]
-        assert rows
-
-
 def shape_of(data: Any) -> tuple[dict[str, list[str]], set[str]]:
     """Return the columns of an answer's tables by name, and the names of its other fields."""
     if "row_count" in data:

@@ -47,6 +47,7 @@ def test_other_content_is_no_pointer(content: bytes) -> None:
         {"writer": "nobody"},
         {"tools": None},
         {"published_at": ...},
+        {"head": {"bytes": 0, "sha256": "a" * 64}},
         {"head": {"bytes": 9, "sha256": "A" * 64}},
     ],
 )

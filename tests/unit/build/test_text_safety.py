@@ -42,6 +42,7 @@ def test_a_key_among_the_arguments_is_named(arguments: list[str], name: str) -> 
         ["--token-file", "/run/token"],
         ["--token", "--verbose"],
         ["--sort-key", "name"],
+        ["--password", ""],
         ["--api-key", "$API_KEY"],
         ["--header", "Authorization: Bearer ${TOKEN}"],
         ["-c", 'exec some-server --api-key "$API_KEY"'],

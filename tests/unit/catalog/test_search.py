@@ -105,6 +105,7 @@ def test_hits_of_any_query_are_sorted_and_in_the_catalog(query: str) -> None:
         ("inflation in the USA", "INFLATION"),
         # Names that nothing knows, and the class of a share, are not read by their words.
         ("Bright Horizons news", "NEWS_SENTIMENT"),
+        ("Delta Air Lines insider selling", "INSIDER_TRANSACTIONS"),
         ("MSFT.B price", "GLOBAL_QUOTE"),
         # What is not wanted hardly counts.
         ("north sea crude instead of WTI", "BRENT"),

@@ -18,6 +18,7 @@ STRING = {"type": "string"}
         ({"items": STRING, "additionalItems": False}, {"items": STRING}),
         ({"minimum": 1, "exclusiveMinimum": True}, {"exclusiveMinimum": 1}),
         ({"maximum": 1, "exclusiveMaximum": False}, {"maximum": 1}),
+        ({"exclusiveMinimum": 0}, {"exclusiveMinimum": 0}),
         ({"dependencies": {"a": ["b"], "c": {"items": [STRING]}}},
          {"dependentRequired": {"a": ["b"]}, "dependentSchemas": {"c": {"prefixItems": [STRING]}}}),
         ({"properties": {"items": {"items": [STRING]}, "dependencies": STRING}},

@@ -172,6 +172,7 @@ def test_what_leaves_the_folder_is_an_error_and_nothing_leaks(tmp_path: Path, ca
         ({"folders": ["../other"]}, "team/source.yaml:2: folders.0: must be a folder in the folder of the source"),
         ({"folders": ["/etc"]}, "must be a folder in the folder of the source"),
         ({"folders": ["C:\\skills"]}, "must be a folder in the folder of the source"),
+        ({"folders": ["~/skills"]}, "must be a folder in the folder of the source"),
         ({"folders": ["nothing"]}, "team/nothing is not a folder"),
         ({"folders": ["empty"]}, "team/empty has no folder with a SKILL.md"),
         ({"folders": []}, "folders: "),

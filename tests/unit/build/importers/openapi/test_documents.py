@@ -62,6 +62,7 @@ REFERENCE = {"$ref": "#/components/schemas/Pet"}
         ({"parameters": [{"$ref": "#/components/parameters/X"}]}, "'#/components/parameters/X' points to nothing"),
         ({"parameters": [{"$ref": "other.yaml#/x"}]}, "'other.yaml#/x' refers to another document; bundle"),
         ({"parameters": [{"$ref": "https://evil.test/x"}]}, "refers to another document"),
+        ({"parameters": ["x"]}, "is not a parameter"),
         ({"parameters": [{"name": "x", "in": "body"}]}, "parameter 'x' is in 'body', which is not one of"),
         ({"parameters": [{"name": "x", "in": "query", "style": "matrix"}]}, "has the style 'matrix'"),
         ({"parameters": [{"name": "a b", "in": "header"}]}, "has a name that cannot be sent"),

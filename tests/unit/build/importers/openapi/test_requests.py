@@ -151,6 +151,7 @@ def test_a_body_is_sent_as_its_content_type_says(
         LIST,
         STRING,
         {"oneOf": [PET, STRING]},
+        {**PET, "minProperties": 2},
         {**PET, "additionalProperties": {"type": "integer"}},
         {"type": ["object", "null"], "properties": {"name": STRING}},
         {"type": "object", "properties": {"id": STRING}},
@@ -225,14 +226,22 @@ def test_files_are_base64_arguments(tmp_path: Path) -> None:
     optional = {"anyOf": [file, {"type": "null"}], "title": "Photo"}
     several = {"anyOf": [{"type": "array", "items": file}, {"type": "null"}]}
     members = {"photo": optional, "more": several, "old": {"type": "string", "format": "binary"}, "name": STRING}
+    members["encoded"] = {**file, "contentEncoding": "base64"}  # the text is what is sent
     schema = {"type": "object", "properties": members}
     tool = read(tmp_path, operation("post", requestBody=body(schema, "multipart/form-data"))).tool
     found = tool.parameters["properties"]
     assert [one["contentEncoding"] for one in (found["photo"], found["old"], found["more"]["items"])] == ["base64"] * 3
     assert example_arguments({**tool.parameters, "required": ["photo"]}) == {"photo": "aGVsbG8="}
-    given = {"photo": "aGVsbG8=", "old": "b25l", "more": ["dHdv"], "name": "Tom"}
+    given = {"photo": "aGVsbG8=", "old": "b25l", "more": ["dHdv"], "name": "Tom", "encoded": "b3du"}
     sent = bind(tool.call, given).body or b""
-    for part in (b"filename=", b"\r\n\r\nhello\r\n", b"\r\n\r\none\r\n", b"\r\ntwo\r\n", b'"name"\r\n\r\nTom'):
+    for part in (
+        b"filename=",
+        b"\r\n\r\nhello\r\n",
+        b"\r\n\r\none\r\n",
+        b"\r\ntwo\r\n",
+        b'"name"\r\n\r\nTom',
+        b"\r\n\r\nb3du",
+    ):
         assert part in sent
 
 

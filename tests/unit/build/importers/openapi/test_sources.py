@@ -73,7 +73,9 @@ HEADER = {"type": "apiKey", "in": "header", "name": "X-Key"}
     [
         (HEADER, {"header": "X-Key"}),
         ({"type": "apiKey", "in": "query", "name": "key"}, {"query_key": "key"}),
+        ({"type": "apiKey", "in": "cookie", "name": "sid"}, {"cookie": "sid"}),
         ({"type": "http", "scheme": "Bearer"}, {"bearer": True}),
+        ({"type": "openIdConnect", "openIdConnectUrl": "https://id.test"}, {"bearer": True}),
         ({"type": "http", "scheme": "basic"}, {"basic": True}),
         (
             {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://id.test/t", "scopes": {"a": ""}}}},
