@@ -19,7 +19,7 @@ import pytest
 from tests.support.commands import CommandLine
 from tests.support.raw_http import exchange, post
 from toolfold.explorer.page import SECURITY_HEADERS
-from toolfold.explorer.static_files import FOLDER
+from toolfold.explorer.router import FOLDER
 from toolfold.mock_api.server import MockApi
 
 pytestmark = pytest.mark.slow

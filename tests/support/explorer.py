@@ -7,8 +7,7 @@ from toolfold.app import App, build_app
 from toolfold.explorer.access import PageAccess
 from toolfold.explorer.feed import CallFeed
 from toolfold.explorer.page import Explorer
-from toolfold.explorer.router import Router
-from toolfold.explorer.static_files import FOLDER, StaticFiles
+from toolfold.explorer.router import FOLDER, Router, StaticFiles
 from toolfold.protocol.http import Headers, Response
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import parse_event

@@ -1,8 +1,8 @@
 """The web explorer: a page that shows the catalog, and the JSON that the page reads.
 
-``router`` finds what answers a path, ``access`` decides who may ask, ``static_files`` has the built page (``make ui``),
-``page`` what a view gets, and the answers. ``views`` has the table of the
-JSON resources, ``ui/api/NAME``; a view is a function::
+``router`` finds what answers a path, and has the files of the built page (``make ui``), ``access`` decides who may ask,
+``page`` has what a view gets, and the answers. ``views`` has the table of the JSON resources, ``ui/api/NAME``; a view
+is a function::
 
     def respond_tools(explorer: Explorer, request: PageRequest) -> Response:
         return json_answer({"tools": len(explorer.app.catalog_store())})

@@ -91,7 +91,7 @@ class PageAccess:
             name.strip() == self._cookie_name and _is_equal(value.strip(), self._cookie) for name, _, value in cookies
         ):
             return True
-        scheme, _, token = (request.header("authorization") or "").partition(" ")
+        scheme, _, token = (request.source.header("authorization") or "").partition(" ")
         return scheme.lower() == "bearer" and _is_equal(token.strip(), self.token)
 
 
@@ -100,9 +100,9 @@ def _check_origin(request: PageRequest, public_host: str) -> None:
     has_origin = any(name == "origin" for name, _ in request.source.headers)
     policy = OriginPolicy(public_host=public_host, has_page=True)
     is_other = has_origin and not is_from_page(request.source.headers, policy)
-    site = (request.header("sec-fetch-site") or "none").lower()
+    site = (request.source.header("sec-fetch-site") or "none").lower()
     is_navigation = request.path == "" and request.source.method in ("GET", "HEAD")
-    is_navigation = is_navigation and request.header("sec-fetch-mode") == "navigate"
+    is_navigation = is_navigation and request.source.header("sec-fetch-mode") == "navigate"
     if is_other or (site not in ("same-origin", "none") and not is_navigation):
         step = "Only the page of this server may send it."
         raise ApiProblem(403, "ORIGIN_REFUSED", "This request comes from another page.", step)

@@ -105,10 +105,6 @@ class PageRequest(NamedTuple):
     def __repr__(self) -> str:
         return f"PageRequest(method={self.source.method!r}, path={self.path!r})"
 
-    def header(self, name: str) -> str | None:
-        """Return the first value of a header, stripped, or None when it is absent."""
-        return self.source.header(name)
-
     def json(self) -> dict[str, Any]:
         """Return the body, a JSON object."""
         try:
@@ -118,11 +114,6 @@ class PageRequest(NamedTuple):
         if not isinstance(document, dict):
             raise invalid("The body must be a JSON object.", "Send one, in UTF-8.")
         return document
-
-
-def parse_request(request: Request) -> PageRequest:
-    """Return ``request`` as the page reads it."""
-    return PageRequest(request, request.path.removeprefix("/"), parse_query(request.query))
 
 
 def parse_query(query: str) -> dict[str, str]:
