@@ -146,33 +146,29 @@ def test_proxy_that_refuses(call: Call, status: int, message: str, step: str) ->
     assert re.search(step, err)
 
 
-def test_self_signed_certificate_names_the_variable_that_decides(call: Call, tmp_path: Path) -> None:  # N12
-    other = write_certificate(tmp_path / "other.pem", "other.example")
-    with RawServer(context=tls(tmp_path / "x.pem")) as server:
-        err = call(at_localhost(server), REQUESTS_CA_BUNDLE=str(other), SSL_CERT_FILE=str(tmp_path / "x.pem"))
-    assert "its TLS certificate is self-signed" in err
-    assert f"REQUESTS_CA_BUNDLE={other}" in err
+EXPIRED = {"begins": timedelta(days=-3), "ends": timedelta(days=-2)}
+
+
+@pytest.mark.parametrize(
+    ("host", "dates", "bundle", "words"),
+    [
+        ("localhost", {}, "other.pem", ["its TLS certificate is self-signed", "REQUESTS_CA_BUNDLE={bundle}"]),
+        ("localhost", {}, "", [f"{ca_bundle({})[1]} (set REQUESTS_CA_BUNDLE to use another one)"]),
+        ("localhost", EXPIRED, "x.pem", ["has expired, or is not valid yet.", "Check the clock of this machine"]),
+        ("127.0.0.1", {}, "x.pem", ["its TLS certificate belongs to another host."]),
+    ],
+)
+def test_certificate_that_is_refused(
+    call: Call, tmp_path: Path, host: str, dates: dict[str, timedelta], bundle: str, words: list[str]
+) -> None:  # N12
+    write_certificate(tmp_path / "other.pem", "other.example")
+    with RawServer(context=tls(tmp_path / "x.pem", **dates)) as server:
+        # A variable of less weight does not decide.
+        paths = {"REQUESTS_CA_BUNDLE": f"{tmp_path}/{bundle}", "SSL_CERT_FILE": f"{tmp_path}/x.pem"}
+        variables = paths if bundle else {}
+        err = call(at_localhost(server).replace("localhost", host), **variables)
+    assert [word for word in words if word.format(bundle=tmp_path / bundle) not in err] == []
     assert "SSL_CERT_FILE" not in err
-
-
-def test_without_a_variable_the_next_step_names_one(call: Call, tmp_path: Path) -> None:  # N12
-    with RawServer(context=tls(tmp_path / "x.pem")) as server:
-        err = call(at_localhost(server))
-    assert f"{ca_bundle({})[1]} (set REQUESTS_CA_BUNDLE to use another one)" in err
-
-
-def test_expired_certificate(call: Call, tmp_path: Path) -> None:  # N12
-    context = tls(tmp_path / "x.pem", begins=timedelta(days=-3), ends=timedelta(days=-2))
-    with RawServer(context=context) as server:
-        err = call(at_localhost(server), REQUESTS_CA_BUNDLE=str(tmp_path / "x.pem"))
-    assert "its TLS certificate has expired, or is not valid yet." in err
-    assert "Check the clock of this machine" in err
-
-
-def test_certificate_of_another_host(call: Call, tmp_path: Path) -> None:  # N12
-    with RawServer(context=tls(tmp_path / "x.pem")) as server:
-        err = call(f"https://{server.authority}", REQUESTS_CA_BUNDLE=str(tmp_path / "x.pem"))
-    assert "its TLS certificate belongs to another host." in err
 
 
 def test_service_that_speaks_no_tls(call: Call) -> None:  # N6

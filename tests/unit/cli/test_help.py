@@ -92,6 +92,7 @@ def test_help_settings_explains_every_variable(run: Run) -> None:  # N10
         ("xyzzy", "`toolfold --help` lists the commands."),
         ("help cal", "Did you mean `toolfold call`?"),
         ("catalog serch oil", "Did you mean `toolfold catalog search`?"),
+        ("source add skill x", "Did you mean `toolfold source add skills`?"),
         ("cache clean", "Did you mean `toolfold cache clear`?"),
         ("call CPI --selct x", "Did you mean --select?"),
         ("serve -p 9000", "Did you mean --port?"),

@@ -205,19 +205,11 @@ class TestForms:
         monkeypatch.setenv("TOOLFOLD_CALL_LOG", write(tmp_path / "calls.jsonl", day.lines[50:]))
         assert stats(command_line)["figures"] == day.expected["figures"]
 
-    @pytest.mark.parametrize(
-        ("options", "problem"),
-        [
-            (["--log", "/no/such/file"], "cannot be read: No such file"),
-            (["--log", "/"], "cannot be read: Is a directory"),
-        ],
-    )
-    def test_a_file_that_cannot_be_read_is_an_error(
-        self, options: list[str], problem: str, command_line: CommandLine
-    ) -> None:
-        assert problem in command_line("stats", *options, code=1).err
+    def test_a_file_that_cannot_be_read_is_an_error(self, command_line: CommandLine) -> None:
+        for path, problem in (("/no/such/file", "No such file"), ("/", "Is a directory")):
+            assert f"cannot be read: {problem}" in command_line("stats", "--log", path, code=1).err
 
-    @pytest.mark.parametrize("since", ["yesterday", "1y", "-1d", "1", "2026-13-01"])
+    @pytest.mark.parametrize("since", ["yesterday", "1y", "2026-13-01"])
     def test_a_time_that_is_none_is_wrong_usage(self, since: str, command_line: CommandLine) -> None:
         assert "is no time" in command_line("stats", f"--since={since}", code=2).err
 
