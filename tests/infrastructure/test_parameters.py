@@ -159,8 +159,9 @@ class TestVersions:
         assert [name for name in sorted(others) if self.described(**{name: text(name)}) != before] == []
 
     def test_a_pinned_version_moves_the_alias_alone(self) -> None:
-        before, after = resolve()["Resources"], resolve(PinnedVersion="7")["Resources"]
+        pinned = resolve(PinnedVersion="7")
+        before, after = resolve()["Resources"], pinned["Resources"]
         assert [name for name in before if before[name] != after[name]] == ["GatewayAlias"]
         aliases = [one["GatewayAlias"]["Properties"]["FunctionVersion"] for one in (before, after)]
         assert aliases == ["GatewayVersion.Version", "7"]
-        assert resolve(PinnedVersion="7")["Outputs"]["FunctionVersion"]["Value"] == "7"
+        assert pinned["Outputs"]["FunctionVersion"]["Value"] == "7"

@@ -75,9 +75,9 @@ class TestData:
 
     def test_a_kms_key_encrypts_table_results_and_logs(self) -> None:
         key = ALL_OPTIONS["KmsKeyArn"]
-        table = properties("CacheTable", KmsKeyArn=key)["SSESpecification"]
-        [rule] = properties("OffloadBucket", KmsKeyArn=key)["BucketEncryption"]["ServerSideEncryptionConfiguration"]
-        groups = [properties(name, KmsKeyArn=key)["KmsKeyId"] for name in ("ApiLogGroup", "GatewayLogGroup")]
+        table = properties("CacheTable", **ALL_OPTIONS)["SSESpecification"]
+        [rule] = properties("OffloadBucket", **ALL_OPTIONS)["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        groups = [properties(name, **ALL_OPTIONS)["KmsKeyId"] for name in ("ApiLogGroup", "GatewayLogGroup")]
         assert {table["KMSMasterKeyId"], rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"], *groups} == {key}
         assert properties("CacheTable")["SSESpecification"] == {"SSEEnabled": False}  # of DynamoDB's own
         assert "BucketEncryption" not in properties("OffloadBucket")
@@ -97,36 +97,34 @@ class TestFunction:
         assert "POWERTOOLS_LOGGER_LOG_EVENT" not in variables  # events contain API keys
 
     @pytest.mark.parametrize(
-        ("given", "name", "expected"),
+        ("name", "without", "expected"),
         [
-            ({}, "VpcConfig", None),
             (
-                {"Vpc": "subnet-0a,subnet-1b;sg-2c"},
                 "VpcConfig",
-                {"SubnetIds": ["subnet-0a", "subnet-1b"], "SecurityGroupIds": ["sg-2c"]},
+                None,
+                {"SubnetIds": ["subnet-0a1b2c3d", "subnet-0a1b2c3e"], "SecurityGroupIds": ["sg-0a1b2c3d"]},
             ),
-            ({}, "ReservedConcurrentExecutions", None),
-            ({"ReservedConcurrency": "10"}, "ReservedConcurrentExecutions", 10),
-            ({}, "SnapStart", {"ApplyOn": "None"}),
-            ({"SnapStart": "PublishedVersions"}, "SnapStart", {"ApplyOn": "PublishedVersions"}),
-            ({}, "TracingConfig", {"Mode": "PassThrough"}),
-            ({"Tracing": "Active"}, "TracingConfig", {"Mode": "Active"}),
+            ("ReservedConcurrentExecutions", None, 10),
+            ("SnapStart", {"ApplyOn": "None"}, {"ApplyOn": "PublishedVersions"}),
+            ("TracingConfig", {"Mode": "PassThrough"}, {"Mode": "Active"}),
         ],
     )
-    def test_an_option_sets_its_property(self, given: dict[str, str], name: str, expected: Any) -> None:
-        assert properties("GatewayFunction", **given).get(name) == expected
+    def test_an_option_sets_its_property(self, name: str, without: Any, expected: Any) -> None:
+        assert properties("GatewayFunction").get(name) == without
+        assert properties("GatewayFunction", **ALL_OPTIONS)[name] == expected
 
     @pytest.mark.parametrize(
         ("given", "name", "expected"),
         [
-            ({"Access": "oauth", "OAuthIssuer": "https://a.io"}, "TOOLFOLD_OAUTH_ISSUER", "https://a.io"),
-            ({"Access": "open"}, "TOOLFOLD_ACCESS", "open"),
-            ({"DomainName": "mcp.example.com"}, "TOOLFOLD_ENDPOINT", "https://mcp.example.com/mcp"),
-            ({"Approval": "human"}, "TOOLFOLD_APPROVE", "human"),
-            ({"Approval": "human"}, "TOOLFOLD_APPROVAL_SECRET", "ApprovalSecret"),
             ({}, "TOOLFOLD_APPROVAL_SECRET", ""),
-            ({"Tracing": "Active"}, "TOOLFOLD_TRACE", "true"),
-            ({"SourceKeys": ALL_OPTIONS["SourceKeys"]}, "TOOLFOLD_SOURCE_KEYS", ALL_OPTIONS["SourceKeys"]),
+            ({"Access": "open"}, "TOOLFOLD_ACCESS", "open"),
+            (ALL_OPTIONS, "TOOLFOLD_ACCESS", "oauth"),
+            (ALL_OPTIONS, "TOOLFOLD_OAUTH_ISSUER", ALL_OPTIONS["OAuthIssuer"]),
+            (ALL_OPTIONS, "TOOLFOLD_ENDPOINT", "https://mcp.example.com/mcp"),
+            (ALL_OPTIONS, "TOOLFOLD_APPROVE", "human"),
+            (ALL_OPTIONS, "TOOLFOLD_APPROVAL_SECRET", "ApprovalSecret"),
+            (ALL_OPTIONS, "TOOLFOLD_TRACE", "true"),
+            (ALL_OPTIONS, "TOOLFOLD_SOURCE_KEYS", ALL_OPTIONS["SourceKeys"]),
         ],
     )
     def test_an_option_sets_its_variable(self, given: dict[str, str], name: str, expected: str) -> None:

@@ -33,8 +33,8 @@ def call(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     for name, value in {
         "TOOLFOLD_CACHE": "off",
         "TOOLFOLD_RETRIES": "0",
-        "TOOLFOLD_CONNECT_TIMEOUT_S": "0.3",
-        "TOOLFOLD_TIMEOUT_S": "0.6",
+        "TOOLFOLD_CONNECT_TIMEOUT_S": "10",
+        "TOOLFOLD_TIMEOUT_S": "20",
         "TOOLFOLD_ALLOWED_HOSTS": "upstream.example",
     }.items():
         monkeypatch.setenv(name, value)
@@ -76,6 +76,9 @@ def reset(server: RawServer, connection: socket.socket) -> None:
     connection.close()
 
 
+NO_HANDSHAKE = {"TOOLFOLD_CONNECT_TIMEOUT_S": "0.3"}
+
+
 @pytest.mark.parametrize(
     ("url", "variables", "words"),
     [
@@ -89,15 +92,15 @@ def reset(server: RawServer, connection: socket.socket) -> None:
              "(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL)"],
         ),
         (
-            "https://{silent}", {},
+            "https://{silent}", NO_HANDSHAKE,
             ["UPSTREAM_TIMEOUT: Cannot connect to 127", "firewall"],
         ),
         (
-            "http://{silent}", {},
+            "http://{silent}", {"TOOLFOLD_TIMEOUT_S": "0.6"},
             ["UPSTREAM_TIMEOUT: Alpha Vantage did not answer in time.", "TOOLFOLD_TIMEOUT_S"],
         ),
         (
-            "https://upstream.example", {"HTTPS_PROXY": "http://{silent}"},
+            "https://upstream.example", {"HTTPS_PROXY": "http://{silent}", **NO_HANDSHAKE},
             ["Cannot connect to upstream.example: the proxy does not answer in time."],
         ),
         (
