@@ -227,7 +227,7 @@ def describe_access(deployment: DeployedStack, planned: Mapping[str, str], reque
         yield f"Your key of a source: `make store-key{stage.option}`, then `make deploy{stage.option} KEYS=stored`."
 
 
-def dollars_per_month(rate: float, environments: int = 0) -> tuple[float, float]:
+def dollars_per_month(rate: float, environments: int) -> tuple[float, float]:
     """Return what ``rate`` requests a second cost in a month without a pause: as usual, and where each takes 29 s.
 
     Args:

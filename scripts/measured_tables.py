@@ -37,7 +37,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def update_page(page: Path | None, command: str, measured: str, *, write: bool = True) -> int:
+def update_page(page: Path | None, command: str, measured: str, *, write: bool) -> int:
     """Put ``measured`` between the markers of ``command`` in ``page``.
 
     Args:

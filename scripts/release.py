@@ -43,14 +43,14 @@ def project() -> dict[str, Any]:
     return found
 
 
-def manifest(version: str = __version__) -> dict[str, Any]:
+def manifest() -> dict[str, Any]:
     """Return ``manifest.json`` of the bundle: the key is entered in the client, which keeps it."""
     about = project()
     return {
         "manifest_version": "0.4",
         "name": "toolfold",
         "display_name": "toolfold",
-        "version": version,
+        "version": __version__,
         "description": about["description"],
         "author": {"name": "The toolfold authors"},
         "license": about["license"],
@@ -78,19 +78,19 @@ def manifest(version: str = __version__) -> dict[str, Any]:
     }
 
 
-def registry_entry(version: str = __version__) -> dict[str, Any]:
+def registry_entry() -> dict[str, Any]:
     """Return ``server.json``."""
     return {
         "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
         "name": NAME,  # README.md has it too, by which the registry knows the package
         "title": "toolfold",
         "description": DESCRIPTION,
-        "version": version,
+        "version": __version__,
         "packages": [
             {
                 "registryType": "pypi",
                 "identifier": "toolfold",
-                "version": version,
+                "version": __version__,
                 "runtimeHint": "uvx",
                 "transport": {"type": "stdio"},
                 "packageArguments": [{"type": "positional", "value": "stdio"}],

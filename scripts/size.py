@@ -57,13 +57,13 @@ def count_package(path: str) -> str:
     return package if slash else "top level"
 
 
-def count_files(paths: Iterable[str], root: Path = ROOT) -> dict[str, Count]:
+def count_files(paths: Iterable[str]) -> dict[str, Count]:
     """Return the counts of the sources among ``paths``, by package."""
     counts: dict[str, Count] = {}
     for path in paths:
         if not path.startswith((f"{CORE}/", *BESIDE)) or not path.endswith((".py", ".ts", ".css")):
             continue
-        source = (root / path).read_text(encoding="utf-8")
+        source = (ROOT / path).read_text(encoding="utf-8")
         lines = source.count("\n")
         count = Count(1, lines, count_code_lines(source) if path.endswith(".py") else lines)
         package = count_package(path)

@@ -62,12 +62,12 @@ def in_moto(paths: Mapping[int, Path]) -> str:
 def _times(title: str, places: Mapping[int, str], processes: int, **variables: str) -> str:
     rows = []
     for size, place in harness.track(places.items(), lambda item: f"{title}: {item[0]:,} tools"):
-        measured = [_process(place, size, **variables) for _ in range(processes)]
+        measured = [_process(place, size, 0, ROUND, **variables) for _ in range(processes)]
         rows.append([f"{size:,}", *(short(middle(measured, name)) for name in COLUMNS)])
     return f"### {title}\n\n{markdown_table(['tools', *COLUMNS], rows, left=0)}"
 
 
-def _process(place: str, size: int, megabytes: int = 0, requests: int = ROUND, **variables: str) -> dict[str, Any]:
+def _process(place: str, size: int, megabytes: int, requests: int, **variables: str) -> dict[str, Any]:
     asked = generate.requests_of(size, requests)
     return dict(harness.in_process("benchmarks.scale.measure:measure", place, *asked, megabytes, **variables))
 

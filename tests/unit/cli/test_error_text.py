@@ -158,7 +158,7 @@ TEXTS = {
 def test_texts_speak_to_a_person() -> None:  # N6
     for name, text in TEXTS.items():
         error = InvalidArguments("It failed.", text, upstream_says="We are moving.")
-        step = for_person(error, environment={})[1]
+        step = for_person(error)[1]
         assert not FOR_MODELS.search(step), name
         assert "{" not in step or '{"tool_name"' not in step, name
 
@@ -170,7 +170,7 @@ def test_errors_of_a_database_have_all_their_fields() -> None:
             error = database_errors.to_call_error(
                 failure, title="Shop", dialect=dialect, max_bytes=9, statement="", schema=None
             )
-            for text in (error.message, error.suggestion, *for_person(error, environment={})):
+            for text in (error.message, error.suggestion, *for_person(error)):
                 assert not re.search(r"[{}]|\b(title|dialect|form|max_bytes|how_to_add)\b", text), kind
 
 

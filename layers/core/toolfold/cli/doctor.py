@@ -169,7 +169,7 @@ def _owner(variable: str) -> str:
     return found["owner"] if found else ""
 
 
-def _reachable(source: Source, settings: Settings, *, verbose: bool = False) -> Finding:
+def _reachable(source: Source, settings: Settings, *, verbose: bool) -> Finding:
     """Request the root of the source's host, without a key."""
     parts = urlsplit(settings.source_urls.get(source.id, source.base_url))
     client = HttpClient()

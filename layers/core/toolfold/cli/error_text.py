@@ -34,14 +34,13 @@ class Person(Model):
     Args:
         error: its details are fields of its texts.
         tool_name: the tool that was called; empty: none.
-        environment: the environment variables.
         verb: ``call``, or ``get`` where tools are described and not called.
     """
 
     is_person = True
 
-    def __init__(self, error: CallError, tool_name: str, environment: Mapping[str, str], verb: str = "call") -> None:
-        self._details, self._tool, self._environment, self._verb = error.details, tool_name, environment, verb
+    def __init__(self, error: CallError, tool_name: str, verb: str) -> None:
+        self._details, self._tool, self._verb = error.details, tool_name, verb
         self.has_wait = False
         """Whether a text has named the time to wait."""
 
@@ -61,10 +60,10 @@ class Person(Model):
             case "sqlite_url":
                 return f"sqlite:///{'C:/' if is_windows else ''}shop.db"
             case "source_variable":
-                given = [key for key in self._environment if re.fullmatch(r"TOOLFOLD_SOURCE_\w+_URL", key)]
+                given = [key for key in os.environ if re.fullmatch(r"TOOLFOLD_SOURCE_\w+_URL", key)]
                 return given[0] if len(given) == 1 else "TOOLFOLD_SOURCE_<ID>_URL"
             case "bundle":
-                variable, path = ca_bundle(self._environment)
+                variable, path = ca_bundle(os.environ)
                 return f"{variable}={path}" if variable else f"{path} (set REQUESTS_CA_BUNDLE to use another one)"
             case "proxy":
                 return describe_proxy(f"https://{fields.get('host', '')}") or "which HTTPS_PROXY names"
@@ -82,18 +81,15 @@ class Person(Model):
         return f"`toolfold call {' '.join([name, *words])}`"
 
 
-def for_person(
-    error: CallError, tool_name: str = "", environment: Mapping[str, str] | None = None, verb: str = "call"
-) -> tuple[str, str]:
+def for_person(error: CallError, tool_name: str = "", verb: str = "call") -> tuple[str, str]:
     """Return message and next step of an error for a person.
 
     Args:
         error: the error.
         tool_name: the tool that was called; empty: none.
-        environment: the environment variables (default: those of the process).
         verb: ``call``, or ``get`` where tools are described and not called.
     """
-    reader = Person(error, tool_name, os.environ if environment is None else environment, verb)
+    reader = Person(error, tool_name, verb)
     message, step = worded(error.problem, reader), worded(error.next_step, reader)
     wait_s = error.details.get("retry_after_s", 0)
     if wait_s >= _LONG_S and not reader.has_wait:

@@ -251,15 +251,13 @@ class StdioChannel:
     """A server in a child process, over its standard input and output.
 
     Args:
-        command: The program and its arguments; by default this package's own server.
+        command: The program and its arguments.
         environment: Variables for it beside those of this process.
         timeout_s: Seconds to wait for a response.
     """
 
-    def __init__(
-        self, command: Sequence[str] = (), environment: Mapping[str, str] | None = None, timeout_s: float = 60.0
-    ) -> None:
-        self._command = list(command) or OWN_COMMAND
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], timeout_s: float) -> None:
+        self._command = list(command)
         self._timeout_s = timeout_s
         self._ids = itertools.count(1)
         self._waiting: dict[int, Future[dict[str, Any] | None]] = {}
@@ -271,7 +269,7 @@ class StdioChannel:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**os.environ, **(environment or {})},
+                env={**os.environ, **environment},
                 text=True,
                 encoding="utf-8",
             )

@@ -160,7 +160,7 @@ class Client:
         self._channel: StdioChannel | HttpChannel
         if url == "stdio":
             own = [*(command or OWN_COMMAND), *(["--profile", profile] if profile else [])]
-            self._channel = StdioChannel(own, environment, timeout_s)
+            self._channel = StdioChannel(own, environment or {}, timeout_s)
             return
         sent = dict(headers or {})
         if token:
