@@ -12,8 +12,6 @@ from toolfold.protocol.http import Headers, Response
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import parse_event
 
-__all__ = ["HOST", "ask", "make_router", "page_event"]
-
 HOST = "127.0.0.1:8790"
 
 
@@ -31,12 +29,13 @@ def make_router(access: Any = None, folder: Path = FOLDER, app: App | None = Non
     return Router(Explorer(app, **options), access or OpenAccess(), StaticFiles(folder))
 
 
-def page_event(target: str, method: str = "GET", headers: Headers = (), body: str = "") -> dict[str, Any]:
+def ask(router: Router, target: str, method: str = "GET", headers: Headers = (), body: str = "") -> Response:
+    """Return the response to one request."""
     path, _, query = target.partition("?")
     joined: dict[str, str] = {}
     for name, value in (("host", HOST), *headers):
         joined[name] = f"{joined[name]},{value}" if name in joined and name != "host" else value
-    return {
+    event = {
         "version": "2.0",
         "routeKey": "$default",
         "rawPath": path,
@@ -46,8 +45,4 @@ def page_event(target: str, method: str = "GET", headers: Headers = (), body: st
         "body": body,
         "isBase64Encoded": False,
     }
-
-
-def ask(router: Router, target: str, method: str = "GET", headers: Headers = (), body: str = "") -> Response:
-    """Return the response to one request."""
-    return router.respond(parse_event(page_event(target, method, headers, body)))
+    return router.respond(parse_event(event))

@@ -346,22 +346,24 @@ class StdioChannel:
 
 
 def _encoded(message: Mapping[str, Any]) -> str:
-    """Return a message as JSON; dates and times are texts there.
+    """Return a message as JSON; dates and numbers of ``decimal`` are texts there.
 
     Raises:
         InvalidArguments: An argument has no form in JSON.
     """
     try:
-        return json.dumps(message, default=_as_text, allow_nan=False)
+        return json.dumps(message, default=_in_json, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArguments(
             f"The arguments have no form in JSON: {error}.", "Pass texts, numbers, lists and objects; nothing was sent."
         ) from None
 
 
-def _as_text(value: Any) -> str:
+def _in_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
     if isinstance(value, date | Decimal):
-        return str(value.isoformat() if isinstance(value, date) else value)
+        return value.isoformat() if isinstance(value, date) else str(value)
     raise TypeError(f"a value of the type {type(value).__name__}")
 
 

@@ -110,11 +110,6 @@ def to_error(error: Mapping[str, Any]) -> CallError:
     return known(message, suggestion, **details)
 
 
-def _copied(calls: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Return calls as JSON has them, and other values as they are, which the server refuses."""
-    return [dict(call) if isinstance(call, Mapping) else call for call in calls]
-
-
 class Client:
     """The tools of one toolfold server. Safe to use from many threads; a context manager closes it.
 
@@ -221,7 +216,7 @@ class Client:
             calls: ``{"tool_name", "arguments", "select", "id"}`` each.
             options: ``stop_on_error``, ``max_parallel``, ``max_tokens``.
         """
-        return self._combine("TOOL_BATCH", {"calls": _copied(calls), **options})
+        return self._combine("TOOL_BATCH", {"calls": [*calls], **options})
 
     def pipe(self, /, steps: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
         """Make calls that use the results of earlier ones: ``TOOL_PIPE``.
@@ -230,7 +225,7 @@ class Client:
             steps: ``{"tool_name", "arguments", "as"}`` each; an argument ``{"$ref": "step.path"}`` is a result.
             options: ``return`` and others, as in its reference.
         """
-        return self._combine("TOOL_PIPE", {"steps": _copied(steps), **options})
+        return self._combine("TOOL_PIPE", {"steps": [*steps], **options})
 
     def script(self, script: str, inputs: Mapping[str, Any] | None = None) -> Answer:
         """Run a script over the tools: ``TOOL_SCRIPT``."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hmac
 import secrets
 
-from toolfold.explorer.page import LOG_FIELDS, ApiProblem, PageRequest, page_answer
+from toolfold.explorer.page import LOG_FIELDS, NO_STORE, ApiProblem, PageRequest, page_answer
 from toolfold.protocol.http import OriginPolicy, Response, is_from_page
 
 API = "ui/api/"
@@ -72,7 +72,7 @@ class PageAccess:
             why = "The server has been started again, or the link used before."
             return page_answer(403, "This token is not valid", why, _HOW_TO_OPEN)
         cookie = f"{self._cookie_name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict"
-        headers = (("location", "./"), ("set-cookie", cookie), ("cache-control", "no-store"))
+        headers = (("location", "./"), ("set-cookie", cookie), NO_STORE)
         return Response(303, headers, b"", LOG_FIELDS)
 
     def _use_code(self, given: str) -> bool:

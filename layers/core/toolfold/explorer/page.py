@@ -43,7 +43,7 @@ SECURITY_HEADERS: Headers = (
 """On every answer of the explorer, errors included."""
 
 _JSON = ("content-type", "application/json")
-_NO_STORE = ("cache-control", "no-store")
+NO_STORE = ("cache-control", "no-store")
 
 
 class ApiProblem(Exception):
@@ -56,10 +56,9 @@ class ApiProblem(Exception):
 
 
 def json_answer(document: Any, *headers: tuple[str, str], status: int = 200) -> Response:
-    """Return a response with a JSON body, which no cache keeps unless ``headers`` have a ``cache-control``."""
-    stored = () if any(name == "cache-control" for name, _ in headers) else (_NO_STORE,)
+    """Return a response with a JSON body, which no cache keeps."""
     body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
-    return Response(status, (_JSON, *stored, *headers), body, LOG_FIELDS)
+    return Response(status, (_JSON, NO_STORE, *headers), body, LOG_FIELDS)
 
 
 def problem_answer(problem: ApiProblem) -> Response:
@@ -82,7 +81,7 @@ def page_answer(status: int, title: str, *paragraphs: str, link: tuple[str, str]
         f"<body><main><h1>{html.escape(title)}</h1>\n" + "\n".join(lines) + "\n</main></body></html>\n"
     )
     fields: LogFields = LOG_FIELDS if status < HTTPStatus.BAD_REQUEST else {**LOG_FIELDS, "refused": str(status)}
-    return Response(status, (("content-type", "text/html; charset=utf-8"), _NO_STORE), body.encode(), fields)
+    return Response(status, (("content-type", "text/html; charset=utf-8"), NO_STORE), body.encode(), fields)
 
 
 MAX_PARAMETERS = 20

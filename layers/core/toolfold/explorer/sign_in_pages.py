@@ -37,7 +37,7 @@ from toolfold.execution.credentials import NO_CREDENTIALS, is_possible_key
 from toolfold.execution.sign_in_page import DONE, FAILED, FOREIGN, REFUSED, USED, cookie_in
 from toolfold.execution.token_store import LIFETIME_S, HostedSignIns, Kind, Step
 from toolfold.execution.user_tokens import authorization_url
-from toolfold.explorer.page import SECURITY_HEADERS, ApiProblem, page_answer, parse_query
+from toolfold.explorer.page import NO_STORE, SECURITY_HEADERS, ApiProblem, page_answer, parse_query
 from toolfold.protocol.http import SIGN_IN_PATH, Response, error_response
 from toolfold.sources.http_api.authentication import authorization_query, is_token
 
@@ -189,10 +189,7 @@ class SignInPages:
         return f"{self._hosted.url}{below}"
 
     def _send_away(self, step: Step, kind: Kind, location: str) -> Response:
-        return Response(303, (("location", location), *_set_cookie(self._hosted.write(step, kind)), _NO_STORE))
-
-
-_NO_STORE = ("cache-control", "no-store")
+        return Response(303, (("location", location), *_set_cookie(self._hosted.write(step, kind)), NO_STORE))
 
 
 def _set_cookie(value: str) -> tuple[tuple[str, str]]:
