@@ -273,7 +273,7 @@ def spellings(reading: Reading, bound: Bound = "") -> Iterator[tuple[str, bool]]
     at = reading.high if bound == "end" and not has_time else reading.low
     day, quarter = str(at.date()), f"{at.year}Q{(at.month + 2) // 3}"
     compact, clock = day.replace("-", ""), at.strftime("%H:%M:%S")
-    times = (f"{compact}T{at:%H%M}", f"{day}T{clock}Z", f"{day}T{clock}", f"{day} {clock}", f"{compact}T{at:%H%M%S}")
+    times = (f"{day}T{clock}Z", f"{day}T{clock}", f"{day} {clock}", f"{compact}T{at:%H%M}", f"{compact}T{at:%H%M%S}")
     is_day = has_time or precision == "day"
     if precision in ("quarter", "year"):
         yield (quarter if precision == "quarter" else day[:4]), False

@@ -56,6 +56,8 @@ def test_a_number_for_any_text_is_no_date() -> None:
         ({"type": "string", "format": "date"}, "03/15/2025", "2025-03-15"),
         ({"type": "string", "format": "date-time"}, "Oct 1 2025", "2025-10-01"),
         ({"type": "string", "format": "date"}, "05/06/2025", "2025-05-06 or 2025-06-05"),
+        ({"type": "string", "format": "date-time"}, 1772358000, "2026-03-01T09:40:00Z"),
+        ({"type": "string", "format": "date"}, "2026-02-30", "2026-02-28"),
         ({"type": "string", "format": "date"}, "2025-07", "2025-07"),
         ({"type": "string", "format": "date"}, "20250701", "20250701"),
         ({"type": "string", "format": "date"}, "today", "today"),

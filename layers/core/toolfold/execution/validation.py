@@ -185,7 +185,10 @@ class ArgumentValidator:
             return value, ""
         wrong = ((text, found) for text in texts if (found := impossible_date(text)))
         text, found = next(wrong, ("", None))
-        if found is None or self.accepts(name, ["not-a-date"] if isinstance(value, list) else "not-a-date"):
+        is_day = self.properties[name].get("format") in ("date", "date-time")
+        if found is None or (
+            not is_day and self.accepts(name, ["not-a-date"] if isinstance(value, list) else "not-a-date")
+        ):
             return value, ""
         return value, f"{quoted(text)} {found.problem}"
 
