@@ -133,6 +133,8 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (LIST, {"access": "gratis"}, "free, mixed, premium", LIST, {}),
     (LIST, {"category": "forx"}, "Did you mean forex?", LIST, {"category": "forex"}),
     (LIST, {"tag": "momentun"}, "Did you mean momentum", LIST, {"tag": "momentum"}),
+    (LIST, {"category": ["forex", "crypto"]}, "cryptocurrencies?", LIST, {"category": ["forex", "cryptocurrencies"]}),
+    (LIST, {"tag": "technical"}, "There are", LIST, {"query": "technical"}),
     (LIST, {"query": True}, "must be a string", LIST, {}),
     (LIST, {"query": "gold " * 20_000}, "a sentence", LIST, {"query": "gold " * 19 + "gold"}),
     (GET, {"query": "moving average"}, "TOOL_LIST searches", LIST, {"query": "moving average"}),

@@ -78,7 +78,7 @@ def _named(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str)
     found: list[str] = []
     for text in (name for name in names if name.strip(" ,[]")):
         if normalize(text) not in spellings:
-            raise _unknown(tool, catalog, arguments, kind, text)
+            raise _unknown(tool, catalog, {**arguments, kind: names}, kind, text)
         found += spellings[normalize(text)]
     return tuple(dict.fromkeys(found))
 
@@ -109,7 +109,10 @@ def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: st
             known = [name for name, meant in _ACCESS.items() if meant == [name]]
         more = ", …" if len(known) > _MAX_SUGGESTED else ""
         hint = THERE_ARE.filled(names=f"{', '.join(known[:_MAX_SUGGESTED])}{more}")
-    following = _corrected(tool, arguments, kind, closest[0] if closest else None)
+    meant = [closest[0] if name == text else name for name in arguments[kind] if closest or name != text]
+    if not meant and kind != "access":  # what the name is about is searched for
+        arguments = {"query": text, **arguments}
+    following = _corrected(tool, arguments, kind, meant if len(meant) > 1 else next(iter(meant), None))
     return invalid(tool, f"there is no {kind} {quoted(text)}", hint, closest=closest, **following)
 
 
