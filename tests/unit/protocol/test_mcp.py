@@ -209,10 +209,12 @@ def test_other_methods_than_post_are_rejected(method: str) -> None:
     ("headers", "status"),
     [
         ({"content_type": ""}, 415),
+        ({"content_type": "application/json,application/json"}, 200),
         ({"content_encoding": "Identity"}, 200),
         ({"accept": "*/*"}, 200),
         ({"accept": "application/*;q=0.5"}, 200),
         ({"accept": ""}, 200),
+        ({"sec_fetch_site": "cross-site"}, 403),
     ],
 )
 def test_headers_decide_the_status(headers: dict[str, str], status: int) -> None:

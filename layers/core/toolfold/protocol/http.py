@@ -233,15 +233,16 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
         )
     if len(request.body) > MAX_BODY_BYTES:
         return error_response(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")
+    if request.header("origin") is None and request.header("sec-fetch-site") == "cross-site":
+        return error_response(403, "A page of another site must send its Origin.")
     # A proxy may have joined two content-type headers with a comma.
-    media_type = (request.header("content-type") or "").partition(";")[0].partition(",")[0].strip().lower()
-    if media_type != "application/json":
+    media_types = (request.header("content-type") or "").partition(";")[0].split(",")
+    if {media_type.strip().lower() for media_type in media_types} != {"application/json"}:
         return error_response(400 if stateless else 415, "Content-Type must be application/json.")
     if (request.header("content-encoding") or "identity").lower() != "identity":
         return error_response(415, "Send the body without Content-Encoding.", ("accept-encoding", "identity"))
-    accepted = (request.header("accept") or "").split(",")
-    media_types = {part.partition(";")[0].strip().lower() for part in accepted}
-    if request.header("accept") is not None and media_types.isdisjoint(_ACCEPTED):
+    accepted = {part.partition(";")[0].strip().lower() for part in (request.header("accept") or "*/*").split(",")}
+    if accepted.isdisjoint(_ACCEPTED):
         return error_response(406, "Accept must allow application/json.")
     return None
 
