@@ -125,7 +125,7 @@ class _Converter:
                 raise TooLarge
             return int(value)
         if isinstance(value, float):
-            return value if math.isfinite(value) else None
+            return value if math.isfinite(value) else str(value)
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, dict):
