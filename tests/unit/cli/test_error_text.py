@@ -109,8 +109,8 @@ def test_each_error_has_two_wordings(code: str, monkeypatch: pytest.MonkeyPatch)
     step, details, for_model, shown = STEPS[code]
     error = CALL_ERRORS[code]("It failed.", step, **details)
     assert error.as_dict() == {"code": code, "message": "It failed.", "suggestion": for_model, **details}
-    assert for_person(error, "sma") == ("It failed.", shown)
-    assert not FOR_MODELS.search(for_person(error, "sma")[1])
+    assert for_person(error, "SMA") == ("It failed.", shown)
+    assert not FOR_MODELS.search(for_person(error, "SMA")[1])
 
 
 def test_an_error_is_stored_as_code_and_fields() -> None:

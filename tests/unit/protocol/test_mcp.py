@@ -210,6 +210,7 @@ def test_other_methods_than_post_are_rejected(method: str) -> None:
     [
         ({"content_type": ""}, 415),
         ({"content_type": "application/json,application/json"}, 200),
+        ({"content_type": "application/json, text/plain"}, 415),
         ({"content_encoding": "Identity"}, 200),
         ({"accept": "*/*"}, 200),
         ({"accept": "application/*;q=0.5"}, 200),

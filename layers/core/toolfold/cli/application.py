@@ -62,7 +62,7 @@ class ToolName(click.ParamType[str]):
             catalog = open_store(Settings.from_environment())()
         except (CallError, ToolfoldError):
             return []
-        return [CompletionItem(name) for name in catalog if name.startswith(incomplete.upper())]
+        return [CompletionItem(name) for name in catalog if name.lower().startswith(incomplete.lower())]
 
 
 class FileName(click.Path):

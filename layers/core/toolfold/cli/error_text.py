@@ -49,7 +49,7 @@ class Person(Model):
         is_windows = os.name == "nt"
         match name:
             case "tool":
-                return self._tool.upper() or "TOOL_NAME"
+                return self._tool or "TOOL_NAME"
             case "called":  # a meta-tool, which a person has not called
                 return ""
             case "retry_after":
