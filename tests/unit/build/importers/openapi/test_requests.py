@@ -108,9 +108,11 @@ def test_null_is_no_value_of_a_parameter(tmp_path: Path) -> None:
 
 
 def test_pairs_in_a_path_are_sent_with_each_request(tmp_path: Path) -> None:
-    tool = read(tmp_path, operation("get", "/pets?action=list#all")).tool
+    parameters = [parameter("id", "path", schema={"type": "integer"})]
+    tool = read(tmp_path, operation("get", "/pets?action=list&pet={id}&as={form}#all", parameters=parameters)).tool
     check_binding(tool.call)
-    assert bind(tool.call, {})[1:3] == ("/pets", ("action=list",))
+    assert tool.parameters["required"] == ["pet", "as"]
+    assert set(bind(tool.call, {"pet": 7, "as": "x"}).query) == {"pet=7", "as=x", "action=list"}
 
 
 @pytest.mark.parametrize(

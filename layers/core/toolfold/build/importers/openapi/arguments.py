@@ -94,16 +94,22 @@ class Arguments:
         if is_required:
             self._required.append(name)
 
-    def add_parameters(self, path: str, operation_at: Location, listed: list[tuple[Location, Any]]) -> None:
-        """Add the arguments for the parameters of an operation."""
+    def add_parameters(
+        self, path: str, operation_at: Location, listed: list[tuple[Location, Any]], in_query: Mapping[str, str]
+    ) -> None:
+        """Add the arguments for the parameters of an operation; ``in_query``: placeholders in the query of the path."""
         found: dict[tuple[str, str], tuple[Location, Mapping[str, Any]]] = {}
         for at, value in listed:
             at_definition, parameter = self._converter.references.follow(value, at)
             found[_kind(parameter, at)] = at_definition, parameter
         placeholders = list(dict.fromkeys(_PLACEHOLDER.findall(path)))
         # A placeholder without a parameter is a mistake of many documents; its value can only be text.
+        missing = operation_at, {"schema": {"type": "string"}}
         for name in placeholders:
-            found.setdefault(("path", name), (operation_at, {"schema": {"type": "string"}}))
+            found.setdefault(("path", name), missing)
+        for name, sent in in_query.items():
+            at, parameter = found.get(("path", name), missing)
+            found.setdefault(("query", sent), (at, {**parameter, "required": True}))
         for (location, name), (at, parameter) in sorted(found.items(), key=lambda item: list(STYLES).index(item[0][0])):
             is_ignored = location == "header" and name.lower() in _IGNORED_HEADERS
             is_sent = self._credentials.include(location, name, parameter.get("description"))

@@ -222,9 +222,11 @@ def bind_operation(operation: Operation, requests: SchemaConverter, credentials:
         is_json = not produces or not isinstance(produces, list) or any("json" in str(name) for name in produces)
         stated = stated if is_json else None
     path, _, query = operation.path.partition("#")[0].partition("?")
-    fixed = {name: text for name, text in parse_qsl(query) if "{" not in text}  # which some documents have
+    pairs = parse_qsl(query)  # which some documents have: ?action=find&name={name}
+    fixed = {name: text for name, text in pairs if "{" not in text}
+    in_query = {text.strip("{}"): name for name, text in pairs if name not in fixed}
     arguments = Arguments(requests, credentials)
-    arguments.add_parameters(path, operation.at, listed)
+    arguments.add_parameters(path, operation.at, listed, in_query)
     if body is not None:
         _, stated_body = references.follow(body[1], body[0])
         is_required = isinstance(stated_body, dict) and stated_body.get("required") is True
