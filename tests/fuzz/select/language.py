@@ -59,12 +59,12 @@ class Expression:
         text: how it is written. It is also the name of the column that it makes.
         values: returns its values over all rows.
         of_groups: returns its value for each group of rows.
-        column: the name of the column that it is; empty: it is none.
+        column: the name of the column that it is; empty: it is another expression.
         as_written: the column is a computed one, whose name is written without quotes.
         literal: its value, where it is a literal.
         function: the name of an aggregate, or of a function of the row before.
         operand: the argument of ``function``.
-        distance: of a function of a row before, how many rows; 0: it is none.
+        distance: of a function of a row before, how many rows; 0: it is another function.
         is_compound: it is in parentheses inside another one.
     """
 
