@@ -84,12 +84,10 @@ def text(value: str, spelled: str = "") -> Expression:
 
 
 def boolean(value: bool) -> Expression:
-    """Return true or false."""
     return Expression(str(value).lower(), lambda _frame: Vector("boolean", [value], True), literal=value)
 
 
 def date(period: Period) -> Expression:
-    """Return a date literal."""
     return Expression(period.text, lambda _frame: Vector("period", [period], True), literal=period)
 
 
@@ -116,7 +114,6 @@ def arithmetic(sign: str, left: Expression, right: Expression) -> Expression:
 
 
 def negative(operand: Expression) -> Expression:
-    """Return ``-x``."""
     return Expression(
         f"-{_inside(operand)}",
         lambda frame: _each(operator.neg, "number", frame, _as_numbers(operand.values(frame))),
@@ -254,7 +251,6 @@ def changed(function: str, value: Any, before: Any) -> Any:
 
 
 def window(function: str, operand: Expression, size: int) -> Expression:
-    """Return ``avg(x) over 20``."""
     is_count = function == "count"
 
     def values(frame: Frame) -> Vector:
@@ -306,7 +302,6 @@ _AGAINST_PERIOD: dict[str, Callable[[datetime, Any], bool]] = {
 
 
 def compare(sign: str, left: Expression, right: Expression) -> Expression:
-    """Return ``left > right`` and the like."""
     return Expression(
         f"{_inside(left)} {sign} {_inside(right)}",
         lambda frame: _compared(sign, left.values(frame), right.values(frame), frame, left),
@@ -383,8 +378,6 @@ def _negated(found: Vector, is_negated: bool) -> Vector:
 
 
 def between(operand: Expression, low: Expression, high: Expression, *, negated: bool = False) -> Expression:
-    """Return ``x between low and high``."""
-
     def values(frame: Frame) -> Vector:
         found = operand.values(frame)
         ends = [_compared(sign, found, end.values(frame), frame, operand) for sign, end in ((">=", low), ("<=", high))]
@@ -395,8 +388,6 @@ def between(operand: Expression, low: Expression, high: Expression, *, negated: 
 
 
 def among(operand: Expression, items: Sequence[Expression], *, negated: bool = False) -> Expression:
-    """Return ``x in (a, b)``."""
-
     def values(frame: Frame) -> Vector:
         found = operand.values(frame)
         equal = [_compared("=", found, item.values(frame), frame, operand) for item in items]
@@ -432,8 +423,6 @@ def matches(operand: Expression, way: str, pattern: Expression, *, negated: bool
 
 
 def is_null(operand: Expression, *, negated: bool = False) -> Expression:
-    """Return ``x is null``."""
-
     def values(frame: Frame) -> Vector:
         return Vector("boolean", [(cell is None) != negated for cell in operand.values(frame).each(frame.count)])
 
@@ -460,5 +449,4 @@ def logic(word: str, operands: Sequence[Expression]) -> Expression:
 
 
 def negation(operand: Expression) -> Expression:
-    """Return ``not (x)``."""
     return Expression(f"not ({operand.text})", lambda frame: _negated(operand.values(frame), True))

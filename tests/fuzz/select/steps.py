@@ -61,7 +61,6 @@ def _computed(name: str, found: Vector, count: int) -> Column:
 
 
 def columns(items: Sequence[Item]) -> Action:
-    """Return a list of columns."""
     text = ", ".join(item.text for item in items)
 
     def change(frame: Frame) -> Frame:
@@ -90,8 +89,6 @@ def columns(items: Sequence[Item]) -> Action:
 
 
 def all_except(names: Sequence[str]) -> Action:
-    """Return ``* except x``."""
-
     def change(frame: Frame) -> Frame:
         for name in names:
             frame.column(name)
@@ -102,8 +99,6 @@ def all_except(names: Sequence[str]) -> Action:
 
 
 def distinct(names: Sequence[str]) -> Action:
-    """Return ``distinct x``."""
-
     def change(frame: Frame) -> Frame:
         found = [frame.column(name) for name in names]
         frame.doubts.update(_DISTINCT_DOUBTS[column.kind] for column in found if column.kind in _DISTINCT_DOUBTS)
@@ -336,8 +331,6 @@ def order_by(keys: Sequence[tuple[Expression, bool]]) -> Action:
 
 
 def by_date(newest: bool) -> Action:
-    """Return ``newest first`` or ``oldest first``."""
-
     def change(frame: Frame) -> Frame:
         date = dates(None, frame)
         if date.kind == "unit" and len(set(date.values())) < frame.count:
@@ -348,7 +341,6 @@ def by_date(newest: bool) -> Action:
 
 
 def top(largest: bool, count: int, by: Expression) -> Action:
-    """Return ``top 5 by x``."""
     texts = [f"{'top' if largest else 'bottom'} {count} by {by.text}"]
     if count == 1 and by.column:
         texts.append(f"{'highest' if largest else 'lowest'} {by.text}")
@@ -360,7 +352,6 @@ def _of_rows(texts: Sequence[str], choose: Callable[[Frame], Iterable[int]]) -> 
 
 
 def condition(expression: Expression) -> Action:
-    """Return the rows for which a condition is true."""
     text = expression.text
     texts = (text, text, text, f"where {text}", f"filter {text}")
     return Action(texts, lambda frame: frame.take(_true_rows(expression, frame)))
@@ -371,7 +362,6 @@ def _true_rows(expression: Expression, frame: Frame) -> list[int]:
 
 
 def during(period: Period) -> Action:
-    """Return a period between dates."""
     return _of_rows((period.text,), lambda frame: _between(frame, dates(None, frame), period.start, period.end))
 
 
@@ -433,7 +423,6 @@ def calendar(back: int, unit: Unit, text: str) -> Action:
 
 
 def ends(last: bool, count: int) -> Action:
-    """Return ``last N`` or ``first N``."""
     texts: Sequence[str] = (f"{'last' if last else 'first'} {count}",)
     if count == 1:
         texts = ("last 1", "latest", "newest") if last else ("first 1", "oldest")
