@@ -127,7 +127,6 @@ def check_vocabulary(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any
                 yield f"{VOCABULARY}: names.{kind}: there is no tool {name!r}"
 
 
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _MAX_REMOVED = 100
 
 
@@ -171,4 +170,6 @@ def _expressions() -> jsonschema_rs.Validator:
 
 @cache
 def _validator() -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for({"$ref": _DIALECT}, formats={"regex": is_pattern}, validate_formats=True)
+    return jsonschema_rs.validator_for(
+        {"$ref": json_schema.DIALECT}, formats={"regex": is_pattern}, validate_formats=True
+    )

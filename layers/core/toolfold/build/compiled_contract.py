@@ -16,11 +16,11 @@ from pydantic.json_schema import models_json_schema
 from toolfold.build import schema
 from toolfold.build.schema import TOOL_NAME, ArgumentForms, FaultCode, FoundBy, HeaderName, Key, Keys, LongKey
 from toolfold.catalog.entries import Effect
+from toolfold.catalog.json_schema import DIALECT
 from toolfold.catalog.text_checks import MAX_SUMMARY, MAX_TEXT
 
 _MAX_SECONDS = 10 * 366 * 86400
 _MAX_COUNT = 10**10
-JSON_SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 # ``text`` is a format of ``catalog.contract``.
 Label = Annotated[str, Field(max_length=200, json_schema_extra={"format": "text"})]
@@ -33,7 +33,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 ToolName = Annotated[str, Field(pattern=TOOL_NAME)]
 Count = Annotated[int, Field(ge=0, le=_MAX_COUNT)]
 Seconds = Annotated[int, Field(ge=1, le=_MAX_SECONDS)]
-Schema = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "$ref": JSON_SCHEMA_DIALECT})]
+Schema = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "$ref": DIALECT})]
 Measure = Annotated[float, Field(ge=-1000, le=1000)]
 Limit = Annotated[float, Field(gt=0, lt=_MAX_COUNT)]
 

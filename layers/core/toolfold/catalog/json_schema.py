@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
 TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 """The types of JSON Schema; ``number`` includes ``integer``."""
 

@@ -9,7 +9,7 @@ import html
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from toolfold.build.emitter import clean_text
@@ -173,17 +173,6 @@ def fitting(value: Any, types: Any) -> Any:
     known = {types} if isinstance(types, str) else set(types or ())
     is_text = "string" in known and known <= {"string", "null"}
     return scalar_text(value) if is_text and isinstance(value, bool | int | float) else value
-
-
-def distinct(values: Iterable[Any]) -> list[Any]:
-    """Return ``values`` without repetitions; 1 and true are different values."""
-    found: list[Any] = []
-    seen: set[str] = set()
-    for value in values:
-        if (key := repr(value)) not in seen:
-            seen.add(key)
-            found.append(value)
-    return found
 
 
 def is_number(value: Any) -> bool:

@@ -180,8 +180,9 @@ class SchemaConverter:
     def _add_values(self, schema: Mapping[str, Any], made: parts.Schema) -> None:
         types, values = made.get("type"), schema.get("enum")
         allowed = values if isinstance(values, list) and len(values) <= _MAX_ENUM else []
-        if plain := parts.distinct(filter(parts.is_plain, allowed)):
-            made["enum"] = [parts.fitting(value, types) for value in plain]
+        # By their form: 1 and true are different values.
+        if plain := {repr(value): value for value in allowed if parts.is_plain(value)}:
+            made["enum"] = [parts.fitting(value, types) for value in plain.values()]
         if "const" in schema and parts.is_plain(schema["const"]):
             made["const"] = parts.fitting(schema["const"], types)
         if schema.get("default") is not None and parts.is_plain(schema["default"]):
@@ -229,9 +230,9 @@ class SchemaConverter:
                     made[key] = converted
         hidden = self._add_members(schema, made, at, depth)
         if isinstance(required := schema.get("required"), list):
-            names = [name for name in parts.distinct(required) if isinstance(name, str) and name not in hidden]
-            if names := [name for name in names if parts.is_plain(name)]:
-                made["required"] = names
+            names = [name for name in required if isinstance(name, str) and name not in hidden and parts.is_plain(name)]
+            if names:
+                made["required"] = list(dict.fromkeys(names))
         if isinstance(dependent := schema.get("dependentRequired"), dict) and parts.is_plain(dependent):
             made["dependentRequired"] = dependent
 
