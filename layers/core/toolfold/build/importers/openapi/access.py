@@ -66,8 +66,9 @@ def undeclared_key(holders: Iterable[Mapping[str, Any]], references: References)
     ``holders`` are path items and operations.
     """
     given = (parameter for holder in holders for parameter in _parameters(holder, references))
-    places = (({"header": "header", "query": "query_key"}.get(one.get("in")), one.get("name")) for one in given)
-    found = Counter((place, name) for place, name in places if place and _API_KEY.fullmatch(str(name)))
+    located = {"header": "header", "query": "query_key"}
+    places = ((located.get(str(one.get("in"))), str(one.get("name"))) for one in given)
+    found = Counter((place, name) for place, name in places if place and _API_KEY.fullmatch(name))
     return {name: {place: name} for (place, name), _ in found.most_common(1)}
 
 
@@ -85,8 +86,8 @@ def token_names(operations: Sequence[Sequence[Mapping[str, Any]]], references: R
             given += dicts_in(list(content.values())) if isinstance(content, dict) else []
         parts = [part for one in given for part in json_schema.parts(references.data, one.get("schema"))]
         fields = [part["properties"] for part in parts if isinstance(part.get("properties"), dict)]
-        names = {one.get("name") for one in given}.union(*fields)
-        found.update(name for name in names if _TOKEN.fullmatch(str(name)))
+        names = {str(one.get("name")) for one in given}.union(*fields)
+        found.update(name for name in names if _TOKEN.fullmatch(name))
     return frozenset(name for name, count in found.items() if 2 * count >= len(operations))
 
 
