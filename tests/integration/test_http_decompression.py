@@ -87,8 +87,7 @@ def test_a_wrong_checksum_is_an_error(server: Server) -> None:
 
 
 def test_several_gzip_members_are_one_content(server: Server) -> None:
-    rows = [10, 65536, 131072 - 20]
-    for size in rows:
+    for size in (10, 65536, 131072 - 20):
         data = random.Random(2).randbytes(size)
         assert server.get(gzip.compress(data) * 3, "gzip") == data * 3
 

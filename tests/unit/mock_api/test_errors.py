@@ -33,8 +33,7 @@ def test_a_fault_is_the_same_by_key_and_by_symbol() -> None:
 
 
 def test_a_fault_is_found_in_every_symbol_like_parameter() -> None:
-    rows = ["symbol", "SYMBOLS", "symbols", "tickers", "keywords", "from_symbol", "from_currency"]
-    for parameter in rows:
+    for parameter in ("symbol", "SYMBOLS", "symbols", "tickers", "keywords", "from_symbol", "from_currency"):
         assert b"Burst pattern" in by_symbol("PREMIUM_BURST", parameter).body
         lists = [("function", "REALTIME_BULK_QUOTES"), ("apikey", "any"), (parameter, "IBM,fault.http503")]
         assert handle_query(lists).status == 503

@@ -154,8 +154,7 @@ def test_data_is_returned_as_the_upstream_wrote_it(catalog: Catalog) -> None:
 
 
 def test_transient_failures_are_retryable(catalog: Catalog) -> None:
-    rows = [408, 425, 429, 502, 503, 504]
-    for status in rows:
+    for status in (408, 425, 429, 502, 503, 504):
         passing = fault(catalog, "", status=status, retry_after_s=2)
         assert isinstance(passing, Retryable) is (status != 429)
         assert passing.details["retry_after_s"] == 2
