@@ -96,7 +96,7 @@ UNCERTAIN = [
 @pytest.mark.parametrize("hangs_up", [True, False])
 def test_a_body_whose_end_is_not_certain_is_an_error(get: Get, hangs_up: bool) -> None:
     def sent(content: bytes) -> Response:
-        return get([(content, 0.0)], hangs_up, within_s=WITHIN_S if hangs_up else 0.1)
+        return get([(content, 0.0)], hangs_up, within_s=WITHIN_S if hangs_up else 0.2)
 
     errors = (ConnectionBroken,) if hangs_up else (InvalidResponse, ReadTimeout)
     assert accepted(sent, UNCERTAIN, *errors) == []

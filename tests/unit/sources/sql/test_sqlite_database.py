@@ -105,8 +105,7 @@ def test_a_view_may_read_and_change_what_is_left_out(database: SqliteDatabase) -
 
 
 def test_views_that_cannot_be_planned_are_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_database, "_VIEW_S", 0.1)
-    monkeypatch.setattr(sqlite_database, "_VIEWS_S", 0.5)
+    monkeypatch.setattr(sqlite_database, "_VIEWS_S", 1.0)
     path = create_sqlite(tmp_path / "shop.db")
     levels = [f"CREATE VIEW v{i:02} AS SELECT a.id FROM v{i - 1:02} a, v{i - 1:02} b;" for i in range(1, 30)]
     with closing(sqlite3.connect(path)) as other:
