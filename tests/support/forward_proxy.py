@@ -4,7 +4,6 @@ import http.client
 import socket
 import threading
 from contextlib import suppress
-from typing import Any
 from urllib.parse import urlsplit
 
 from tests.support.local_server import Handler, LocalServer
@@ -24,9 +23,6 @@ class ForwardProxy(LocalServer):
         self.status = status
         self.address = f"localhost:{self.server_port}"
         """Host and port."""
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log nothing: the only errors here are those of clients that disconnect."""
 
 
 class _Handler(Handler):

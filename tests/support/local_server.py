@@ -1,5 +1,6 @@
 """Base of the HTTP servers of tests: a free local port, a thread, no log."""
 
+import sys
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +23,11 @@ class LocalServer(ThreadingHTTPServer):
         self.shutdown()
         self.server_close()
         self._thread.join()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print no error of a client that disconnects."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         self.connections += 1
