@@ -30,7 +30,7 @@ from tests.support.threads import run_concurrently
 from tests.support.upstream import Upstream
 from toolfold.errors import ApprovalRequired, InsufficientScope
 from toolfold.execution.approval_store import Terms, mint
-from toolfold.execution.call import CallContext
+from toolfold.execution.call import CallContext, canonical_arguments
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.pipeline import run_call
 
@@ -180,7 +180,7 @@ def _terms(world: World) -> Terms:
     catalog = world.app.catalog_store()
     tool = catalog.get(TOOL)
     assert tool is not None
-    text = '{"days":3,"harbour":"Bergen","notify":false}'
+    text = canonical_arguments(CallContext(catalog, tool, ARGUMENTS))
     return Terms("", "docks", world.upstream.url, TOOL, tool.hash, text)
 
 
@@ -228,6 +228,9 @@ NOT_APPROVED: Mapping[str, Callable[[World], Any]] = {
 BY_EACH_WAY = ("no token", "forged", "replayed", "of other arguments")
 """The others differ in what is checked where all ways have met."""
 
+SAID = {"expired": "has expired", "lost record": "is not known here any more", "replayed": "was used already"}
+"""Reason → what TOOL_CALL says of a token that was made for this call."""
+
 
 @pytest.mark.parametrize("reason", NOT_APPROVED)
 def test_no_call_without_approval_reaches_the_source(world: World, reason: str) -> None:
@@ -236,8 +239,9 @@ def test_no_call_without_approval_reaches_the_source(world: World, reason: str) 
         before = world.sent
         for beside in ({}, {"fresh": True, "select": "closed"}):
             given = beside if token is None else {**beside, "approval_token": token}
-            code, _ = ENTRY_POINTS[name](world, TOOL, ARGUMENTS, given)
+            code, error = ENTRY_POINTS[name](world, TOOL, ARGUMENTS, given)
             assert code in REFUSED, (name, reason, beside)
+            assert name != "TOOL_CALL" or SAID.get(reason, "") in error["message"]
             assert world.sent == before, (name, reason, beside)
 
 

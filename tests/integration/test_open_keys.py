@@ -105,20 +105,11 @@ def test_which_keys_all_callers_could_use(environment: dict[str, str], expected:
     assert open_keys(Settings.from_environment(environment), environment) == expected
 
 
-@pytest.mark.parametrize(
-    ("host", "confirmed", "is_used"),
-    [
-        ("127.0.0.1", "false", True),
-        ("localhost", "false", True),
-        ("0.0.0.0", "false", False),
-        ("0.0.0.0", "true", True),
-    ],
-)
-def test_the_local_server_uses_keys_for_other_machines_only_when_that_is_confirmed(
-    host: str, confirmed: str, is_used: bool, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("host", "is_used"), [("localhost", True), ("0.0.0.0", False)])
+def test_the_local_server_uses_no_key_for_other_machines_that_is_not_confirmed(
+    host: str, is_used: bool, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
-    monkeypatch.setenv("TOOLFOLD_ANYONE_MAY_USE_THE_KEY", confirmed)
     monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
     mock_api.clear_requests()
     body = json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": QUOTE})).encode()
