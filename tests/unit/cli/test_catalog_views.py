@@ -55,6 +55,14 @@ def test_list_on_a_terminal_is_grouped_by_category(run: Run, terminal: Terminal)
     assert "# 2 of 4 tools." in run("catalog", "list", "--category", "forex", "--limit", "2")[2]
 
 
+def test_search_on_a_terminal_is_a_table_that_counts_what_it_leaves_out(run: Run, terminal: Terminal) -> None:
+    terminal(70)
+    _, out, err = run("catalog", "search", "oil", "price", "--limit", "3")
+    lines = plain(out).splitlines()
+    assert (lines[0].split(), lines[2].split()[0]) == (["tool", "what", "it", "returns"], "WTI")
+    assert re.fullmatch(r"# \d+ weaker ones: --limit N\.\n", err)
+
+
 def test_list_in_a_pipe_has_four_columns(run: Run) -> None:
     lines = run("catalog", "list", "--access", "premium")[1].splitlines()
     assert {len(line.split("\t")) for line in lines} == {4}

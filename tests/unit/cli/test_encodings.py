@@ -84,14 +84,14 @@ def test_every_command_prints_in_any_encoding(
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_traceback_prints_in_any_encoding(run: Run, monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:  # N8
     def fail(_options: object) -> int:
-        raise LookupError("→ café 茶 \udcff")
+        raise LookupError("→ café 茶 \udcff\x1b[2J")
 
     monkeypatch.setattr("toolfold.cli.call.run", fail)
     code, _, err = run(encoding, True, "call", "X")
     assert code == 1
     assert "LookupError: " in err
     assert ("é" in err) is (encoding != "ascii")
-    assert "\\udcff" in err
+    assert "\\udcff\\u001b[2J" in err
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

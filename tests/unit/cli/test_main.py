@@ -1,7 +1,6 @@
 """The command line, as a person meets it."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,21 +84,6 @@ def test_catalog_search_finds_by_words(run: Run) -> None:
     assert json.loads(run("catalog", "search", "unemployment", "--json")[1])["tools"][0]["name"] == "UNEMPLOYMENT"
     code, out, err = run("catalog", "search", " ", "--limit", "2")
     assert (code, len(out.splitlines()), err) == (0, 2, "")
-
-
-def test_catalog_search_is_a_table_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "70")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    code, out, err = run("catalog", "search", "oil", "price", "--limit", "3")
-    lines = re.sub(r"\x1b\[\d*m", "", out).splitlines()
-    assert code == 0
-    assert lines[0].split() == ["tool", "what", "it", "returns"]
-    assert lines[2].startswith("WTI ")
-    assert max(map(len, lines)) <= 70
-    assert re.fullmatch(r"# \d+ weaker ones: --limit N\.\n", err)
 
 
 @pytest.mark.parametrize("command", [["list"], ["search", "exchange", "rate", "history", "currency"]])

@@ -185,18 +185,6 @@ def test_streams_are_restored_after_a_command(
     assert sys.stdout is None
 
 
-def test_traceback_of_a_defect_has_no_control_sequence(
-    command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_options: object) -> int:
-        raise LookupError(ATTACK)
-
-    monkeypatch.setattr("toolfold.cli.call.run", fail)
-    shown = command_line("call", "X", code=1).err
-    assert "LookupError" in shown
-    assert not CONTROLS.search(shown)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
 @pytest.mark.parametrize(("command", "unbuffered"), [(("catalog", "list"), ""), (("settings", "--help"), "1")])

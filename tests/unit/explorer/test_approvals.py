@@ -11,6 +11,7 @@ import pytest
 from tests.support.approvals import ARGUMENTS, CONFIRMED, TOOL, World, by_meta_tool, compile_docks, reply
 from tests.support.explorer import ask, make_router
 from tests.support.upstream import Upstream
+from tests.unit.explorer.test_views import EXAMPLES, keys_of
 from toolfold.cli.entry_point import main
 from toolfold.execution import approval
 from toolfold.explorer.router import Router
@@ -51,6 +52,9 @@ def test_an_approved_call_is_performed_once_it_is_repeated(page: Page) -> None:
     world, router = page
     token = world.token()
     [call] = waiting(router)
+    listed = {"mode": "human", "waiting": [call], "note": ""}
+    assert set(keys_of(listed)) == set(keys_of(EXAMPLES["approvals"]))
+    assert token not in str(listed)
     assert (call["tool"], call["source"], call["arguments"]["harbour"]) == (TOOL, "docks", "Bergen")
     assert call["effect"] == "It changes or deletes data that cannot be restored."
     assert call["arguments_text"]["days"] == "3"
