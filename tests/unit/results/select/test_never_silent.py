@@ -619,7 +619,48 @@ USERS = json.dumps({
 NOTHING = json.dumps({"data": [], "meta": {"n": 0}})
 QUEUES = tables(a=[{"v": 1, "w": 5}, {"v": 2, "w": 6}], b=[{"v": 3}], summary={"count": 3})
 
+IN_UNITS = csv("id,kg,total", '1,5 kg,"1,200 USD"', "2,12 kg,300 USD", "3,0.5 kg,7 USD")
+LINKED = tables(posts=[{"n": 1, "by": {"id": "7"}}, {"n": 2, "by": {"id": "8"}}], users=[{"id": 7, "name": "Ann"}])
+EPOCHS = json.dumps([{"at": 1704067200 + day * 86400, "v": day} for day in (40, 30, 0)])
+MILLIS = json.dumps([{"at": 1000 * (1704067200 + day * 86400), "v": day} for day in (40, 30, 0)])
+NODES = json.dumps([{"node": {"made": f"2025-0{month}-05", "n": month}} for month in (4, 3, 1)])
+QUOTES = json.dumps({"A.B": {"price": 4, "up": True}, "C": {"price": 5, "up": False}})
+PLACES = json.dumps([{"id": "a", "at": {"xy": [1, 8]}, "code": "2-8"}, {"id": "b", "at": {"xy": [2, 3]}, "code": "2"}])
+RATES = json.dumps({"base": "EUR", "rates": {"USD": 2, "GBP": 5}, "@type": "Rates", "sizes": {"count": 4}})
+COLORS = json.dumps(["red", "blue", "red"])
+
 ODD_TABLES = [
+    *(Case("numbers with a unit", IN_UNITS, select, right) for select, right in (
+        ("SELECT sum(CAST(total AS REAL)) AS s FROM data", "s: 1507"),
+        ("SELECT sum(CAST(replace(total, ' USD', '') AS REAL)) AS s FROM data", "s: 1507"),
+        ("max(kg)", "max(CAST(replace(kg, ' kg', '') AS REAL)): 12"), ("kg > 4; id", "id: 1 / 2"),
+        ("top 1 by kg; id", "id: 2"))),
+    Case("a text that is no number", IN_UNITS, "SELECT CAST(upper(kg) AS REAL) FROM data", says=("no number",)),
+    *(Case("digits in JSON beside numbers", LINKED, select, right) for select, right in (
+        ("SELECT n FROM posts p JOIN users u ON p.by->>'$.id' = u.id", "n: 1"),
+        ("SELECT n FROM posts p JOIN users u ON u.id = p.by->>'$.id'", "n: 1"),
+        ("SELECT n FROM posts WHERE by->>'$.id' IN (SELECT id FROM users)", "n: 1"),
+        ("SELECT name FROM users WHERE id IN (SELECT by->>'$.id' FROM posts)", "name: Ann"))),
+    *(Case("times since 1970", body, select, right) for body in (EPOCHS, MILLIS) for select, right in (
+        ("SELECT date(at) AS d FROM data LIMIT 1", "d: 2024-02-10"), ("since 2024-01-31; v", "v: 40 / 30"),
+        ("2024-01; sum(v)", "sum(v): 30"), ("newest first; v; limit 1", "v: 40"))),
+    Case("times since 1970", MILLIS, "SELECT date(at, 'unixepoch') AS d FROM data LIMIT 1", "d: 2024-02-10"),
+    Case("times since 1970", EPOCHS, "latest; v", "v: 0", says=("top 1 by at",)),
+    *(Case("dates in objects", NODES, select, right) for select, right in (
+        ("since 2025-03; count", "count: 2"), ("newest first; node.n; limit 1", "node.n: 4"),
+        ("sum(node.n) by quarter", 'date_trunc(\'quarter\', "node.made"),sum(node.n): 2025-04-01,4 / 2025-01-01,4'))),
+    Case("dates in objects", NODES, "latest; node.n", "node.n: 1", says=('top 1 by "node.made"',)),
+    *(Case("values by their keys", QUOTES, select, right) for select, right in (
+        ("A.B.price", "key,price: A.B,4"), ("A.B", "key,price,up: A.B,4,True"),
+        ("A.B.price - C.price as gap", "gap: -1"))),
+    *(Case("the row of a maximum", csv("name,v", "a,5", "b,7"), select, right, says=("top 1 by v; name, v",))
+      for select, right in (("max(v); name", "name,v: b,7"), ("name, max(v)", "name,max(v): a,5 / b,7"))),
+    *(Case("texts that begin with a digit", PLACES, select, right) for select, right in (
+        ("code = 2-8; id", "id: a"), ("at.xy[1] > 4; id", "id: a"), ("code contains 2-8; count", "count: 1"))),
+    *(Case("names in an object", RATES, select, right) for select, right in (
+        ("USD / GBP as x", '{"x":0.4}'), ("@type", '{"@type":"Rates"}'), ("sizes.count", '{"sizes.count":4}'))),
+    *(Case("a list of values", COLORS, select, right) for select, right in (
+        ("count", "count: 3"), ("count by value", "value,count: red,2 / blue,1"), ("last 1", "value: red"))),
     *(Case("true and false as text", FLAGS, select, right) for select, right in (
         ("SELECT count(*) AS n FROM data WHERE up", "n: 2"), ("not up; v", "day,v: 2026-01-08,6"),
         ("sum(up)", "sum(up): 2"), ("SELECT sum(v) AS s FROM data WHERE up AND v > 1", "s: 5"),

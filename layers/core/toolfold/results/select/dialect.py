@@ -5,6 +5,7 @@ What sqlglot writes for SQLite is not repeated here. A form that there is not is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from toolfold.fuzzy import did_you_mean
 from toolfold.results.select.functions import AGGREGATES, DATE_PARTS, FUNCTION_NAMES
-from toolfold.results.select.names import invalid
+from toolfold.results.select.names import invalid, written_name
 from toolfold.results.select.sandbox import CALLABLE
 from toolfold.text_safety import quoted_name
 
@@ -207,7 +208,7 @@ def _truncated(node: exp.Expr) -> exp.Expr:
 
 
 def _converted(node: exp.Cast) -> exp.Expr:
-    """Return a cast: dates and times are functions in SQLite, where CAST makes 2026 of them."""
+    """Return a cast: dates and times are functions in SQLite, where CAST makes 2026 of them, and 1 of 1,234 kg."""
     kind = node.to.this
     if kind in exp.DataType.TEMPORAL_TYPES and isinstance(node.this, exp.Literal) and node.this.is_string:
         return node.this  # DATE '2026-03-01': a comparison reads it
@@ -216,9 +217,21 @@ def _converted(node: exp.Cast) -> exp.Expr:
         return call_of("date", node.this) if is_day else call_of("strftime", "%Y-%m-%dT%H:%M:%S", node.this)
     kinds = ((exp.DataType.INTEGER_TYPES, "INTEGER"), (exp.DataType.TEXT_TYPES, "TEXT"))
     target = next((name for types, name in kinds if kind in types), "REAL")
-    cast = exp.Cast(this=node.this, to=exp.DataType.build(target, dialect="sqlite"))
+    value = node.this if target == "TEXT" else call_of("cast_number", node.this)
+    cast = exp.Cast(this=value, to=exp.DataType.build(target, dialect="sqlite"))
     scale = [part.this.name for part in node.to.expressions if isinstance(part, exp.DataTypeParam)]
     return call_of("round", cast, int(scale[1])) if target == "REAL" and len(scale) > 1 else cast
+
+
+def _item(node: exp.Bracket) -> exp.Expr:
+    """Refuse the place of an item in a list: ``coordinates[2]``."""
+    parts = node.this.parts if isinstance(node.this, exp.Column) else [node.this]
+    name, place = ".".join(part.name for part in parts), node.expressions[0].name
+    if not place.isdecimal():
+        return node
+    form = f"json_extract({written_name(name)}, '$[{place}]')"
+    replaces = [(rf"\"?{re.escape(name)}\"?\[{place}\]", form)]
+    raise invalid(f"{quoted_name(name)} has no places", f"Write {form}.", replaces=replaces)
 
 
 def _share(node: exp.WithinGroup) -> exp.Expr:
@@ -251,6 +264,7 @@ _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
         (exp.CurrentTimestamp, exp.CurrentDatetime), lambda _node: call_of("strftime", "%Y-%m-%dT%H:%M:%S", "now")
     ),
     exp.CurrentDate: lambda _node: call_of("date", "now"),
+    exp.Bracket: _item,
     exp.Extract: lambda node: call_of("date_part", _unit(node.this), node.expression),
     exp.WithinGroup: _share,
     exp.ILike: lambda node: exp.Like(this=node.this, expression=node.expression),

@@ -19,6 +19,7 @@ from toolfold.results.select import jmespath, statements
 from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Clause, Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import (
+    EXAMPLES,
     Column,
     find_table,
     invalid,
@@ -77,8 +78,9 @@ def evaluate(
         AnswerTooLarge: evaluating it would exceed the budget.
     """
     budget.check_time()
-    if document.metadata == [] and not document.tables:
-        document = replace(document, tables=(Table("", (), []),), metadata={})
+    if isinstance(items := document.metadata, list) and not document.tables:
+        columns = ("value",) if items else ()
+        document = replace(document, tables=(Table("", columns, [(item,) for item in items]),), metadata={})
     evaluation = _Evaluation(document, budget, today, partition)
     try:
         return evaluation.run_whole(selection)
@@ -185,7 +187,9 @@ class _Evaluation:
                 break
         working = working or empty[:wanted]
         if not working:
-            return error
+            known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
+            columns = f"Columns: {listed(known)}. " if EXAMPLES in str(error.suggestion) else ""
+            return error.changed(next_step=f"{columns}{error.suggestion}")
         # What the error lists, without its guess of a name.
         listing = str(error.suggestion).partition("Columns: ")[1:] if "unknown" in error.facts else ()
         marks = [next((mark for mark in "\"'`" if mark not in form), "") for form in working]
@@ -378,7 +382,7 @@ def _finds(table: Table, name: str) -> bool:
 
 def _is_name(text: str) -> bool:
     words = names_in(text)
-    return bool(words) and all(character.isalnum() or character in ' _."`-' for character in text)
+    return bool(words) and all(character.isalnum() or character in ' _."`-@' for character in text)
 
 
 def why_empty(query: Query) -> str:

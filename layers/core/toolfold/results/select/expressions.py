@@ -27,7 +27,7 @@ _TOKEN = re.compile(
         |\d{4}-\d\d|\d{4}-?[Qq][1-4]|[Qq][1-4][- ]?\d{4}|\d\d?/\d\d?/\d{4}
         |(?<!\[)\d\d?(?::\d\d){1,2}|\d+(?:\.\d+){2,})(?![\w/:]))
     |(?P<amount>\$?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?:%(?![\w("'])|[kKMBT]\b|bn\b)?(?!\w))
-    |(?P<word>\w+)
+    |(?P<word>@?\w+)
     |(?P<sign><=|>=|<>|!==?|===?|::|[-+*/%(),<>=.\[\]\u2212≥≤≠])""",
     re.X,
 )
@@ -270,7 +270,7 @@ class _Lexer:
             self._require_gap(token)
             self._parts.append(token.text)
             return place
-        if lowered == "count" and not self._has_count:
+        if lowered == "count" and not self._has_count and self._parts[-1:] != ["."]:
             if token.text in self._columns:
                 replaces = [(r"\bcount\b", form) for form in ('"count"', "count(*)")]
                 raise invalid("count is a column and a function", 'Write "count" or count(*).',

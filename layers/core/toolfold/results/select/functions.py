@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import math
 import operator
+import re
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any
 
 from toolfold.dates import MONTHS_IN, SECONDS_IN, first_day, moved
 from toolfold.results.types import number_of
+from toolfold.results.values import MISSING
 from toolfold.text_safety import encodable
 
 _STATE_BYTES = 600
@@ -235,6 +237,18 @@ def _of_number(function: Callable[..., float]) -> Callable[..., Any]:
     return apply
 
 
+def _as_number(value: Any) -> Any:
+    return number_of(value) if isinstance(value, str) else value
+
+
+def _cast_number(value: Any) -> Any:
+    """Return the number that a text spells, all of it: of ``5 kg`` SQLite's own CAST returns the beginning."""
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"\d{1,19}", value) else _as_number(value)
+    if number is None and value is not None and value.strip() not in MISSING:
+        raise ValueError
+    return number
+
+
 def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of a text and other arguments that is null where one of them is."""
 
@@ -278,7 +292,8 @@ _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("power", 2, _of_number(math.pow)),
     ("mod", 2, _of_number(math.fmod)),
     ("shown", 1, lambda value: float(f"{value:.12g}") if isinstance(value, float) else value),
-    ("as_number", 1, lambda value: number_of(value) if isinstance(value, str) else value),
+    ("as_number", 1, _as_number),
+    ("cast_number", 1, _cast_number),
     ("instr", 2, _of_text(lambda text, part: text.find(str(part)) + 1)),
     ("replace", 3, _of_text(_replace)),
     ("trim", 2, _trimmed(str.strip)),

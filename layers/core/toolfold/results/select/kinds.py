@@ -26,12 +26,13 @@ MIRRORED: Mapping[type[exp.Expr], type[exp.Binary]] = {
 }  # fmt: skip
 _OF_NUMBERS = AGGREGATES - {"first", "last"} | {"sum", "avg", "change", "pct_change"}
 _OF_DATES = frozenset(("date_part", "dayname", "monthname"))
+_OF_TIMES = _OF_DATES | {"date", "datetime", "strftime", "date_trunc", "date_add", "date_diff", "date_format"}
 _OF_ORDERED = frozenset(("min", "max"))
 _NAMES_OF_PARTS: Mapping[str, Sequence[str]] = {"dayname": WEEKDAYS, "monthname": MONTHS}
 _TRUTHS = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
 _KINDS: tuple[tuple[Kind, str], ...] = (
     (Kind.INTEGER, "count date_part date_diff length instr"),
-    (Kind.NUMBER, "abs sqrt ln log exp power floor ceil round"),
+    (Kind.NUMBER, "cast_number abs sqrt ln log exp power floor ceil round"),
     (Kind.TEXT, "lower upper concat substr substring left_part right_part replace dayname monthname"),
     (Kind.TEXT, "date_format strftime"),
     (Kind.DATE, "date date_trunc date_add"),
@@ -149,7 +150,8 @@ class Adapter:
                 is_not = "not " if isinstance(node, exp.NEQ) else ""
                 replaces = [(r"\s*(?:!=|<>|=+)\s*(?:null\b|''|\"\")", f" is {is_not}null")]
                 raise invalid("nothing is equal to null", f"Write {shown(left)} is {is_not}null.", replaces=replaces)
-        if _is_value(left) and not _is_value(right):
+        is_mirrored = _is_value(left) and not _is_value(right)
+        if is_mirrored or (kind_of(left).is_number and _may_be_digits(right)):
             return self._compared(MIRRORED[type(node)], right, left)
         return self._compared(type(node), left, right)  # type: ignore[arg-type]
 
@@ -161,10 +163,8 @@ class Adapter:
             right = last  # the text in DATE '2026-03-01'
         if isinstance(right, exp.Literal) and (names := _NAMES_OF_PARTS.get(function_of(left))):
             right = _name_in(names, left, right.name)
-        # A computed value may be a text of digits, as a part of a date is: strftime('%m', date).
-        may_be_text = column_of(left) is None and isinstance(left, exp.Func | exp.Column)
         is_number = isinstance(right, exp.Literal) and right.is_number
-        if is_number and may_be_text and kind in (Kind.ANY, Kind.TEXT):
+        if _may_be_digits(left, Kind.ANY, *((Kind.TEXT,) if is_number else ())) and kind_of(right).is_number:
             return operator(this=call_of("as_number", left), expression=right)
         is_equality = operator in (exp.EQ, exp.NEQ)
         for side in (left, right):
@@ -285,6 +285,11 @@ class Adapter:
         return exp.Like(this=call_of("fold", node.this), expression=exp.Literal.string(pattern.name.casefold()))
 
     def _in(self, node: exp.Expr) -> exp.Expr:
+        if (found := node.find(exp.Select)) is not None:
+            left, right = node.this, found.expressions[0].unalias()
+            for one, other in ((left, right), (right, left)):
+                if _may_be_digits(one) and kind_of(other).is_number:
+                    one.replace(call_of("as_number", one.copy()))
         if not node.expressions:
             return node
         equal = [self._comparison(exp.EQ(this=node.this.copy(), expression=value)) for value in node.expressions]
@@ -331,10 +336,12 @@ class Adapter:
             raise invalid(f"{name} needs a column", f"Write e.g. {name}(close).")
         if name == "length" and kind_of(arguments[0]) is Kind.NESTED:
             return call_of("json_array_length", arguments[0])
-        if name in _OF_ORDERED:
+        if name in _OF_ORDERED or name == "cast_number":
             _require_order(arguments[0])
         for argument in arguments if name in _OF_NUMBERS else ():
             _require_number(argument)
+        if name in _OF_TIMES:
+            _require_times(node)
         is_column = name in _OF_DATES and column_of(arguments[-1]) is not None
         if is_column and kind_of(arguments[-1]) not in (Kind.DATE, Kind.DATETIME, Kind.EMPTY, Kind.ANY):
             raise invalid(f"{shown(arguments[-1])} is no column of dates", unfit=shown(arguments[-1]))
@@ -372,6 +379,12 @@ def _name_in(names: Sequence[str], part: exp.Expr, text: str) -> exp.Expr:
     return exp.Literal.string(meant.title())
 
 
+def _may_be_digits(node: exp.Expr, *kinds: Kind) -> bool:
+    """Return whether a computed value may be a text of digits, as ``strftime('%m', date)`` and a part of JSON are."""
+    is_computed = column_of(node) is None and isinstance(node, exp.Func | exp.Column) and not _is_value(node)
+    return is_computed and kind_of(node) in (kinds or (Kind.ANY,))
+
+
 def _is_value(node: exp.Expr) -> bool:
     if isinstance(node, exp.Neg):
         return _is_value(node.this)
@@ -392,11 +405,37 @@ def _require_number(node: exp.Expr) -> None:
         raise invalid(f"{shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number", unfit=shown(node))
 
 
+def time_of(name: str, unit: str) -> str:
+    """Return the SQL of a time that a column has as seconds or milliseconds since 1970."""
+    return f"datetime({name}{' / 1000' if unit == 'ms' else ''}, 'unixepoch')"
+
+
+def _require_times(node: exp.Expr) -> None:
+    """Refuse seconds since 1970 in a function of dates, which takes them for days, and is null."""
+    parts = list(node.iter_expressions())
+    is_told = any(isinstance(part, exp.Literal) and part.name in ("unixepoch", "auto") for part in parts)
+    for part in parts:
+        unit = column.unit if (column := column_of(part)) is not None else ""
+        if unit == "ms" or (unit == "s" and not is_told):
+            name, count = shown(part), "milliseconds" if unit == "ms" else "seconds"
+            form = time_of(name, unit) if not is_told else f"{name} / 1000"
+            problem = f"{name} may be {count} since 1970, and is no date"
+            raise invalid(problem, f"Write {form}.", replaces=[_other(name, form)])
+
+
+def _other(name: str, form: str) -> tuple[str, str]:
+    """Return a name as it may be written in a step, as an expression, and what replaces it there."""
+    return rf"(?<![\w.'])\"?{re.escape(name.strip(chr(34)))}\"?(?![\w.'])", form
+
+
 def _mixed(node: exp.Expr) -> Exception:
-    column = column_of(node) or column_of(argument_of(node))
+    node = node if column_of(node) is not None else argument_of(node) or node
+    column, name = column_of(node), shown(node)
     misfit = column.misfit if column is not None else ""
-    problem = f"the values of {shown(node)} are not of one kind: {quoted_name(misfit)} does not fit the others"
-    return invalid(problem, _equality_form(node), unfit=shown(node))
+    problem = f"the values of {name} are not of one kind: {quoted_name(misfit)} does not fit the others"
+    unit = re.fullmatch(r"\d[\d.,]*( ?[A-Za-z]+)", misfit)
+    replaces = [_other(name, f"CAST(replace({name}, '{unit[1]}', '') AS REAL)")] if unit else []
+    return invalid(problem, _equality_form(node), unfit=name, replaces=replaces)
 
 
 def _equality_form(node: exp.Expr) -> str:
@@ -435,7 +474,7 @@ def _as_written(node: exp.Expr) -> exp.Expr:
     name = function_of(node)
     if name == "date_part":
         return exp.column(node.expressions[0].name)
-    return node.expressions[0] if name in ("shown", "as_number", "fold") else node
+    return node.expressions[0] if name in ("shown", "as_number", "cast_number", "fold") else node
 
 
 def shown(node: exp.Expr) -> str:

@@ -16,7 +16,17 @@ from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
 from toolfold.results.select.kinds import argument_of, column_of, is_condition, kind_of, node_of
 from toolfold.results.select.names import Column, invalid, listed, written_name
-from toolfold.results.select.view import NEIGHBOURS, View, count_of, is_inside_aggregate, normal, text_of, written_form
+from toolfold.results.select.view import (
+    EXTREME,
+    NEIGHBOURS,
+    View,
+    count_of,
+    is_inside_aggregate,
+    normal,
+    row_of,
+    text_of,
+    written_form,
+)
 from toolfold.results.types import Kind
 from toolfold.results.values import unique_names
 from toolfold.text_safety import quoted_name
@@ -114,7 +124,9 @@ class Query(View):
             if any(kind_of(argument_of(node)) is Kind.NESTED for node in nodes):  # the values in a cell
                 form = re.sub(r"\bcount\(", "length(", clause.text, flags=re.I)
             problem = f"{functions} is one value, and {others} a value for each row"
-            raise self._invalid(problem, f"Write {form}.", [form])
+            extreme = None if is_day else EXTREME.fullmatch(functions)
+            rows = [f"{row_of(extreme)}; {others}, {extreme[2]}"] if extreme else []
+            raise self._invalid(problem, f"Write {form}.", [form, *rows], is_choice=bool(rows))
         if all(summaries):
             self._summarize(trees, [])
         else:
@@ -204,9 +216,8 @@ class Query(View):
         """Return the column of a group, and its unit of time or an empty text."""
         unit = text.lower()
         if unit in _SHOWN_PARTS and text not in self.names and not self.names.step_without(text):
-            if self.names.date is None:
-                raise self._invalid(f"by {unit} needs a column of dates, which there is not")
-            dated = self.loaded(self.names.date)
+            form = f"{self.step.clause.text} by date_trunc('{unit}', {{date}})" if unit != "weekday" else ""
+            dated = self._date(f"by {unit}", form)
             self._note_zone(dated)
             sql = self._add(_SHOWN_PARTS[unit].format(dated.sql))
             kind = Kind.INTEGER if unit == "year" else Kind.TEXT
@@ -344,8 +355,9 @@ class Query(View):
 
     def _order(self, clause: Clause) -> None:
         if clause.by:
-            dated = self._date(f"{clause.by} first")
-            self._sort([f"{dated.sql} {'DESC' if clause.by == 'newest' else 'ASC'} NULLS LAST"])
+            direction = "DESC" if clause.by == "newest" else "ASC"
+            dated = self._date(f"{clause.by} first", f"order by {{}} {direction.lower()}")
+            self._sort([f"{dated.sql} {direction} NULLS LAST"])
             return
         keys = []
         for text in split_items(clause.text):
@@ -398,8 +410,8 @@ class Query(View):
                 raise self._invalid(f"{clause.kind} goes by date, and {problem}", f"Write limit {count} for a place.")
             if not self.is_ordered and self.rows.table.rows:
                 end = "end" if is_last else "beginning"
-                years, ranked = self._years(), "top" if is_last else "bottom"
-                other = f" By year: {ranked} {count} by {years}." if years else ""
+                by = next((f"{count} by {name}" for name, _ in self._may_be_dates()), "")
+                other = f" By date: {'top' if is_last else 'bottom'} {by}." if by else ""
                 self._note(f"There is no column of dates: these are from the {end} of the list.{other}")
         else:
             tie = self._tie(is_reversed=is_last)
@@ -410,7 +422,8 @@ class Query(View):
     def _period(self, clause: Clause) -> None:
         if self.groups is not None and self.names.date is None:
             raise self._invalid("groups that are not periods have no dates", "Write the period before the groups.")
-        dated = self._date(self.step.text)
+        form = "" if clause.unit else re.sub(r"\bdate (\W+) '([^']*)'", r"{date} \1 \2", clause.text)
+        dated = self._date(self.step.text, form)
         if not clause.unit:
             (tree,) = self._parsed(clause.text)
             for column in list(tree.find_all(exp.Column)):

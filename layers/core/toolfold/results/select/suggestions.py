@@ -46,7 +46,8 @@ _RANKS_OF_ROWS = {**_RANKS, "condition": 1, "period": 1}
 
 _ROW_STEPS = frozenset(("period", "order", "first", "last", "top", "bottom", "slice"))
 _COLUMN_AND_VALUE = re.compile(
-    r"([\w ]+?)(?: ?: ?| )(\$?-?[\d.,]+%?|['\"]?(?!(?:at|on|in|of|from|since|between|over)\b)[A-Za-z][\w .-]*['\"]?)"
+    r"([\w ]+?)(?: ?: ?| )(\$?-?[\d.,]+%?"
+    r"|['\"]?(?!(?:at|on|in|of|from|since|between|over|contains|starts|ends|like)\b)[A-Za-z][\w .-]*['\"]?)"
 )
 _BEFORE_ROWS = re.compile(r"\s+(?:at|on|in|for|of|from|over|during|within|and|,)$", re.I)
 
@@ -250,12 +251,15 @@ class _Guess:
             head = ""
         if table is not None:
             found.append(f"from {table_name(table)}")
-        elif self.is_column(head):
-            tail = ".".join(filter(None, (head, tail)))
-        elif head and self.is_column(f"{head}.{tail}"):
+        elif head and not self.is_column(head) and self.is_column(f"{head}.{tail}"):
             return None
-        elif head and (condition := self._pair(head)):  # the key of a row
-            found.append(condition)
+        else:
+            tail = ".".join(filter(None, (head, tail)))
+        names = tail.split(".") if not self.is_column(tail) else []
+        for count in range(len(names), 0, -1):  # the key of a row
+            if condition := self._pair(".".join(names[:count])):
+                found, tail = [*found, condition], ".".join(names[count:])
+                break
         if place and re.fullmatch(r"-(?:1|\d+:)", place):
             found.append(f"last {place.strip('-:')}")
         elif place and place != "*":
@@ -323,7 +327,7 @@ class _Guess:
             self._require_names()
             if self.is_column(match[1]) and not self.is_column(match[2]):
                 return f"{match[1]} = {match[2]}"
-        if not self._has_names or not re.fullmatch(r"[\w ]+", step) or self.is_column(step) or self._find_table(step):
+        if not self._has_names or not re.fullmatch(r"[\w .-]+", step) or self.is_column(step) or self._find_table(step):
             return None
         wanted = {step.lower(), step.lower().removesuffix("s"), step.lower().removesuffix("es")}
         for table in self._tables:

@@ -7,11 +7,11 @@ row that the cells are of, and a number for the place of a row. Cells are taken 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from operator import itemgetter
-from typing import Self
+from typing import Any, Self
 
 from sqlglot import exp
 
@@ -22,7 +22,7 @@ from toolfold.results.select import dialect, expressions
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
-from toolfold.results.select.kinds import Adapter, argument_of, kind_of, node_of, shown
+from toolfold.results.select.kinds import Adapter, argument_of, kind_of, node_of, shown, time_of
 from toolfold.results.select.names import (
     PARTS_OF_DATES,
     Column,
@@ -31,6 +31,7 @@ from toolfold.results.select.names import (
     known_names,
     listed,
     unknown_column,
+    with_paths,
     written_name,
 )
 from toolfold.results.select.sandbox import Rows
@@ -43,6 +44,7 @@ NEIGHBOURS = frozenset(_COMPARED)
 """Functions that look at the row before."""
 
 _AS = re.compile(r"\s+as\s+(?:\w+|\"[^\"]*\")\s*$", re.I)
+EXTREME = re.compile(r"(max|min)\(([\w.\"]+)\)", re.I)
 _BY_PLACE = "There is no column of dates: rows are compared in the order of the list."
 _ROWS_WITH_A_DATE = 20
 """Rows in which a column that has dates has one."""
@@ -153,11 +155,17 @@ class View:
             return column
         if not (step := self.names.step_without(name)):
             known = known_names(self.rows.table, [one.name for one in self.names.columns])
-            raise unknown_column(name, known, offset=self.step.offset, step=self.step.text)
+            error = unknown_column(name, known, offset=self.step.offset, step=self.step.text)
+            if not (of_key := self._of_key(name)):
+                raise error
+            replaces = [(re.escape(name), of_key)]
+            raise invalid(error.reason, f"Columns: {listed(known)}.", replaces=replaces, unknown=name)
         at, text, clause = self.before.index(step), self.step.text, self.step.clause
         earlier, later, adds = self.before[:at], self.before[at + 1 :], kind_of_step(step) == "items"
         forms: list[list[str]] = []
         is_summary = any(is_aggregate(one) for tree in self._parsed(clause.text or clause.by) for one in tree.walk())
+        if adds and (extreme := EXTREME.fullmatch(step)) and clause.kind == "items":
+            forms.append([*earlier, row_of(extreme), f"{text}, {extreme[2]}", *later])
         if is_summary and not _AS.search(step):
             forms.append([*earlier, f"{text} by {step}", *later])
         if adds and clause.kind == "items":
@@ -169,6 +177,18 @@ class View:
         problem = f"{needed} is not among the columns of {quoted_name(step)}, which an earlier step chose"
         next_step = f"Write the step that needs {needed} before it."
         raise invalid(problem, next_step, offset=self.step.offset, forms=map("; ".join, forms))
+
+    def _of_key(self, name: str) -> str:
+        """Return what a path means that begins with a value in a row, as ``AAPL.price`` does; empty: it does not."""
+        table, parts = self.rows.table, name.split(".")
+        for at in range(len(parts) - 1, 0, -1):
+            key, found = ".".join(parts[:at]), self.names.exact(".".join(parts[at:]))
+            cells = ((index, cell) for row in table.rows for index, cell in enumerate(row))
+            index = next((index for index, cell in cells if cell == key), None) if found else None
+            if found and index is not None:
+                key_column, key = written_name(table.columns[index]), key.replace("'", "''")
+                return f"max(CASE WHEN {key_column} = '{key}' THEN {written_name(found.name)} END)"
+        return ""
 
     def loaded(self, column: Column) -> Column:
         """Return a column with its kind, and load it with the table."""
@@ -271,23 +291,33 @@ class View:
     def _partition_by(self) -> str:
         return f"PARTITION BY {', '.join(column.sql for column in self.partition)} " if self.partition else ""
 
-    def _date(self, what: str) -> Column:
+    def _date(self, what: str, form: str = "") -> Column:
+        """Return the column of dates; ``form`` has ``{date}``, or ``{}`` where it is sorted, for another one."""
         if self.names.date is None:
             problem = self._misfit_of_dates() or "there is none here"
-            years, period = self._years(), self.step.clause.text if self.step.clause.kind == "period" else ""
-            form = re.sub(r"\bdate (\W+) '([^']*)'", lambda end: f"{years} {end[1]} {end[2]}", period)
-            columns = listed(column.name for column in self.names.columns)
+            others = self._may_be_dates() if form else ()
+            forms = [form.replace("{}", name).replace("{date}", as_date) for name, as_date in others]
+            columns = listed(known_names(self.rows.table, [one.name for one in self.names.columns]))
             problem = f"{quoted_name(what)} needs a column of dates, and {problem}"
-            raise self._invalid(problem, f"Columns: {columns}.", [form] if years and form else ())
+            raise self._invalid(problem, f"Columns: {columns}.", forms)
         return self.loaded(self.names.date)
 
-    def _years(self) -> str:
-        """Return how the first column whose numbers are years is written; empty without one."""
+    def _may_be_dates(self) -> Iterator[tuple[str, str]]:
+        """Yield columns of years or times since 1970, and paths to dates, as they are written, and each as a date."""
+        table, shown = self.rows.table, [one.name for one in self.names.columns]
         for column in self.names.columns:
-            typed = None if column.index is None else self.rows.table.type_of(column.index)
+            typed = None if column.index is None else table.type_of(column.index)
+            name = written_name(column.name)
             if typed and typed.kind is Kind.INTEGER and all(one is None or one in YEARS for one in typed.values):
-                return written_name(column.name)
-        return ""
+                yield name, name
+            elif typed and typed.unit in ("s", "ms"):
+                yield name, f"date({time_of(name, typed.unit)})"
+        paths = " ".join(written_name(path) for path in known_names(table, shown) if path not in self.names)
+        some = replace(table, rows=table.rows[:_ROWS_WITH_A_DATE], types={})
+        nested = with_paths(some, paths, self.rows.budget)
+        for index in range(len(table.columns), len(nested.columns)):
+            if nested.type_of(index).kind.is_date:
+                yield (written_name(nested.columns[index]),) * 2
 
     def _misfit_of_dates(self) -> str:
         """Return which column has dates beside something else; empty: there is no such column."""
@@ -322,9 +352,9 @@ class View:
         if note and note not in self.notes:
             self.notes.append(note)
 
-    def _invalid(self, problem: str, next_step: str = "", forms: Sequence[str] = ()) -> InvalidSelect:
+    def _invalid(self, problem: str, next_step: str = "", forms: Sequence[str] = (), **facts: Any) -> InvalidSelect:
         others = ["; ".join([*self.before, form]) for form in forms]
-        return invalid(problem, next_step, offset=self.step.offset, forms=others)
+        return invalid(problem, next_step, offset=self.step.offset, forms=others, **facts)
 
     def result(self) -> Table:
         """Return the rows at this step, with the cells of the answer where they are not computed."""
@@ -338,6 +368,11 @@ class View:
             if column.looks_back and None in map(itemgetter(place), found):
                 self._note(f"{quoted_name(column.name)} is null where rows before it are missing.")
         return self.rows.shown(columns, computed, found)
+
+
+def row_of(extreme: re.Match[str]) -> str:
+    """Return the step that chooses the row which a maximum or minimum is of."""
+    return f"{'top' if extreme[1].lower() == 'max' else 'bottom'} 1 by {extreme[2]}"
 
 
 def is_inside_aggregate(node: exp.Expr) -> bool:
