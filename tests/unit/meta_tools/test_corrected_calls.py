@@ -23,7 +23,7 @@ from toolfold.settings import Settings
 from toolfold.wording import CallText
 
 MSFT = {"symbol": "MSFT"}
-SMA = {"symbol": "MSFT", "interval": "daily", "time_period": 20, "series_type": "close"}
+SMA = {"symbol": "MSFT", "interval": "monthly", "time_period": 20, "series_type": "close"}
 
 Row = tuple[str, Mapping[str, Any], Mapping[str, Any], str]
 """Tool, the arguments of a wrong call, those that were meant, and the ``select`` that was meant."""
@@ -87,7 +87,7 @@ CORRECTED: tuple[Row, ...] = (
     ("TIME_SERIES_DAILY", {**MSFT, "period": "1y", "interval": "1d"}, MSFT, "past year"),
     ("TIME_SERIES_DAILY", {**MSFT, "since": "2025-12-01", "top": 5, "colour": 1}, MSFT, "since 2025-12-01; limit 5"),
     ("CPI", {"country": "US", "year": 2024}, {}, "2024-01-01..2024-12-31"),
-    ("RSI", {**MSFT, "interval": "daily", "period": "1y"}, {**SMA, "time_period": 14}, "past year"),
+    ("RSI", {**MSFT, "interval": "monthly", "period": "1y"}, {**SMA, "time_period": 14}, "past year"),
     ("CONGRESS_TRADES", {"symbol": "NVDA", "state": "CA", "since": "2025-06-01"}, {"symbol": "NVDA"},
      "state = CA; since 2025-06-01"),
     ("NEWS_SENTIMENT", {"tickers": "TSLA", "date": "2025-12-01", "colour": 1},

@@ -258,12 +258,19 @@ def test_count_in_a_token_is_of_steps_that_a_pipe_may_have(tools: MetaTools, don
     assert failed(tools.call("TOOL_PIPE", {"continue": token}))["step"] == step
 
 
-@pytest.mark.parametrize("first", [SEARCH, quote("AAPL", **{"as": "found"})])
+TEMPLATES = [
+    "{{symbol}}", "{{ found.symbol }}", "${found.symbol}", "$prev.symbol", "$0.symbol", "$found.symbol",
+    "$steps[0].symbol", "{found.symbol}", "<found.symbol>", "$1.symbol", "$lookup.symbol",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "template",
-    ["{{symbol}}", "{{ found.symbol }}", "${found.symbol}", "$prev.symbol", "$0.symbol", "$found.symbol",
-     "$steps[0].symbol", "{found.symbol}", "<found.symbol>", "$1.symbol", "$lookup.symbol"],
-)  # fmt: skip
+    ("first", "template"),
+    [
+        *((SEARCH, template) for template in TEMPLATES),
+        *((quote("AAPL", **{"as": "found"}), template) for template in TEMPLATES[:4]),  # an object, without rows
+    ],
+)
 def test_template_is_refused_with_the_reference_that_works(
     tools: MetaTools, first: dict[str, Any], template: str
 ) -> None:
