@@ -24,8 +24,7 @@ SENT = b'date,value\r\n2026-01-02,"1,5"\r\n2026-01-01,caf\xc3\xa9 \r\n\r\n'
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def _own_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "DELAY_S", 60.0)  # however slow the machine is
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)

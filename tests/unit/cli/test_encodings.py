@@ -49,10 +49,9 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, mock_api: MockApi, tmp_path: Path) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, mock_api: MockApi) -> Run:
     monkeypatch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", mock_api.url)
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "80")
 

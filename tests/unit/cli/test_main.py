@@ -1,6 +1,7 @@
 """The command line, as a person meets it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,15 +22,12 @@ def test_version_and_answer_are_printed(run: Run) -> None:
     assert json.loads(out)["result"]["Global Quote"]["01. symbol"] == "IBM"
 
 
-def test_long_answer_is_a_preview_and_saved_in_a_file(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_long_answer_is_a_preview_and_saved_in_a_file(run: Run) -> None:
     code, out, err = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--max-tokens", "600")
     assert code == 0
     assert out.startswith("timestamp,open")
     assert err.startswith("# Preview: ")
-    (kept,) = (tmp_path / "toolfold" / "toolfold-answers").glob("answer-*")
+    (kept,) = Path(os.environ["XDG_CACHE_HOME"], "toolfold/toolfold-answers").glob("answer-*")
     assert str(kept) in err
     assert len(kept.read_text().splitlines()) == 101
 

@@ -59,6 +59,5 @@ def test_a_log_without_calls_is_an_error(
     assert problem in command_line("profiles", "most-used", "--log", str(log), code=1).err
 
 
-def test_the_log_must_be_named(monkeypatch: pytest.MonkeyPatch, command_line: CommandLine) -> None:
-    monkeypatch.delenv("TOOLFOLD_CALL_LOG", raising=False)
+def test_the_log_must_be_named(command_line: CommandLine) -> None:
     assert "Name one with --log FILE" in command_line("profiles", "most-used", code=1).err

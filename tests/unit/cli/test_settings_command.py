@@ -2,9 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
@@ -15,14 +13,9 @@ URL = "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL"
 
 
 @pytest.fixture
-def run(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def run(command_line: CommandLine) -> Run:
     """Exit code, stdout and stderr of a command in an environment without settings."""
-    for name in list(os.environ):
-        if name.startswith(("TOOLFOLD_", "ALPHA_")):
-            monkeypatch.delenv(name)
-
-    with mock.patch.dict(os.environ):  # settings of a file are set there
-        yield command_line.run
+    return command_line.run
 
 
 def test_every_setting_is_printed_with_its_value_and_origin(run: Run) -> None:

@@ -43,15 +43,6 @@ def handbook(run: Run, skills: Path, tmp_path: Path) -> Path:
     return tmp_path / "catalog/handbook"
 
 
-@pytest.fixture
-def unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the variables that a command may set; they are restored after the test."""
-    names = "CATALOG", "ALLOWED_HOSTS", "MAX_TOKENS", "SOURCE_SHOP_KEY"
-    for name in (f"TOOLFOLD_{name}" for name in names):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
-
-
 def typed(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
     """Let a person type ``lines`` at the terminal."""
     monkeypatch.setattr("toolfold.cli.terminal.is_terminal", lambda _: True)
@@ -390,7 +381,7 @@ def test_no_key_in_a_url_is_written(run: Run, tmp_path: Path, kind: str, url: st
     assert not (tmp_path / "catalog/hub").exists()
 
 
-def test_a_source_works_after_one_command(run: Run, skills: Path, tmp_path: Path, unset: None) -> None:
+def test_a_source_works_after_one_command(run: Run, skills: Path, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text("# mine\nmax_tokens = 900 # few\n\n[stage.prod]\nmax_tokens = 800\n")
     code, out, err = run("--settings", str(settings), "source", "add", "skills", "handbook", "mine", "--yes")
@@ -409,7 +400,7 @@ def test_a_source_works_after_one_command(run: Run, skills: Path, tmp_path: Path
     assert "handbook__letters" in listed[1], listed
 
 
-def test_settings_name_no_catalog_that_was_not_compiled(run: Run, tmp_path: Path, unset: None) -> None:
+def test_settings_name_no_catalog_that_was_not_compiled(run: Run, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     add = ("--settings", str(settings), "source", "add", "sql", "shop")
     settings.touch()
@@ -425,7 +416,7 @@ def test_settings_name_no_catalog_that_was_not_compiled(run: Run, tmp_path: Path
 
 
 def test_the_catalog_is_written_before_the_settings_that_name_it(
-    run: Run, skills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unset: None
+    run: Run, skills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there: list[bool] = []
     monkeypatch.setattr(

@@ -75,9 +75,6 @@ def terminal(
     monkeypatch.chdir(tmp_path)
     # As in a process of its own: a server in another test may have configured the log.
     monkeypatch.setattr(logging.getLogger("toolfold"), "handlers", [])
-    for name in ("TOOLFOLD_SOURCE_TOWNS_KEY", "TOOLFOLD_CATALOG", "TOOLFOLD_ALLOWED_HOSTS"):
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
     opened = Terminal(monkeypatch, command_line, port)
     yield opened
     opened.close()
