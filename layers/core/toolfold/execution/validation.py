@@ -185,10 +185,7 @@ class ArgumentValidator:
             return value, ""
         wrong = ((text, found) for text in texts if (found := impossible_date(text)))
         text, found = next(wrong, ("", None))
-        is_day = self.properties[name].get("format") in ("date", "date-time")
-        if found is None or (
-            not is_day and self.accepts(name, ["not-a-date"] if isinstance(value, list) else "not-a-date")
-        ):
+        if found is None or self.accepts(name, ["not-a-date"] if isinstance(value, list) else "not-a-date"):
             return value, ""
         return value, f"{quoted(text)} {found.problem}"
 
@@ -201,6 +198,8 @@ class ArgumentValidator:
         has_own_form = "pattern" in rule or "/" in str(rule.get("description", ""))
         if rule.get("format") not in ("date", "date-time") or has_own_form or not isinstance(value, str):
             return ""
+        if found := impossible_date(value):
+            return f"{quoted(value)} {found.problem}"
         readings = [] if value[:4].isdecimal() else parse_date(value)
         is_other = bool(readings) and not any(reading.is_relative for reading in readings)
         return f"{quoted(value)} is no date as 2025-06-30" if is_other else ""

@@ -19,6 +19,7 @@ from toolfold.budget import WorkBudget
 from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import parsing, row_lists, values
 from toolfold.results.types import ColumnType, column_type
+from toolfold.text_safety import quoted_name
 
 _MAX_TABLES = 60
 """Tables of one document: each costs a header in every preview. The statements of a company are a dozen."""
@@ -32,6 +33,9 @@ _LONG_NUMBER = re.compile(r"\d{16}")
 
 _MAX_KNOWN = 100
 """Keys of an object whose names are kept for others that have the same, and how many such objects are."""
+
+_OTHER_TABLE = re.compile(r"\n\r?\n([^\d\n]+)\n")
+"""A blank line and one without a figure, as the header of a second table of CSV."""
 
 _FREED_BYTES = 30
 """What a cell of CSV needs less than reserved once its column is typed: as a number no text, as a text no number."""
@@ -193,8 +197,12 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     first: dict[str, str] = {}
     renamed = [name for given, name in zip(header, names, strict=True) if first.setdefault(given, name) != name]
     repeated = f"Several columns have the same name; later ones are called {', '.join(renamed[:9])}."
-    notes = (repeated,) if renamed else ()
-    return Document((Table("", titles, rows, keys),), notes=notes)
+    notes = [repeated] if renamed else []
+    if (first := re.match(r"\s*(\S.*)", body)) and re.search(rf"\n{re.escape(first[1].rstrip())}\s*?(?:\n|\Z)", body):
+        notes.append("The header is repeated among the rows, which count as rows.")
+    if (other := _OTHER_TABLE.search(body)) and not body.count('"', 0, other.start()) % 2:  # in no cell
+        notes.append(f"Another table may begin behind a blank line: {quoted_name(other[1].strip()[:60])}.")
+    return Document((Table("", titles, rows, keys),), notes=tuple(notes))
 
 
 class _Typer:
