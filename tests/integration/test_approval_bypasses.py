@@ -1,4 +1,4 @@
-"""No call that needs approval reaches its source without it, whichever way it is made and whatever it has instead.
+"""No call that needs approval reaches its source without it, by any way to call and with any reason to refuse it.
 
 The ways are :data:`tests.support.approvals.ENTRY_POINTS`. :data:`ROADS` has every place in the code from which a call
 goes on towards a source; a new one fails the test until it is listed with the way that covers it.

@@ -250,12 +250,7 @@ class Observer(Protocol):
     def start_request(
         self, name: str, arguments: Mapping[str, Any], profile: str
     ) -> Callable[[Mapping[str, Any]], None]:
-        """Note that a call of a meta-tool begins.
-
-        Args:
-            name: The meta-tool.
-            arguments: As the client sent them.
-            profile: The profile of the request; empty: the path without a name.
+        """Note that a call of the meta-tool ``name`` begins, with its arguments as the client sent them.
 
         Returns:
             What is called with the fields of the log line of the answer: ``error`` and the figures of
