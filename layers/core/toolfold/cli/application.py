@@ -291,7 +291,7 @@ class Group(_Help, click.Group):
         closest = [names[name] for name in closest_matches(word, names)] if not (meant or ends) else []
         if found := [*meant, *ends, *closest]:
             return f"Did you mean `{found[0]}`?"
-        if word.isupper() and "call" in self.commands:
+        if (word.isupper() or "__" in word) and "call" in self.commands:
             return f"To call a tool: {ctx.command_path} call {word}"
         return f"`{ctx.command_path} --help` lists the commands."
 

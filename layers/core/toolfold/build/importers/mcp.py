@@ -304,10 +304,8 @@ _OF_OTHERS = frozenset(
 
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that refuses unknown arguments, where it says nothing of them: most servers ignore them.
-
-    Names that it requires are known, also those that it does not describe.
-    """
+    """Return a schema that refuses unknown arguments, where it says nothing of them: most servers ignore them."""
+    # What it requires is known, also where it does not describe it.
     known = {**{name: {} for name in schema.get("required", ())}, **schema.get("properties", {})}
     is_silent = schema.get("properties") and _OF_OTHERS.isdisjoint(schema)
     return {**schema, "properties": known, "additionalProperties": False} if is_silent else schema

@@ -37,7 +37,7 @@ def test_calls_are_sent_to_the_first_server_that_can_be_used(
         ({"url": "https://user:secret@pets.test"}, "is not a URL without user name"),
         ({"url": "/v1"}, "server '/v1' is relative; set base_url in source.yaml"),
         ({"url": "https://{where}.test"}, "variable 'where' of the server has no value; set base_url in source.yaml"),
-        ({"url": "https://[::1"}, "server 'https://[::1'"),
+        ({"url": "https://[::1"}, "Invalid IPv6 URL"),
         ({}, "a server has no url"),
     ],
 )

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from toolfold.build.importers.openapi.document import DocumentError, References
-from toolfold.build.importers.openapi.schema_parts import dicts_in
+from toolfold.build.importers.openapi.schema_parts import dict_at, dicts_in
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog import json_schema
 from toolfold.catalog.text_checks import host_of
@@ -28,15 +28,14 @@ Schemes = Mapping[str, Mapping[str, Any] | None]
 """Name of a security scheme → fields of ``auth`` in ``source.yaml``; None for one that cannot be used."""
 
 
-def read_schemes(given: Any, references: References, server: str) -> Schemes:
+def read_schemes(given: Mapping[str, Any], references: References, server: str) -> Schemes:
     """Return the security schemes of a document; relative URLs relate to ``server`` (OpenAPI 3.1, section 4.6)."""
     found: dict[str, Mapping[str, Any] | None] = {}
-    for name, value in given.items() if isinstance(given, dict) else ():
-        try:
+    for name, value in given.items():
+        found[str(name)] = None
+        with suppress(DocumentError):
             _, scheme = references.follow(value, ("components", "securitySchemes", name))
-        except DocumentError:
-            scheme = None
-        found[str(name)] = _auth(scheme, server) if isinstance(scheme, dict) else None
+            found[str(name)] = _auth(dict_at(scheme), server)
     return found
 
 
@@ -52,9 +51,7 @@ def _auth(scheme: Mapping[str, Any], server: str) -> Mapping[str, Any] | None:
         return {str(scheme["scheme"]).lower(): True}
     if kind == "oauth2":
         # Other flows than client credentials need a person: their token is given instead.
-        flows = scheme.get("flows")
-        flow = flows.get("clientCredentials") if isinstance(flows, dict) else None
-        token_url = flow.get("tokenUrl") if isinstance(flow, dict) else None
+        token_url = dict_at(scheme, "flows", "clientCredentials").get("tokenUrl")
         if isinstance(token_url, str) and token_url:
             return {"oauth2": {"token_url": urljoin(f"{server}/", token_url), "scopes": []}}
     return {"bearer": True} if kind in ("oauth2", "openIdConnect") else None
@@ -82,11 +79,9 @@ def token_names(operations: Sequence[Sequence[Mapping[str, Any]]], references: R
         given = [parameter for holder in holders for parameter in _parameters(holder, references)]
         with suppress(DocumentError):
             _, body = references.follow(holders[-1].get("requestBody"), ())
-            content = body.get("content") if isinstance(body, dict) else None
-            given += dicts_in(list(content.values())) if isinstance(content, dict) else []
+            given += dicts_in([*dict_at(body, "content").values()])
         parts = [part for one in given for part in json_schema.parts(references.data, one.get("schema"))]
-        fields = [part["properties"] for part in parts if isinstance(part.get("properties"), dict)]
-        names = {str(one.get("name")) for one in given}.union(*fields)
+        names = {str(one.get("name")) for one in given}.union(*(dict_at(part, "properties") for part in parts))
         found.update(name for name in names if _TOKEN.fullmatch(name))
     return frozenset(name for name, count in found.items() if 2 * count >= len(operations))
 
@@ -199,20 +194,17 @@ def _address(server: Any, document_url: str) -> str:
     """Return the URL of a server; raises ``ValueError`` with the reason where calls cannot be sent to it."""
     if not isinstance(server, dict) or not isinstance(server.get("url"), str):
         raise ValueError("a server has no url")
-    variables = server.get("variables")
 
     def default(found: re.Match[str]) -> str:
-        variable = variables.get(found[1]) if isinstance(variables, dict) else None
-        value = variable.get("default") if isinstance(variable, dict) else None
+        value = dict_at(server, "variables", found[1]).get("default")
         if value is None or value == "":
             raise ValueError(f"variable {found[1]!r} of the server has no value; {_SET_BASE_URL}")
         return str(value)
 
     url = _VARIABLE.sub(default, server["url"]).strip()
-    scheme = _scheme(url)
-    if not scheme and document_url:
+    if document_url and not urlsplit(url).scheme:
         url = urljoin(document_url, url)
-        scheme = _scheme(url)
+    scheme = urlsplit(url).scheme
     shown = repr(url[:120])
     if not scheme:
         raise ValueError(f"server {shown} is relative; {_SET_BASE_URL}, or url to where the document is")
@@ -222,14 +214,6 @@ def _address(server: Any, document_url: str) -> str:
         reason = "is not https" if scheme == "http" else "is not a URL without user name that calls can be sent to"
         raise ValueError(f"server {shown} {reason}; {_SET_BASE_URL}")
     return url
-
-
-def _scheme(url: str) -> str:
-    """Return the scheme of ``url``; empty for a relative URL and for text that is not a URL."""
-    try:
-        return urlsplit(url).scheme
-    except ValueError:
-        return ""
 
 
 def common_base(urls: Sequence[str]) -> str:

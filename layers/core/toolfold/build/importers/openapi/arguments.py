@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.document import DocumentError, References
-from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, Schema, without_null
+from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, Schema, dict_at, dicts_in, without_null
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.yaml_loader import Location
 from toolfold.fuzzy import spell_comparisons
@@ -125,8 +125,7 @@ class Arguments:
             if "json" not in content_type:
                 problem = f"parameter {name!r} has content of the type {content_type[:60]!r}"
                 raise DocumentError((*at, "content"), problem)
-            schema = media.get("schema", {}) if isinstance(media, dict) else {}
-            made = self._converter.convert(schema, (*at, "content", content_type, "schema"))
+            made = self._converter.convert(dict_at(media).get("schema", {}), (*at, "content", content_type, "schema"))
             sent["content_type"] = "application/json"
         else:
             made = self._converter.convert(parameter.get("schema", {}), (*at, "schema"))
@@ -210,7 +209,7 @@ class Arguments:
         names = ("body", "request_body", "body_", "body_content", "_body_")
         argument = next(name for name in names if name not in taken)
         self.body = {"content_type": media.content_type, "argument": argument}
-        made = dict(converted) if isinstance(converted, dict) else {}
+        made = dict(dict_at(converted))
         target = self._converter[made["$ref"].removeprefix(DEFINITIONS)] if "$ref" in made else made
         if media.kind == "binary":
             # Of base64, which OpenAPI 3.0 calls byte as well, the text is what is sent.
@@ -271,8 +270,8 @@ def _described(schema: Any, parameter: Mapping[str, Any], at: Location, converte
     if parameter.get("deprecated") is True:
         made["deprecated"] = True
     example = parameter.get("example")
-    if example is None and isinstance(examples := parameter.get("examples"), dict):
-        example = next((one.get("value") for one in examples.values() if isinstance(one, dict)), None)
+    if example is None:
+        example = next((one.get("value") for one in dicts_in([*dict_at(parameter, "examples").values()])), None)
     is_short = isinstance(example, bool | int | float) or (isinstance(example, str) and len(example) <= 100)
     if is_short and not {"examples", "default", "enum"} & made.keys():
         made["examples"] = [example]
@@ -287,7 +286,7 @@ def _choose(content: Mapping[str, Any], at: Location, references: References) ->
         if not kind:
             continue
         media_at, media = references.follow(value, (*at, content_type))
-        ranked.append((rank, _Media(kind, sent, media_at, media if isinstance(media, dict) else {})))
+        ranked.append((rank, _Media(kind, sent, media_at, dict_at(media))))
     if not ranked:
         shown = ", ".join(str(name)[:60] for name in list(content)[:3])
         raise DocumentError(at, f"has a body of a type that cannot be sent as text: {shown}")
@@ -350,12 +349,9 @@ def _encoding(media: _Media, properties: Mapping[str, Any]) -> dict[str, dict[st
     """Return how fields of a form are sent where that is not the default, by name in the body."""
     if media.kind != "form":
         return {}
-    stated = media.value.get("encoding")
     made: dict[str, dict[str, Any]] = {}
-    for name, given in stated.items() if isinstance(stated, dict) else ():
-        one: dict[str, Any] = {}
-        if not isinstance(given, dict):
-            continue
+    for name, value in dict_at(media.value, "encoding").items():
+        one, given = dict[str, Any](), dict_at(value)
         if given.get("style") in ("form", "spaceDelimited", "pipeDelimited", "deepObject"):
             one["style"] = given["style"]
         if isinstance(given.get("explode"), bool):

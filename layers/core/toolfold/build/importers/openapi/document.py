@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from toolfold.build import yaml_loader
+from toolfold.build.importers.openapi.schema_parts import dict_at
 from toolfold.build.yaml_loader import Document, Location
 from toolfold.catalog import json_schema
 from toolfold.catalog.text_checks import host_of
@@ -343,13 +344,13 @@ def _parameter(parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
 
 def with_servers_and_security(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a document with the servers and the security schemes of OpenAPI 3.0; what it refers to stays."""
-    host, path, given = data.get("host"), data.get("basePath", "/"), data.get("securityDefinitions")
+    host, path, given = data.get("host"), data.get("basePath", "/"), dict_at(data, "securityDefinitions")
     url = path if isinstance(path, str) else "/"
     urls = [url]
     if isinstance(host, str) and host:
-        schemes = _texts(data["schemes"]) if isinstance(data.get("schemes"), list) else ["https"]
+        schemes = _texts(data.get("schemes")) or ["https"]
         urls = [f"{scheme}://{host}{url}" for scheme in sorted(schemes, key=lambda scheme: scheme != "https")]
-    made = {name: _security_scheme(one) for name, one in given.items()} if isinstance(given, dict) else {}
+    made = {name: _security_scheme(one) for name, one in given.items()}
     return {**data, "servers": [{"url": one} for one in urls], "components": {"securitySchemes": made}}
 
 

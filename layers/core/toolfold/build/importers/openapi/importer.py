@@ -38,7 +38,7 @@ from toolfold.build.importers.openapi.operations import (
     bind_operation,
     find_operations,
 )
-from toolfold.build.importers.openapi.schema_parts import dicts_in, one_paragraph
+from toolfold.build.importers.openapi.schema_parts import dict_at, dicts_in, one_paragraph
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.schema import Auth, Model, Url
 from toolfold.build.yaml_loader import Document, Location
@@ -169,12 +169,11 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         self._requests = SchemaConverter(self._references, self._findings.note)
         check_version(self._api)
         default_server = self._default_server()
-        found = find_operations(self._references, self._findings)
+        self._found = found = find_operations(self._references, self._findings)
         # Whether any operation states requirements of its own.
         self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
-        components = self._data.get("components")
-        given = components.get("securitySchemes") if isinstance(components, dict) else None
+        given = dict_at(self._data, "components", "securitySchemes")
         schemes = access.read_schemes(given, self._references, default_server)
         if not schemes:
             holders = (holder for one in operations for holder in (one.item, one.value))
@@ -201,7 +200,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             problems += left_out or [f"{self._api.path}:1: has no operation that is included"]
             return None
         base_url = access.common_base([server for server, _ in found_tools])
-        info = self._data["info"] if isinstance(self._data.get("info"), dict) else {}
+        info = dict_at(self._data, "info")
         return base.ImportedSource(
             tools=[
                 replace(tool, call={**tool.call, "path": server.removeprefix(base_url) + tool.call["path"]})
@@ -280,8 +279,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         given = [server.get("url") for server in dicts_in(self._data.get("servers"))]
         urls = [url for url in given if isinstance(url, str) and "://" in url]
         if not urls:
-            operations = find_operations(self._references, Findings())
-            own = [servers[0].get("url") for one in operations if (servers := _own_servers(one)[0])]
+            own = [servers[0].get("url") for one in self._found if (servers := _own_servers(one)[0])]
             urls = [url for url, _ in Counter(url for url in own if isinstance(url, str)).most_common(1)]
         return {urlsplit(url)[:2] for url in urls}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -16,6 +17,7 @@ from toolfold.build.importers.openapi import document
 from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.arguments import Arguments
 from toolfold.build.importers.openapi.pruning import complete_schema
+from toolfold.build.importers.openapi.schema_parts import dict_at
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog import json_schema
@@ -40,19 +42,15 @@ class Answer(NamedTuple):
 
 def describe_answer(responses: Any, at: Location, references: document.References) -> Answer:
     """Return the fields of a successful response in JSON; nothing where the document does not describe it."""
-    status = next((one for one in _SUCCESS if isinstance(responses, dict) and one in responses), None)
-    try:
-        _, response = references.follow(None if status is None else responses[status], at)
-    except document.DocumentError:  # a response that is not described well can still be returned
-        response = None
-    content = response.get("content") if isinstance(response, dict) else None
+    response = next((value for status in _SUCCESS if (value := dict_at(responses, status))), {})
+    with suppress(document.DocumentError):  # a response that is not described well can still be returned
+        response = dict_at(references.follow(response, at)[1])
+    content = response.get("content")
     listed = content.items() if isinstance(content, dict) else [("*/*", response)]  # Swagger 2.0 has a schema there
     described = [
         media["schema"]
         for content_type, media in listed
-        if ("json" in str(content_type).lower() or content_type == "*/*")
-        and isinstance(media, dict)
-        and "schema" in media
+        if ("json" in str(content_type).lower() or content_type == "*/*") and "schema" in dict_at(media)
     ]
     # The names are those of the document: a schema of an answer checks nothing, and needs no conversion.
     root, schema = references.data, described[0] if described else None
@@ -176,8 +174,7 @@ def find_operations(references: document.References, findings: document.Findings
 
 
 def _operations(references: document.References, findings: document.Findings) -> Iterator[Operation]:
-    paths = references.data.get("paths")
-    for path, item in paths.items() if isinstance(paths, dict) else ():
+    for path, item in dict_at(references.data, "paths").items():
         at: Location = ("paths", path)
         if not path.startswith("/"):
             if not path.startswith("x-"):

@@ -94,6 +94,13 @@ def dicts_in(values: Any) -> list[Schema]:
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
+def dict_at(value: Any, *keys: Any) -> Schema:
+    """Return the object in ``value`` below ``keys``; empty where there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
 def unwrapped(schema: Schema) -> Schema:
     """Return ``schema`` without an ``allOf`` of one member: in OpenAPI 3.0 it is how a reference gets a description."""
     parts = schema.get("allOf")

@@ -268,10 +268,8 @@ class SchemaConverter:
         name = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
         if not (isinstance(name, str) and parts.is_plain(name) and name):
             return
-        mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
-        if isinstance(mapping, dict):
-            values = list(mapping)
-        else:
+        values = list(parts.dict_at(discriminator, "mapping"))
+        if not values:
             branches = [part.get("$ref", "") for key in ("oneOf", "anyOf") for part in parts.dicts_in(made.get(key))]
             values = [branch.removeprefix(parts.DEFINITIONS) for branch in branches if branch]
         shown = ", ".join(value for value in values if isinstance(value, str))
