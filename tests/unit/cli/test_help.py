@@ -89,6 +89,7 @@ def test_help_settings_explains_every_variable(run: Run) -> None:  # N10
         ("find oil", "Did you mean `toolfold catalog search`?"),
         ("version", "Did you mean `toolfold --version`?"),
         ("GLOBAL_QUOTE symbol=IBM", "To call a tool: toolfold call GLOBAL_QUOTE"),
+        ("time__now", "To call a tool: toolfold call time__now"),
         ("xyzzy", "`toolfold --help` lists the commands."),
         ("help cal", "Did you mean `toolfold call`?"),
         ("catalog serch oil", "Did you mean `toolfold catalog search`?"),
