@@ -47,8 +47,7 @@ def compile_catalog(options: Options) -> int:
     if notes and options.notes:
         output.print_message(*notes)
     elif notes:
-        about = output.counted(len(notes), "note")
-        output.print_message(f"{about} on parts that are left out of tools; --notes prints them.")
+        output.print_message(f"{output.counted(len(notes), 'note')} on parts left out of tools; --notes prints them.")
     for finding in lint.find_secrets(options.folder):
         output.print_message(finding)
     if options.check:

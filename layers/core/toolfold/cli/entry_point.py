@@ -94,8 +94,7 @@ def safe_streams() -> Iterator[None]:
         if stream is None:  # closed by the parent: another file would get its number, the lowest that is free
             os.open(os.devnull, os.O_RDWR)
     with contextlib.ExitStack() as stack:
-        # What is printed to a closed stdout fails, as it does in a file that is only read; to stderr it is dropped.
-        # print() would write it to stdout.
+        # What is printed to a closed stdout fails, as in a file that is only read; print() has no stderr but this.
         stdout = stack.enter_context(open(os.devnull)) if sys.stdout is None else sys.stdout
         stderr = stack.enter_context(open(os.devnull, "w")) if sys.stderr is None else sys.stderr
         stack.enter_context(contextlib.redirect_stdout(cast(TextIO, SafeStream(stdout))))

@@ -110,17 +110,13 @@ class McpSettings(base.ImporterSettings):
 
     def includes(self, name: str) -> bool:
         """Return whether the tool that the server calls ``name`` belongs to the source. One without a name does not."""
-        return (
-            bool(name.strip()) and (not self.include or matches(name, self.include)) and not matches(name, self.exclude)
-        )
+        is_included = not self.include or matches(name, self.include)
+        return bool(name.strip()) and is_included and not matches(name, self.exclude)
 
 
 def matches(name: str, patterns: list[str]) -> bool:
     """Return whether the name of a tool is one that a pattern stands for."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-
-
-_BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 
 
 def to_2020_12(schema: Any) -> Any:
@@ -143,7 +139,7 @@ def to_2020_12(schema: Any) -> Any:
     needed = made.pop("dependencies", None)
     for name, value in needed.items() if isinstance(needed, Mapping) else ():
         made.setdefault("dependentRequired" if isinstance(value, list) else "dependentSchemas", {})[name] = value
-    for exclusive, inclusive in _BOUNDS:
+    for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(made.get(exclusive), bool):  # draft 4
             is_exclusive = made.pop(exclusive)
             if is_exclusive and inclusive in made:

@@ -23,7 +23,6 @@ _TOKEN = re.compile(r"(?:(?:access|api|auth|bearer|o_?auth)[_-]?)?token", re.IGN
 _API_KEY = re.compile(r"[\w-]{0,40}api[_-]?key", re.IGNORECASE)
 _AUTHENTICATES = re.compile("authenticat|authoriz|oauth|bearer", re.IGNORECASE)
 
-
 Schemes = Mapping[str, Mapping[str, Any] | None]
 """Name of a security scheme → fields of ``auth`` in ``source.yaml``; None for one that cannot be used."""
 
@@ -58,10 +57,7 @@ def _auth(scheme: Mapping[str, Any], server: str) -> Mapping[str, Any] | None:
 
 
 def undeclared_key(holders: Iterable[Mapping[str, Any]], references: References) -> Schemes:
-    """Return the key that a document without schemes describes as a parameter, which is then left out.
-
-    ``holders`` are path items and operations.
-    """
+    """Return the key that path items and operations without schemes describe as a parameter, which is left out."""
     given = (parameter for holder in holders for parameter in _parameters(holder, references))
     located = {"header": "header", "query": "query_key"}
     places = ((located.get(str(one.get("in"))), str(one.get("name"))) for one in given)
@@ -70,10 +66,7 @@ def undeclared_key(holders: Iterable[Mapping[str, Any]], references: References)
 
 
 def token_names(operations: Sequence[Sequence[Mapping[str, Any]]], references: References) -> frozenset[str]:
-    """Return the parameters and fields of bodies with the name of a token that at least half of ``operations`` have.
-
-    An operation is its path item and its value. What few have is data: the token that a call is to revoke.
-    """
+    """Return the names of tokens that half of ``operations`` have as parameters or fields. Those of few are data."""
     found: Counter[str] = Counter()
     for holders in operations:
         given = [parameter for holder in holders for parameter in _parameters(holder, references)]
@@ -93,26 +86,21 @@ def _parameters(holder: Mapping[str, Any], references: References) -> Iterator[M
 
 
 class Credentials(NamedTuple):
-    """What authentication sends: no parameter that is one of ``places``, location and name, is an argument.
-
-    Some services describe the token in ``Authorization`` as a parameter as well: one of ``tokens``.
-    """
+    """What authentication sends, and is no argument: ``places``, location and name; ``tokens``, described as well."""
 
     places: frozenset[tuple[str, str]]
     tokens: frozenset[str]
 
     def include(self, location: str, name: str, description: object = "") -> bool:
         """Return whether authentication sends the parameter, or field of a ``body``, ``name``."""
-        if (location, name.lower() if location == "header" else name) in self.places:
-            return True
-        return name in self.tokens and bool(_AUTHENTICATES.search(str(description)))
+        is_place = (location, name.lower() if location == "header" else name) in self.places
+        return is_place or (name in self.tokens and _AUTHENTICATES.search(str(description)) is not None)
 
 
 def scheme_like(auth: Mapping[str, Any], schemes: Schemes) -> str | None:
     """Return the name of the scheme that sends the key where ``auth`` states it, or None."""
     kinds = {"bearer", "oauth2"} if {"bearer", "oauth2"} & auth.keys() else set(auth)
-    matching = [name for name, scheme in schemes.items() if scheme is not None and kinds & scheme.keys()]
-    return matching[0] if matching else None
+    return next((name for name, scheme in schemes.items() if scheme is not None and kinds & scheme.keys()), None)
 
 
 class Security(NamedTuple):

@@ -240,9 +240,8 @@ def _kind(parameter: Any, at: Location) -> tuple[str, str]:
         raise DocumentError(at, "is not a parameter")
     location, name = parameter.get("in"), parameter.get("name")
     if not isinstance(location, str) or location not in STYLES:
-        raise DocumentError(
-            at, f"parameter {str(name)[:60]!r} is in {location!r}, which is not one of {', '.join(STYLES)}"
-        )
+        problem = f"parameter {str(name)[:60]!r} is in {location!r}, which is not one of {', '.join(STYLES)}"
+        raise DocumentError(at, problem)
     if not isinstance(name, str) or not name or not name.isprintable() or len(name) > 200:
         raise DocumentError(at, "has a parameter without a usable name")
     if location in ("header", "cookie") and not TOKEN.fullmatch(name):
