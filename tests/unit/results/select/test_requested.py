@@ -71,6 +71,7 @@ def test_any_answer_can_be_compared_with_any_request(select: str) -> None:
             assert lacks(found, covered, TODAY) in (True, False)
         for lacks_part in (coverage.lacks_beginning, coverage.is_too_coarse):
             assert lacks_part(found, covered) in (True, False)
+        assert coverage.lacked_rows(found, covered) <= found.needed_rows
 
 
 @pytest.mark.parametrize(
