@@ -355,7 +355,7 @@ def played(world: World, transport: str, mode: Any, steps: Callable[[Client], Aw
         return anyio.run(over_http, server.url)
 
 
-@pytest.mark.parametrize(("transport", "action"), [("serve", "decline"), ("stdio", "accept")])
+@pytest.mark.parametrize(("transport", "action"), [("serve", "accept"), ("serve", "decline"), ("stdio", "accept")])
 def test_the_sdk_opens_the_link_and_repeats_the_call(world: World, transport: str, action: str) -> None:
     person = Person(action)
     result = played(world, transport, "auto", called, person)

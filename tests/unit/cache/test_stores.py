@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import NoCredentialsError
 
 from tests.support.threads import run_concurrently
 from toolfold.cache.base import CacheStore, FailSafeStore, increment
@@ -107,6 +108,17 @@ def test_a_store_is_used_again_after_the_cooldown() -> None:
     assert careful.run(lambda store: store.get("a")) is None
     now[0] = 30.0
     assert careful.run(lambda store: store.get("a")) == b"value"
+
+
+def test_a_store_that_cannot_be_opened_is_a_miss_and_reported_with_its_reason() -> None:
+    reasons: list[str] = []
+
+    def refuse() -> CacheStore:
+        raise NoCredentialsError
+
+    store = FailSafeStore(refuse, 30.0, lambda: 0.0, on_failure=reasons.append)
+    assert [store.run(lambda one: one.get("a")) for _ in range(2)] == [None, None]
+    assert reasons == ["NoCredentialsError"]
 
 
 def test_a_lack_of_memory_is_a_miss_without_a_cooldown() -> None:
