@@ -1,8 +1,10 @@
 """docs/how-to/troubleshooting.md: each message of toolfold is in its code or in its catalog."""
 
-import ast
 import re
+from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 
 PAGE = Path("docs/how-to/troubleshooting.md").read_text(encoding="utf-8")
 OF_OTHERS = {
@@ -12,23 +14,21 @@ MESSAGES = sorted(set(re.findall(r"^\| `([^`]+)`", PAGE, re.MULTILINE)) - OF_OTH
 assert MESSAGES
 
 
-def text_of(node: ast.AST) -> str:
-    """Return a string of the code, with \0 for each value in it."""
-    if isinstance(node, ast.Constant):
-        return str(node.value)
-    if isinstance(node, ast.JoinedStr):
-        return "".join(text_of(part) if isinstance(part, ast.Constant) else "\0" for part in node.values)
-    return ""
+def texts_in(constant: object) -> Iterator[str]:
+    """Yield the strings of compiled code; of an f-string each part between two values."""
+    if isinstance(constant, str):
+        yield re.sub(r"\{\w*\}", "\0", constant)
+    inner = constant.co_consts if isinstance(constant, CodeType) else constant
+    if isinstance(inner, tuple | frozenset):
+        for one in inner:
+            yield from texts_in(one)
 
 
 def strings() -> str:
     """Return all strings of the code, and the YAML of the source."""
     found = [Path("catalog/alpha_vantage/source.yaml").read_text(encoding="utf-8")]
     for path in Path("layers/core/toolfold").rglob("*.py"):
-        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        found += [
-            re.sub(r"\{\w*\}", "\0", text_of(node)) for node in nodes if isinstance(node, ast.Constant | ast.JoinedStr)
-        ]
+        found += texts_in(SourceFileLoader(path.stem, str(path)).get_code(path.stem))
     return "\n\n".join(found)
 
 
