@@ -1,6 +1,7 @@
 """Help, and wrong commands and options."""
 
 import pkgutil
+import re
 from collections.abc import Iterator
 
 import click
@@ -83,8 +84,10 @@ def test_help_settings_explains_every_variable(run: Run) -> None:  # N10
     [
         ("cal", "Did you mean `toolfold call`?"),
         ("sevre", "Did you mean `toolfold serve`?"),
+        ("docter", "Did you mean `toolfold doctor`?"),
         ("instal cursor", "Did you mean `toolfold install`?"),
         ("search oil", "Did you mean `toolfold catalog search`?"),
+        ("clear", "Did you mean `toolfold cache clear`?"),
         ("setup", "Did you mean `toolfold install`?"),
         ("find oil", "Did you mean `toolfold catalog search`?"),
         ("version", "Did you mean `toolfold --version`?"),
@@ -107,6 +110,16 @@ def test_a_wrong_name_suggests_the_right_one(run: Run, arguments: str, hint: str
     code, out, err = run(*arguments.split())
     assert (code, out) == (2, "")
     assert hint in err
+
+
+def test_what_people_write_for_a_command_suggests_it(run: Run) -> None:  # N10
+    known = dict(commands())
+    for path, command in known.items():
+        for word in command.entry.also:
+            code, _, err = run(*path.split()[1:-1], word)
+            suggested = re.search("Did you mean `(.*)`", err)
+            assert suggested, (path, word)
+            assert (code, word in known[suggested[1]].entry.also) == (2, True)
 
 
 @pytest.mark.parametrize(("words", "missing"), [(("call",), "TOOL_NAME"), (("source", "test"), "ID")])
