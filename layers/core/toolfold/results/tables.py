@@ -198,11 +198,11 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     renamed = [name for given, name in zip(header, names, strict=True) if first.setdefault(given, name) != name]
     repeated = f"Several columns have the same name; later ones are called {', '.join(renamed[:9])}."
     notes = [repeated] if renamed else []
-    top = re.match(r"\s*(\S.*)", body)
-    if top and re.search(rf"\n{re.escape(top[1].rstrip())}\s*?(?:\n|\Z)", body):
+    if (line := re.match(r"\s*(\S.*)", body)) and re.search(rf"\n{re.escape(line[1].rstrip())}\s*?(?:\n|\Z)", body):
         notes.append("The header is repeated among the rows, which count as rows.")
     if (other := _OTHER_TABLE.search(body)) and not body.count('"', 0, other.start()) % 2:  # in no cell
-        notes.append(f"Another table may begin behind a blank line: {quoted_name(other[1].strip()[:60])}.")
+        begin = quoted_name(redactor.redact_text(other[1].strip())[:60])
+        notes.append(f"Another table may begin behind a blank line: {begin}.")
     return Document((Table("", titles, rows, keys),), notes=tuple(notes))
 
 

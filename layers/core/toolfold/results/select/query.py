@@ -16,17 +16,7 @@ from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
 from toolfold.results.select.kinds import argument_of, column_of, is_condition, kind_of, node_of
 from toolfold.results.select.names import Column, invalid, listed, written_name
-from toolfold.results.select.view import (
-    EXTREME,
-    NEIGHBOURS,
-    View,
-    count_of,
-    is_inside_aggregate,
-    normal,
-    row_of,
-    text_of,
-    written_form,
-)
+from toolfold.results.select.view import NEIGHBOURS, View, count_of, is_inside_aggregate, normal, text_of, written_form
 from toolfold.results.types import Kind
 from toolfold.results.values import unique_names
 from toolfold.text_safety import quoted_name
@@ -124,8 +114,7 @@ class Query(View):
             if any(kind_of(argument_of(node)) is Kind.NESTED for node in nodes):  # the values in a cell
                 form = re.sub(r"\bcount\(", "length(", clause.text, flags=re.I)
             problem = f"{functions} is one value, and {others} a value for each row"
-            extreme = None if is_day else EXTREME.fullmatch(functions)
-            rows = [f"{row_of(extreme)}; {others}, {extreme[2]}"] if extreme else []
+            rows = [] if is_day else self._of_extreme(functions, others)
             raise self._invalid(problem, f"Write {form}.", [form, *rows], is_choice=bool(rows))
         if all(summaries):
             self._summarize(trees, [])

@@ -44,7 +44,7 @@ NEIGHBOURS = frozenset(_COMPARED)
 """Functions that look at the row before."""
 
 _AS = re.compile(r"\s+as\s+(?:\w+|\"[^\"]*\")\s*$", re.I)
-EXTREME = re.compile(r"(max|min)\(([\w.\"]+)\)", re.I)
+_EXTREME = re.compile(r"(max|min)\(([\w.\"]+)\)", re.I)
 _BY_PLACE = "There is no column of dates: rows are compared in the order of the list."
 _ROWS_WITH_A_DATE = 20
 """Rows in which a column that has dates has one."""
@@ -164,8 +164,7 @@ class View:
         earlier, later, adds = self.before[:at], self.before[at + 1 :], kind_of_step(step) == "items"
         forms: list[list[str]] = []
         is_summary = any(is_aggregate(one) for tree in self._parsed(clause.text or clause.by) for one in tree.walk())
-        if adds and (extreme := EXTREME.fullmatch(step)) and clause.kind == "items":
-            forms.append([*earlier, row_of(extreme), f"{text}, {extreme[2]}", *later])
+        forms += [[*earlier, form, *later] for form in self._of_extreme(step, text) if clause.kind == "items"]
         if is_summary and not _AS.search(step):
             forms.append([*earlier, f"{text} by {step}", *later])
         if adds and clause.kind == "items":
@@ -177,6 +176,12 @@ class View:
         problem = f"{needed} is not among the columns of {quoted_name(step)}, which an earlier step chose"
         next_step = f"Write the step that needs {needed} before it."
         raise invalid(problem, next_step, offset=self.step.offset, forms=map("; ".join, forms))
+
+    def _of_extreme(self, function: str, columns: str) -> list[str]:
+        """Return the steps that choose the row which a maximum or minimum is of, and its columns."""
+        found = _EXTREME.fullmatch(function)
+        word = "top" if found and found[1].lower() == "max" else "bottom"
+        return [f"{word} 1 by {found[2]}; {columns}, {found[2]}"] if found else []
 
     def _of_key(self, name: str) -> str:
         """Return what a path means that begins with a value in a row, as ``AAPL.price`` does; empty: it does not."""
@@ -368,11 +373,6 @@ class View:
             if column.looks_back and None in map(itemgetter(place), found):
                 self._note(f"{quoted_name(column.name)} is null where rows before it are missing.")
         return self.rows.shown(columns, computed, found)
-
-
-def row_of(extreme: re.Match[str]) -> str:
-    """Return the step that chooses the row which a maximum or minimum is of."""
-    return f"{'top' if extreme[1].lower() == 'max' else 'bottom'} 1 by {extreme[2]}"
 
 
 def is_inside_aggregate(node: exp.Expr) -> bool:
