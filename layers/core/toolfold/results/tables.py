@@ -19,7 +19,6 @@ from toolfold.budget import WorkBudget
 from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import parsing, row_lists, values
 from toolfold.results.types import ColumnType, column_type
-from toolfold.text_safety import quoted_name
 
 _MAX_TABLES = 60
 """Tables of one document: each costs a header in every preview. The statements of a company are a dozen."""
@@ -198,11 +197,11 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     renamed = [name for given, name in zip(header, names, strict=True) if first.setdefault(given, name) != name]
     repeated = f"Several columns have the same name; later ones are called {', '.join(renamed[:9])}."
     notes = [repeated] if renamed else []
-    if (line := re.match(r"\s*(\S.*)", body)) and re.search(rf"\n{re.escape(line[1].rstrip())}\s*?(?:\n|\Z)", body):
+    if tuple(header) in rows:
         notes.append("The header is repeated among the rows, which count as rows.")
     if (other := _OTHER_TABLE.search(body)) and not body.count('"', 0, other.start()) % 2:  # in no cell
-        begin = quoted_name(redactor.redact_text(other[1].strip())[:60])
-        notes.append(f"Another table may begin behind a blank line: {begin}.")
+        line = body.count("\n", 0, other.start(1)) + 1
+        notes.append(f"Line {line:,} may begin another table, behind a blank line.")
     return Document((Table("", titles, rows, keys),), notes=tuple(notes))
 
 
