@@ -90,7 +90,7 @@ def test_files_are_used_where_nothing_is_in_the_way(run: Callable[..., Any], tmp
 
 
 SLOW = pytest.mark.slow
-SOME = ["a database in WAL mode", "a FIFO", "a link to a text file"]
+SOME = ["a database in use", "a FIFO", "a link to a text file"]
 """Kinds for tests that start a process for each; ``test_sqlite_file`` and ``test_answer_folder`` have all."""
 
 

@@ -86,7 +86,7 @@ def _parameters(holder: Mapping[str, Any], references: References) -> Iterator[M
 
 
 class Credentials(NamedTuple):
-    """What authentication sends, and is no argument: ``places``, location and name; ``tokens``, described as well."""
+    """What authentication sends, not the caller: ``places``, location and name; ``tokens``, described as well."""
 
     places: frozenset[tuple[str, str]]
     tokens: frozenset[str]

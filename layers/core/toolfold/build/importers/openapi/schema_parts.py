@@ -95,7 +95,7 @@ def dicts_in(values: Any) -> list[Schema]:
 
 
 def dict_at(value: Any, *keys: Any) -> Schema:
-    """Return the object in ``value`` below ``keys``; empty where there is none."""
+    """Return the object in ``value`` below ``keys``; empty where another value or nothing is."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
