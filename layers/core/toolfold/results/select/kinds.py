@@ -1,35 +1,28 @@
-"""Know what an expression returns, and refuse or adapt what does not fit: texts and numbers are never compared."""
+"""Know what an expression of a select returns, as far as its columns tell, and how it is written."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, time
+from collections.abc import Mapping
 
 from sqlglot import exp
 
-from toolfold.dates import MONTHS, WEEKDAYS, parse_date
-from toolfold.results.select.dialect import call_of, function_of, transformed
-from toolfold.results.select.expressions import YEARS
+from toolfold.results.select.dialect import function_of, transformed
 from toolfold.results.select.functions import AGGREGATES
-from toolfold.results.select.names import Column, invalid
-from toolfold.results.types import Kind, number_of
+from toolfold.results.select.names import Column
+from toolfold.results.types import Kind
 from toolfold.text_safety import quoted_name
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _WRAPPERS = (exp.Paren, exp.Alias, exp.Window, exp.Ordered, exp.Collate, exp.Distinct, exp.Subquery, exp.Select)
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _CONDITIONS = (*COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Is, exp.Like, exp.ILike, exp.Escape)
 MIRRORED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
 }  # fmt: skip
-_OF_NUMBERS = AGGREGATES - {"first", "last"} | {"sum", "avg", "change", "pct_change"}
-_OF_DATES = frozenset(("date_part", "dayname", "monthname"))
-_OF_TIMES = _OF_DATES | {"date", "datetime", "strftime", "date_trunc", "date_add", "date_diff", "date_format"}
-_OF_ORDERED = frozenset(("min", "max"))
-_NAMES_OF_PARTS: Mapping[str, Sequence[str]] = {"dayname": WEEKDAYS, "monthname": MONTHS}
-_TRUTHS = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
+OF_NUMBERS = AGGREGATES - {"first", "last"} | {"sum", "avg", "change", "pct_change"}
+OF_ORDERED = frozenset(("min", "max"))
+"""Functions whose argument is a number, and one that has an order."""
+
 _KINDS: tuple[tuple[Kind, str], ...] = (
     (Kind.INTEGER, "count date_part date_diff length instr"),
     (Kind.NUMBER, "cast_number abs sqrt ln log exp power floor ceil round"),
@@ -37,10 +30,10 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (Kind.TEXT, "date_format strftime"),
     (Kind.DATE, "date date_trunc date_add"),
 )
-_KINDS_OF_CALLS = dict.fromkeys(_OF_NUMBERS, Kind.NUMBER) | {
+_KINDS_OF_CALLS = dict.fromkeys(OF_NUMBERS, Kind.NUMBER) | {
     name: kind for kind, names in _KINDS for name in names.split()
 }
-_LIKE_ARGUMENT = _OF_ORDERED | {
+_LIKE_ARGUMENT = OF_ORDERED | {
     "first", "last", "lag", "lead", "coalesce", "ifnull", "first_value", "last_value", "shown",
 }  # fmt: skip
 
@@ -63,18 +56,6 @@ def is_condition(node: exp.Expr) -> bool:
     return isinstance(node.unnest(), _CONDITIONS)
 
 
-def _require_counted(tree: exp.Expr) -> None:
-    """Refuse to count a condition, of which false is a value as well, and ``countif`` of another expression."""
-    for one in tree.find_all(exp.Count):
-        if one.this is not None and is_condition(one.this):
-            problem = f"{shown(one)} counts each row in which the condition has a value, true or false"
-            next_step = "Write sum, or the condition as a step before count."
-            raise invalid(problem, next_step, replaces=[(r"\bcount\((?!\*)", "sum(")])
-    for counted in tree.find_all(exp.CountIf):  # sqlglot takes a second argument for another setting
-        if not is_condition(counted.this):
-            raise invalid("countif needs a condition", "Write the condition as a step before count.")
-
-
 def argument_of(node: exp.Expr) -> exp.Expr | None:
     """Return the first argument of a function, or what is inside another node."""
     return node.this if isinstance(node.this, exp.Expr) else next(iter(node.expressions), None)
@@ -93,380 +74,11 @@ def kind_of(node: exp.Expr | None) -> Kind:
         return Kind.TEXT if node.is_string else Kind.INTEGER if node.is_int else Kind.NUMBER
     if isinstance(node, _CONDITIONS):
         return Kind.BOOLEAN
-    if isinstance(node, (*_ARITHMETIC, exp.Neg)):
+    if isinstance(node, (*ARITHMETIC, exp.Neg)):
         operands = (node.this, node.expression) if isinstance(node, exp.Binary) else (node.this,)
         is_whole = all(kind_of(operand) is Kind.INTEGER for operand in operands) and not isinstance(node, exp.Div)
         return Kind.INTEGER if is_whole else Kind.NUMBER
     return _KINDS_OF_CALLS.get(name, Kind.ANY)
-
-
-@dataclass(frozen=True)
-class Adapter:
-    """Check an expression against the kinds of its columns, and write literals as values of these kinds.
-
-    Attributes:
-        today: the day of relative dates.
-        folds: whether texts are compared without regard to letter case.
-        puts_nulls_first: whether a statement says that nulls come first in its order; else they come last.
-    """
-
-    today: date
-    folds: bool = True
-    puts_nulls_first: bool = False
-
-    def adapt(self, tree: exp.Expr) -> exp.Expr:
-        """Return the tree with adapted parts.
-
-        Raises:
-            InvalidSelect: parts do not fit each other.
-        """
-        _require_counted(tree)
-        if any(isinstance(side, COMPARISONS) for one in tree.find_all(*COMPARISONS) for side in one.iter_expressions()):
-            form = shown(transformed(tree.copy(), _unchained))
-            raise invalid("two comparisons in a row are not read", f"Write {form}.", forms=[form])
-        nested = [one for one in tree.find_all(*COMPARISONS, exp.In, exp.Between) if kind_of(one.this) is Kind.NESTED]
-        if nested:
-            form = f"SELECT * FROM data WHERE {shown(transformed(tree.copy(), _of_any_value))}"
-            raise _nested(nested[0].this, [form] if len(nested) == 1 else [])
-        handlers: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
-            **dict.fromkeys(COMPARISONS, self._comparison),
-            **dict.fromkeys((*_ARITHMETIC, exp.Neg), self._arithmetic),
-            exp.Between: self._between,
-            exp.In: self._in,
-            exp.Like: self._like,
-            exp.Is: self._is,
-            exp.Ordered: self._ordered,
-            **dict.fromkeys((exp.And, exp.Or, exp.Not, exp.Where, exp.Having), self._logic),
-        }
-        return transformed(tree, lambda node: handlers.get(type(node), self._function)(node))
-
-    # Comparisons
-
-    def _comparison(self, node: exp.Expr) -> exp.Expr:
-        left, right = node.this, node.expression
-        has_nulls = kind_of(left).is_date or kind_of(left).is_number  # where an empty cell is null
-        for side in (left, right):
-            if isinstance(side, exp.Null) or (has_nulls and isinstance(side, exp.Literal) and not side.name):
-                is_not = "not " if isinstance(node, exp.NEQ) else ""
-                replaces = [(r"\s*(?:!=|<>|=+)\s*(?:null\b|''|\"\")", f" is {is_not}null")]
-                raise invalid("nothing is equal to null", f"Write {shown(left)} is {is_not}null.", replaces=replaces)
-        is_mirrored = _is_value(left) and not _is_value(right)
-        if is_mirrored or (kind_of(left).is_number and _may_be_digits(right)):
-            return self._compared(MIRRORED[type(node)], right, left)
-        return self._compared(type(node), left, right)  # type: ignore[arg-type]
-
-    def _compared(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
-        kind = kind_of(left)
-        is_call = function_of(right) in ("date", "datetime", "strftime") and bool(right.expressions)
-        last = right.expressions[-1] if is_call else None
-        if kind.is_date and isinstance(last, exp.Literal) and last.is_string and parse_date(last.name):
-            right = last  # the text in DATE '2026-03-01'
-        if isinstance(right, exp.Literal) and (names := _NAMES_OF_PARTS.get(function_of(left))):
-            right = _name_in(names, left, right.name)
-        is_number = isinstance(right, exp.Literal) and right.is_number
-        if _may_be_digits(left, Kind.ANY, *((Kind.TEXT,) if is_number else ())) and kind_of(right).is_number:
-            return operator(this=call_of("as_number", left), expression=right)
-        is_equality = operator in (exp.EQ, exp.NEQ)
-        for side in (left, right):
-            if kind_of(side) is Kind.MIXED and not is_equality:
-                raise _mixed(side)
-        if function_of(right.this if isinstance(right, exp.Neg) else right) == "_percent":
-            return operator(this=left, expression=self._percent(operator, left, right))
-        are_numbers = kind.is_number and (_is_value(right) or kind_of(right).is_number)
-        columns = [column for column in map(column_of, (left, right)) if column is not None]
-        if are_numbers and any(column.index is None and column.kind is Kind.NUMBER for column in columns):
-            # With the twelve digits that are shown it equals what a reader copies.
-            left, right = (side if _is_value(side) else call_of("shown", side) for side in (left, right))
-        if kind.is_date and _is_value(right):
-            return self._with_date(operator, left, right)
-        if kind.is_number and isinstance(right, exp.Literal) and right.is_string:
-            return operator(this=left, expression=self._as_number(left, right))
-        if kind is Kind.BOOLEAN and isinstance(right, exp.Literal):
-            if (truth := _TRUTHS.get(right.name.lower())) is None:
-                problem = f"{shown(left)} is true or false, and {quoted_name(right.name)} is neither"
-                raise invalid(problem, f"Write {shown(left)} = true or {shown(left)} = false.")
-            return operator(this=left, expression=exp.Boolean(this=truth))
-        if kind in (Kind.TEXT, Kind.MIXED):
-            return self._with_text(operator, left, right)
-        _require_alike(left, right)
-        return operator(this=left, expression=right)
-
-    def _with_text(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
-        if isinstance(right, exp.Boolean):
-            right = exp.Literal.string(str(right.this).lower())
-        if kind_of(right).is_number and function_of(left):
-            return operator(this=call_of("as_number", left), expression=right)
-        if (column := column_of(right)) is not None and column.kind.is_number and operator in (exp.EQ, exp.NEQ):
-            word = rf"(?<![\w'\"]){re.escape(column.name)}(?![\w'\"])"
-            problem = f"{quoted_name(column.name)} is a column of numbers, and {shown(left)} is text"
-            raise invalid(problem, f"Write '{column.name}' for the text.", replaces=[(word, f"'{column.name}'")])
-        if (isinstance(right, exp.Literal) and not right.is_string) or kind_of(right).is_number:
-            if operator not in (exp.EQ, exp.NEQ) or not isinstance(right, exp.Literal):
-                raise invalid(f"{shown(left)} is text, which is not compared with a number", _equality_form(left))
-            right = exp.Literal.string(right.name)
-        if operator not in (exp.EQ, exp.NEQ) and isinstance(right, exp.Literal) and parse_date(right.name):
-            raise invalid(f"{shown(left)} is text, which is not compared with a date")
-        if not self.folds:
-            return operator(this=left, expression=right)
-        if isinstance(right, exp.Literal) and not right.name.isascii():
-            return operator(this=call_of("fold", left), expression=exp.Literal.string(right.name.casefold()))
-        return operator(this=exp.Collate(this=left, expression=exp.var("NOCASE")), expression=right)
-
-    def _with_date(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
-        text = right.name
-        readings = parse_date(text, self.today)
-        if isinstance(right, exp.Literal) and right.is_number and not (text.isdecimal() and int(text) in YEARS):
-            readings = []
-        if len(readings) > 1:
-            days = [str(reading.low.date()) for reading in readings]
-            replaces = [(re.escape(text), day) for day in days]
-            raise invalid(f"{text} can be two dates", f"Write {' or '.join(days)}.", replaces=replaces, is_choice=True)
-        if not readings:
-            raise invalid(f"{shown(left)} is a date, and {quoted_name(text)} is not", "Write e.g. 2025-06-30.")
-        # Midnight is that of a day without a time; the last moment of a day is after each of its times.
-        (reading,) = readings
-        has_time = reading.has_time and reading.low.time() != time()
-        low = exp.Literal.string(reading.low.strftime("%Y-%m-%dT%H:%M:%S" if has_time else "%Y-%m-%d"))
-        high = exp.Literal.string(reading.high.strftime("%Y-%m-%dT%H:%M:%S.999999"))
-        if operator in (exp.EQ, exp.NEQ):
-            within = exp.Between(this=left, low=low, high=high)
-            within.meta["is_adapted"] = True
-            return exp.paren(within) if operator is exp.EQ else exp.Not(this=exp.paren(within))
-        return operator(this=left, expression=high if operator in (exp.GT, exp.LTE) else low)
-
-    def _as_number(self, left: exp.Expr, right: exp.Expr) -> exp.Expr:
-        text = right.name
-        unit = left.expressions[0].name if function_of(left) == "date_part" else ""
-        number = number_of(text.lower().removeprefix("q") if unit == "quarter" else text)
-        if unit == "month":
-            number = next((at for at, name in enumerate(MONTHS, 1) if text.lower() in (name, name[:3])), number)
-        if number is None:
-            column, readings = column_of(left), parse_date(text, self.today)
-            factor = {"s": 1, "ms": 1000}.get(column.unit if column is not None else "", 0) * (len(readings) == 1)
-            moments = [f"{int(reading.low.timestamp()) * factor}" for reading in readings if factor]
-            problem = f"{shown(left)} is a number, and {quoted_name(text)} is not"
-            replaces = [(rf"'?{re.escape(text)}'?", moment) for moment in moments]
-            raise invalid(problem, f"Write a number, as in {shown(left)} > 10.", replaces=replaces)
-        return exp.Literal.number(number) if number >= 0 else exp.Neg(this=exp.Literal.number(-number))
-
-    def _percent(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
-        is_negative = isinstance(right, exp.Neg)
-        number: exp.Expr = (right.this if is_negative else right).expressions[0]
-        number = exp.Neg(this=number) if is_negative else number
-        column = column_of(left)
-        if column is not None and (column.unit == "%" or "percent" in column.name.lower()):
-            return number
-        share = f"{float(number.sql().replace(' ', '')) / 100:g}"
-        numbers = exp.Literal.number(share), number.copy()
-        forms = [shown(operator(this=left.copy(), expression=one)) for one in numbers]
-        problem = f"whether {shown(left)} has percentages or fractions is not known"
-        next_step = f"Write {forms[0]}, where 1 is everything, or {forms[1]}, where 100 is."
-        replaces = [(rf"{re.escape(number.name)}(?:\.0)? ?%", text) for text in (share.lstrip("-"), number.name)]
-        raise invalid(problem, next_step, replaces=replaces, is_choice=True)
-
-    def _between(self, node: exp.Expr) -> exp.Expr:
-        if node.meta.get("is_adapted"):
-            return node
-        low = exp.GTE(this=node.this, expression=node.args["low"])
-        high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
-        return exp.paren(exp.and_(self._comparison(low), self._comparison(high), copy=False))
-
-    def _is(self, node: exp.Expr) -> exp.Expr:
-        """Return whether a cell is null; a list without values is."""
-        if kind_of(node.this) is not Kind.NESTED or not isinstance(node.expression, exp.Null):
-            return node
-        return exp.paren(exp.or_(node, exp.EQ(this=node.this.copy(), expression=exp.Literal.string("[]"))))
-
-    def _like(self, node: exp.Expr) -> exp.Expr:
-        """Lower letters that LIKE does not: it ignores the case of ASCII alone."""
-        pattern = node.expression
-        if not self.folds or not isinstance(pattern, exp.Literal) or pattern.name.isascii():
-            return node
-        return exp.Like(this=call_of("fold", node.this), expression=exp.Literal.string(pattern.name.casefold()))
-
-    def _in(self, node: exp.Expr) -> exp.Expr:
-        if (found := node.find(exp.Select)) is not None:
-            left, right = node.this, found.expressions[0].unalias()
-            for one, other in ((left, right), (right, left)):
-                if _may_be_digits(one) and kind_of(other).is_number:
-                    one.replace(call_of("as_number", one.copy()))
-        if not node.expressions:
-            return node
-        equal = [self._comparison(exp.EQ(this=node.this.copy(), expression=value)) for value in node.expressions]
-        if all(isinstance(one, exp.EQ) and one.this == equal[0].this for one in equal):
-            return exp.In(this=equal[0].this, expressions=[one.expression for one in equal])
-        return exp.paren(exp.or_(*equal, copy=False))
-
-    def _logic(self, node: exp.Expr) -> exp.Expr:
-        takes_numbers = isinstance(node, exp.Where | exp.Having)
-        for side in (node.this, node.expression):
-            kind = kind_of(side.unnest()) if isinstance(side, exp.Expr) else Kind.ANY
-            fits = kind in (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY) or (takes_numbers and kind.is_number)
-            if not fits and not isinstance(side, exp.Subquery):
-                name = shown(side)
-                word = rf"(?<![\w'\".]){re.escape(name)}(?![\w'\".])"
-                values = () if isinstance(node, exp.Not) else ("'yes'", "'Yes'", "'y'", "'Y'", "'true'", "1")
-                replaces = [(word, f"{name} = {value}") for value in values]
-                next_step = f"Write what it is compared with, as in {name} = 1."
-                raise invalid(f"{name} is a value, and a condition is needed", next_step, replaces=replaces)
-        return node
-
-    # Values
-
-    def _arithmetic(self, node: exp.Expr) -> exp.Expr:
-        left, right = node.this, node.expression
-        kinds = kind_of(left), kind_of(right)
-        if kinds[0].is_date and isinstance(node, exp.Sub):
-            return call_of("date_minus", left, right)
-        if kinds[0].is_date and isinstance(node, exp.Add) and kinds[1].is_number:
-            return call_of("date_add", "day", right, left)
-        for side in list(node.iter_expressions()):
-            if function_of(side) == "_percent" and isinstance(node, exp.Binary):
-                side.replace(exp.Literal.number(float(side.expressions[0].name) / 100))
-            else:
-                _require_number(side)
-        return node
-
-    def _function(self, node: exp.Expr) -> exp.Expr:
-        name = function_of(node)
-        arguments: Sequence[exp.Expr] = [node.this] if isinstance(node.this, exp.Expr) else node.expressions
-        if not arguments and name == "count":
-            return exp.Count(this=exp.Star())
-        if not arguments and name in _OF_NUMBERS | _OF_ORDERED:
-            raise invalid(f"{name} needs a column", f"Write e.g. {name}(close).")
-        if name == "length" and kind_of(arguments[0]) is Kind.NESTED:
-            return call_of("json_array_length", arguments[0])
-        if name in _OF_ORDERED or name == "cast_number":
-            _require_order(arguments[0])
-        for argument in arguments if name in _OF_NUMBERS else ():
-            _require_number(argument)
-        if name in _OF_TIMES:
-            _require_times(node)
-        is_column = name in _OF_DATES and column_of(arguments[-1]) is not None
-        if is_column and kind_of(arguments[-1]) not in (Kind.DATE, Kind.DATETIME, Kind.EMPTY, Kind.ANY):
-            raise invalid(f"{shown(arguments[-1])} is no column of dates", unfit=shown(arguments[-1]))
-        return node
-
-    def _ordered(self, node: exp.Expr) -> exp.Expr:
-        _require_order(node.this)
-        if not self.folds and not self.puts_nulls_first:
-            node.set("nulls_first", False)
-        return node
-
-
-def _require_alike(left: exp.Expr, right: exp.Expr) -> None:
-    """Refuse a date or a text beside a number, and a number beside true or false."""
-    kind, other = kind_of(left), kind_of(right)
-    if (kind.is_date and other.is_number) or (kind.is_number and other.is_date):
-        written = [shown(side).replace(" ", "") for side in (left, right)]
-        dates = [text for text in written if parse_date(text)]
-        replaces = [(rf"(?<!['\w]){re.escape(text)}(?!['\w])", f"'{text}'") for text in dates]
-        raise invalid(f"{shown(left)} and {shown(right)} are a date and a number", replaces=replaces)
-    if kind.is_number and isinstance(right, exp.Boolean):
-        next_step = f"Write a number, as in {shown(left)} > 10."
-        raise invalid(f"{shown(left)} is a number, which is not true or false", next_step)
-    if kind.is_number and other is Kind.TEXT:
-        raise invalid(f"{shown(right)} is text, and {shown(left)} a number")
-
-
-def _name_in(names: Sequence[str], part: exp.Expr, text: str) -> exp.Expr:
-    """Return the name of a day or a month that a text begins: ``Fri``, ``Mondays``."""
-    begin = text.lower().removesuffix("s")
-    meant = next((name for name in names if begin[:3] == name[:3] and name.startswith(begin)), "")
-    if not meant:
-        problem = f"{shown(part)} has the names {names[0].title()} to {names[-1].title()}, not {quoted_name(text)}"
-        raise invalid(problem, f"Write e.g. {shown(part)} = {names[0].title()}.")
-    return exp.Literal.string(meant.title())
-
-
-def _may_be_digits(node: exp.Expr, *kinds: Kind) -> bool:
-    """Return whether a computed value may be a text of digits, as ``strftime('%m', date)`` and a part of JSON are."""
-    is_computed = column_of(node) is None and isinstance(node, exp.Func | exp.Column) and not _is_value(node)
-    return is_computed and kind_of(node) in (kinds or (Kind.ANY,))
-
-
-def _is_value(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Neg):
-        return _is_value(node.this)
-    return isinstance(node, exp.Literal | exp.Boolean) or function_of(node) == "_percent"
-
-
-def _require_order(node: exp.Expr) -> None:
-    if kind_of(node) is Kind.MIXED:
-        raise _mixed(node)
-    if kind_of(node) is Kind.NESTED:
-        raise _nested(node)
-
-
-def _require_number(node: exp.Expr) -> None:
-    _require_order(node)
-    kind = kind_of(node)
-    if kind in (Kind.TEXT, Kind.DATE, Kind.DATETIME):
-        raise invalid(f"{shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number", unfit=shown(node))
-
-
-def time_of(name: str, unit: str) -> str:
-    """Return the SQL of a time that a column has as seconds or milliseconds since 1970."""
-    return f"datetime({name}{' / 1000' if unit == 'ms' else ''}, 'unixepoch')"
-
-
-def _require_times(node: exp.Expr) -> None:
-    """Refuse seconds since 1970 in a function of dates, which takes them for days, and is null."""
-    parts = list(node.iter_expressions())
-    is_told = any(isinstance(part, exp.Literal) and part.name in ("unixepoch", "auto") for part in parts)
-    for part in parts:
-        unit = column.unit if (column := column_of(part)) is not None else ""
-        if unit == "ms" or (unit == "s" and not is_told):
-            name, count = shown(part), "milliseconds" if unit == "ms" else "seconds"
-            form = time_of(name, unit) if not is_told else f"{name} / 1000"
-            problem = f"{name} may be {count} since 1970, and is no date"
-            raise invalid(problem, f"Write {form}.", replaces=[_other(name, form)])
-
-
-def _other(name: str, form: str) -> tuple[str, str]:
-    """Return a name as it may be written in a step, as an expression, and what replaces it there."""
-    return rf"(?<![\w.'])\"?{re.escape(name.strip(chr(34)))}\"?(?![\w.'])", form
-
-
-def _mixed(node: exp.Expr) -> Exception:
-    node = node if column_of(node) is not None else argument_of(node) or node
-    column, name = column_of(node), shown(node)
-    misfit = column.misfit if column is not None else ""
-    problem = f"the values of {name} are not of one kind: {quoted_name(misfit)} does not fit the others"
-    unit = re.fullmatch(r"\d[\d.,]*( ?[A-Za-z]+)", misfit)
-    replaces = [_other(name, f"CAST(replace({name}, '{unit[1]}', '') AS REAL)")] if unit else []
-    return invalid(problem, _equality_form(node), unfit=name, replaces=replaces)
-
-
-def _equality_form(node: exp.Expr) -> str:
-    return f"{shown(node)} can be shown, and compared with =, in, like and contains."
-
-
-def _nested(node: exp.Expr, forms: Sequence[str] = ()) -> Exception:
-    name = shown(node)
-    sql = f"SELECT x.value FROM data, json_each(data.{name}) AS x."
-    next_step = f"{name} can be compared with like and contains; SQL has its values: {sql}"
-    return invalid(f"the cells of {name} are lists or objects", next_step, forms=forms)
-
-
-def _of_any_value(node: exp.Expr) -> exp.Expr:
-    """Return for a comparison of lists whether one of the values in them meets it."""
-    if not isinstance(node, (*COMPARISONS, exp.In, exp.Between)) or kind_of(node.this) is not Kind.NESTED:
-        return node
-    is_not, given = isinstance(node, exp.NEQ), node.args.get("expression") or next(iter(node.expressions), None)
-    one = exp.EQ(this=node.this, expression=node.expression) if is_not else node.copy()
-    value: exp.Expr = exp.column("value", "x")
-    one.set("this", exp.Collate(this=value, expression=exp.var("NOCASE")) if kind_of(given) is Kind.TEXT else value)
-    lists = f"SELECT 1 FROM json_each(data.{shown(node.this)}) AS x WHERE {shown(one)}"
-    return exp.Var(this=f"{'NOT ' * is_not}EXISTS ({lists})")
-
-
-def _unchained(node: exp.Expr) -> exp.Expr:
-    """Return ``a < b and b <= c`` for ``a < b <= c``, which SQL reads as a comparison of a truth with c."""
-    if not isinstance(node, COMPARISONS) or not isinstance(node.this, COMPARISONS):
-        return node
-    both = exp.and_(node.this, type(node)(this=node.this.expression.copy(), expression=node.expression))
-    return exp.paren(both) if isinstance(node.parent, exp.Not) else both
 
 
 def _as_written(node: exp.Expr) -> exp.Expr:

@@ -16,9 +16,9 @@ from sqlglot import exp
 from toolfold.budget import WorkBudget
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect
+from toolfold.results.select.adapter import Adapter
 from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.grammar import Step
-from toolfold.results.select.kinds import Adapter
 from toolfold.results.select.names import (
     Column,
     Names,

@@ -19,10 +19,11 @@ from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, expressions
+from toolfold.results.select.adapter import Adapter, time_of
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
-from toolfold.results.select.kinds import Adapter, argument_of, kind_of, node_of, shown, time_of
+from toolfold.results.select.kinds import argument_of, kind_of, node_of, shown
 from toolfold.results.select.names import (
     PARTS_OF_DATES,
     Column,
