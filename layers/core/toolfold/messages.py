@@ -90,8 +90,8 @@ CALL = Text("Call {call}", "Write {call}")
 EXAMPLE = Text("In next_call {names} is an example.", "In the call below {names} is an example.")
 EXAMPLES = Text("In next_call {names} are examples.", "In the call below {names} are examples.")
 LEFT_OUT = Text(
-    "It leaves out {names}, which {tool} has no place for; it has: {has}.",
-    "{tool} has no place for {names}; it has: {has}.",
+    "It leaves out {names}, which {tool} does not take; it has: {has}.",
+    "{tool} does not take {names}; it has: {has}.",
 )
 LEFT_OUT_OF_META = Text("It leaves out {names}.")  # whose problems say what it takes
 WITHOUT_PERIOD = Text("or there is nothing in that period: call again without {names}: {call}.")

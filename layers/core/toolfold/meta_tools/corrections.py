@@ -54,7 +54,7 @@ class Correction(NamedTuple):
         arguments: those of the tool.
         select: the rows requested by arguments which are columns of the answer; empty: none.
         examples: choices of form that the caller has not made so: those of the tool's example, or the closest.
-        left_out: arguments that the tool has no place for.
+        left_out: arguments that the tool does not take.
         is_complete: whether the tool takes the call.
     """
 
