@@ -231,7 +231,7 @@ def _item(node: exp.Bracket) -> exp.Expr:
         return node
     form = f"json_extract({written_name(name)}, '$[{place}]')"
     replaces = [(rf"\"?{re.escape(name)}\"?\[{place}\]", form)]
-    raise invalid(f"{quoted_name(name)} has no places", f"Write {form}.", replaces=replaces)
+    raise invalid(f'"[{place}]" cannot follow {quoted_name(name)}', f"Write {form}.", replaces=replaces)
 
 
 def _share(node: exp.WithinGroup) -> exp.Expr:

@@ -101,7 +101,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"(?:(?:df|data)\.)?sort_values\((?:by ?= ?)?['\"](\w+)['\"] ?, ?asc ?= ?(?:False|0)\)", r"order by \1 desc"),
     (r"(?:(?:df|data)\.)?sort_values\((?:by ?= ?)?['\"](\w+)['\"](?: ?, ?asc ?= ?(?:True|1))?\)", r"order by \1"),
     *((rf"\b(\w+)\.iloc\[{place}\]", rf"{word}(\1)") for word, place in (("last", -1), ("first", 0))),
-    (r"(=|\bcontains|\bwith) (\d\w*(?:[-/]\w+| \d\w*)+)(?=;|$| (?:and|or)\b)", r"\1 '\2'"),
+    (r"((?<![<>])=|\bcontains|\bwith) (\d\w*(?:[-/]\w+| \d\w*)+)(?=;|$| (?:and|or)\b)", r"\1 '\2'"),
     (r"\b(?:day[ _]?of[ _]?week|day[ _]?name)\b", "weekday"),
     (r"(?<=\w)(?: is ?(?:na|null|missing|empty)\b|\.is(?:na|null)\(\))", " is null"),
     (r"(?<=\w)(?:(?: is)? not ?(?:na|null)\b|\.not(?:na|null)\(\))", " is not null"),

@@ -253,7 +253,7 @@ class _Guess:
             found.append(f"from {table_name(table)}")
         elif head and not self.is_column(head) and self.is_column(f"{head}.{tail}"):
             return None
-        else:
+        elif self.is_column(head) or not place:  # rows[0:5] are those of any list
             tail = ".".join(filter(None, (head, tail)))
         names = tail.split(".") if not self.is_column(tail) else []
         for count in range(len(names), 0, -1):  # the key of a row
