@@ -661,6 +661,7 @@ ODD_TABLES = [
         ("USD / GBP as x", '{"x":0.4}'), ("@type", '{"@type":"Rates"}'), ("sizes.count", '{"sizes.count":4}'))),
     Case("two tables in CSV", "y,v\n1,5\n2,6\n\nregion,share\nN,60\n", "count", "count: 4", says=("line 5",)),
     Case("a header among the rows", "y,v\n1,5\ny,v\n2,6\n", "count", "count: 3", says=("repeated",)),
+    Case("rows of a list by place", csv("name,v", "a,5", "b,7"), "rows[0:1]", "name,v: a,5"),
     Case("a blank line in a cell", 'y,v\n1,"a\n\nb,c\nd"\n2,e\n', "count", "count: 2"),
     *(Case("a list of values", COLORS, select, right) for select, right in (
         ("count", "count: 3"), ("count by value", "value,count: red,2 / blue,1"), ("last 1", "value: red"))),
