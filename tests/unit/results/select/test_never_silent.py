@@ -661,6 +661,9 @@ ODD_TABLES = [
         ("USD / GBP as x", '{"x":0.4}'), ("@type", '{"@type":"Rates"}'), ("sizes.count", '{"sizes.count":4}'))),
     Case("two tables in CSV", "y,v\n1,5\n2,6\n\nregion,share\nN,60\n", "count", "count: 4", says=("line 5",)),
     Case("a header among the rows", "y,v\n1,5\ny,v\n2,6\n", "count", "count: 3", says=("repeated",)),
+    *(Case("short units", csv("date,v", "2026-01-13,4", "2026-01-05,3", "2025-12-01,2"), select, right)
+      for select, right in (("last 2w; count", "count: 2"), ("last 2 mo; count", "count: 3"),
+                            ("v > 0.000003m; count", "count: 1"))),
     Case("rows of a list by place", csv("name,v", "a,5", "b,7"), "rows[0:1]", "name,v: a,5"),
     Case("a blank line in a cell", 'y,v\n1,"a\n\nb,c\nd"\n2,e\n', "count", "count: 2"),
     *(Case("a list of values", COLORS, select, right) for select, right in (

@@ -22,6 +22,8 @@ _OF_TEXT = (("contains", "contains"), ("starts_?with", "starts with"), ("ends_?w
 _PERIODS = (("D", "day"), ("W", "week"), ("M[ES]?", "month"), ("Q[ES]?", "quarter"), ("[YA][ES]?", "year"))
 """Periods of pandas → the unit."""
 
+_SHORT_UNITS = (("d", "day"), ("w|wks?", "week"), ("m|mos?", "month"), ("q|qtrs?", "quarter"), ("y|yrs?", "year"))
+
 _TEXT = r"(['\"][^'\"<>=]+['\"])"
 
 _METHODS = "max|min|sum|avg|mean|median|std|stddev|count|first|last|diff|change|pct_change"
@@ -52,6 +54,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (r"\b(max|min)imum\(", r"\1("),
     (r"\b(asc|desc)ending\b", r"\1"),
+    (r"(?<=[<>=])( ?\$?\d[\d.,]*) ?(?:m|mn|mio)\b", r"\1M"),
     (r"\b(?:per|(?:for|of|in) each|each) (year|quarter|month|week|weekday|day)\b", r"by \1"),
     (r"\b(?:arg|idx)(max|min)\(|\bdate of (max|min)\(", r"\1\2("),
     (r"\b(max|min)(\([^()]*\)) with (?:the )?date\b", r"\1\2"),
@@ -160,7 +163,7 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"=?countifs?\((\w+) ?, ?['\"]?([<>=]+ ?[\w.-]+)['\"]?\)", r"\1 \2; count"),
     (r"'([^']+)' in (\w+)", r"\2 contains \1"),
     (r"(\w+)\.(\w+)\(\)", r"\2(\1)"),
-    (r"last (\d+) ?d", r"last \1 days"),
+    *((rf"last (\d+) ?(?:{short})", rf"last \1 {unit}s") for short, unit in _SHORT_UNITS),
     (rf"(\d+) (?:most recent|latest|newest|last)( {UNITS})?(?: rows)?", r"last \1\2"),
     (rf"(?:newest|latest|most recent|recent) (\d+)( {UNITS})?", r"last \1\2"),
     (r"(?:\w+\.)?tail ?\(? ?(\d+) ?\)?", r"last \1"),
