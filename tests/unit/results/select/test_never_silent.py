@@ -664,6 +664,8 @@ ODD_TABLES = [
     *(Case("short units", csv("date,v", "2026-01-13,4", "2026-01-05,3", "2025-12-01,2"), select, right)
       for select, right in (("last 2w; count", "count: 2"), ("last 2 mo; count", "count: 3"),
                             ("v > 0.000003m; count", "count: 1"))),
+    *(Case("times of the day", TIMES, select, "timestamp,v: 2026-01-13T09:30,3 / 2026-01-12T09:30,1")
+      for select in ("time between 09:00 and 10:00", "timestamp < 10:00", "time >= 9:30 and time <= '09:45'")),
     Case("rows of a list by place", csv("name,v", "a,5", "b,7"), "rows[0:1]", "name,v: a,5"),
     Case("a blank line in a cell", 'y,v\n1,"a\n\nb,c\nd"\n2,e\n', "count", "count: 2"),
     *(Case("a list of values", COLORS, select, right) for select, right in (

@@ -26,6 +26,9 @@ _SHORT_UNITS = (("d", "day"), ("w|wks?", "week"), ("m|mos?", "month"), ("q|qtrs?
 
 _TEXT = r"(['\"][^'\"<>=]+['\"])"
 
+_CLOCK = r"['\"]?(\d\d:\d\d)(?![:\d])['\"]?"
+_OF_TIMES = r"\b(?:time|date|datetime|timestamp)"
+
 _METHODS = "max|min|sum|avg|mean|median|std|stddev|count|first|last|diff|change|pct_change"
 
 _WORDS: tuple[tuple[str, str], ...] = (
@@ -110,6 +113,9 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"(?<=\w)(?:(?: is)? not ?(?:na|null)\b|\.not(?:na|null)\(\))", " is not null"),
     (r"\bby decade\b", "by year - year % 10"),
     (r"(?<![\w)%] )(?<![\w)%])%(?=[A-Za-z])", ""),
+    (r"(?<![\d:])(\d:\d\d)(?![:\d])", r"0\1"),
+    (rf"(?:{_OF_TIMES} )?\bbetween {_CLOCK} and {_CLOCK}", r"strftime('%H:%M', date) between '\1' and '\2'"),
+    (rf"{_OF_TIMES}( ?[<>=!]+ ?){_CLOCK}", r"strftime('%H:%M', date)\1'\2'"),
     (r"(?<=[\d)\]'\"])\[\[([^\[\]]+)\]\]", r"; \1"),
     *(
         (
