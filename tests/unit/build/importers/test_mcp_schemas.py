@@ -53,9 +53,16 @@ def test_schema_that_does_not_speak_of_unknown_arguments_refuses_them(more: dict
     assert closed(schema) == ({**schema, "additionalProperties": False} if is_closed else schema)
 
 
-def test_required_argument_that_is_not_described_can_be_given() -> None:
-    made = closed({"properties": {"title": STRING}, "required": ["title", "body"]})
-    assert made["properties"] == {"title": STRING, "body": {}}
+@pytest.mark.parametrize(
+    ("required", "names"),
+    [
+        (["sent", "body"], ["title", "sent", "body"]),
+        *((wrong, ["title", "sent"]) for wrong in (True, 5, None, "body", {"body": 1}, [{"body": 1}, 3, "title"])),
+    ],
+)
+def test_required_argument_that_is_not_described_can_be_given(required: Any, names: list[str]) -> None:
+    made = closed({"properties": {"title": STRING, "sent": STRING}, "required": required})
+    assert list(made["properties"]) == names
 
 
 CITY = {"type": "object", "properties": {"city": STRING, "people": {"type": "integer"}}}

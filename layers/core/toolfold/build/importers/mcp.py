@@ -301,10 +301,12 @@ _OF_OTHERS = frozenset(
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema that refuses unknown arguments, where it says nothing of them: most servers ignore them."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or not properties or not _OF_OTHERS.isdisjoint(schema):
+        return schema
     # What it requires is known, also where it does not describe it.
-    known = {**{name: {} for name in schema.get("required", ())}, **schema.get("properties", {})}
-    is_silent = schema.get("properties") and _OF_OTHERS.isdisjoint(schema)
-    return {**schema, "properties": known, "additionalProperties": False} if is_silent else schema
+    undescribed: dict[str, Any] = {name: {} for name in json_schema.required(schema) if name not in properties}
+    return {**schema, "properties": properties | undescribed, "additionalProperties": False}
 
 
 def returns_of(schema: Any) -> str:
