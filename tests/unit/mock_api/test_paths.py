@@ -71,8 +71,8 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Api:
 
 def get(api: Api, path: str, headers: Mapping[str, str] = HEADERS, method: str = "GET", sent: bytes = b"") -> Any:
     path, _, query = path.partition("?")
-    pairs = [tuple(pair.split("=")) for pair in query.split("&") if pair]
-    response, _ = api.answer_path(PathRequest(method, path, pairs, headers, sent))  # type: ignore[arg-type]
+    pairs = [(name, value) for name, _, value in (pair.partition("=") for pair in query.split("&") if pair)]
+    response, _ = api.answer_path(PathRequest(method, path, pairs, headers, sent))
     return response.status, json.loads(response.body) if response.content_type == "application/json" else None
 
 

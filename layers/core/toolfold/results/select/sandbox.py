@@ -214,7 +214,7 @@ _PROBLEMS: tuple[tuple[str, str, str], ...] = (
     (r"circular reference: (.*)", "{} reads itself", "Write WITH RECURSIVE."),
     (r"LIKE or GLOB pattern too complex", "a pattern of LIKE has more than 200 characters", ""),
     (r"near \"(.*)\": syntax error", "the SQL cannot be read at {}", ""),
-    (r"user-defined function.*", "a text is no number, or too long", "Write CAST(replace(x, ' kg', '') AS REAL)."),
+    (r"user-defined function.*", "a text is no number, or too long", "Write e.g. CAST(replace(x, ' kg', '') AS REAL)."),
 )
 """What SQLite returns → problem and next step; ``{}`` is the name in it."""
 
