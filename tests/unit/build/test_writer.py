@@ -130,7 +130,7 @@ class TestSection:
         monkeypatch.setattr(MemoryBlocks, "__call__", lambda self, blocks: reads.append(blocks) or whole(self, blocks))
         section = Section("names", self.BLOCKS, MemoryBlocks(self.LINES, 0))
         for _ in range(3):
-            assert section.get(key, lambda found: isinstance(found, int)) == value
+            assert section.get(key) == value
         assert len(reads) == 1
 
     def test_the_cache_of_lines_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ class TestSection:
         section = Section("names", self.BLOCKS, MemoryBlocks(self.LINES, 0))
         tracemalloc.start()
         for number in range(2_000):
-            assert section.get(f"NO {number}", lambda _: True) is None
+            assert section.get(f"NO {number}") is None
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 100_000
@@ -220,7 +220,7 @@ def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -
     content = b"".join(block for _, block in writer.split_blocks(writer.sort_lines(mapping), 64))
     table = writer.write_section(io.BytesIO(), writer.sort_lines(mapping), 64)
     section = Section("any", table, MemoryBlocks(content, 0))
-    assert {key: section.get(key, lambda value: True) for key in mapping} == mapping
+    assert {key: section.get(key) for key in mapping} == mapping
     assert dict(section.items()) == mapping
     if absent not in mapping:
-        assert section.get(absent, lambda value: True) is None
+        assert section.get(absent) is None

@@ -147,6 +147,7 @@ REFUSED_HEADS: dict[str, Change] = {
     "faults that are a text": of_source(faults="abc"),
     "category of two lines": lambda head: head["categories"][0].update(title="Stocks\n# Next"),
     "category with more tools than there are": lambda head: head["categories"][0].update(tools=10**9),
+    "counts of a further field that are no object": lambda head: head["counts"].update(other=None),
     "tag with a control character": lambda head: head["counts"]["tags"].update({"a\x07": 1}),
     "tag of more tools than there are": lambda head: head["counts"]["tags"].update(energy=10**15),
     "sections of another kind": lambda head: head.update(sections={"tools": {}}),

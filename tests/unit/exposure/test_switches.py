@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.exposure import app_of, call, code, compile_profiles, names, rpc
 from toolfold.app import App
-from toolfold.catalog.profiles import is_profile
+from toolfold.catalog.contract import is_part
 from toolfold.errors import SourceError
 from toolfold.exposure.profiles import resolve_profile
 
@@ -134,5 +134,5 @@ def test_mistakes_are_named(tmp_path: Path, profile: str, problem: str) -> None:
 
 @pytest.mark.parametrize("value", [["TOOL_CALL"], "TOOL_SCRIPT", [1], {"TOOL_SCRIPT": True}])
 def test_a_damaged_catalog_is_not_used(value: Any) -> None:
-    assert is_profile({"switched_off": ["TOOL_SCRIPT"]}, 10)
-    assert not is_profile({"switched_off": value}, 10)
+    assert is_part("profiles", {"switched_off": ["TOOL_SCRIPT"]})
+    assert not is_part("profiles", {"switched_off": value})

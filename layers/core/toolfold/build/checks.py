@@ -21,7 +21,7 @@ import jsonschema_rs
 from toolfold.build.importers.base import Tool
 from toolfold.build.schema import VOCABULARY, Vocabulary
 from toolfold.catalog import json_schema
-from toolfold.catalog.contract import check_tool as check_tool_entry
+from toolfold.catalog.contract import check_line
 from toolfold.execution import validation
 
 _MAX_MESSAGE = 200
@@ -38,7 +38,7 @@ def check_tool(freshness: Collection[str], tool: Tool, entry: Mapping[str, Any])
         yield f"{where('freshness')}: freshness {tool.freshness!r} is not one of {', '.join(freshness)}"
     try:
         validation.compile_schema(entry["parameters"])
-        check_tool_entry({"name": tool.name, "see_also": [], "hash": "0", **entry}, None)
+        check_line("tools", {"name": tool.name, "see_also": [], "hash": "0", **entry})
     except validation.SchemaError as error:
         at = error.path[1:] if error.path[:1] == ["properties"] else error.path
         shown = ".".join(map(str, ("parameters", *error.path)))

@@ -8,34 +8,21 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema, create_model
 
 from toolfold.build import schema
-from toolfold.build.schema import TOOL_NAME, ArgumentForms, FaultCode, FoundBy, HeaderName, Key, Keys, LongKey
-from toolfold.catalog.entries import Effect
+from toolfold.build.schema import ArgumentForms, FaultCode, FoundBy, HeaderName, Keys, LongKey
+from toolfold.catalog import entries, profiles
+from toolfold.catalog.entries import Count, Key, Label, Line, Name, Paragraph, Rule, Seconds, Sections, Text, ToolName
 from toolfold.catalog.json_schema import DIALECT
-from toolfold.catalog.text_checks import MAX_SUMMARY, MAX_TEXT
+from toolfold.catalog.skills import SkillFile
 
-_MAX_SECONDS = 10 * 366 * 86400
-_MAX_COUNT = 10**10
-
-# ``text`` is a format of ``catalog.contract``.
-Label = Annotated[str, Field(max_length=200, json_schema_extra={"format": "text"})]
-Line = Annotated[str, Field(max_length=MAX_SUMMARY, json_schema_extra={"format": "text"})]
-Remark = Annotated[str, Field(max_length=1000, json_schema_extra={"format": "text"})]
-Paragraph = Annotated[str, Field(max_length=2000, json_schema_extra={"format": "text"})]
-Text = Annotated[str, Field(max_length=MAX_TEXT, json_schema_extra={"format": "text"})]
 Texts = Annotated[list[str], Field(max_length=1000)]
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-ToolName = Annotated[str, Field(pattern=TOOL_NAME)]
-Count = Annotated[int, Field(ge=0, le=_MAX_COUNT)]
-Seconds = Annotated[int, Field(ge=1, le=_MAX_SECONDS)]
 Schema = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "$ref": DIALECT})]
 Measure = Annotated[float, Field(ge=-1000, le=1000)]
-Limit = Annotated[float, Field(gt=0, lt=_MAX_COUNT)]
+Limit = Annotated[float, Field(gt=0, lt=10**10)]
 
 
 class Part(BaseModel):
@@ -111,45 +98,27 @@ class Empty(Closed):
     """An object without keys."""
 
 
-class Source(Part):
-    """The entry of a source in the head."""
-
-    title: Label
-    description: Paragraph
-    no_data: Paragraph
-    version: Label = ""
-    fetched_at: Label = ""
-    instructions: Paragraph = ""
-    connection: Connection = Connection()
-    fit: Empty | Thresholds = Empty()
-    kind: Name
-    base_url: Annotated[str, Field(max_length=2000)]
-    function_key: Key
-    format_parameter: Key = ""
-    unknown_notice: Keys
-    freshness: dict[str, Seconds]
-    arguments: ArgumentForms = ArgumentForms()
-    auth: Auth | None
-    faults: Annotated[list[Fault], Field(max_length=200)]
+def _entry(kind: Any, without: str = "", **types: Any) -> type[Part]:
+    """Return the model of an object with the fields of a named tuple, some of which have more exact ``types``."""
+    hints = get_type_hints(kind, include_extras=True) | types
+    usual = dict.fromkeys(kind._field_defaults)
+    fields: dict[str, Any] = {name: (hints[name], usual.get(name, ...)) for name in kind._fields if name != without}
+    return create_model(kind.__name__, __base__=Part, **fields)
 
 
-class Category(Part):
-    """The entry of a category in the head."""
+Source = _entry(
+    entries.Source,
+    without="id",
+    auth=Auth | None,
+    faults=Annotated[list[Fault], Field(max_length=200)],
+    arguments=ArgumentForms,
+    connection=Connection,
+    fit=Empty | Thresholds,
+)
+Category = _entry(entries.Category)
 
-    name: Label
-    source: str
-    title: Label
-    description: Paragraph
-    tools: Count
 
-
-class Counts(Part):
-    """Values of a field → number of tools."""
-
-    tags: Annotated[dict[Label, Count], Field(max_length=100_000)]
-    access: dict[Label, Count]
-    effect: dict[Label, Count]
-    source: dict[Label, Count]
+_Counts = Annotated[dict[Label, Count], Field(max_length=100_000)]
 
 
 class Head(Part):
@@ -158,9 +127,9 @@ class Head(Part):
     count: Count
     bytes: Count = 0
     definition_tokens: Count = 0
-    sources: Annotated[dict[Name, Source], Field(max_length=1000)]
-    categories: Annotated[list[Category], Field(max_length=10_000)]
-    counts: Counts
+    sources: Annotated[dict[Name, Source], Field(max_length=1000)]  # type: ignore[valid-type]  # made above
+    categories: Annotated[list[Category], Field(max_length=10_000)]  # type: ignore[valid-type]
+    counts: Annotated[dict[str, _Counts], Rule(required=["tags", "access", "effect", "source"])]
     listing: str
     sections: dict[str, list[Any]]
     confirmed: Count = 0
@@ -244,15 +213,6 @@ class HttpCall(Part):
     body: HttpBody = HttpBody()
 
 
-SkillFile = tuple[
-    Annotated[str, Field(min_length=1, max_length=2000)],
-    Annotated[str, Field(pattern=r"^[0-9A-Za-z]{64}$")],
-    Annotated[int, Field(ge=0)],
-    Annotated[str, Field(min_length=1, max_length=2000)],
-    bool,
-]
-
-
 class SkillCall(Part):
     """``call`` of a skill."""
 
@@ -294,34 +254,8 @@ class Hints(Part):
     free_instead: FreeInstead | None = None
 
 
-Relations = Literal["needs_output_of", "alternative", "then"]
-
-
-class Tool(Part):
-    """The entry of a tool. ``parameters`` and all values are checked by ``catalog.schema_checks`` besides."""
-
-    name: ToolName
-    source: str
-    category: Line
-    title: Line
-    summary: Line
-    description: Text
-    tags: Annotated[list[Line], Field(max_length=1000)]
-    access: Literal["free", "premium", "mixed"]
-    effect: Effect
-    freshness: str
-    formats: list[Literal["csv", "json"]]
-    parameters: Schema
-    returns: Text
-    example: dict[str, Any]
-    use_instead: dict[Line, ToolName]
-    see_also: list[ToolName]
-    hash: Annotated[str, Field(pattern=r"^[0-9A-Za-z]{1,64}$")]
-    call: Call
-    answer: Answer
-    hints: Hints = Hints()
-    confirm: Line = ""
-    relations: Annotated[list[tuple[ToolName, Relations] | tuple[ToolName, Relations, Line]], Field(max_length=50)] = []
+Tool = _entry(entries.Tool, parameters=Schema, call=Call, answer=Answer, hints=Hints)
+"""The entry of a tool. ``parameters`` and all values are checked by ``catalog.schema_checks`` besides."""
 
 
 class Annotations(Closed):
@@ -356,31 +290,27 @@ class Exposed(Part):
     definition: Definition
 
 
-Positions = Annotated[list[Count], Field(max_length=20)]
-
-
-class Profile(Part):
-    """The entry of a profile. ``catalog.profiles`` checks that the positions are in the catalog."""
-
-    title: Remark = ""
-    description: Remark = ""
-    context: Remark = ""
-    mode: Literal["", "progressive", "lazy", "grouped", "direct", "kinds", "auto", "research"] = ""
-    kinds: dict[Literal["connector", "database", "mcp", "skill"], Literal["progressive", "inline", "off"]] = {}
-    pinned: Positions = []
-    most_used: Positions = []
-    listed: list[Count] | None = None
-    unexposed: list[Count] = []
-    elsewhere: Annotated[list[tuple[Remark, list[Remark], list[Count]]], Field(max_length=100)] = []
-    switched_off: list[Literal["TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT"]] = []
-    where: dict[Remark, Remark] = {}
+_SECTIONS = get_type_hints(Sections, include_extras=True)
+PARTS = {
+    "Head": Head,
+    "HttpCall": HttpCall,
+    "SkillCall": SkillCall,
+    "DatabaseConnection": DatabaseConnection,
+    "McpConnection": McpConnection,
+    **{name: get_args(of)[0] if get_origin(of) is NotRequired else of for name, of in _SECTIONS.items()},
+    "tools": Tool,
+    "profiles": _entry(profiles.Profile, without="name"),
+    "definitions": Definition,
+    "exposed": list[Exposed],
+}
+"""Name → type of what ``catalog.contract`` checks: the sections, and parts of their values for the adapters."""
 
 
 def contract_text() -> str:
     """Return the JSON Schema of all parts, as the file that ``catalog.contract`` reads."""
-    parts = (Head, Tool, HttpCall, SkillCall, DatabaseConnection, McpConnection, Definition, Exposed, Profile)
-    _, made = models_json_schema([(part, "validation") for part in parts])
-    return json.dumps({"$defs": _checks_only(made["$defs"])}, indent=1) + "\n"
+    parts, made = TypeAdapter.json_schemas([(name, "validation", TypeAdapter(type_)) for name, type_ in PARTS.items()])
+    named = {name: made for (name, _), made in parts.items() if made != {"$ref": f"#/$defs/{name}"}}
+    return json.dumps(_checks_only({"$defs": made["$defs"] | named}), indent=1, sort_keys=True) + "\n"
 
 
 def _checks_only(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -19,8 +19,9 @@ from toolfold.build.schema import Model, Prose
 from toolfold.build.search_index import TellingRequests
 from toolfold.build.writer import runs
 from toolfold.build.yaml_loader import parse_model
-from toolfold.catalog.entries import EFFECTS, RESERVED_NAMES, name_key
-from toolfold.catalog.profiles import DEFAULT, kind_of
+from toolfold.catalog import profiles
+from toolfold.catalog.entries import EFFECTS, RESERVED_NAMES, Access, name_key
+from toolfold.catalog.profiles import DEFAULT, SWITCHES, Kind, kind_of
 from toolfold.catalog.reader import line_key
 from toolfold.fuzzy import did_you_mean, normalize
 from toolfold.settings.parsers import KIND_MODE_SYNONYMS, MODE_SYNONYMS
@@ -52,11 +53,8 @@ Name = Annotated[str, AfterValidator(_name)]
 Values = Annotated[
     list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given), Field(min_length=1)
 ]
-Mode = Annotated[
-    Literal["progressive", "lazy", "grouped", "direct", "kinds", "auto", "research"], _renamed(dict(MODE_SYNONYMS))
-]
-KindMode = Annotated[Literal["progressive", "inline", "off"], _renamed(dict(KIND_MODE_SYNONYMS))]
-Kind = Literal["connector", "database", "mcp", "skill"]
+Mode = Annotated[profiles.Mode, _renamed(dict(MODE_SYNONYMS))]
+KindMode = Annotated[profiles.KindMode, _renamed(dict(KIND_MODE_SYNONYMS))]
 
 
 class Selection(Model):
@@ -69,9 +67,6 @@ class Selection(Model):
     access: Values | None = None
     tool: Values | None = None
 
-
-SWITCHES = {"batch": "TOOL_BATCH", "pipe": "TOOL_PIPE", "scripts": "TOOL_SCRIPT"}
-"""Key of a profile → the tool that it switches off."""
 
 KIND_SWITCHES: dict[str, Kind] = {"databases": "database", "mcp": "mcp"}
 """Key of a profile → the kind of source that it switches off: ``false`` is the mode ``off`` of ``kinds``."""
@@ -137,7 +132,6 @@ def without_empty(data: Any) -> Any:
     return given
 
 
-_ACCESS = ("free", "mixed", "premium")
 _EFFECT_SYNONYMS = {"read": ("readonly", "reads"), "write": ("writes",)}
 
 Index = Mapping[str, Mapping[str, set[int]]]
@@ -217,7 +211,7 @@ class _Compiler:
             "category": {name: (name, name.rpartition("/")[2], title) for name, title in categories},
             "tag": {tag: (tag,) for tag in sorted({tag for entry in self._tools.values() for tag in entry["tags"]})},
             "effect": {effect: (effect, *_EFFECT_SYNONYMS.get(effect, ())) for effect in EFFECTS},
-            "access": {access: (access,) for access in _ACCESS},
+            "access": {access: (access,) for access in get_args(Access)},
             "tool": {name: (name,) for name in self._tools},
         }
         self._index = index_tools(self._known, self._tools)

@@ -14,10 +14,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from toolfold.build.schema import MAX_RELATIONS, Relation
-from toolfold.catalog.entries import name_key
+from toolfold.catalog.entries import RelationKind, name_key
 from toolfold.fuzzy import did_you_mean
 
 if TYPE_CHECKING:
@@ -90,10 +90,8 @@ def _shortened(original: OriginalName, digest: str) -> str:
     return f"{whole[: _MAX_NAME - 1 - len(digest)]}_{digest}"
 
 
-_NEEDS = "needs_output_of"
-
-_ORDER = (_NEEDS, "alternative", "then")
-"""Kinds in the order in which they are shown: what comes before a call is needed most."""
+_KINDS = get_args(RelationKind)
+_NEEDS = _KINDS[0]
 
 
 def compile_relations(
@@ -121,7 +119,7 @@ def compile_relations(
             found[target, relation.kind] = [target, relation.kind, *([relation.via] if relation.via else [])]
             if relation.kind == _NEEDS:
                 needs.setdefault(tool.name, {})[target] = functools.partial(tool.where, "relations", position)
-        compiled[tool.name] = sorted(found.values(), key=lambda entry: _ORDER.index(entry[1]))
+        compiled[tool.name] = sorted(found.values(), key=lambda entry: _KINDS.index(entry[1]))
     problems += _cycles(needs)
     return compiled
 

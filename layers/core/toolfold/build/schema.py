@@ -16,9 +16,6 @@ from toolfold.catalog.text_checks import FORMATS, MAX_TEXT
 from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.faults import pattern_steps
 
-TOOL_NAME = r"^[A-Za-z0-9._-]{1,64}$"
-"""Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
-
 SUMMARY_LIMIT = 120
 """Maximum characters of a summary, which is one line of a list that a model reads as a whole."""
 
@@ -68,6 +65,7 @@ Summary = Annotated[
 Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]*$", max_length=90)]
 """Words for the search index, which are not shown to a model."""
 Phrases = Annotated[list[Phrase], Field(max_length=200)]
+ToolName = Annotated[str, StringConstraints(pattern=entries.TOOL_NAME)]
 BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
 """The name of a header or a cookie: RFC 9110, section 5.6.2."""
@@ -128,8 +126,6 @@ def _confirmation(given: object) -> object:
     return "Each call must be approved" if given is True else given
 
 
-Access = Literal["free", "premium", "mixed"]
-Format = Literal["csv", "json"]
 Confirmation = Annotated[Summary, BeforeValidator(_confirmation)]
 """What a person reads before each call, which then needs approval; ``true`` for a text without details. Calls of
 destructive tools need approval in any case."""
@@ -138,14 +134,14 @@ destructive tools need approval in any case."""
 class FoundBy(Model):
     """The tool that finds values of a parameter, and the parameter of that tool that takes a guess at one."""
 
-    tool: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
+    tool: ToolName
     parameter: ParameterName | None = None
 
 
 class FreeInstead(Model):
     """The nearest tool for a key whose plan does not include a tool, and arguments that only this tool has."""
 
-    tool: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
+    tool: ToolName
     arguments: dict[str, Any] = {}
 
 
@@ -178,7 +174,7 @@ class UseInstead(Model):
     """A request that another tool serves, and the name of that tool."""
 
     phrase: Phrase
-    tool: Annotated[str, StringConstraints(pattern=TOOL_NAME)]
+    tool: ToolName
 
 
 class JsonShape(Model):
@@ -212,7 +208,7 @@ class Relation(Model):
 
     to: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     """Name of the other tool: in the catalog, or the name that the same source has for it."""
-    kind: Literal["needs_output_of", "alternative", "then"]
+    kind: entries.RelationKind
     """``needs_output_of``: the other is called first; ``alternative``: it may serve instead; ``then``: it is next."""
     via: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .,/\[\]-]{0,79}$")] | None = None
     """What connects the two, for example the parameter that takes a value from the answer of the other."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import KEY_PLACES
 from toolfold.catalog.schema_checks import check_schema, check_value
@@ -20,16 +20,12 @@ from toolfold.catalog.text_checks import FORMATS, MAX_TEXT, text_problem
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
-Part = Literal[
-    "Head", "Tool", "HttpCall", "SkillCall", "DatabaseConnection", "McpConnection", "Definition", "Exposed", "Profile"
-]
-
 _MIN_TOOL_BYTES = 40
 """Bytes that each tool takes at least, of its three lines. It bounds the number of tools by the size of the catalog."""
 
 
-def check_part(part: Part, value: Any) -> None:
-    """Check that ``value`` is a ``part`` of a compiled catalog.
+def check_part(part: str, value: Any) -> None:
+    """Check that ``value`` is a ``part`` of a compiled catalog: a section, or one of ``compiled_contract.PARTS``.
 
     Raises:
         ValueError: It has a value that the compiler does not write; ``str()`` says which.
@@ -44,7 +40,7 @@ def check_part(part: Part, value: Any) -> None:
         raise ValueError(f"{ascii(where)[1:-1] or 'whole'} {problem or 'has a value that it cannot have'}") from None
 
 
-def is_part(part: Part, value: Any) -> bool:
+def is_part(part: str, value: Any) -> bool:
     """Return whether ``value`` is a ``part`` of a compiled catalog."""
     try:
         check_part(part, value)
@@ -78,21 +74,20 @@ def check_head(head: Mapping[str, Any]) -> None:
         _require(signs_in == bool(oauth2.get("authorization_url")), "auth.oauth2.authorization_url")
 
 
-def check_tool(entry: Mapping[str, Any], freshness: Collection[str] | None) -> None:
-    """Check the entry of a tool.
-
-    Args:
-        entry: The entry.
-        freshness: The freshness classes of its source; None: the catalog lacks the source.
+def check_line(section: str, value: Any) -> None:
+    """Check a value of a section.
 
     Raises:
-        ValueError: It has a value that the compiler does not write; ``str()`` says which.
+        ValueError: The compiler does not write it; ``str()`` says what is wrong.
     """
-    check_part("Tool", entry)
-    _require(freshness is None or entry["freshness"] in freshness, "freshness")
-    for field in ("example", "call", "answer", "hints"):
-        check_value(entry.get(field))
-    check_schema(entry["parameters"])
+    check_part(section, value)
+    if section == "tools":
+        for field in ("example", "call", "answer", "hints"):
+            check_value(value.get(field))
+        check_schema(value["parameters"])
+    elif section in ("definitions", "exposed"):
+        for definition in [value] if section == "definitions" else [one["definition"] for one in value]:
+            check_schema(definition["inputSchema"])
 
 
 def _require(condition: bool, field: str) -> None:
@@ -105,7 +100,7 @@ def _has_format(name: str, text: str) -> bool:
 
 
 @cache
-def _validator(part: Part) -> Validator:
+def _validator(part: str) -> Validator:
     import jsonschema_rs  # loads a compiled library, which the catalog of the package does not need
 
     with open(os.path.join(os.path.dirname(__file__), "contract.json"), encoding="utf-8") as file:

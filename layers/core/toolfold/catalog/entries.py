@@ -5,9 +5,9 @@ Annotations are evaluated here: a named tuple compiles each annotation that is a
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict, get_args
 
-from toolfold.catalog.text_checks import MAX_SUMMARY, text_problem
+from toolfold.catalog.text_checks import MAX_SUMMARY, MAX_TEXT
 
 FORMAT = 5
 """Version of the compiled layout. A reader refuses any other."""
@@ -42,6 +42,35 @@ CONFIRM = "confirm"
 """What the line of a tool with ``confirm`` has at its end, and what model-visible texts add to it."""
 
 
+class Rule:
+    """Keywords of JSON Schema for the values of a type, of which ``build.compiled_contract`` makes the contract."""
+
+    def __init__(self, **keywords: Any) -> None:
+        self.keywords = keywords
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(core), **self.keywords}
+
+
+# ``text`` and ``printable`` are formats of ``catalog.contract``.
+Label = Annotated[str, Rule(maxLength=200, format="text")]
+Line = Annotated[str, Rule(maxLength=MAX_SUMMARY, format="text")]
+Remark = Annotated[str, Rule(maxLength=1000, format="text")]
+Paragraph = Annotated[str, Rule(maxLength=2000, format="text")]
+Text = Annotated[str, Rule(maxLength=MAX_TEXT, format="text")]
+Key = Annotated[str, Rule(maxLength=200, format="printable")]
+Name = Annotated[str, Rule(pattern="^[a-z][a-z0-9_]{0,63}$")]
+TOOL_NAME = "^[A-Za-z0-9._-]{1,64}$"
+"""Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
+ToolName = Annotated[str, Rule(pattern=TOOL_NAME)]
+Hash = Annotated[str, Rule(pattern="^[0-9A-Za-z]{1,64}$")]
+Count = Annotated[int, Rule(minimum=0, maximum=10**10)]
+Seconds = Annotated[int, Rule(minimum=1, maximum=10 * 366 * 86400)]
+Access = Literal["free", "premium", "mixed"]
+Format = Literal["csv", "json"]
+RelationKind = Literal["needs_output_of", "alternative", "then"]
+"""In the order in which texts name them: what comes before a call is needed most."""
+
 KEY_PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
 """Fields of :class:`Auth` that say where the key goes; a source has one of them, or none."""
 
@@ -73,22 +102,22 @@ class Source(NamedTuple):
         fit: The thresholds ``nothing`` and ``sure`` of ``catalog.fit``; empty where they cannot be found.
     """
 
-    id: str
-    title: str
-    kind: str
-    base_url: str
-    function_key: str
+    id: Name
+    title: Label
+    kind: Name
+    base_url: Annotated[str, Rule(maxLength=2000)]
+    function_key: Key
     auth: Auth | None
-    freshness: Mapping[str, int]
-    no_data: str
-    faults: tuple[Mapping[str, Any], ...]
-    unknown_notice: tuple[str, ...]
-    format_parameter: str = ""
+    freshness: Mapping[str, Seconds]
+    no_data: Paragraph
+    faults: Annotated[tuple[Mapping[str, Any], ...], Rule(maxItems=200)]
+    unknown_notice: Annotated[tuple[Key, ...], Rule(maxItems=200)]
+    format_parameter: Key = ""
     arguments: Mapping[str, Any] = {}
-    description: str = ""
-    version: str = ""
-    instructions: str = ""
-    fetched_at: str = ""
+    description: Paragraph = ""
+    version: Label = ""
+    instructions: Paragraph = ""
+    fetched_at: Label = ""
     connection: Mapping[str, Any] = {}
     fit: Mapping[str, float] = {}
 
@@ -97,6 +126,10 @@ class Source(NamedTuple):
         """Whether its calls are made with a token of the user, who signs in there."""
         auth = self.auth
         return auth is not None and auth.oauth2 is not None and auth.oauth2.get("grant") == "authorization_code"
+
+
+Relation = tuple[ToolName, RelationKind] | tuple[ToolName, RelationKind, Line]
+"""The related tool, how it is related, and what connects the two."""
 
 
 class Tool(NamedTuple):
@@ -120,32 +153,30 @@ class Tool(NamedTuple):
             ``repeated_as`` (parameter → field of the answer), ``free_instead`` (tool and arguments), ``adjusted_by``
             (tool), ``no_data`` (the suggestion after an answer without rows). May be empty.
         confirm: What a person reads before each call, which needs approval; empty for a tool without ``confirm``.
-        relations: ``[to, kind]`` or ``[to, kind, via]`` for each related tool: ``needs_output_of``, ``alternative`` or
-            ``then``, and what connects the two.
     """
 
-    name: str
+    name: ToolName
     source: str
-    category: str
-    title: str
-    summary: str
-    description: str
-    tags: tuple[str, ...]
-    access: str
+    category: Line
+    title: Line
+    summary: Line
+    description: Text
+    tags: Annotated[tuple[Line, ...], Rule(maxItems=1000)]
+    access: Access
     effect: Effect
     freshness: str
-    formats: tuple[str, ...]
+    formats: tuple[Format, ...]
     parameters: Mapping[str, Any]
-    returns: str
+    returns: Text
     example: Mapping[str, Any]
-    use_instead: Mapping[str, str]
-    see_also: tuple[str, ...]
-    hash: str
+    use_instead: Mapping[Line, ToolName]
+    see_also: tuple[ToolName, ...]
+    hash: Hash
     call: Mapping[str, Any]
     answer: Mapping[str, Any]
     hints: Mapping[str, Any] = MappingProxyType({})
-    confirm: str = ""
-    relations: tuple[Sequence[str], ...] = ()
+    confirm: Line = ""
+    relations: Annotated[tuple[Relation, ...], Rule(maxItems=50)] = ()
 
     @property
     def needs_approval(self) -> bool:
@@ -161,12 +192,12 @@ class Tool(NamedTuple):
 class ToolSummary(NamedTuple):
     """The part of a tool that a listing shows."""
 
-    name: str
-    summary: str
-    category: str
-    access: str
+    name: ToolName
+    summary: Line
+    category: Label
+    access: Access
     effect: Effect = "read"
-    confirm: str = ""
+    confirm: Literal["", "confirm"] = ""
     """:data:`CONFIRM` for a tool with ``confirm``."""
 
 
@@ -176,11 +207,11 @@ class Category(NamedTuple):
     ``name`` is unique in the catalog: it is ``source/name`` where several sources have a category of that name.
     """
 
-    name: str
+    name: Label
     source: str
-    title: str
-    description: str
-    tools: int
+    title: Label
+    description: Paragraph
+    tools: Count
 
 
 def summary_suffix(access: str, effect: str, confirm: str = "") -> str:
@@ -213,86 +244,38 @@ def name_key(name: str) -> str:
     return name.strip().upper().replace("-", "_").replace(".", "_")
 
 
-SECTIONS = {"tools", "names", "lines", "members", "index", "spellings", "synonyms"}
-"""Required sections.
+class Sections(TypedDict):
+    """The sections of a catalog, each a mapping from keys to values of the type that is given here.
 
-- ``tools``: name → fields of :class:`Tool`
-- ``names``: name → position
-- ``lines``: position → ``[name, summary, category, access]``, the effect where it is not ``read``, and
-  :data:`CONFIRM`, after the effect, for a tool with ``confirm``
-- ``members``: field and value → positions, as runs
-- ``index``: term → postings
-- ``spellings``: first letter and length → words
-- ``synonyms``: word → terms
+    - ``tools``: key of a name → fields of :class:`Tool`
+    - ``names``: key of a name → position
+    - ``lines``: position → fields of :class:`ToolSummary`, without those at the end that have their usual values
+    - ``members``: field and value → positions, as runs
+    - ``index``: term → postings
+    - ``spellings``: first letter and length → words
+    - ``synonyms``: word → terms; each takes a look-up, and a hundred are several times what any vocabulary has
+    - ``semantic``: word → postings of the tools near it in meaning, which ``reader.decode_postings`` reads
+    - ``skills``: URI of a SKILL.md → name of its tool (``catalog.skills``)
+    - ``files``: SHA-256 → ``{"text"}``, or ``{"blob"}`` in Base64
+    - ``profiles``, ``definitions`` and ``exposed``: see ``catalog.profiles``
+    """
 
-Optional is ``semantic``: word → postings of the tools near it in meaning, which ``reader.decode_postings`` reads.
-
-Sections of a catalog with skills (``catalog.skills``):
-
-- ``skills``: URI of a SKILL.md → name of its tool
-- ``files``: SHA-256 → ``{"text"}``, or ``{"blob"}`` in Base64
-
-Optional are ``profiles``, ``definitions`` and ``exposed`` as well: see ``catalog.profiles``.
-"""
-
-_ACCESS = ("free", "premium", "mixed")
-_MAX_LABEL, _MAX_NAME = 200, 64
-_TOOL_NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
-_LISTS = frozenset({"tags", "formats", "see_also", "relations"})
-
-_MAX_SYNONYMS = 100
-"""Terms of one word: several times what any vocabulary has. Each takes a look-up."""
-
-
-def is_summary(value: Any) -> bool:
-    """Return whether ``value`` is the line of a tool: the fields of :class:`ToolSummary`."""
-    # The effect is left out of the line of a tool that only reads.
-    if not (is_texts(value) and 4 <= len(value) <= 6):
-        return False
-    if not (value[4:5] == [] or value[4] in EFFECTS) or value[5:] not in ([], [CONFIRM]):
-        return False
-    name, summary, category, access = value[:4]
-    return (
-        0 < len(name) <= _MAX_NAME
-        and _TOOL_NAME.issuperset(name)
-        and access in _ACCESS
-        and len(summary) <= MAX_SUMMARY
-        and len(category) <= _MAX_LABEL
-        and not (text_problem(summary) or text_problem(category))
-    )
+    tools: Tool
+    names: Count
+    lines: ToolSummary
+    members: Sequence[Count]
+    index: Sequence[Annotated[int, Rule(minimum=0, maximum=2**40)]]
+    spellings: str
+    synonyms: Annotated[Sequence[str], Rule(maxItems=100)]
+    semantic: NotRequired[str]
+    skills: NotRequired[str]
+    files: NotRequired[Annotated[Mapping[Literal["text", "blob"], str], Rule(minProperties=1, maxProperties=1)]]
+    profiles: NotRequired[Mapping[str, Any]]
+    definitions: NotRequired[Mapping[str, Any]]
+    exposed: NotRequired[Sequence[Mapping[str, Any]]]
 
 
-def is_text(value: Any) -> bool:
-    """Return whether ``value`` is a text."""
-    return isinstance(value, str)
-
-
-def is_content(value: Any) -> bool:
-    """Return whether ``value`` is the content of a file: ``{"text"}`` or ``{"blob"}``."""
-    return isinstance(value, dict) and len(value) == 1 and any(is_text(value.get(key)) for key in ("text", "blob"))
-
-
-def is_texts(value: Any) -> bool:
-    """Return whether ``value`` is a list of texts."""
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-def is_synonyms(value: Any) -> bool:
-    """Return whether ``value`` has the terms of a word."""
-    return is_texts(value) and len(value) <= _MAX_SYNONYMS
-
-
-def parse_tool(entry: Mapping[str, Any]) -> Tool:
-    """Return the tool of an entry that the contract of catalogs allows."""
-    fields: dict[str, Any] = {
-        key: tuple(value) if key in _LISTS else value for key, value in entry.items() if key in Tool._fields
-    }
-    return Tool(**fields)
-
-
-def parse_source(id_: str, entry: Mapping[str, Any]) -> Source:
-    """Return the source of an entry of the head."""
-    fields = {key: value for key, value in entry.items() if key in Source._fields}
-    fields["faults"], fields["unknown_notice"] = tuple(entry["faults"]), tuple(entry["unknown_notice"])
-    fields["auth"] = None if entry["auth"] is None else Auth(**entry["auth"])
-    return Source(id=id_, **fields)
+def parse_entry(kind: Any, entry: Mapping[str, Any], **more: Any) -> Any:
+    """Return the named tuple ``kind`` of the fields in an entry that the contract of catalogs allows."""
+    fields = {key: entry[key] for key in kind._fields if key in entry}
+    return kind(**{key: tuple(value) if type(value) is list else value for key, value in {**fields, **more}.items()})

@@ -11,18 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.catalog.entries import (
     FORMAT,
-    SECTIONS,
+    Auth,
     Category,
+    Sections,
     Source,
     Tool,
     ToolSummary,
-    is_content,
-    is_summary,
-    is_synonyms,
-    is_text,
     name_key,
-    parse_source,
-    parse_tool,
+    parse_entry,
 )
 from toolfold.catalog.reader import (
     Section,
@@ -30,7 +26,7 @@ from toolfold.catalog.reader import (
     damaged,
     decode_postings,
     hash_of,
-    is_integer_pairs,
+    integers,
     line_key,
     member_key,
     positions_in,
@@ -107,29 +103,34 @@ class Catalog:
         found = head.get("format") if isinstance(head, dict) else None
         if found != FORMAT:
             raise OtherFormat(found)
+        check = None
         if not is_packaged:
-            from toolfold.catalog.contract import check_head  # loads a compiled library
+            from toolfold.catalog.contract import check_head, check_line  # loads a compiled library
 
             check_head(head)
+            check = check_line
         self._head, self._read = head, read
         if not all(isinstance(blocks, list) for blocks in head["sections"].values()):
             raise ValueError("its table of sections is damaged")
         size = head.get("bytes")
         self._sections = {
-            name: Section(name, blocks, read, size, is_trusted=is_packaged) for name, blocks in head["sections"].items()
+            name: Section(name, head["sections"][name], read, size, check)
+            for name in Sections.__annotations__
+            if name in head["sections"]
         }
         self.base_positions: Sequence[int] = range(int(head["count"]))
-        self._sources = {id_: parse_source(id_, entry) for id_, entry in head["sources"].items()}
-        self.categories = tuple(
-            Category(**{field: entry[field] for field in Category._fields}) for entry in head["categories"]
-        )
+        self._sources: dict[str, Source] = {
+            id_: parse_entry(Source, entry, id=id_, auth=entry["auth"] and Auth(**entry["auth"]))
+            for id_, entry in head["sources"].items()
+        }
+        self.categories: tuple[Category, ...] = tuple(parse_entry(Category, entry) for entry in head["categories"])
         # JSON Schema takes 3.0 for an integer.
         self._counts: dict[str, dict[str, int]] = {
             field: {value: int(number) for value, number in head["counts"][field].items()}
             for field in ("tags", "access", "effect", "source")
         }
         self._counts["category"] = {category.name: int(category.tools) for category in self.categories}
-        if missing := SECTIONS - self._sections.keys():
+        if missing := Sections.__required_keys__ - self._sections.keys():
             raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         self.profile_names: Sequence[str] = head.get("profiles", ())
         self.definition_tokens, self.has_relations = int(head.get("definition_tokens", 0)), bool(head.get("related"))
@@ -187,8 +188,12 @@ class Catalog:
 
     def get(self, name: str) -> Tool | None:
         """Return the tool called ``name``, or None."""
-        entry = self._sections["tools"].get(name_key(name), self._is_tool)
-        return None if entry is None else parse_tool(entry)
+        entry = self._sections["tools"].get(name_key(name))
+        tool: Tool | None = None if entry is None else parse_entry(Tool, entry)
+        source = None if tool is None else self._sources.get(tool.source)
+        if tool is not None and source is not None and tool.freshness not in source.freshness:
+            raise damaged(f"{tool.name} of tools: its freshness is not one of its source")
+        return tool
 
     def called_tool(self, name: str) -> Tool | None:
         """Return the tool called ``name``, or None: the same object for each call of it."""
@@ -196,17 +201,19 @@ class Catalog:
 
     def summary(self, position: int) -> ToolSummary:
         """Return the summary of the tool at ``position``, counted from 0 in the order of the listing."""
-        line = self._sections["lines"].get(line_key(position), is_summary)
+        line = self._sections["lines"].get(line_key(position))
         if line is None:
             raise damaged(f"no line for the tool at {position}")
         return ToolSummary(*line)
 
     def position(self, name: str) -> int | None:
         """Return the position of the tool called ``name`` in the listing, or None."""
-        found: int | None = self._sections["names"].get(
-            name_key(name), lambda value: type(value) is int and value in self.base.base_positions
-        )
-        return None if found is None else self._own(found)
+        found: int | None = self._sections["names"].get(name_key(name))
+        if found is None:
+            return None
+        if integers([found])[0] not in self.base.base_positions:
+            raise damaged("a line of names")
+        return self._own(found)
 
     def counts(self, field: str) -> Mapping[str, int]:
         """Return value → number of tools, for ``category``, ``access``, ``effect``, ``source`` or ``tags``."""
@@ -216,8 +223,10 @@ class Catalog:
         """Return the positions of the tools that have ``value`` in one of the fields of :meth:`counts`."""
         if not (count := self._counts[field].get(value)):
             return ()
-        key, tools = member_key(field, value), len(self)
-        return list(positions_in(self._sections["members"].get(key, lambda runs: are_runs(runs, count, tools)) or ()))
+        runs = self._sections["members"].get(member_key(field, value)) or ()
+        if not are_runs(runs, len(self)) or sum(runs[1::2]) - sum(runs[::2]) != count:
+            raise damaged("a line of members")
+        return list(positions_in(runs))
 
     @property
     def description(self) -> str:
@@ -256,21 +265,15 @@ class Catalog:
 
     def profile(self, name: str) -> Profile:
         """Return the profile called ``name``, one of :attr:`profile_names` or ``default``."""
-        from toolfold.catalog.profiles import is_profile, parse_profile
+        from toolfold.catalog.profiles import parse_profile
 
-        entry = self._optional("profiles", name, lambda value: is_profile(value, len(self)))
-        return parse_profile(name, entry)
+        return parse_profile(name, self._optional("profiles", name), len(self.base))
 
     def definition(self, position: int) -> Mapping[str, Any]:
         """Return the definition for ``tools/list`` of the tool at ``position``."""
-        from toolfold.catalog.profiles import is_definition
-
-        name = self.summary(position).name
-        found: Mapping[str, Any] = self._optional(
-            "definitions",
-            line_key(position),
-            lambda value: is_definition(value) and value["name"] == name,
-        )
+        found: Mapping[str, Any] = self._optional("definitions", line_key(position))
+        if found["name"] != self.summary(position).name:
+            raise damaged("a line of definitions")
         return found
 
     def prefetch_definitions(self, positions: Collection[int]) -> None:
@@ -281,17 +284,15 @@ class Catalog:
 
     def exposed(self, profile: str, mode: str) -> Sequence[Mapping[str, Any]]:
         """Return the tools that stand for several in a mode: ``[{"kind", "definition"}, …]``."""
-        from toolfold.catalog.profiles import is_exposed
-
-        found: Sequence[Mapping[str, Any]] = self._optional("exposed", f"{profile}/{mode}", is_exposed)
+        found: Sequence[Mapping[str, Any]] = self._optional("exposed", f"{profile}/{mode}")
         return found
 
     def require_callable(self, tool: Tool) -> None:
         """Check that ``tool`` may be called; only a view has tools that may not (``catalog.view``)."""
 
-    def _optional(self, section: str, key: str, is_valid: Callable[[Any], bool]) -> Any:
+    def _optional(self, section: str, key: str) -> Any:
         """Return a value of a section that catalogs of earlier versions do not have."""
-        found = self._sections[section].get(key, is_valid) if section in self._sections else None
+        found = self._sections[section].get(key) if section in self._sections else None
         if found is None:
             from toolfold.messages import COMPILE
 
@@ -300,17 +301,19 @@ class Catalog:
 
     def postings(self, term: str) -> Sequence[int]:
         """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term."""
-        found: Sequence[int] = self._sections["index"].get(term, is_integer_pairs) or ()
+        found = integers(self._sections["index"].get(term) or ())
+        if len(found) % 2:
+            raise damaged("a line of index")
         return found
 
     def spelled(self, letter: str, length: int) -> Sequence[str]:
         """Return the words of the catalog with that first letter and length."""
-        found: str = self._sections["spellings"].get(f"{letter}{length}", is_text) or ""
+        found: str = self._sections["spellings"].get(f"{letter}{length}") or ""
         return found.split()
 
     def synonyms(self, word: str) -> Sequence[str] | None:
         """Return the terms that ``word`` also matches: empty for an ignored word, None for an unknown word."""
-        found: Sequence[str] | None = self._sections["synonyms"].get(word, is_synonyms)
+        found: Sequence[str] | None = self._sections["synonyms"].get(word)
         return found
 
     @property
@@ -320,7 +323,7 @@ class Catalog:
 
     def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
         """Return the positions of the tools near ``term`` in meaning, and their weights; empty for an unknown term."""
-        text: str | None = self._sections["semantic"].get(term, is_text)
+        text: str | None = self._sections["semantic"].get(term)
         if text is None:
             return (), ()
         try:
@@ -358,20 +361,17 @@ class Catalog:
     def skill_tool(self, uri: str) -> str | None:
         """Return the name of the tool of the skill whose SKILL.md has ``uri``, or None."""
         section = self._sections.get("skills")
-        found: str | None = None if section is None else section.get(uri, is_text)
+        found: str | None = None if section is None else section.get(uri)
         return found
 
     def skill_tools(self) -> Iterator[tuple[str, str]]:
         """Yield the URI of each skill and the name of its tool, in the order of the URIs."""
-        for uri, name in self._sections["skills"].items() if "skills" in self._sections else ():
-            if not is_text(name):
-                raise damaged("a line of skills")
-            yield uri, name
+        yield from self._sections["skills"].items() if "skills" in self._sections else ()
 
     def file(self, sha256: str) -> Mapping[str, str] | None:
         """Return ``{"text"}`` or ``{"blob"}``, the content that has the digest, or None."""
         section = self._sections.get("files")
-        found: Mapping[str, str] | None = None if section is None else section.get(sha256, is_content)
+        found: Mapping[str, str] | None = None if section is None else section.get(sha256)
         return found
 
     def verify(self) -> None:
@@ -386,25 +386,9 @@ class Catalog:
         if sizes.get("skills", 0) != self.skill_count:
             raise damaged(f"there are not {self.skill_count} skills")
 
-    def _is_tool(self, value: Any) -> bool:
-        if not (isinstance(value, dict) and isinstance(value.get("name"), str)):
-            return False
-        from toolfold.catalog.contract import check_tool  # loads a compiled library
-
-        source = self._sources.get(str(value.get("source")))
-        try:
-            check_tool(value, None if source is None else source.freshness)
-        except (ValueError, RecursionError) as error:
-            logger.error("tool %s of the catalog is damaged: its %s", ascii(value["name"][:64]), error)
-            return False
-        return True
-
     def _own(self, base_position: int) -> int | None:
         """Return the position here of a tool of the whole catalog, or None for one that is not listed."""
         return base_position
 
     def _lines(self) -> Iterator[ToolSummary]:  # a view lists fewer
-        for _, line in self._sections["lines"].items():
-            if not is_summary(line):
-                raise damaged("a line of the listing")
-            yield ToolSummary(*line)
+        return (ToolSummary(*line) for _, line in self._sections["lines"].items())

@@ -7,22 +7,27 @@
 - ``exposed``: ``PROFILE/MODE`` → the tools that stand for several in the modes ``grouped`` and ``kinds``
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-from toolfold.catalog.entries import DEFAULT_PROFILE
+from toolfold.catalog.entries import DEFAULT_PROFILE, Count, Remark, Rule, parse_entry
+from toolfold.catalog.reader import are_runs, damaged, integers
 
 DEFAULT = DEFAULT_PROFILE
 
-MODES = ("progressive", "lazy", "grouped", "direct", "kinds", "auto", "research")
-KINDS = ("connector", "database", "mcp", "skill")
+Mode = Literal["progressive", "lazy", "grouped", "direct", "kinds", "auto", "research"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+Kind = Literal["connector", "database", "mcp", "skill"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+KindMode = Literal["progressive", "inline", "off"]
 
-_KIND_OF_SOURCE = {"sql": "database", "mcp": "mcp", "skills": "skill"}
+SWITCHES = {"batch": "TOOL_BATCH", "pipe": "TOOL_PIPE", "scripts": "TOOL_SCRIPT"}
+"""Key of a profile and field of the settings → the tool that it switches off."""
+
+_KIND_OF_SOURCE: Mapping[str, Kind] = {"sql": "database", "mcp": "mcp", "skills": "skill"}
 
 
-def kind_of(source_kind: str) -> str:
+def kind_of(source_kind: str) -> Kind:
     """Return which of :data:`KINDS` a source is, by its ``kind``; APIs of every sort are connectors."""
     return _KIND_OF_SOURCE.get(source_kind, "connector")
 
@@ -36,9 +41,12 @@ class Elsewhere(NamedTuple):
         runs: The tools, as runs of positions.
     """
 
-    context: str
-    profiles: tuple[str, ...]
-    runs: Sequence[int]
+    context: Remark
+    profiles: Sequence[Remark]
+    runs: Sequence[Count]
+
+
+Positions = Annotated[tuple[Count, ...], Rule(maxItems=20)]
 
 
 class Profile(NamedTuple):
@@ -49,7 +57,7 @@ class Profile(NamedTuple):
         title: A few words for people.
         description: What it is for; part of the instructions.
         mode: One of :data:`MODES`, or empty where the settings decide.
-        kinds: Kind of source → one of :data:`KIND_MODES`, where the profile sets it.
+        kinds: Kind of source → one of :data:`KindMode`, where the profile sets it.
         pinned: Positions of the tools shown beside the meta-tools.
         most_used: Positions of the tools that the mode ``auto`` pins.
         context: The context of its tools; empty: none.
@@ -61,63 +69,30 @@ class Profile(NamedTuple):
     """
 
     name: str
-    title: str = ""
-    description: str = ""
-    mode: str = ""
-    kinds: Mapping[str, str] = {}
-    pinned: tuple[int, ...] = ()
-    most_used: tuple[int, ...] = ()
-    context: str = ""
-    listed: Sequence[int] | None = None
-    unexposed: Sequence[int] = ()
-    elsewhere: tuple[Elsewhere, ...] = ()
-    switched_off: tuple[str, ...] = ()
-    where: Mapping[str, str] = {}
+    title: Remark = ""
+    description: Remark = ""
+    mode: Mode | Literal[""] = ""
+    kinds: Mapping[Kind, KindMode] = {}
+    pinned: Positions = ()
+    most_used: Positions = ()
+    context: Remark = ""
+    listed: Sequence[Count] | None = None
+    unexposed: Sequence[Count] = ()
+    elsewhere: Annotated[tuple[Elsewhere, ...], Rule(maxItems=100)] = ()
+    switched_off: tuple[Literal["TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT"], ...] = ()
+    where: Mapping[Remark, Remark] = {}
 
 
-def parse_profile(name: str, entry: Mapping[str, Any]) -> Profile:
-    """Return the profile in ``entry``, for which :func:`is_profile` is true."""
-    fields = {key: value for key, value in entry.items() if key in Profile._fields}
-    for key in ("pinned", "most_used", "switched_off"):
-        fields[key] = tuple(entry.get(key, ()))
-    fields["elsewhere"] = tuple(
-        Elsewhere(context, tuple(profiles), runs) for context, profiles, runs in entry.get("elsewhere", ())
-    )
-    return Profile(name=name, **fields)
+def parse_profile(name: str, entry: Mapping[str, Any], tools: int) -> Profile:
+    """Return the profile in an entry of a catalog of ``tools`` tools.
 
-
-def is_profile(value: Any, tools: int) -> bool:
-    """Return whether ``value`` is the entry of a profile in a catalog of ``tools`` tools."""
-    from toolfold.catalog.contract import is_part  # for the catalogs of others
-
-    if not is_part("Profile", value):
-        return False
-    runs = [value.get("listed") or [], value.get("unexposed", []), *(one[2] for one in value.get("elsewhere", []))]
-    positions = (*value.get("pinned", []), *value.get("most_used", []))
-    if not all(type(at) is int and at < tools for at in positions):
-        return False
-    # Starts and stops in ascending order, within the catalog.
-    numbers = [number for one in runs for number in one]
-    are_in_pairs = all(len(one) % 2 == 0 and one == sorted(one) for one in runs)
-    return are_in_pairs and all(type(number) is int and number <= tools for number in numbers)
-
-
-def is_definition(value: Any) -> bool:
-    """Return whether ``value`` is a definition for ``tools/list`` that may be shown to a model."""
-    from toolfold.catalog.contract import check_part  # for the catalogs of others
-    from toolfold.catalog.schema_checks import check_schema
-
-    try:
-        check_part("Definition", value)
-        check_schema(value["inputSchema"])
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def is_exposed(value: Any) -> bool:
-    """Return whether ``value`` has the tools of a mode: ``[{"kind", "definition"}, …]``."""
-    return isinstance(value, list) and all(
-        isinstance(one, dict) and isinstance(one.get("kind"), str) and is_definition(one.get("definition"))
-        for one in value
-    )
+    Raises:
+        CatalogUnavailable: It has tools that the catalog does not have.
+    """
+    elsewhere = tuple(Elsewhere(*one) for one in entry.get("elsewhere", ()))
+    profile: Profile = parse_entry(Profile, entry, name=name, elsewhere=elsewhere)
+    runs = [profile.listed or (), profile.unexposed, *(one.runs for one in elsewhere)]
+    shown = integers((*profile.pinned, *profile.most_used))
+    if max(shown, default=-1) >= tools or not all(are_runs(one, tools) for one in runs):
+        raise damaged("a line of profiles")
+    return profile

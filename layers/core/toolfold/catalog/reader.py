@@ -59,9 +59,6 @@ line takes five to ten times as much. Missing keys are cached as well: most word
 _MAX_BLOCK_BYTES = 4 << 20
 """Sixteen blocks of the writer in one: a block that a single long line fills."""
 
-_MAX_INTEGER = 2**40
-"""Far above any position or weight, and exact as a float."""
-
 _UNREAD = object()
 
 
@@ -122,9 +119,12 @@ def line_prefix(key: str) -> bytes:
 
 
 class Section:
-    """A mapping from keys to JSON values, parsed line by line. Callers share the values and must not change them."""
+    """A mapping from keys to JSON values, parsed line by line. Callers share the values and must not change them.
 
-    __slots__ = ("_blocks", "_cached", "_cached_bytes", "_is_trusted", "_name", "_read", "_size")
+    ``check`` raises ValueError for a value that the section cannot have; None: all were written with this package.
+    """
+
+    __slots__ = ("_blocks", "_cached", "_cached_bytes", "_check", "_name", "_read", "_size")
 
     def __init__(
         self,
@@ -132,20 +132,15 @@ class Section:
         blocks: Sequence[Sequence[Any]],
         read: BlockReader,
         size: int | None = None,
-        *,
-        is_trusted: bool = False,
+        check: Callable[[str, Any], None] | None = None,
     ) -> None:
         self._name, self._size = name, sys.maxsize if size is None else size
-        self._blocks, self._read, self._is_trusted = blocks, read, is_trusted
+        self._blocks, self._read, self._check = blocks, read, check
         self._cached: dict[str, Any] = {}
         self._cached_bytes = 0
 
-    def get(self, key: str, is_valid: Callable[[Any], bool]) -> Any:
+    def get(self, key: str) -> Any:
         """Return the value of ``key``, or None.
-
-        Args:
-            key: The key.
-            is_valid: Returns whether a value has the expected type. One of the catalog in the package has it.
 
         Raises:
             CatalogUnavailable: The block cannot be read, the line is damaged, or the value is not valid.
@@ -157,9 +152,7 @@ class Section:
         at = self._block_of(prefix)
         ((data, low, high),) = self._read([self._block(at)]) if at >= 0 else ((b"", 0, 0),)
         line = _find(data, low, high, prefix)
-        value = None if line is None else self._parse(line)
-        if line is not None and not (self._is_trusted or is_valid(value)):
-            raise damaged(f"a line of {self._name}")
+        value = None if line is None else self._checked(key, self._parse(line))
         size = _LINE_OVERHEAD_BYTES + len(prefix) + len(line or b"")
         if self._cached_bytes + size > _MAX_CACHED_BYTES:
             # Emptied as a whole: frequent keys return soon, and threads need no lock to agree on the oldest entry.
@@ -180,7 +173,7 @@ class Section:
             lines = self._parse(b"{" + data[low:high].rstrip(b",\n") + b"}")
             if not isinstance(lines, dict):
                 raise damaged(f"block {at} of {self._name}")
-            yield from lines.items()
+            yield from ((key, self._checked(key, value)) for key, value in lines.items())
 
     def blocks_of(self, keys: Iterable[str]) -> set[Block]:
         """Return the blocks that contain ``keys`` if the section has them."""
@@ -199,6 +192,14 @@ class Section:
                     return start, length, sha256
         raise damaged(f"block {at} of {self._name}")
 
+    def _checked(self, key: str, value: Any) -> Any:
+        try:
+            if self._check is not None:
+                self._check(self._name, value)
+        except (ValueError, RecursionError) as error:
+            raise damaged(f"{key[:64]!a} of {self._name}: its {error}") from None
+        return value
+
     def _parse(self, line: bytes) -> Any:
         try:
             return json.loads(line.decode())
@@ -206,11 +207,9 @@ class Section:
             raise damaged(f"a line of {self._name}") from None
 
 
-def are_runs(value: Any, count: int, tools: int) -> bool:
-    """Return whether ``value`` has starts and stops of runs of ``count`` of the tools, in ascending order."""
-    if not is_integer_pairs(value) or (value and value[-1] > tools):
-        return False
-    return sum(value[1::2]) - sum(value[::2]) == count and all(map(le, value, value[1:]))
+def are_runs(value: Sequence[int], tools: int) -> bool:
+    """Return whether ``value`` has starts and stops of runs of positions in ascending order, of ``tools`` tools."""
+    return len(value) % 2 == 0 and all(map(le, integers(value), (*value[1:], tools)))
 
 
 def positions_in(runs: Sequence[int]) -> Iterator[int]:
@@ -218,18 +217,15 @@ def positions_in(runs: Sequence[int]) -> Iterator[int]:
     return chain.from_iterable(map(range, runs[::2], runs[1::2]))
 
 
-def is_integer_pairs(value: Any) -> bool:
-    """Return whether ``value`` is a list of integers of even length."""
-    try:
-        # sum checks half a million in a millisecond: other types fail, or change the type of the sum.
-        return (
-            isinstance(value, list)
-            and len(value) % 2 == 0
-            and type(sum(value)) is int
-            and (not value or (min(value) >= 0 and max(value) <= _MAX_INTEGER))
-        )
-    except TypeError:
-        return False
+def integers(numbers: Sequence[int]) -> Sequence[int]:
+    """Return numbers that JSON Schema takes for integers, as it does 3.0, where they are.
+
+    Raises:
+        CatalogUnavailable: One is a float.
+    """
+    if type(sum(numbers)) is not int:  # in a millisecond for half a million
+        raise damaged("a number with a fraction")
+    return numbers
 
 
 FIRST_POSTING = ord("#")

@@ -7,9 +7,10 @@ section ``files`` of the catalog, by its digest. Imported by the first request t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from urllib.parse import quote
 
+from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ class SkillFile(NamedTuple):
         is_text: whether its content is text in UTF-8.
     """
 
-    path: str
-    sha256: str
-    size: int
-    media_type: str
+    path: Annotated[str, Rule(minLength=1, maxLength=2000)]
+    sha256: Annotated[str, Rule(pattern="^[0-9A-Za-z]{64}$")]
+    size: Annotated[int, Rule(minimum=0)]
+    media_type: Annotated[str, Rule(minLength=1, maxLength=2000)]
     is_text: bool
 
 

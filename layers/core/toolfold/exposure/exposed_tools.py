@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.entries import COMBINING_TOOLS
-from toolfold.catalog.profiles import KINDS, Profile, kind_of
+from toolfold.catalog.profiles import KINDS, SWITCHES, Profile, kind_of
 from toolfold.errors import CallError
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.meta_tools.definitions import definitions, instructions
@@ -70,9 +70,6 @@ class Resolution(NamedTuple):
         return frozenset(name for name, decision in self.combining.items() if decision.value == "off")
 
 
-_SWITCHES: Mapping[str, str] = {"batch": "TOOL_BATCH", "pipe": "TOOL_PIPE", "scripts": "TOOL_SCRIPT"}
-"""Key of a profile and field of the settings → the tool that it switches off."""
-
 _PLURALS: Mapping[str, str] = {"connector": "kinds", "database": "databases", "mcp": "mcp", "skill": "kinds"}
 """Kind of source → the key of a profile that sets it where ``kinds`` is not given."""
 
@@ -86,14 +83,14 @@ def resolve(profile: Profile, settings: Settings, *, is_ready_made: bool = False
     mode = Decision(settings.mode, "TOOLFOLD_MODE") if settings.mode else Decision(DEFAULT_MODE, "default")
     if profile.mode:
         mode = Decision(profile.mode, f"the name {profile.name}" if is_ready_made else line("mode"))
-    kinds = {}
+    kinds: dict[str, Decision] = {}
     for kind in KINDS:
         setting = getattr(settings, f"{kind}_mode")
         kinds[kind] = Decision(setting or "progressive", f"TOOLFOLD_{kind.upper()}_MODE" if setting else "default")
         if kind in profile.kinds:
             kinds[kind] = Decision(profile.kinds[kind], line("kinds" if "kinds" in profile.where else _PLURALS[kind]))
     combining = {}
-    for key, name in _SWITCHES.items():  # on, where neither the variable nor the profile says no
+    for key, name in SWITCHES.items():  # on, where neither the variable nor the profile says no
         combining[name] = Decision("on", line(key) if key in profile.where else "default")
         if name in settings.switched_off:
             combining[name] = Decision("off", f"TOOLFOLD_{key.upper()}")

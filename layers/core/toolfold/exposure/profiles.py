@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from toolfold.catalog.entries import EFFECT_WORDS, Tool
@@ -115,7 +115,7 @@ def not_exposed(tool: Tool) -> CallError:
     )
 
 
-def _elsewhere(context: str, profiles: tuple[str, ...]) -> Callable[[Tool], CallError]:
+def _elsewhere(context: str, profiles: Sequence[str]) -> Callable[[Tool], CallError]:
     """Return a function that makes the error for a call of a tool of another context."""
 
     def mismatch(tool: Tool) -> CallError:

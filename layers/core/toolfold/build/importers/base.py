@@ -213,11 +213,11 @@ class Tool:
     confirm: str | None = None
     relations: Sequence[schema.Relation] = ()
     use_instead: Mapping[str, str] = field(default_factory=dict)
-    access: schema.Access = "free"
+    access: entries.Access = "free"
     common: bool = False
     expose: bool = True
     freshness: str = FRESHNESS_CLASS
-    formats: Sequence[schema.Format] = ("json",)
+    formats: Sequence[entries.Format] = ("json",)
     hints: Mapping[str, Any] = field(default_factory=dict)
     function: str = ""
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringC
 
 from toolfold.build import schema
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImporterSettings, ToolOverlay
+from toolfold.catalog.entries import Access, Format
 from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
 from toolfold.sources.http_api.styles import check_template
 
@@ -195,19 +196,19 @@ class HttpTool(ToolOverlay):
     """Kind of the body: ``json``, ``form``, ``multipart``, ``text``, ``bytes``, or a media type."""
     response: Literal["json", "csv", "text"] | None = None
     """Form of the answers, for a service whose content types say otherwise."""
-    formats: list[schema.Format] = Field(default=["json"], min_length=1)
+    formats: list[Format] = Field(default=["json"], min_length=1)
     returns: Annotated[
         schema.Returns, BeforeValidator(lambda given: {"outline": given} if isinstance(given, str) else given)
     ] = schema.Returns()
     """Fields of an answer, or where its rows and columns are."""
-    access: schema.Access = "free"
+    access: Access = "free"
     freshness: str = FRESHNESS_CLASS
     use_instead: list[schema.UseInstead] = Field(default=[])
     """Similar requests that another tool serves."""
     common: bool = False
     """Whether the instructions for clients name the tool, so that a model that knows it calls it at once."""
     free_instead: schema.FreeInstead | None = None
-    adjusted_by: Annotated[str, StringConstraints(pattern=schema.TOOL_NAME)] | None = None
+    adjusted_by: schema.ToolName | None = None
     """The tool with the prices of this one corrected for splits, which show up as jumps in those of this one."""
     no_data: schema.Prose | None = None
     """Suggestion after a response of this tool without rows, instead of the one of the source."""
