@@ -10,7 +10,7 @@ from toolfold.catalog.entries import FORMAT
 from toolfold.catalog.reader import parse_head
 from toolfold.catalog.store import bundled_path, parse_catalog
 
-CONTRACTS = {5: "f597b61a95e25e78e2df5b94e9f8aa9192d87701d80a76815a87a3ce6772a5c3"}
+CONTRACTS = {5: "8656430ade74fc3342485a501f8f3a2add943282a8001e35ee436b7af7dcc963"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

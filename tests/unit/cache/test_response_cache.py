@@ -19,8 +19,8 @@ SOURCE = Source("a", "A", "http_api", "https://a.test", "", None, {"default": 60
 
 def key_of(**call: Any) -> str:
     tool = Tool(
-        "a__x", "a", "a", "X", "x", "x", (), "free", "read", "default", ("json",), {}, "", {}, {}, (), "0",
-        {"function": "x", **call}, {},
+        "a__x", "a", "a", "X", "x", "x", (), "free", "read", "default", ("json",), {}, "", {}, {},
+        {"function": "x", **call}, {}, (), "0",
     )  # fmt: skip
     return cache_key(SOURCE, tool, {"q": "1"}, "https://a.test")
 

@@ -15,10 +15,9 @@ from functools import lru_cache
 from typing import Any
 
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings, Tool
-from toolfold.build.schema import SUMMARY_LIMIT, JsonShape
-from toolfold.catalog import json_schema
+from toolfold.build.schema import SUMMARY_LIMIT
+from toolfold.catalog import entries, json_schema
 from toolfold.catalog.text_checks import MAX_TEXT, text_problem
-from toolfold.results import values
 
 _TEXT_KEYWORDS = frozenset({"description", "title", "$comment"})
 _INSECURE = re.compile(r"\b(?:http|ftp|file|ws)://", re.IGNORECASE)
@@ -102,7 +101,6 @@ MAX_LABEL, MAX_PARAGRAPH = 200, 1900
 """Characters of a short and of a long text of a source."""
 
 _NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
-_NUMBERED = re.compile(r"[0-9]+[.:] ")
 _PLAIN_WORD = re.compile(r"[A-Za-z]?[a-z]+")
 """A name that is also an ordinary word: in a description it is not taken for the name of a tool."""
 
@@ -136,42 +134,26 @@ def source_entry(settings: ImporterSettings, found: ImportedSource, title: str, 
     }
 
 
-def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the entry of ``tool`` of a source, with the fields of ``catalog.model.Tool``.
+_MADE_LATER = frozenset({"name", "confirm", "relations", "see_also", "hash"})
+"""Fields of an entry that depend on other tools, or that few tools have."""
 
-    :func:`finish` adds ``see_also`` and ``hash``, which depend on the other tools.
+
+def tool_entry(source_id: str, category: str, tool: Tool, identifiers: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the entry of ``tool`` of a source, with the fields of ``catalog.entries.Tool``.
+
+    ``relations`` are added where there are any; :func:`finish` adds what depends on the other tools.
     """
-    shape, outline = tool.shape, tool.returns or _outline(tool)
-    answered = set(re.findall(r"\w+", outline))
-    about = [name for name in identifiers if name in answered]
-    entry = {
+    entry = {key: getattr(tool, key, None) for key in entries.Tool._fields if key not in _MADE_LATER}
+    answered = set(re.findall(r"\w+", tool.returns))
+    answer: dict[str, Any] = {"csv": None, "rows": [], "kind": None}
+    if about := [name for name in identifiers if name in answered]:
+        answer["identifiers"] = about
+    blank_allowed = list(json_schema.properties(tool.parameters))
+    entry |= {
         "source": source_id,
         "category": category,
-        "title": tool.title,
-        "summary": tool.summary,
-        "description": tool.description,
-        "tags": list(tool.tags),
-        "access": tool.access,
-        "effect": tool.effect,
-        "freshness": tool.freshness,
-        "formats": list(tool.formats),
-        "parameters": tool.parameters,
-        "returns": outline,
-        "example": tool.example,
-        "use_instead": dict(tool.use_instead),
-        "call": {
-            "function": tool.function,
-            "blank_allowed": list(json_schema.properties(tool.parameters)),
-            **tool.call,
-        },
-        "answer": {
-            "csv": tool.csv,
-            "rows": shape.rows.split("|") if shape is not None else list(tool.rows),
-            "kind": shape.kind if shape is not None else "typed" if tool.is_typed else None,
-            **({"identifiers": about} if about else {}),
-            **({"keys": shape.keys, "columns": shape.columns} if shape is not None and shape.columns else {}),
-        },
-        "hints": dict(tool.hints),
+        "call": {"function": tool.function, "blank_allowed": blank_allowed, **tool.call},
+        "answer": {**answer, **tool.answer},
     }
     return {**entry, "confirm": tool.confirm} if tool.confirm else entry
 
@@ -193,42 +175,3 @@ def finish(tools: Mapping[str, dict[str, Any]]) -> None:
         others = {*entry["use_instead"].values(), name}
         entry["see_also"] = [other for other in dict.fromkeys(named + near) if other not in others][:MAX_SEE_ALSO]
         entry["hash"] = hashlib.sha256(json.dumps([name, entry], sort_keys=True).encode()).hexdigest()[:HASH_DIGITS]
-
-
-def _outline(tool: Tool) -> str:
-    """Return the fields of an answer in toolfold's own form in one line, by the names that ``select`` takes.
-
-    ``rows: columns`` for one table, ``name: columns`` for each of several, ``fields: …`` for a record without rows, and
-    ``meta: …`` for what comes beside the rows.
-    """
-    shape = tool.shape
-    if "csv" in tool.formats:  # calls request CSV where there is a choice
-        titles = _clean_columns(shape) if tool.csv is None else values.clean_names(tool.csv.split(","))
-        return f"{'fields' if shape is not None and shape.kind == 'object' else 'rows'}: {','.join(titles)}"
-    if shape is None:
-        return ""
-    columns = ",".join(_clean_columns(shape))
-    paths = [path for path in shape.rows.split("|") if path]
-    beside = [key for key in shape.keys if key not in {path.partition(".")[0] for path in paths}]
-    more_tables = [key for key in beside if ": [{" in key]
-    meta = [key for key in beside if key not in more_tables]
-    if shape.kind == "names":
-        parts = ["fields: {symbol: name}"]
-    elif shape.kind == "object":
-        parts = [f"fields: {columns}"]
-    elif len(paths) > 1 or more_tables:
-        names = [key.split(": [{") for key in more_tables]
-        parts = [f"{name}: {rest.removesuffix('}]').replace(', ', ',')}" for name, rest in names]
-        parts.append(f"{', '.join(paths)}: {columns}")
-    else:
-        parts = [f"rows: {columns}"]
-    parts += [f"meta: {','.join(meta)}"] if meta else []
-    return "; ".join(parts)
-
-
-def _clean_columns(shape: JsonShape | None) -> list[str]:
-    """Return the columns by the names of parsed answers. Some entries are more than a name: ``terms[{state}]``."""
-    if shape is not None and shape.kind == "names":
-        return ["symbol", "name"]
-    columns = [] if shape is None else shape.columns
-    return values.clean_names(columns) if all(_NUMBERED.match(column) for column in columns) else columns

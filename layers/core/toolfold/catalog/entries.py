@@ -170,10 +170,10 @@ class Tool(NamedTuple):
     returns: Text
     example: Mapping[str, Any]
     use_instead: Mapping[Line, ToolName]
-    see_also: tuple[ToolName, ...]
-    hash: Hash
     call: Mapping[str, Any]
     answer: Mapping[str, Any]
+    see_also: tuple[ToolName, ...]
+    hash: Hash
     hints: Mapping[str, Any] = MappingProxyType({})
     confirm: Line = ""
     relations: Annotated[tuple[Relation, ...], Rule(maxItems=50)] = ()

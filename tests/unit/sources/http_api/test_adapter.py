@@ -78,8 +78,8 @@ class Pets:
         effect: Effect = "read",
     ) -> ParsedResponse:
         tool = Tool(
-            "pets__x", "pets", "pets", "X", "x", "x", (), "free", effect, "default", ("json",), {}, "", {}, {}, (),
-            json.dumps(call), {"function": "x", **call}, {"csv": None, "rows": [], "kind": None},
+            "pets__x", "pets", "pets", "X", "x", "x", (), "free", effect, "default", ("json",), {}, "", {}, {},
+            {"function": "x", **call}, {"csv": None, "rows": [], "kind": None}, (), json.dumps(call),
         )  # fmt: skip
         given, credentials = arguments or {}, SourceCredentials(key)
         self.adapter.check_call(tool, given, credentials)

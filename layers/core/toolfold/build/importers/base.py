@@ -175,11 +175,9 @@ class Tool:
         effect: What a call changes at the source; unknown is ``destructive``.
         summary: One line; empty: the first sentence of ``description``.
         call: Input of the adapter. ``function``, the source's name, is added.
-        returns: The fields of an answer, as in ``catalog.model.Tool``; empty: made of ``csv`` and ``shape``.
-        rows: Paths of the lists of rows in an answer in JSON; "" for an answer that is a list.
-        is_typed: Whether the values of an answer in JSON have their types already; else they are inferred.
-        csv: The columns of an answer in CSV.
-        shape: The location of the rows in an answer in JSON, which says more than ``rows``.
+        returns: The fields of an answer in one line.
+        answer: Where its rows are: ``rows``, paths in JSON, "" for an answer that is a list; ``kind``, ``typed`` where
+            its values have their types already; and what else ``catalog.entries.Tool`` has there.
         category: Name of its category; empty: the id of the source.
         example: Arguments of a valid call; None: made from ``parameters``.
         is_example_generated: Whether it was; it is then left out where it does not fit.
@@ -200,10 +198,7 @@ class Tool:
     description: str = ""
     call: Mapping[str, Any] = field(default_factory=dict)
     returns: str = ""
-    rows: Sequence[str] = ()
-    is_typed: bool = False
-    csv: str | None = None
-    shape: schema.JsonShape | None = None
+    answer: Mapping[str, Any] = field(default_factory=dict)
     category: str = ""
     tags: Sequence[str] = ()
     example: Mapping[str, Any] | None = None

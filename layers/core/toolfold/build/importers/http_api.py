@@ -17,11 +17,12 @@ from toolfold.build.importers.http_tools import (
     HttpParameter,
     HttpTool,
 )
-from toolfold.build.schema import IDENTIFIER, VOCABULARY, Model
+from toolfold.build.schema import IDENTIFIER, VOCABULARY, JsonShape, Model
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import did_you_mean
+from toolfold.results import values
 from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
 from toolfold.sources.http_api.styles import placeholders
 
@@ -148,6 +149,7 @@ def _how(parameter: HttpParameter, keys: Iterable[str]) -> dict[str, Any]:
 
 _OTHER_FILES = frozenset({"source.yaml", base.OVERLAY, VOCABULARY})
 _TEXTS = ("title", "description")
+_NUMBERED = re.compile(r"[0-9]+[.:] ")
 Where = Callable[..., str]
 
 _COPIED = (
@@ -243,16 +245,61 @@ def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where
         effect=tool.effect or base.effect_of_method(tool.method),
         category=category,
         call=call,
-        returns=tool.returns.outline or "",
-        rows=tool.returns.rows,
-        is_typed="json" in tool.formats and tool.returns.json_ is None,
-        csv=tool.returns.csv,
-        shape=tool.returns.json_,
+        returns=tool.returns.outline or _outline(tool),
+        answer=_answer(tool),
         expose=tool.expose is not False,
         use_instead={other.phrase: other.tool for other in tool.use_instead},
         hints=_hints(tool, parameters),
         **{field: value for field in _COPIED if (value := getattr(tool, field)) is not None},
     )
+
+
+def _answer(tool: HttpTool) -> dict[str, Any]:
+    """Return where the rows of an answer are, and what its JSON has."""
+    returns, shape = tool.returns, tool.returns.json_
+    if shape is None:
+        return {"csv": returns.csv, "rows": returns.rows, "kind": "typed" if "json" in tool.formats else None}
+    described = {"keys": shape.keys, "columns": shape.columns} if shape.columns else {}
+    return {"csv": returns.csv, "rows": shape.rows.split("|"), "kind": shape.kind, **described}
+
+
+def _outline(tool: HttpTool) -> str:
+    """Return the fields of an answer in one line, by the names that ``select`` takes.
+
+    ``rows: columns`` for one table, ``name: columns`` for each of several, ``fields: …`` for a record without rows, and
+    ``meta: …`` for what comes beside the rows.
+    """
+    shape, header = tool.returns.json_, tool.returns.csv
+    if "csv" in tool.formats:  # calls request CSV where there is a choice
+        titles = _clean_columns(shape) if header is None else values.clean_names(header.split(","))
+        return f"{'fields' if shape is not None and shape.kind == 'object' else 'rows'}: {','.join(titles)}"
+    if shape is None:
+        return ""
+    columns = ",".join(_clean_columns(shape))
+    paths = [path for path in shape.rows.split("|") if path]
+    beside = [key for key in shape.keys if key not in {path.partition(".")[0] for path in paths}]
+    more_tables = [key for key in beside if ": [{" in key]
+    meta = [key for key in beside if key not in more_tables]
+    if shape.kind == "names":
+        parts = ["fields: {symbol: name}"]
+    elif shape.kind == "object":
+        parts = [f"fields: {columns}"]
+    elif len(paths) > 1 or more_tables:
+        names = [key.split(": [{") for key in more_tables]
+        parts = [f"{name}: {rest.removesuffix('}]').replace(', ', ',')}" for name, rest in names]
+        parts.append(f"{', '.join(paths)}: {columns}")
+    else:
+        parts = [f"rows: {columns}"]
+    parts += [f"meta: {','.join(meta)}"] if meta else []
+    return "; ".join(parts)
+
+
+def _clean_columns(shape: JsonShape | None) -> list[str]:
+    """Return the columns by the names of parsed answers. Some entries are more than a name: ``terms[{state}]``."""
+    if shape is not None and shape.kind == "names":
+        return ["symbol", "name"]
+    columns = [] if shape is None else shape.columns
+    return values.clean_names(columns) if all(_NUMBERED.match(column) for column in columns) else columns
 
 
 def _in_schema(where: Where, *at: str | int) -> str:

@@ -286,8 +286,7 @@ def _to_tool(tool: Mapping[str, Any], where: str, settings: McpSettings) -> base
         title=str(title),
         description=str(tool.get("description") or ""),
         call={"fingerprint": tool_fingerprint(tool)},
-        rows=[_ROWS],
-        is_typed=True,
+        answer={"rows": [_ROWS], "kind": "typed"},
         returns=returns_of(tool.get("outputSchema")),
     )
 

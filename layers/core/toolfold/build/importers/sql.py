@@ -233,7 +233,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
     example = f"SELECT * FROM {first} LIMIT 5"  # noqa: S608 - an example for a model
     tables = _main_tables(schema)
     words = (" ".join(_NOT_IN_ALIAS.sub(" ", table.name.lower()).split())[:90] for table in tables)
-    tool = functools.partial(base.Tool, where=lambda *_: where, effect="read", is_typed=True)
+    tool = functools.partial(base.Tool, where=lambda *_: where, effect="read")
     query = tool(
         "query",
         parameters={
@@ -265,7 +265,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         f"Tables: {_outlines(tables, schema)}",
         call={"action": "query", "arguments": {"names": {"sql": ["query", "statement"]}}},
         returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",
-        rows=["rows"],
+        answer={"rows": ["rows"], "kind": "typed"},
         tags=("sql", "query"),
         example={"sql": example},
         aliases=list(dict.fromkeys(filter(None, words)))[:_MAX_ALIASES],
@@ -283,7 +283,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         f"are now: {listed}",
         call={"action": "list_tables"},
         returns="tables[]: name,kind,description,rows,columns; more_tables: says when some are left out",
-        rows=["tables"],
+        answer={"rows": ["tables"], "kind": "typed"},
         tags=("sql", "schema"),
         example={},
         example_queries=["list the tables of the database", "what data is in the database"],
@@ -298,7 +298,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         f" foreign keys, description. Tables: {listed}",
         call={"action": "describe_table"},
         returns="name,kind,description,rows; columns[]: name,type,nullable,key,description",
-        rows=["columns"],
+        answer={"rows": ["columns"], "kind": "typed"},
         tags=("sql", "schema"),
         example={"table": first},
         example_queries=["columns of a table", "schema of a table", "foreign keys of a table"],

@@ -191,7 +191,7 @@ ITEMS = {"type": "array", "items": {"type": "object", "properties": {"id": STRIN
 def test_the_answer_is_described_by_its_rows_and_fields(tmp_path: Path, schema: Any, returns: str, rows: Any) -> None:
     answer = {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}}
     tool = read(tmp_path, operation(responses=answer)).tool
-    assert (tool.returns, tuple(tool.rows), tool.is_typed) == (returns, rows, True)
+    assert (tool.returns, tuple(tool.answer["rows"]), tool.answer["kind"]) == (returns, rows, "typed")
 
 
 @pytest.mark.parametrize(

@@ -324,8 +324,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             description=description or summary or operation.title,
             call=binding.call if need == "required" else {**binding.call, "credentials": need},
             returns=binding.answer.outline,
-            rows=binding.answer.rows,
-            is_typed=True,
+            answer={"rows": [*binding.answer.rows], "kind": "typed"},
             category=_identifier(operation.tags[0]) if operation.tags else "",
             tags=[one_paragraph(tag, 50) for tag in operation.tags[:4]],
         )
