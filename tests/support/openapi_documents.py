@@ -19,20 +19,20 @@ class Read(NamedTuple):
     problems: list[str]
 
     @property
-    def source(self) -> ImportedSource:
+    def imported(self) -> ImportedSource:
         assert self.found is not None, self.problems
         return self.found
 
     @property
     def auth(self) -> dict[str, Any] | None:
         """How calls authenticate, as ``source.yaml`` has it."""
-        auth = self.source.auth
+        auth = self.imported.auth
         return None if auth is None else auth.model_dump(exclude_defaults=True)
 
     @property
     def tools(self) -> dict[str, Tool]:
         """Name → tool."""
-        return {tool.name: tool for tool in self.source.tools}
+        return {tool.name: tool for tool in self.imported.tools}
 
     @property
     def tool(self) -> Tool:

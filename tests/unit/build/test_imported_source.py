@@ -38,7 +38,8 @@ class ToyImporter(Importer[ImporterSettings]):
             Tool(where=lambda *_, at=f"{path}:{number}": at, **{"parameters": SCHEMA, "effect": "read", **tool})
             for number, tool in enumerate(json.loads(path.read_text()), 1)
         ]
-        return ImportedSource(tools, base_url="https://toy.test", connection={"page": 3}, version="1.2")
+        source = self.settings.as_source("https://toy.test", {"page": 3})
+        return ImportedSource(tools, source._replace(version="1.2"))
 
 
 @pytest.fixture(autouse=True)

@@ -73,7 +73,7 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
     matching = [
         (kind, known)
         for kind, known in names
-        if category.name in known.categories or tool.name in (*known.tools, *known.preferred)
+        if tool.category in known.categories or tool.name in (*known.tools, *known.preferred)
     ]
     # Written requests say better what a tool is for than its parameters, which similar tools share.
     rules = {} if tool.example_queries else json_schema.properties(tool.parameters)

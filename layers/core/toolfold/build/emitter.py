@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from toolfold.build.importers.base import FRESHNESS_CLASS, ImportedSource, ImporterSettings, Tool
+from toolfold.build.importers.base import Tool
 from toolfold.build.schema import SUMMARY_LIMIT
 from toolfold.catalog import entries, json_schema
 from toolfold.catalog.text_checks import MAX_TEXT, text_problem
@@ -108,30 +108,12 @@ HASH_DIGITS = 8
 """Hexadecimal digits of the SHA-256 of a tool: enough to compare two versions of the same tool."""
 
 
-def source_entry(settings: ImporterSettings, found: ImportedSource, title: str, description: str) -> dict[str, Any]:
-    """Return the entry of a source in the catalog."""
-    auth = found.auth or settings.auth
-    stated = {
-        "version": clean_text(found.version, MAX_LABEL),
-        "instructions": clean_text(found.instructions, MAX_PARAGRAPH),
-        "fetched_at": found.fetched_at,
-        "connection": settings.model_dump(include={"timeout_s", "max_response_bytes"}, exclude_none=True)
-        | dict(found.connection),
-    }
-    return {
-        "title": title,
-        "description": description,
-        "kind": settings.kind,
-        "base_url": found.base_url,
-        "function_key": "",
-        "auth": auth and auth.entry(settings.id),
-        "freshness": {FRESHNESS_CLASS: settings.freshness_s},
-        "no_data": settings.no_data,
-        "faults": [],
-        "unknown_notice": [],
-        **{key: value for key, value in stated.items() if value},
-        **found.more,
-    }
+def source_entry(source: entries.Source, auth: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the entry of a source in the catalog, without the fields that have their usual value."""
+    usual = entries.Source._field_defaults
+    entry = {key: value for key, value in source._asdict().items() if value or key not in usual}
+    del entry["id"]
+    return {"title": source.title, "description": source.description, **entry, "auth": auth}
 
 
 _MADE_LATER = frozenset({"name", "confirm", "relations", "see_also", "hash"})

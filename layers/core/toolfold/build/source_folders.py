@@ -10,9 +10,8 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from toolfold.build import emitter, yaml_loader
@@ -171,29 +170,23 @@ class UnreadText(NamedTuple):
         return f"{self.where}: {what} {self.finding}. Read and accept it: toolfold source review {self.source}"
 
 
-class LoadedSource(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class LoadedSource(base.ImportedSource):
     """A source that was read and checked alone, with its tools under the names that it has for them.
 
+    The tools of a category follow each other, and ``categories`` has that of each.
+
     Attributes:
-        tools: In the order of the listing; those of a category follow each other.
-        categories: Name → category of ``tools``.
-        left_out: What the source describes and no tool can express, each as ``file:line: problem``.
-        notes: What tools lack without harm, each as ``file:line: sentence``.
+        entry: The source in the catalog.
         is_imported: Whether the texts were written for other readers; fewer rules are checked then.
-        files: Content that calls return: its SHA-256 → text, or bytes.
         unread: Texts that a person has to read first; ``left_out`` has a line about each.
     """
 
     settings: base.ImporterSettings
     entry: Mapping[str, Any]
-    tools: Sequence[Tool]
-    categories: Mapping[str, Category]
     vocabulary: Vocabulary
-    left_out: Sequence[str] = ()
-    notes: Sequence[str] = ()
-    is_imported: bool = False
-    files: Mapping[str, str | bytes] = MappingProxyType({})
-    unread: Sequence[UnreadText] = ()
+    is_imported: bool
+    unread: Sequence[UnreadText]
 
     @property
     def has_failed(self) -> bool:
@@ -213,11 +206,15 @@ def _load(
     unread = list(_unread_texts(settings, document, found, overlay))
     refused = {one.tool for one in unread}
     withheld: dict[str, Any] = {one.field: "" for one in unread if one.field}
-    found = replace(found, **withheld)
-    title = settings.title or in_words(settings.id).capitalize()
-    description = clean_text(settings.description or found.description, emitter.MAX_PARAGRAPH) or f"Tools of {title}."
-    left_out, notes = [*found.left_out, *map(str, unread)], list(found.notes)
-    tools = []
+    source = found.source._replace(**withheld)
+    title = source.title
+    description = clean_text(source.description, emitter.MAX_PARAGRAPH) or f"Tools of {title}."
+    source = source._replace(
+        description=description,
+        version=clean_text(source.version, emitter.MAX_LABEL),
+        instructions=clean_text(source.instructions, emitter.MAX_PARAGRAPH),
+    )
+    auth, notes, tools = found.auth or settings.auth, list(found.notes), []
     for one in (one for one in found.tools if one.name not in refused):
         tool = replace(one, function=one.name, category=one.category or settings.id)
         if importer.is_imported:
@@ -225,24 +222,24 @@ def _load(
         tools.append(_completed(settings, title, tool, overlay.tools.get(one.name, ToolOverlay()), folder))
     # What was written for the catalog stays as its model has checked it.
     clean = clean_text if importer.is_imported else lambda text, _: text
-    described = {category.name: category for category in found.categories}
     categories = {}
     for name in dict.fromkeys(tool.category for tool in tools):
-        category = described.get(name) or Category(name, title, description)
+        category = found.categories.get(name) or Category(title, description)
         shown = clean(category.title, _MAX_TITLE) or name
-        categories[name] = Category(name, shown, clean(category.description, emitter.MAX_PARAGRAPH) or shown)
+        categories[name] = Category(shown, clean(category.description, emitter.MAX_PARAGRAPH) or shown)
     order = list(categories)
     return LoadedSource(
-        settings,
-        emitter.source_entry(settings, found, title, description),
-        sorted(tools, key=lambda tool: order.index(tool.category)),
-        categories,
-        _vocabulary(folder, categories, problems),
-        left_out,
-        notes,
-        importer.is_imported,
-        found.files,
-        unread,
+        tools=sorted(tools, key=lambda tool: order.index(tool.category)),
+        source=source,
+        categories=categories,
+        files=found.files,
+        left_out=[*found.left_out, *map(str, unread)],
+        notes=notes,
+        settings=settings,
+        entry=emitter.source_entry(source, None if auth is None else auth.entry(settings.id)),
+        vocabulary=_vocabulary(folder, categories, problems),
+        is_imported=importer.is_imported,
+        unread=unread,
     )
 
 
@@ -258,8 +255,8 @@ def _unread_texts(
         listed = (described, tool.title, tool.summary, *in_schema)
         texts += ((tool.name, "", tool.where(), text) for text in dict.fromkeys(listed))
     where = document.where()
-    texts.append(("", "description", where, "" if settings.description else found.description))
-    texts.append(("", "instructions", where, found.instructions))
+    texts.append(("", "description", where, "" if settings.description else found.source.description))
+    texts.append(("", "instructions", where, found.source.instructions))
     for tool_name, field, at, text in texts:
         finding = " and ".join(f"{kind}: {excerpt}" for kind, excerpt in find_prompt_injection(text))
         unread = UnreadText(settings.id, tool_name, field, at, finding, text)

@@ -112,13 +112,13 @@ class Source(NamedTuple):
     no_data: Paragraph
     faults: Annotated[tuple[Mapping[str, Any], ...], Rule(maxItems=200)]
     unknown_notice: Annotated[tuple[Key, ...], Rule(maxItems=200)]
-    format_parameter: Key = ""
-    arguments: Mapping[str, Any] = {}
     description: Paragraph = ""
     version: Label = ""
     instructions: Paragraph = ""
     fetched_at: Label = ""
     connection: Mapping[str, Any] = {}
+    format_parameter: Key = ""
+    arguments: Mapping[str, Any] = {}
     fit: Mapping[str, float] = {}
 
     @property

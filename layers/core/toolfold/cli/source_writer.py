@@ -100,7 +100,7 @@ def _check(fresh: Path, draft: Draft, target: Path) -> list[tuple[str, str]]:
         found = importer.read(problems)
         if found is not None and found.auth is not None:
             needed.append((str(found.auth.entry(draft.id)["environment"]), "YOUR_KEY"))
-        needed += host_variables("" if found is None else found.base_url)
+        needed += host_variables("" if found is None else found.source.base_url)
     if problems:
         raise SourceError(["Nothing was written:", *(one.replace(f"{fresh}/", f"{target}/") for one in problems)])
     return needed

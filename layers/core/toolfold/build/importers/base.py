@@ -19,6 +19,7 @@ from toolfold.build import schema, yaml_loader
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog import entries
 from toolfold.catalog.entries import Effect
+from toolfold.catalog.tokenizer import in_words
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.fuzzy import did_you_mean
@@ -146,20 +147,30 @@ class ImporterSettings(schema.Model):
             raise ValueError(f"id has {len(self.id)} characters, and {MAX_PREFIX} are the most in names of tools")
         return self
 
-    def as_source(self, base_url: str, connection: Mapping[str, Any]) -> entries.Source:
-        """Return the source as a catalog would have it, as far as it matters for reaching it."""
+    def as_source(self, base_url: str, connection: Mapping[str, Any], description: str = "") -> entries.Source:
+        """Return the source as a catalog has it. ``description`` is for one whose settings have none."""
         auth = entries.Auth(**self.auth.entry(self.id)) if self.auth is not None else None
-        title = self.title or self.id
+        limits = self.model_dump(include={"timeout_s", "max_response_bytes"}, exclude_none=True)
         return entries.Source(
-            self.id, title, self.kind, base_url, "", auth, {}, self.no_data, (), (), connection=connection
+            id=self.id,
+            title=self.title or in_words(self.id).capitalize(),
+            kind=self.kind,
+            base_url=base_url,
+            function_key="",
+            auth=auth,
+            freshness={FRESHNESS_CLASS: self.freshness_s},
+            no_data=self.no_data,
+            faults=(),
+            unknown_notice=(),
+            description=self.description or description,
+            connection=limits | dict(connection),
         )
 
 
 @dataclass(frozen=True)
 class Category:
-    """A group of tools of one source. ``name`` is an identifier in lower case."""
+    """A group of tools of one source."""
 
-    name: str
     title: str
     description: str = ""
 
@@ -223,34 +234,23 @@ class ImportedSource:
 
     Attributes:
         tools: In the order of the listing.
-        categories: Those of ``tools``; a category that is not here has the title and description of the source.
-        base_url: The URL that calls are sent to; empty for a kind that has none.
-        connection: What the adapter needs beside it: at most a few kilobytes of JSON.
-        description: Of the source, where the settings have none.
-        version: Of the source.
-        instructions: What the source says about the use of its tools.
-        fetched_at: When it was read, in ISO 8601.
+        source: The source; its ``connection`` has at most a few kilobytes of JSON.
+        categories: Name, an identifier in lower case → category of ``tools``; one that is not here has the title and
+            description of the source.
         files: Content that calls return: its SHA-256 in hexadecimal digits → text, or bytes.
         auth: How calls authenticate, where the source says more than ``auth`` of the settings.
         left_out: What the source describes and no tool can express, each as ``file:line: problem``. The others compile;
             ``toolfold catalog lint`` reports these as errors.
         notes: What tools lack without harm, each as ``file:line: sentence``.
-        more: Further fields of the source in the catalog, which only a person states.
     """
 
     tools: Sequence[Tool]
-    categories: Sequence[Category] = ()
-    base_url: str = ""
-    connection: Mapping[str, Any] = field(default_factory=dict)
-    description: str = ""
-    version: str = ""
-    instructions: str = ""
-    fetched_at: str = ""
+    source: entries.Source
+    categories: Mapping[str, Category] = field(default_factory=dict)
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     auth: schema.Auth | None = None
     left_out: Sequence[str] = ()
     notes: Sequence[str] = ()
-    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

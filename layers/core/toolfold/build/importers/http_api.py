@@ -175,29 +175,24 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
                 problems.append(f"{self.where('headers', name)}: headers: {error}")
         problems += _missing(settings, settings, self.where, _TEXTS)
         tools: list[base.Tool] = []
-        categories: list[base.Category] = []
+        categories: dict[str, base.Category] = {}
         for number, tool in enumerate(settings.tools):
             tools.append(_tool(settings, tool, "", functools.partial(document.where, "tools", number), problems))
         for name, file, category in self._categories(problems):
             title = category.title or in_words(name).capitalize()
-            categories.append(base.Category(name, title, category.description or ""))
+            categories[name] = base.Category(title, category.description or "")
             for number, tool in enumerate(category.tools):
                 tools.append(_tool(settings, tool, name, functools.partial(file.where, "tools", number), problems))
         if not (tools or problems):
             problems.append(f"{self.where()}: the source has no tools: add some as `tools:`")
         stated = {"function_key", "format_parameter", "freshness", "unknown_notice"}
-        more = settings.model_dump(include=stated, exclude_defaults=True)
-        if settings.arguments is not None:
-            more["arguments"] = settings.arguments.model_dump(exclude_defaults=True)
-        if settings.faults:
-            more["faults"] = [fault.model_dump(exclude_none=True) for fault in settings.faults]
-        return base.ImportedSource(
-            tools,
-            categories,
-            settings.base_url,
-            {"headers": settings.headers} if settings.headers else {},
-            more=more,
+        source = settings.as_source(settings.base_url, {"headers": settings.headers} if settings.headers else {})
+        source = source._replace(
+            **settings.model_dump(include=stated, exclude_defaults=True),
+            arguments=settings.arguments.model_dump(exclude_defaults=True) if settings.arguments else {},
+            faults=tuple(fault.model_dump(exclude_none=True) for fault in settings.faults),
         )
+        return base.ImportedSource(tools, source, categories)
 
     def _categories(self, problems: list[str]) -> Iterator[tuple[str, yaml_loader.Document, HttpCategory]]:
         settings = self.settings

@@ -221,14 +221,11 @@ class McpImporter(base.Importer[McpSettings]):
         unused = [pattern for pattern in settings.include if not any(matches(name, [pattern]) for name in names)]
         problems += (f"{where}: the server has no tool {pattern!r}" for pattern in unused)
         title = snapshot.server.get("title") or snapshot.server.get("name", "")
+        described = f"Tools of the MCP server {title}." if title else ""
+        source = settings.as_source(settings.url, settings.connection(snapshot.protocol_version), described)
+        version, instructions = snapshot.server.get("version", ""), snapshot.instructions[:_MAX_INSTRUCTIONS]
         return base.ImportedSource(
-            tools=tools,
-            base_url=settings.url,
-            connection=settings.connection(snapshot.protocol_version),
-            description=f"Tools of the MCP server {title}." if title else "",
-            version=snapshot.server.get("version", ""),
-            instructions=snapshot.instructions[:_MAX_INSTRUCTIONS],
-            fetched_at=snapshot.fetched_at,
+            tools, source._replace(version=version, instructions=instructions, fetched_at=snapshot.fetched_at)
         )
 
     def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:

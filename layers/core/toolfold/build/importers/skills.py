@@ -205,7 +205,8 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             problems += left_out
             return None
         described = f"Skills, instructions and files for work of a kind: {', '.join(sorted(seen))[:300]}"
-        return base.ImportedSource(tools=tools, description=described, files=files, left_out=left_out, notes=notes)
+        source = self.settings.as_source("", {}, described)
+        return base.ImportedSource(tools, source, files=files, left_out=left_out, notes=notes)
 
     def _tool(self, skill: Path, path: str, contents: dict[str, str | bytes], notes: list[str]) -> base.Tool:
         file = skill / SKILL_FILE

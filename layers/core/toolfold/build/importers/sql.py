@@ -143,11 +143,10 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
             problems.append(f"{self.where('tables')}: no table of the database is included")
             return None
         names = [schema.display_name(table) for table in _main_tables(schema)]
+        described = f"{_DIALECTS[settings.dialect]} database with the tables {_listed(names, 300)}"
         return base.ImportedSource(
             _tools(settings, schema, names, f"{self.folder / base.SNAPSHOT}:1"),
-            connection=settings.connection(),
-            description=f"{_DIALECTS[settings.dialect]} database with the tables {_listed(names, 300)}",
-            fetched_at=snapshot.fetched_at,
+            settings.as_source("", settings.connection(), described)._replace(fetched_at=snapshot.fetched_at),
         )
 
     def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:

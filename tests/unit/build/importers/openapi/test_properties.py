@@ -77,7 +77,7 @@ def test_a_damaged_document_is_reported_or_compiled(changes: list[tuple[tuple[st
     with tempfile.TemporaryDirectory() as folder:
         found = read(Path(folder), damaged)
     assert found.found is not None or found.problems
-    for tool in found.source.tools if found.found is not None else ():
+    for tool in found.imported.tools if found.found is not None else ():
         check_schema(tool.parameters)
         check_binding(tool.call)
         jsonschema_rs.meta.validate(dict(tool.parameters))

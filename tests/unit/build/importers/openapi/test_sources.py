@@ -26,7 +26,7 @@ WHERE = {"url": "https://{where}.test", "variables": {"where": {"default": "eu"}
 def test_calls_are_sent_to_the_first_server_that_can_be_used(
     tmp_path: Path, servers: Any, settings: Any, expected: str
 ) -> None:
-    assert read(tmp_path, {**operation(), "servers": servers}, **settings).source.base_url == expected
+    assert read(tmp_path, {**operation(), "servers": servers}, **settings).imported.source.base_url == expected
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_the_main_server_is_that_of_an_operation_that_repeats_it_without_its_var
 ) -> None:
     own = {**OK, "servers": [{"url": WHERE["url"]}]}
     found = read(tmp_path, {**document({"/cats": {"get": own}}), "servers": [WHERE]}, **settings)
-    assert found.source.base_url == settings.get("base_url", "https://eu.test")
+    assert found.imported.source.base_url == settings.get("base_url", "https://eu.test")
 
 
 def test_paths_with_servers_of_the_same_host_keep_their_prefix(tmp_path: Path) -> None:
     own = [{"url": "https://pets.test/v2"}]
     paths = {"/cats": {"get": OK}, "/dogs": {"get": {**OK, "servers": own}}, "/birds": {"servers": own, "get": OK}}
     found = read(tmp_path, document(paths))
-    assert found.source.base_url == "https://pets.test"
+    assert found.imported.source.base_url == "https://pets.test"
     assert [tool.call["path"] for tool in found.tools.values()] == ["/v1/cats", "/v2/dogs", "/v2/birds"]
 
 
@@ -149,7 +149,7 @@ def test_the_scheme_that_most_operations_accept_is_used_and_the_others_are_named
     }
     found = read(tmp_path, document(paths, security=[{"key": []}], components={"securitySchemes": schemes}))
     assert found.auth == {"header": "X-Key"}
-    assert [note.partition(": ")[2].partition(";")[0] for note in found.source.notes] == [
+    assert [note.partition(": ")[2].partition(";")[0] for note in found.imported.notes] == [
         "GET /c needs the security scheme admin, which is not sent",
         "GET /e needs the security scheme odd, which is not sent",
     ]
@@ -234,7 +234,7 @@ def test_an_operation_that_is_excluded_is_not_reported(tmp_path: Path) -> None:
 def test_tags_are_categories(tmp_path: Path) -> None:
     tags = [{"name": "Cats", "description": "All about cats. And more."}]
     found = read(tmp_path, document(PATHS, tags=tags))
-    assert [tuple(vars(one).values()) for one in found.source.categories] == [
+    assert [(name, *vars(one).values()) for name, one in found.imported.categories.items()] == [
         ("cats", "Cats", "All about cats."),
         ("dogs", "Dogs", ""),
     ]
@@ -286,7 +286,7 @@ SWAGGER: dict[str, Any] = {
 
 def test_a_document_in_swagger_2_is_read(tmp_path: Path) -> None:
     found = read(tmp_path, SWAGGER)
-    assert found.source.base_url == "https://pets.test/v1"
+    assert found.imported.source.base_url == "https://pets.test/v1"
     assert found.auth == {"basic": True}
     tools = found.tools
     for tool in tools.values():

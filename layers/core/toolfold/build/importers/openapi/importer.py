@@ -200,18 +200,16 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             problems += left_out or [f"{self._api.path}:1: has no operation that is included"]
             return None
         base_url = access.common_base([server for server, _ in found_tools])
-        info = dict_at(self._data, "info")
+        info, headers = dict_at(self._data, "info"), self.settings.headers
+        source = self.settings.as_source(base_url, {"headers": headers} if headers else {}, self._description(info))
         return base.ImportedSource(
             tools=[
                 replace(tool, call={**tool.call, "path": server.removeprefix(base_url) + tool.call["path"]})
                 for server, tool in found_tools
             ],
+            source=source._replace(version=str(info.get("version", ""))[:50]),
             categories=self._categories(operations),
-            base_url=base_url,
             auth=auth,
-            connection={"headers": self.settings.headers} if self.settings.headers else {},
-            description=self._description(info),
-            version=str(info.get("version", ""))[:50],
             left_out=left_out,
             notes=self._located(self._findings.notes),
         )
@@ -329,7 +327,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             tags=[one_paragraph(tag, 50) for tag in operation.tags[:4]],
         )
 
-    def _categories(self, operations: Iterable[Operation]) -> list[base.Category]:
+    def _categories(self, operations: Iterable[Operation]) -> dict[str, base.Category]:
         tags = [tag for tag in dicts_in(self._data.get("tags")) if isinstance(tag.get("name"), str)]
         described = {tag["name"]: tag.get("description") for tag in tags}
         found: dict[str, base.Category] = {}
@@ -337,8 +335,8 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             if name := _identifier(tag):
                 text = self._requests.text(described.get(tag), ("tags",), MAX_SOURCE_DESCRIPTION)
                 text = text and f"{first_sentence(text, MAX_SOURCE_DESCRIPTION)}."
-                found.setdefault(name, base.Category(name, one_paragraph(tag, 100), text))
-        return list(found.values())
+                found.setdefault(name, base.Category(one_paragraph(tag, 100), text))
+        return found
 
     def _description(self, info: Mapping[str, Any]) -> str:
         title = one_paragraph(info.get("title"), 200)
