@@ -10,7 +10,7 @@ from toolfold.catalog.entries import FORMAT
 from toolfold.catalog.reader import parse_head
 from toolfold.catalog.store import bundled_path, parse_catalog
 
-CONTRACTS = {5: "8656430ade74fc3342485a501f8f3a2add943282a8001e35ee436b7af7dcc963"}
+CONTRACTS = {5: "b32baf1fef2b2b71a9822dd0e03b4e20c36d574735b22f9e49fc8b5e705a4be4"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

@@ -15,24 +15,30 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema, 
 from toolfold.build import schema
 from toolfold.build.schema import ArgumentForms, FaultCode, FoundBy, HeaderName, Keys, LongKey
 from toolfold.catalog import entries, profiles
-from toolfold.catalog.entries import Count, Key, Label, Line, Name, Paragraph, Rule, Seconds, Sections, Text, ToolName
+from toolfold.catalog.entries import (
+    Count,
+    Key,
+    Label,
+    Line,
+    Measure,
+    Name,
+    Paragraph,
+    Rule,
+    Seconds,
+    Sections,
+    Text,
+    ToolName,
+)
 from toolfold.catalog.json_schema import DIALECT
 from toolfold.catalog.skills import SkillFile
 
 Texts = Annotated[list[str], Field(max_length=1000)]
 Schema = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "$ref": DIALECT})]
-Measure = Annotated[float, Field(ge=-1000, le=1000)]
 Limit = Annotated[float, Field(gt=0, lt=10**10)]
 
 
 class Part(BaseModel):
     """A part of the catalog that may have further keys."""
-
-
-class Closed(BaseModel):
-    """A part of the catalog without further keys."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class Auth(schema.Auth):
@@ -87,17 +93,6 @@ class McpConnection(Part):
     max_response_bytes: Annotated[int, Field(ge=1, le=1 << 30)] | None = None
 
 
-class Thresholds(Closed):
-    """The thresholds of ``catalog.fit``."""
-
-    nothing: Measure
-    sure: Measure
-
-
-class Empty(Closed):
-    """An object without keys."""
-
-
 def _entry(kind: Any, without: str = "", **types: Any) -> type[Part]:
     """Return the model of an object with the fields of a named tuple, some of which have more exact ``types``."""
     hints = get_type_hints(kind, include_extras=True) | types
@@ -106,15 +101,8 @@ def _entry(kind: Any, without: str = "", **types: Any) -> type[Part]:
     return create_model(kind.__name__, __base__=Part, **fields)
 
 
-Source = _entry(
-    entries.Source,
-    without="id",
-    auth=Auth | None,
-    faults=Annotated[list[Fault], Field(max_length=200)],
-    arguments=ArgumentForms,
-    connection=Connection,
-    fit=Empty | Thresholds,
-)
+_Faults = Annotated[list[Fault], Field(max_length=200)]
+Source = _entry(entries.Source, "id", auth=Auth | None, faults=_Faults, arguments=ArgumentForms, connection=Connection)
 Category = _entry(entries.Category)
 
 
@@ -258,29 +246,17 @@ Tool = _entry(entries.Tool, parameters=Schema, call=Call, answer=Answer, hints=H
 """The entry of a tool. ``parameters`` and all values are checked by ``catalog.schema_checks`` besides."""
 
 
-class Annotations(Closed):
-    """``annotations`` of a definition."""
-
-    readOnlyHint: bool = True
-    destructiveHint: bool = True
-    openWorldHint: bool = True
-
-
-class Meta(Closed):
-    """``_meta`` of a definition."""
-
-    always_load: Literal[True] = Field(default=True, alias="anthropic/alwaysLoad")
-
-
-class Definition(Closed):
+class Definition(BaseModel):
     """A definition for ``tools/list``."""
+
+    model_config = ConfigDict(extra="forbid")
 
     name: ToolName
     title: Line = ""
     description: Text = ""
     input_schema: Schema = Field(alias="inputSchema")
-    annotations: Annotations = Annotations()
-    meta: Meta = Field(default=Meta(), alias="_meta")
+    annotations: dict[Literal["readOnlyHint", "destructiveHint", "openWorldHint"], bool] = {}
+    meta: dict[Literal["anthropic/alwaysLoad"], Literal[True]] = Field(default={}, alias="_meta")
 
 
 class Exposed(Part):

@@ -1,7 +1,6 @@
 """Write a compiled catalog in the layout that ``catalog.reader`` describes.
 
-``catalog.model`` documents the sections. To add a section of the compiler, add its name to :data:`COMPILED` and a
-method to ``catalog.model``.
+To add a section of the compiler, add it to ``catalog.entries.Sections`` and a method to ``catalog.model``.
 
 Write the compiled catalog: completely or not at all, and only over a compiled catalog.
 """
@@ -17,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from toolfold.catalog.entries import CONFIRM, FORMAT, MAX_LISTED, Category, ToolSummary, listing_text, name_key
+from toolfold.catalog.entries import FORMAT, MAX_LISTED, Category, Sections, ToolSummary, listing_text, name_key
 from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
 from toolfold.errors import ToolfoldError
 from toolfold.files import replace_file
@@ -62,12 +61,6 @@ def replace_catalog_file(path: Path, content: bytes) -> None:
         raise ToolfoldError(f"{path} cannot be written: {error.strerror}. It is as it was.") from None
 
 
-COMPILED = ("tools", "index", "spellings", "synonyms")
-"""Mappings of the compiler that are written as sections without changes."""
-
-OPTIONAL = ("skills", "files", "profiles", "exposed", "definitions", "semantic")
-"""Mappings that are written as sections where there is anything in them."""
-
 BLOCK_BYTES = 256 << 10
 """Size of a block. Smaller blocks make the head of a large catalog longer, larger blocks make reading one line slower
 (docs/explanation/decisions/catalog-layout.md)."""
@@ -83,13 +76,13 @@ Lines = Iterable[tuple[str, Any]]
 def dumps(compiled: Mapping[str, Any]) -> bytes:
     """Return the JSON text of a catalog in UTF-8: as ``str``, it takes four times the memory for a single emoji.
 
-    ``compiled`` has what :func:`write` needs for the head, and the mappings of :data:`COMPILED` and :data:`OPTIONAL`.
-    The tools are in the order of the listing.
+    ``compiled`` has what :func:`write` needs for the head, and the mappings that are sections. The tools are in the
+    order of the listing.
     """
     tools = {name_key(name): {"name": name, **entry} for name, entry in compiled["tools"].items()}
-    present = [*COMPILED, *(name for name in OPTIONAL if compiled.get(name))]
-    sections: dict[str, Lines] = {name: sort_lines(tools if name == "tools" else compiled[name]) for name in present}
-    return write(compiled, compiled["tools"].items(), sections)
+    found = {**{name: compiled[name] for name in Sections.__annotations__ if compiled.get(name)}, "tools": tools}
+    counts = {**compiled, "skills": len(compiled.get("skills", ()))}
+    return write(counts, compiled["tools"].items(), {name: sort_lines(lines) for name, lines in found.items()})
 
 
 def sort_lines(mapping: Mapping[str, Any]) -> Lines:
@@ -103,28 +96,31 @@ def write(
     """Return the content of a catalog.
 
     Args:
-        head: ``sources``, ``categories``, ``definition_tokens``, and, where there are any, ``skills``,
-            ``profile_names``, ``related``, the number of tools with relations, and ``common``, positions and signatures
-            of the tools that the instructions name.
+        head: ``sources``, ``categories``, ``definition_tokens``, and, where there are any, ``profile_names``,
+            ``skills`` and ``related``, the numbers of skills and of tools with relations, and ``common``, positions and
+            signatures of the tools that the instructions name.
         listed: Name and entry of each tool in the order of the listing; summary, category, access, effect, source,
             confirm and tags are used. Like ``sections`` it can be an iterator.
-        sections: The sorted lines of each section in :data:`COMPILED`, and of those in :data:`OPTIONAL` that there are.
+        sections: The sorted lines of the other sections, of which those that are required may be missing.
     """
     lines, members = _collect(listed)
-    derived: dict[str, Lines] = {
-        "names": sort_lines({name_key(line[0]): position for position, line in enumerate(lines)}),
-        "lines": ((line_key(position), line) for position, line in enumerate(lines)),
+    content: dict[str, Lines] = {
+        "names": sort_lines({name_key(line.name): position for position, line in enumerate(lines)}),
+        "lines": ((line_key(position), _without_usual(line)) for position, line in enumerate(lines)),
         "members": sort_lines({member_key(*member): runs(found) for member, found in members.items()}),
+        **sections,
+        "index": _limit_postings(sections.get("index", ())),
     }
     table, written = {}, io.BytesIO()
-    for name, content in (derived | dict(sections)).items():
-        written.write(b',"%s":{\n' % name.encode())
-        table[name] = write_section(written, _limit_postings(content) if name == "index" else content)
-        written.write(b"}\n")
+    for name in Sections.__annotations__:
+        if name in content or name in Sections.__required_keys__:
+            written.write(b',"%s":{\n' % name.encode())
+            table[name] = write_section(written, content.get(name, ()))
+            written.write(b"}\n")
     written.write(b"}\n")
     listing = ""
     if len(lines) <= MAX_LISTED:
-        listing = listing_text([Category(**one) for one in head["categories"]], [ToolSummary(*one) for one in lines])
+        listing = listing_text([Category(**one) for one in head["categories"]], lines)
     line = {
         "format": FORMAT,
         "count": len(lines),
@@ -140,9 +136,8 @@ def write(
         "sections": table,
     }
     optional = {
-        **{name: head.get(name) for name in ("semantic_share", "common", "related")},
-        "skills": len(head.get("skills", ())),
-        "confirmed": sum(line_of_tool[5:] == [CONFIRM] for line_of_tool in lines),
+        **{name: head.get(name) for name in ("semantic_share", "common", "related", "skills")},
+        "confirmed": sum(bool(line_of_tool.confirm) for line_of_tool in lines),
         "profiles": head.get("profile_names"),
     }
     line |= {name: value for name, value in optional.items() if value}
@@ -151,21 +146,21 @@ def write(
 
 def _collect(
     listed: Iterable[tuple[str, Mapping[str, Any]]],
-) -> tuple[list[list[Any]], dict[tuple[str, str], list[int]]]:
-    lines: list[list[Any]] = []
+) -> tuple[list[ToolSummary], dict[tuple[str, str], list[int]]]:
+    lines: list[ToolSummary] = []
     members: dict[tuple[str, str], list[int]] = {}
     for position, (name, entry) in enumerate(listed):
-        line = [name, entry["summary"], entry["category"], entry["access"]]
-        if entry.get("confirm"):
-            line += [entry["effect"], CONFIRM]
-        elif entry["effect"] != "read":
-            line.append(entry["effect"])
-        lines.append(line)
+        summary, category, access, effect = (entry[key] for key in ToolSummary._fields[1:5])
+        lines.append(ToolSummary(name, summary, category, access, effect, "confirm" if entry.get("confirm") else ""))
         for field in ("category", "access", "effect", "source"):
             members.setdefault((field, entry[field]), []).append(position)
         for tag in dict.fromkeys(entry["tags"]):
             members.setdefault(("tags", tag), []).append(position)
     return lines, members
+
+
+def _without_usual(line: ToolSummary) -> Sequence[str]:
+    return line if line.confirm else line[:4] if line.effect == "read" else line[:5]
 
 
 def runs(positions: Sequence[int]) -> list[int]:

@@ -66,6 +66,7 @@ ToolName = Annotated[str, Rule(pattern=TOOL_NAME)]
 Hash = Annotated[str, Rule(pattern="^[0-9A-Za-z]{1,64}$")]
 Count = Annotated[int, Rule(minimum=0, maximum=10**10)]
 Seconds = Annotated[int, Rule(minimum=1, maximum=10 * 366 * 86400)]
+Measure = Annotated[float, Rule(minimum=-1000, maximum=1000)]
 Access = Literal["free", "premium", "mixed"]
 Format = Literal["csv", "json"]
 RelationKind = Literal["needs_output_of", "alternative", "then"]
@@ -88,6 +89,9 @@ class Auth(NamedTuple):
     bearer: bool = False
     basic: bool = False
     oauth2: Mapping[str, Any] | None = None
+
+
+_FIT = Rule(propertyNames={"enum": ["nothing", "sure"]}, dependentRequired={"nothing": ["sure"], "sure": ["nothing"]})
 
 
 class Source(NamedTuple):
@@ -119,7 +123,7 @@ class Source(NamedTuple):
     connection: Mapping[str, Any] = {}
     format_parameter: Key = ""
     arguments: Mapping[str, Any] = {}
-    fit: Mapping[str, float] = {}
+    fit: Annotated[Mapping[str, Measure], _FIT] = {}
 
     @property
     def signs_in(self) -> bool:
@@ -245,7 +249,7 @@ def name_key(name: str) -> str:
 
 
 class Sections(TypedDict):
-    """The sections of a catalog, each a mapping from keys to values of the type that is given here.
+    """The sections of a catalog in their order, each a mapping from keys to values of the type that is given here.
 
     - ``tools``: key of a name → fields of :class:`Tool`
     - ``names``: key of a name → position
@@ -260,19 +264,19 @@ class Sections(TypedDict):
     - ``profiles``, ``definitions`` and ``exposed``: see ``catalog.profiles``
     """
 
-    tools: Tool
     names: Count
     lines: ToolSummary
     members: Sequence[Count]
+    tools: Tool
     index: Sequence[Annotated[int, Rule(minimum=0, maximum=2**40)]]
     spellings: str
     synonyms: Annotated[Sequence[str], Rule(maxItems=100)]
-    semantic: NotRequired[str]
     skills: NotRequired[str]
     files: NotRequired[Annotated[Mapping[Literal["text", "blob"], str], Rule(minProperties=1, maxProperties=1)]]
     profiles: NotRequired[Mapping[str, Any]]
-    definitions: NotRequired[Mapping[str, Any]]
     exposed: NotRequired[Sequence[Mapping[str, Any]]]
+    definitions: NotRequired[Mapping[str, Any]]
+    semantic: NotRequired[str]
 
 
 def parse_entry(kind: Any, entry: Mapping[str, Any], **more: Any) -> Any:
