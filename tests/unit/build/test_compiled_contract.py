@@ -10,7 +10,7 @@ from toolfold.catalog.entries import FORMAT
 from toolfold.catalog.reader import parse_head
 from toolfold.catalog.store import bundled_path, parse_catalog
 
-CONTRACTS = {5: "b32baf1fef2b2b71a9822dd0e03b4e20c36d574735b22f9e49fc8b5e705a4be4"}
+CONTRACTS = {5: "bafad1ed9c3a80f715bfdc8109d6973a609bb6c803591ccc28e6f8527acd5001"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Annotated, Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
@@ -31,6 +32,8 @@ from toolfold.catalog.entries import (
 )
 from toolfold.catalog.json_schema import DIALECT
 from toolfold.catalog.skills import SkillFile
+from toolfold.sources.mcp import connection as mcp
+from toolfold.sources.sql.schema import SqlSettings, TableFilter
 
 Texts = Annotated[list[str], Field(max_length=1000)]
 Schema = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "$ref": DIALECT})]
@@ -59,50 +62,27 @@ class Fault(Part):
     retry_after_s: Seconds = 1
 
 
-class Connection(Part):
+class Limits(Part):
     """What every adapter reads of ``connection``; each kind of source has more."""
 
     timeout_s: Limit = 1
     max_response_bytes: Limit = 1
 
 
-class DatabaseConnection(Connection):
-    """``connection`` of a database."""
+def _entry(kind: Any, *without: str, base: type[Part] = Part, **types: Any) -> type[Part]:
+    """Return the model of an object with the fields of a named tuple or dataclass.
 
-    dialect: Literal["sqlite", "postgresql"]
-    schemas: list[str] = []
-    include: list[str] = []
-    exclude: list[str] = []
-    statement_timeout_s: Annotated[float, Field(gt=0, le=300)] = 15
-    max_rows: Annotated[int, Field(ge=1, le=1000)] = 1000
-    max_bytes: Annotated[int, Field(ge=1, le=20_000_000)] = 2_000_000
-
-
-Plain = Annotated[str, Field(max_length=4000, pattern=r"^[^\x00]*$")]
-Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-
-
-class McpConnection(Part):
-    """``connection`` of an MCP server."""
-
-    command: Annotated[list[Plain], Field(max_length=200)] = []
-    env: dict[Variable, Plain] = {}
-    key_variable: Variable | Literal[""] = ""
-    cwd: Plain = ""
-    protocol_version: Plain = ""
-    max_response_bytes: Annotated[int, Field(ge=1, le=1 << 30)] | None = None
-
-
-def _entry(kind: Any, without: str = "", **types: Any) -> type[Part]:
-    """Return the model of an object with the fields of a named tuple, some of which have more exact ``types``."""
-    hints = get_type_hints(kind, include_extras=True) | types
-    usual = dict.fromkeys(kind._field_defaults)
-    fields: dict[str, Any] = {name: (hints[name], usual.get(name, ...)) for name in kind._fields if name != without}
-    return create_model(kind.__name__, __base__=Part, **fields)
+    ``types`` are more exact than those of its fields, or of keys that it does not have.
+    """
+    hints, known = get_type_hints(kind, include_extras=True), inspect.signature(kind).parameters
+    needed = {name for name, one in known.items() if one.default is one.empty}
+    fields = {name: hints[name] for name in known if name not in without} | types
+    optional: dict[str, Any] = {name: (of, ... if name in needed else None) for name, of in fields.items()}
+    return create_model(kind.__name__, __base__=base, **optional)
 
 
 _Faults = Annotated[list[Fault], Field(max_length=200)]
-Source = _entry(entries.Source, "id", auth=Auth | None, faults=_Faults, arguments=ArgumentForms, connection=Connection)
+Source = _entry(entries.Source, "id", auth=Auth | None, faults=_Faults, arguments=ArgumentForms, connection=Limits)
 Category = _entry(entries.Category)
 
 
@@ -266,16 +246,17 @@ class Exposed(Part):
     definition: Definition
 
 
+_McpBytes = Annotated[int, Field(ge=1, le=1 << 30)]
 _SECTIONS = get_type_hints(Sections, include_extras=True)
 PARTS = {
     "Head": Head,
     "HttpCall": HttpCall,
     "SkillCall": SkillCall,
-    "DatabaseConnection": DatabaseConnection,
-    "McpConnection": McpConnection,
+    "DatabaseConnection": _entry(SqlSettings, "tables", base=Limits, **get_type_hints(TableFilter)),
+    "McpConnection": _entry(mcp.Connection, "url", "headers", max_response_bytes=_McpBytes | None),
     **{name: get_args(of)[0] if get_origin(of) is NotRequired else of for name, of in _SECTIONS.items()},
     "tools": Tool,
-    "profiles": _entry(profiles.Profile, without="name"),
+    "profiles": _entry(profiles.Profile, "name"),
     "definitions": Definition,
     "exposed": list[Exposed],
 }

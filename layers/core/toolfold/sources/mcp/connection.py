@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from toolfold.catalog.contract import is_part
+from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
 from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send
 from toolfold.sources.http_api.request import join_url
@@ -32,6 +33,10 @@ NO_HTTP_SSE = (
 )
 
 
+_Plain = Annotated[str, Rule(maxLength=4000, pattern=r"^[^\x00]*$")]
+_Variable = Annotated[str, Rule(pattern="^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
 @dataclass(frozen=True)
 class Connection:
     """One server.
@@ -45,11 +50,11 @@ class Connection:
     """
 
     url: str = ""
-    command: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    cwd: str = ""
-    key_variable: str = ""
-    protocol_version: str = ""
+    command: Annotated[tuple[_Plain, ...], Rule(maxItems=200)] = ()
+    env: Mapping[_Variable, _Plain] = field(default_factory=dict)
+    cwd: _Plain = ""
+    key_variable: _Variable | Literal[""] = ""
+    protocol_version: _Plain = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from toolfold.catalog.contract import is_part
+from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
 
 if TYPE_CHECKING:
@@ -277,15 +278,16 @@ class SqlSettings:
     """How one database is read.
 
     Attributes:
-        dialect: ``sqlite`` or ``postgresql``.
         max_bytes: bytes of one answer, as JSON.
     """
 
-    dialect: str
+    dialect: Literal["sqlite", "postgresql"]
     tables: TableFilter = field(default_factory=TableFilter)
-    statement_timeout_s: float = DEFAULT_STATEMENT_TIMEOUT_S
-    max_rows: int = MAX_ROWS
-    max_bytes: int = DEFAULT_MAX_BYTES
+    statement_timeout_s: Annotated[float, Rule(exclusiveMinimum=0, maximum=MAX_STATEMENT_TIMEOUT_S)] = (
+        DEFAULT_STATEMENT_TIMEOUT_S
+    )
+    max_rows: Annotated[int, Rule(minimum=1, maximum=MAX_ROWS)] = MAX_ROWS
+    max_bytes: Annotated[int, Rule(minimum=1, maximum=MAX_BYTES)] = DEFAULT_MAX_BYTES
 
     @classmethod
     def from_source(cls, source: Source) -> SqlSettings:
