@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from toolfold.catalog.json_schema import IN_PLACE, LISTS, NAMED, SINGLE, resolve
+from toolfold.catalog.json_schema import IN_PLACE, LISTS, NAMED, SINGLE, inner, resolve
 from toolfold.catalog.text_checks import MAX_TEXT, text_problem
 
 _MAX_DEPTH, _MAX_SCHEMAS, _MAX_VALUES = 32, 10_000, 50_000
@@ -28,6 +28,7 @@ _MAX_NUMBER = 2**64
 _LISTS, _SINGLE = frozenset({*LISTS, "items"}), frozenset({*SINGLE, "contentSchema"})
 _TEXTS = frozenset({"description", "title", "$comment"})
 _REFERENCES = frozenset({"$ref", "$dynamicRef"})
+_NOT_INSIDE = IN_PLACE | {"properties", "$defs", "definitions"}
 
 
 def check_schema(schema: Any) -> None:
@@ -80,30 +81,24 @@ def _checked(schema: Any, depth: int, count: list[int]) -> Iterator[Mapping[str,
         raise ValueError("is no JSON Schema, or is too large")
     yield schema
     for keyword, value in schema.items():
+        parts: Iterable[Any] = ()
         if keyword in NAMED and isinstance(value, dict):
             check_value(list(value))
-            inner = list(value.values())
+            parts = value.values()
         elif keyword in _LISTS and isinstance(value, list):
-            inner = value
+            parts = value
         elif keyword in _SINGLE:
-            inner = [value]
-        else:
-            _check_keyword(keyword, value)
-            continue
-        for part in inner:
-            yield from _checked(part, depth + 1, count)
-
-
-def _check_keyword(keyword: str, value: Any) -> None:
-    if keyword in _TEXTS:
-        if not isinstance(value, str) or len(value) > MAX_TEXT:
+            parts = [value]
+        elif keyword not in _TEXTS:
+            check_value([keyword, value])
+        elif not isinstance(value, str) or len(value) > MAX_TEXT:
             raise ValueError(f"has a {keyword} that is not a text of up to {MAX_TEXT} characters")
-        if problem := text_problem(value):
+        elif problem := text_problem(value):
             raise ValueError(f"has a {keyword} that {problem}")
-        return
-    if keyword in _REFERENCES and not (isinstance(value, str) and value.startswith("#")):
-        raise ValueError("has a reference to another document")
-    check_value([keyword, value])
+        if keyword in _REFERENCES and not (isinstance(value, str) and value.startswith("#")):
+            raise ValueError("has a reference to another document")
+        for part in parts:
+            yield from _checked(part, depth + 1, count)
 
 
 def _is_number(value: Any) -> bool:
@@ -140,7 +135,7 @@ class _Applied:
         if known is not None:
             return known
         self._work[id(part)] = 0
-        work = 1 + sum(self._applied(inner, depth + 1) for inner in self.in_place(part))
+        work = 1 + sum(self._applied(one, depth + 1) for one in self.in_place(part))
         if work > _MAX_APPLIED:
             raise ValueError("has references that multiply")
         self._work[id(part)] = work
@@ -150,13 +145,10 @@ class _Applied:
         """Yield the schemas that ``part`` applies to the value that it is applied to."""
         references = [part[key] for key in ("$ref", "$dynamicRef") if key in part]
         found = [self._anchors.get(one[1:]) or resolve(self._root, one) for one in references]
-        found += [inner for key in LISTS if key in IN_PLACE for inner in part.get(key, ())]
-        found += [part[key] for key in SINGLE if key in IN_PLACE & part.keys()]
-        found += part.get("dependentSchemas", {}).values()
-        for inner in found:
-            if isinstance(inner, dict):
-                self._schemas.setdefault(id(inner), inner)
-                yield inner
+        for one in (*found, *(one for keyword, one in inner(part) if keyword in IN_PLACE)):
+            if isinstance(one, dict):
+                self._schemas.setdefault(id(one), one)
+                yield one
 
     def inside(self, part: Mapping[str, Any]) -> Counter[tuple[str, int]]:
         """Return the schemas that are applied to one value inside, as (name of a property or "", id) → times."""
@@ -165,17 +157,8 @@ class _Applied:
         while open_:
             rule = open_.pop()
             open_ += self.in_place(rule)
-            items = rule.get("items")
-            for name, inner in rule.get("properties", {}).items():
-                found[name, id(inner)] += isinstance(inner, dict)
-            for inner in (
-                *rule.get("patternProperties", {}).values(),
-                *(rule.get(key) for key in _SINGLE - IN_PLACE),
-                *rule.get("prefixItems", ()),
-                *(items if isinstance(items, list) else ()),
-            ):
-                if isinstance(inner, dict):
-                    found["", id(inner)] += 1
+            found.update((name, id(one)) for name, one in rule.get("properties", {}).items() if isinstance(one, dict))
+            found.update(("", id(one)) for keyword, one in inner(rule) if keyword not in _NOT_INSIDE)
         return found
 
     def max_nesting(self, most: int) -> int:
