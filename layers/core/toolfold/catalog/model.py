@@ -110,8 +110,6 @@ class Catalog:
             check_head(head)
             check = check_line
         self._head, self._read = head, read
-        if not all(isinstance(blocks, list) for blocks in head["sections"].values()):
-            raise ValueError("its table of sections is damaged")
         size = head.get("bytes")
         self._sections = {
             name: Section(name, head["sections"][name], read, size, check)
@@ -290,9 +288,12 @@ class Catalog:
     def require_callable(self, tool: Tool) -> None:
         """Check that ``tool`` may be called; only a view has tools that may not (``catalog.view``)."""
 
+    def _get(self, section: str, key: str) -> Any:
+        return self._sections[section].get(key) if section in self._sections else None
+
     def _optional(self, section: str, key: str) -> Any:
         """Return a value of a section that catalogs of earlier versions do not have."""
-        found = self._sections[section].get(key) if section in self._sections else None
+        found = self._get(section, key)
         if found is None:
             from toolfold.messages import COMPILE
 
@@ -360,8 +361,7 @@ class Catalog:
 
     def skill_tool(self, uri: str) -> str | None:
         """Return the name of the tool of the skill whose SKILL.md has ``uri``, or None."""
-        section = self._sections.get("skills")
-        found: str | None = None if section is None else section.get(uri)
+        found: str | None = self._get("skills", uri)
         return found
 
     def skill_tools(self) -> Iterator[tuple[str, str]]:
@@ -370,8 +370,7 @@ class Catalog:
 
     def file(self, sha256: str) -> Mapping[str, str] | None:
         """Return ``{"text"}`` or ``{"blob"}``, the content that has the digest, or None."""
-        section = self._sections.get("files")
-        found: Mapping[str, str] | None = None if section is None else section.get(sha256)
+        found: Mapping[str, str] | None = self._get("files", sha256)
         return found
 
     def verify(self) -> None:

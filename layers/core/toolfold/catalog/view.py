@@ -37,13 +37,10 @@ class CatalogView(Catalog):
     def __init__(
         self, base: Catalog, listed: Sequence[int], withheld: Mapping[int, Callable[[Tool], CallError]]
     ) -> None:
+        for name in Catalog.__slots__:
+            setattr(self, name, getattr(base, name))
         self._base, self._withheld, self.base_positions = base, withheld, tuple(listed)
-        self._head, self._read, self._sections = base._head, base._read, base._sections
-        self._sources, self._counts, self.sha256 = base._sources, base._counts, base.sha256
-        self.profile_names = base.profile_names
-        self.has_relations, self.has_semantic_postings = base.has_relations, base.has_semantic_postings
-        self.definition_tokens = 0  # not counted for a part of a catalog
-        self._memoized = {}
+        self.definition_tokens, self._memoized = 0, {}  # tokens are not counted for a part of a catalog
         counts = self.counts("category")
         self.categories = tuple(
             category._replace(tools=counts[category.name]) for category in base.categories if category.name in counts
