@@ -6,6 +6,7 @@ Decide which tools the conditions of a profile or of a context match.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -79,12 +80,16 @@ class ContextSettings(Model):
     include: Selection | None = None
     exclude: Selection | None = None
 
+    def conditions(self, key: str) -> Iterable[tuple[str, list[str]]]:
+        """Return field and values of each condition of ``include`` or ``exclude``."""
+        selection: Selection | None = getattr(self, key)
+        return selection.model_dump(exclude_none=True).items() if selection else ()
 
-class ProfileSettings(Model):
+
+class ProfileSettings(ContextSettings):
     """One profile."""
 
     title: Prose | None = None
-    description: Prose | None = None
     mode: Mode | None = None
     kinds: dict[Kind, KindMode] = Field(default_factory=dict)
     scripts: bool | None = None
@@ -93,8 +98,6 @@ class ProfileSettings(Model):
     databases: bool | None = None
     mcp: bool | None = None
     pinned: list[str] = Field(default_factory=list, max_length=MAX_PINNED)
-    include: Selection | None = None
-    exclude: Selection | None = None
     context: Name | None = None
 
     def switched_off(self) -> list[str]:
@@ -110,49 +113,42 @@ class ProfileSettings(Model):
         return modes
 
 
+_EMPTY = BeforeValidator(lambda given: {} if given is None else given)
+"""A key without a value sets nothing."""
+
+
 class ProfilesFile(Model):
     """The content of ``profiles.yaml``."""
 
-    contexts: dict[Name, ContextSettings] = Field(default_factory=dict)
-    profiles: dict[Name, ProfileSettings] = Field(default_factory=dict, max_length=MAX_PROFILES)
-    most_used: list[str] = Field(default_factory=list, max_length=MAX_PINNED)
+    contexts: Annotated[dict[Name, Annotated[ContextSettings, _EMPTY]], _EMPTY] = Field(default_factory=dict)
+    profiles: Annotated[dict[Name, Annotated[ProfileSettings, _EMPTY]], Field(max_length=MAX_PROFILES), _EMPTY] = Field(
+        default_factory=dict
+    )
+    most_used: Annotated[
+        list[str], Field(max_length=MAX_PINNED), BeforeValidator(lambda given: [] if given is None else given)
+    ] = Field(default_factory=list)
     """Names of the tools that are called most, the most frequent first; ``toolfold profiles most-used`` prints them."""
-
-
-def without_empty(data: Any) -> Any:
-    """Return the data of a file; an empty file, empty values of its keys and an empty profile set nothing."""
-    if data is None:
-        return {}
-    if not isinstance(data, dict):
-        return data
-    given = {key: value for key, value in data.items() if value is not None}
-    for group in ("contexts", "profiles"):
-        if isinstance(entries := given.get(group), dict):
-            given[group] = {name: {} if entry is None else entry for name, entry in entries.items()}
-    return given
 
 
 _EFFECT_SYNONYMS = {"read": ("readonly", "reads"), "write": ("writes",)}
 
-Index = Mapping[str, Mapping[str, set[int]]]
-"""Field of a condition → what a file may write there, normalized: ids, titles and names → the positions of the tools.
 
-Two sources may have a category of the same name."""
+def _index_tools(
+    names: Mapping[str, Mapping[str, Iterable[str]]], tools: Mapping[str, Any]
+) -> dict[str, defaultdict[str, set[int]]]:
+    """Return field of a condition → what a file may write there, normalized → the positions of the tools.
 
-
-def index_tools(names: Mapping[str, Mapping[str, Iterable[str]]], tools: Mapping[str, Any]) -> Index:
-    """Return what conditions may name; ``names`` are field → value of a tool → what a file may write for it."""
-    index: dict[str, dict[str, set[int]]] = {}
+    ``names`` are field → value of a tool → what a file may write for it. Two sources may have a category of one name.
+    """
+    index = {field: defaultdict[str, set[int]](set) for field in names}
     for field, forms in names.items():
         positions: dict[str, set[int]] = {value: set() for value in forms}
         for at, (name, entry) in enumerate(tools.items()):
-            values = [name] if field == "tool" else entry["tags"] if field == "tag" else [entry[field]]
-            for value in values:
+            for value in [name] if field == "tool" else entry["tags"] if field == "tag" else [entry[field]]:
                 positions[value].add(at)
-        found = index[field] = {}
         for value, words in forms.items():
-            for word in {*map(normalize, words)}:
-                found[word] = found.get(word, set()) | positions[value]
+            for word in map(normalize, words):
+                index[field][word] |= positions[value]
     return index
 
 
@@ -183,7 +179,7 @@ def compile_profiles(
     """
     path = folder / FILE
     document = yaml_loader.load(path) if path.exists() else yaml_loader.parse(path, "")
-    file = parse_model(ProfilesFile, document, without_empty(document.data), problems)
+    file = parse_model(ProfilesFile, document, {} if document.data is None else document.data, problems)
     if file is None:
         return {}
     compiler = _Compiler(document, file, compiled, described)
@@ -214,7 +210,7 @@ class _Compiler:
             "access": {access: (access,) for access in get_args(Access)},
             "tool": {name: (name,) for name in self._tools},
         }
-        self._index = index_tools(self._known, self._tools)
+        self._index = _index_tools(self._known, self._tools)
         self._names = list(self._tools)
         self._positions = {name_key(name): position for position, name in enumerate(self._names)}
         self._kinds = {id_: kind_of(entry["kind"]) for id_, entry in self._sources.items()}
@@ -249,10 +245,10 @@ class _Compiler:
                 elif self._positions[name_key(tool)] not in listed:
                     yield f"{where}: {tool} is pinned, but {name} does not list it: see its conditions and context"
 
-    def _unknown_values(self, name: str, entry: ProfileSettings | ContextSettings) -> Iterator[str]:
+    def _unknown_values(self, name: str, entry: ContextSettings) -> Iterator[str]:
         group = "profiles" if isinstance(entry, ProfileSettings) else "contexts"
         for key in ("include", "exclude"):
-            for field, values in _conditions(getattr(entry, key)):
+            for field, values in entry.conditions(key):
                 for value in values:
                     if normalize(value) not in self._index[field]:
                         hint = closest(value, list(self._known[field]))
@@ -317,21 +313,13 @@ class _Compiler:
         others = set().union(*(found for name, found in self._contexts.items() if name != profile.context))
         return {at for at in included if at in own or at not in others}
 
-    def _passing(self, conditions: ProfileSettings | ContextSettings) -> set[int]:
+    def _passing(self, settings: ContextSettings) -> set[int]:
         found = set(range(len(self._names)))
-        for field, values in _conditions(conditions.include):
-            found &= self._having(field, values)
-        for field, values in _conditions(conditions.exclude):
-            found -= self._having(field, values)
+        for key, keep in (("include", found.intersection_update), ("exclude", found.difference_update)):
+            for field, values in settings.conditions(key):
+                keep(set().union(*(self._index[field].get(normalize(value), ()) for value in values)))
         return found
-
-    def _having(self, field: str, values: Iterable[str]) -> set[int]:
-        return set().union(*(self._index[field].get(normalize(value), ()) for value in values))
 
     def _unknown_tool(self, name: str, where: str) -> Iterator[str]:
         if name_key(name) not in self._positions:
             yield f"{where}: there is no tool {name!r}.{closest(name, self._names)}"
-
-
-def _conditions(selection: Selection | None) -> Iterable[tuple[str, list[str]]]:
-    return selection.model_dump(exclude_none=True).items() if selection else ()
