@@ -65,7 +65,7 @@ class Environment:
             settings, on_failure=self.failures.append, on_call=lambda log: self.calls.append(f"{log.code} {log.cache}")
         )
         self.handler = LambdaHandler(app, configure(settings))
-        self.tasks = app.server.tools.executor.services.task_store
+        self.kept = app.server.tools.executor.services.kept_requests
         self.writes: list[str] = []
         client = app.aws.client("dynamodb", timeout_s=settings.cache_timeout_s)
         client.meta.events.register(
@@ -217,7 +217,7 @@ def test_a_table_that_fails_is_reported_and_refuses_nobody(make: Any, table: Any
     try:
         assert [environment.code() for _ in range(3)] == ["OK", "OK", "CLIENT_LIMIT"]
         assert sorted(environment.failures) == ["CACHE_UNAVAILABLE", "LIMITS_UNAVAILABLE"]
-        assert environment.tasks.add({}) is None
+        assert environment.kept.add({}) is None
         assert environment.failures[2:] == ["CACHE_UNAVAILABLE"]
     finally:
         aws_services.create_table(table, TABLE)

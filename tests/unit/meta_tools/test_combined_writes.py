@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from tests.support.exposure import app_of
+from tests.support.threads import run_concurrently
 from toolfold.build.compiler import compile_folder
+from toolfold.catalog.model import Catalog
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.tool_script import with_approval
 
 SOURCE = """
 kind: http_api
@@ -97,6 +100,18 @@ def test_a_pipe_is_continued_with_the_approval(tools: MetaTools) -> None:
     assert error["suggestion"].startswith(
         "Ask the user; if they agree, call TOOL_PIPE with continue and approval_token."
     )
+    given = {"continue": result.structured["continue"]}
+    codes: list[str] = []
+    run_concurrently([lambda: codes.append(failure(tools, "TOOL_PIPE", given)["code"])] * 8)
+    assert sorted(codes) == ["APPROVAL_REQUIRED", *["INVALID_ARGUMENTS"] * 7]  # used once: it has calls that write
+    assert "was used before" in failure(tools, "TOOL_PIPE", given)["message"]
+
+
+def test_a_tool_that_writes_needs_approval_in_a_script(catalog: Catalog) -> None:
+    read = catalog.get("CPI")
+    assert read is not None
+    assert with_approval(read) is read
+    assert with_approval(read._replace(effect="write")).needs_approval
 
 
 @pytest.mark.parametrize(

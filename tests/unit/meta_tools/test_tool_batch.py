@@ -11,7 +11,8 @@ import pytest
 
 from tests.support.meta_tools import error, tokens
 from tests.support.upstream import Upstream
-from toolfold.execution.credentials import RequestCredentials
+from toolfold.client_call import Clock
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
@@ -112,7 +113,7 @@ def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
     [
         ({}, "calls is missing"),
         ({"calls": []}, "calls has 0 items"),
-        ({"calls": [], "continue": "x"}, "the token in continue is damaged"),
+        ({"calls": [], "continue": "x"}, "the token in continue is not one of this caller"),
         ({"calls": 5}, "calls must be an array, not a number (5): array of 1 to 50 items"),
         ({"calls": [{}] * 10_000}, "calls has 10000 items: array of 1 to 50 items"),
         ({"calls": [quote("A"), quote("A")]}, "'A' is the name of two calls, 0 and 1"),
@@ -122,7 +123,7 @@ def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
         ({"calls": [quote("AAPL")], "paralel": 3}, "paralel is not a parameter of this tool"),
         ({"calls": [quote("AAPL")], "join": {"on": "date", "how": "left"}}, "join must be a column"),
         ({"calls": [quote("AAPL")], "join": 5}, "join must be a column"),
-        ({"continue": "nonsense"}, "the token in continue is damaged"),
+        ({"continue": "nonsense"}, "the token in continue is not one of this caller"),
         ({"continue": 7}, "continue must be a string"),
     ],
 )
@@ -431,10 +432,14 @@ def test_rest_of_a_batch_is_performed_with_its_token(make_tools: Callable[..., M
         assert ids == [call["id"] for call in calls[1:]]
         assert second.structured["summary"]["succeeded"] == 11
         assert second.structured["continue"] is None
-        for wrong in (token[:-1], token[1:], "A" + token, token.upper(), token.replace(".", "")):
-            assert "damaged" in error(tools.call("TOOL_BATCH", {"continue": wrong}))["message"]
         other = RequestCredentials(x_api_key="another")
-        assert "another caller" in error(tools.call("TOOL_BATCH", {"continue": token}, other))["message"]
+        for wrong, credentials in ((token[:-1], NO_CREDENTIALS), ("A" + token, NO_CREDENTIALS), (token, other)):
+            refused = error(tools.call("TOOL_BATCH", {"continue": wrong}, credentials))["message"]
+            assert "not one of this caller" in refused
+        assert "is one of TOOL_BATCH" in error(tools.call("TOOL_PIPE", {"continue": token}))["message"]
+        clock = tools.executor.services.clock
+        tools.executor.services.kept_requests._clock = Clock(lambda: clock.now() + 901)
+        assert "has expired" in error(tools.call("TOOL_BATCH", {"continue": token}))["message"]
 
 
 def test_call_that_takes_all_the_time_is_not_left_for_ever(make_tools: Callable[..., MetaTools]) -> None:

@@ -10,11 +10,8 @@ import pytest
 
 from tests.support.meta_tools import error, tokens
 from tests.support.upstream import Upstream
-from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.meta_tools import continuation
-from toolfold.meta_tools.dispatcher import MetaRequest, MetaTools
+from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
-from toolfold.meta_tools.tool_pipe import MAX_STEPS
 from toolfold.mock_api.server import MockApi
 
 SEARCH = {"as": "found", "tool_name": "SYMBOL_SEARCH", "arguments": {"keywords": "apple"}}
@@ -249,13 +246,6 @@ def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., Me
         assert second.structured["result"]["columns"] == ["third_symbol", "latestDay"]
         assert second.structured["result"]["rows"] == [["ONE", "2026-01-13"]]
         assert [step["as"] for step in second.structured["steps"]] == ["1", "third", "3"]
-
-
-@pytest.mark.parametrize(("done", "step"), [(3, 3), (-1, 0), (MAX_STEPS, 0), (10**9, 0), (True, 0), ("1", 0)])
-def test_count_in_a_token_is_of_steps_that_a_pipe_may_have(tools: MetaTools, done: Any, step: int) -> None:
-    request = MetaRequest(tools, tools.catalog(), {}, NO_CREDENTIALS)
-    token = continuation.issue(request, "TOOL_PIPE", {"steps": [quote("NOSUCH1")], "done": done}, [])
-    assert failed(tools.call("TOOL_PIPE", {"continue": token}))["step"] == step
 
 
 TEMPLATES = [

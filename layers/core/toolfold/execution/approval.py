@@ -79,9 +79,6 @@ def write_prompt(source: Source, tool: Tool, arguments: str) -> str:
 _MAX_ARGUMENTS_CHARS = 100_000
 """Characters of arguments that a person may have to read. An item of DynamoDB holds four times as much."""
 
-TTL_S = 600
-"""Seconds for which a signed text can be used: an agent continues at once."""
-
 _OPEN = ApprovalRecord("requested")
 """The record of what no person decides: arguments are stored only where they are needed."""
 
@@ -89,7 +86,7 @@ _OPEN = ApprovalRecord("requested")
 class Approvals:
     """Decides whether calls may be performed. One for a process; safe to use from many threads.
 
-    Secret and store are opened when they are needed first. They also sign texts that hold calls, each for one use.
+    Secret and store are opened when they are needed first.
     """
 
     def __init__(
@@ -150,25 +147,6 @@ class Approvals:
                 messages.CALL_WITHOUT_TOKEN,
             )
 
-    def sign_once(self, text: str) -> str:
-        """Return a token with which :meth:`use_once` accepts ``text`` once, for :data:`TTL_S` seconds.
-
-        Raises:
-            ApprovalUnavailable: nothing can be signed or recorded.
-        """
-        return self._issue(self._secret(), (text,), self._now() + TTL_S, _OPEN).text
-
-    def use_once(self, token: str, text: str) -> bool:
-        """Return whether this is the first use of what :meth:`sign_once` returned for ``text``: of several one is.
-
-        Raises:
-            ApprovalUnavailable: nothing can be checked or recorded.
-        """
-        found = parse(token)
-        if found is None or not found.is_for(self._secret(), (text,)) or found.expires_at < self._now():
-            return False
-        return self._replace(found.id, _OPEN.encode(), ApprovalRecord("redeemed"))
-
     def _problem(self, secret: bytes, call: CallContext, token: ApprovalToken) -> str:
         """Return why a token that was made for the call cannot be redeemed; empty if it can, which is then set."""
         stored = self._run(lambda store: store.get(record_key(token.id)))
@@ -221,9 +199,7 @@ class Approvals:
             expires_at=iso_time(token.expires_at),
         )
 
-    def _issue(
-        self, secret: bytes, terms: Terms | tuple[str], expires_at: float, record: ApprovalRecord
-    ) -> ApprovalToken:
+    def _issue(self, secret: bytes, terms: Terms, expires_at: float, record: ApprovalRecord) -> ApprovalToken:
         token = mint(secret, terms, os.urandom(ID_BYTES), math.floor(expires_at))
         key, kept_until = record_key(token.id), token.expires_at + KEPT_AFTER_S
         self._run(lambda store: store.add(key, record.encode(), kept_until))

@@ -1,4 +1,4 @@
-"""What the calls of a process share: caches, equal calls that are running, the health of sources, tasks of clients.
+"""What the calls of a process share: caches, equal calls that run, the health of sources, requests that go on.
 
 Imported by the first call, with all that a call needs.
 """
@@ -6,6 +6,7 @@ Imported by the first call, with all that a call needs.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import threading
 import time
@@ -154,45 +155,52 @@ class SourceHealth:
         return {source: one for (source, _), one in sorted(recent, key=lambda item: item[0][1] == "")}
 
 
-TASK_TTL_S = 900
-"""Seconds for which a task is kept."""
+KEPT_REQUEST_S = 900
+"""Seconds for which a request is kept."""
 
 _ID_BYTES = 16
+_ID = re.compile(r"[\w-]{22}", re.ASCII)
 _MAX_BYTES, _MAX_OWN_BYTES = 200_000, 4_000_000
-"""The largest task, and those of this process together, where no others share its cache."""
+"""The largest request, and those of this process together, where no others share its cache."""
 
 
-class TaskStore:
-    """Keep tasks, JSON objects, under random ids. Safe to use from many threads."""
+class KeptRequests:
+    """Keep requests that are continued, JSON objects, under random ids. Safe to use from many threads."""
 
     def __init__(self, shared: FailSafeStore[CacheStore] | None, clock: Clock) -> None:
         self._store = shared or FailSafeStore(lambda: MemoryStore(_MAX_OWN_BYTES), 0, clock.monotonic)
         self._clock = clock
 
-    def add(self, task: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-        """Keep a new task; return its id and the task with ``created``, in seconds since 1970, or None on failure."""
-        id_, kept = secrets.token_urlsafe(_ID_BYTES), {**task, "created": self._clock.now()}
+    def add(self, request: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        """Keep a new one; return its id and what is kept, with ``created`` in seconds since 1970; None on failure."""
+        id_, kept = secrets.token_urlsafe(_ID_BYTES), {**request, "created": self._clock.now()}
         return (id_, kept) if self.replace(id_, kept) else None
 
     def get(self, id_: str) -> dict[str, Any] | None:
-        """Return a task, or None for an unknown id and after its time."""
-        content = self._store.run(lambda store: store.get(_key(id_)))
-        task = json.loads(content) if content else None
-        return task if task is not None and self._clock.now() < task["created"] + TASK_TTL_S else None
+        """Return a request, or None for an unknown id and after its time."""
+        # A key that a store cannot have, as of a lone surrogate, would be a failure of the store.
+        content = self._store.run(lambda store: store.get(_key(id_))) if _ID.fullmatch(id_) else None
+        kept = json.loads(content) if content else None
+        return kept if kept is not None and self._clock.now() < kept["created"] + KEPT_REQUEST_S else None
 
-    def replace(self, id_: str, task: Mapping[str, Any]) -> bool:
-        """Keep ``task`` under its id, and return whether that succeeded."""
-        content = json.dumps(task).encode()
+    def replace(self, id_: str, request: Mapping[str, Any]) -> bool:
+        """Keep ``request`` under its id, and return whether that succeeded."""
+        content = json.dumps(request).encode()
 
         def put(store: CacheStore) -> bool:
-            store.put(_key(id_), content, self._clock.now(), task["created"] + TASK_TTL_S)
+            store.put(_key(id_), content, self._clock.now(), request["created"] + KEPT_REQUEST_S)
             return True
 
         return len(content) <= _MAX_BYTES and self._store.run(put) is True
 
+    def use_once(self, id_: str) -> bool:
+        """Return whether this is the first use of a request, of all processes; False where that is not known."""
+        now = self._clock.now()
+        return self._store.run(lambda store: store.acquire_slot(f"{_key(id_)}/used", now, now + KEPT_REQUEST_S)) == 0
+
 
 def _key(id_: str) -> str:
-    return f"tasks/{id_[: 2 * _ID_BYTES]}"
+    return f"requests/{id_}"
 
 
 _REMEMBERED_S = 3600.0
@@ -266,8 +274,8 @@ class Services:
         )
         limits = create_shared_store(settings, monotonic, aws, name="Limits of callers", on_failure=report_limits)
         self.client_limits = ClientLimits(settings, limits, self.clock)
-        tasks = create_shared_store(settings, monotonic, aws, name="Tasks", on_failure=report_cache)
-        self.task_store = TaskStore(tasks, self.clock)
+        kept = create_shared_store(settings, monotonic, aws, name="Requests in parts", on_failure=report_cache)
+        self.kept_requests = KeptRequests(kept, self.clock)
         urls = settings.source_urls.items()
         self.imitated = frozenset(id_ for id_, url in urls if url and urlsplit(url).hostname in LOOPBACK)
 

@@ -20,7 +20,6 @@ from toolfold.meta_tools import continuation
 from toolfold.meta_tools.arguments import invalid, is_blank
 from toolfold.meta_tools.call import Item, metadata, output_options, parse_select, with_notes
 from toolfold.meta_tools.combination import Combination, read_join
-from toolfold.meta_tools.definitions import MAX_STEPS
 from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
@@ -95,8 +94,7 @@ class _Pipe:
 
     def __init__(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
         self._plan, self._arguments = plan, arguments
-        done = arguments.get("done")  # of a token, which may be forged
-        self._done = done if type(done) is int and 0 < done < MAX_STEPS else 0
+        self._done: int = arguments.get("done", 0)
         self._steps: list[_Step] = []
         self.items: list[Item] = []
         self._views: dict[int, Any] = {}

@@ -19,14 +19,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import AuthorizationRequired
-from toolfold.execution.services import TASK_TTL_S
+from toolfold.execution.services import KEPT_REQUEST_S
 from toolfold.meta_tools.continuation import caller_id
 from toolfold.protocol import versions
 from toolfold.protocol.jsonrpc import JsonRpcError
 
 if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
-    from toolfold.execution.services import TaskStore
+    from toolfold.execution.services import KeptRequests
     from toolfold.meta_tools.result import Result
     from toolfold.protocol.http import Exchange, Request
     from toolfold.protocol.jsonrpc import Message
@@ -128,7 +128,7 @@ _POLL_MS = 1000
 
 
 def create_task(
-    store: TaskStore, request: Request, name: str, arguments: Mapping[str, Any], result: Result
+    store: KeptRequests, request: Request, name: str, arguments: Mapping[str, Any], result: Result
 ) -> dict[str, Any] | None:
     """Return the task of a call whose ``result`` is not complete; None where it cannot be kept."""
     call = {"name": name, "arguments": arguments, **_owner(request)}
@@ -137,7 +137,7 @@ def create_task(
 
 
 def answer_task(
-    store: TaskStore, request: Request, message: Message, perform: Callable[[str, Mapping[str, Any]], Result]
+    store: KeptRequests, request: Request, message: Message, perform: Callable[[str, Mapping[str, Any]], Result]
 ) -> tuple[dict[str, Any], Result | None]:
     """Return the result of ``tasks/get``, ``tasks/update`` or ``tasks/cancel``, and that of the call if it is complete.
 
@@ -152,7 +152,7 @@ def answer_task(
     id_ = message.params.get("taskId")
     task = store.get(id_) if isinstance(id_, str) else None
     if not isinstance(id_, str) or task is None or not _owner(request).items() <= task.items():
-        step = f"A task ends {TASK_TTL_S // 60} minutes after its call: make the call again."
+        step = f"A task ends {KEPT_REQUEST_S // 60} minutes after its call: make the call again."
         raise JsonRpcError(versions.INVALID_PARAMS, f"There is no such task of this caller. {step}")
     if message.method == "tasks/cancel" and task["status"] == "working":
         store.replace(id_, {**task, "status": "cancelled"})
@@ -182,7 +182,7 @@ def _shown(id_: str, task: Mapping[str, Any]) -> dict[str, Any]:
         **({"statusMessage": f"{task['answered']} calls are answered."} if task["status"] == "working" else {}),
         "createdAt": _iso(datetime.fromtimestamp(task["created"], UTC)),
         "lastUpdatedAt": _iso(datetime.now(UTC)),
-        "ttlMs": TASK_TTL_S * 1000,
+        "ttlMs": KEPT_REQUEST_S * 1000,
         "pollIntervalMs": _POLL_MS,
     }
 

@@ -297,7 +297,7 @@ class Server:
         if result.answered is not None and exchange.stateless and versions.declared(params, versions.TASKS) is not None:
             from toolfold.protocol import input_required  # few calls need it
 
-            store = self.tools.executor.services.task_store
+            store = self.tools.executor.services.kept_requests
             if task := input_required.create_task(store, exchange.request, name, arguments or {}, result):
                 return task
         return _shown(result, exchange.log_fields)
@@ -344,7 +344,7 @@ class Server:
         def perform(name: str, arguments: Mapping[str, Any]) -> Result:
             return self._perform(exchange, name, arguments, is_repeated=True)
 
-        store = self.tools.executor.services.task_store
+        store = self.tools.executor.services.kept_requests
         task, result = input_required.answer_task(store, exchange.request, exchange.message, perform)
         shown = {} if result is None else {"result": {"resultType": "complete", **_shown(result, exchange.log_fields)}}
         return {**task, **shown}
