@@ -254,7 +254,7 @@ def test_a_token_belongs_to_the_hosts_that_it_was_issued_for(world: World, monke
 def sealed(name: str, record: Any, key: bytes) -> bytes:
     """Return a record as toolfold writes it, of any JSON value."""
     header = {"alg": "dir", "enc": "A256GCM", "kid": name}
-    return jwe.encrypt_compact(header, json.dumps(record), OctKey.import_key(key)).encode()
+    return jwe.encrypt_compact(header, json.dumps(record), OctKey.import_key(bytes.fromhex(key.decode()))).encode()
 
 
 GOOD = {"access_token": "x", "expires_at": 1e12}

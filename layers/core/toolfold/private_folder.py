@@ -79,8 +79,10 @@ def absolute_path(path: str) -> str:
     """Return ``path`` from the root, with the home of the user for ``~``.
 
     Raises:
-        PathRefused: there is no such home.
+        PathRefused: there is no such home, or ``path`` is empty.
     """
+    if not path:
+        raise PathRefused("this user has no folder for it")
     expanded = os.path.expanduser(path)
     if path.startswith("~") and not os.path.isabs(expanded):
         raise PathRefused(f"{path} names a home folder that does not exist")

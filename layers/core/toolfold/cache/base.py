@@ -24,8 +24,9 @@ MAX_CLOCK_SKEW_S = 300.0
 
 
 class CacheStore(Protocol):
-    """Store values and numbers by key. Times are seconds since 1970; after ``expires_at`` a key may be deleted.
+    """Store values, records and numbers by key. Times are seconds since 1970; after ``expires_at`` a key may go.
 
+    A record is a value that is added once, and then replaced by one of several callers.
     A store may raise anything; :class:`toolfold.cache.base.FailSafeStore` turns every failure into a miss.
     """
 
@@ -37,6 +38,12 @@ class CacheStore(Protocol):
 
         A stored value dated more than ``MAX_CLOCK_SKEW_S`` after ``created_at`` does not count as newer.
         """
+
+    def add(self, key: str, value: bytes, expires_at: float) -> None:
+        """Store a new record; raises where one of this key exists, or there is no space."""
+
+    def replace(self, key: str, expected: bytes, value: bytes, expires_at: float | None = None) -> bool:
+        """Replace the record if it is ``expected``; return whether it was. Of several callers one gets True."""
 
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
@@ -61,22 +68,6 @@ class CacheStore(Protocol):
         Returns:
             0 when the slot was free and is now taken; otherwise the time at which it becomes free.
         """
-
-
-class RecordStore(Protocol):
-    """Store records that are written once, and then replaced by one of several callers."""
-
-    def get(self, key: str) -> bytes | None:
-        """Return the record as it was written last, or None."""
-
-    def add(self, key: str, value: bytes, expires_at: float) -> None:
-        """Store a new record; raises where one of this key exists, or there is no space."""
-
-    def replace(self, key: str, expected: bytes, value: bytes, expires_at: float | None = None) -> bool:
-        """Replace the record if it is ``expected``; return whether it was. Of several callers one gets True."""
-
-    def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
-        """Take a slot, as :class:`CacheStore` does."""
 
 
 def increment(store: CacheStore, key: str, expires_at: float) -> int:

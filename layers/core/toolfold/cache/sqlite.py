@@ -134,10 +134,10 @@ class SQLiteStore:
         update = "UPDATE entries SET value = ?, expires_at = coalesce(?, expires_at) WHERE key = ? AND value = ?"
         return bool(self._execute(f"{update} RETURNING 1", value, expires_at, key, expected))
 
-    def unexpired(self, now: float, most: int) -> list[tuple[str, bytes, float]]:
-        """Return key, value and expiry of at most ``most`` entries, those first that expire soonest."""
+    def unexpired(self, now: float, most: int) -> list[tuple[str, bytes]]:
+        """Return key and value of at most ``most`` entries, those first that expire soonest."""
         return self._execute(
-            "SELECT key, value, expires_at FROM entries WHERE expires_at > ? AND typeof(value) = 'blob'"
+            "SELECT key, value FROM entries WHERE expires_at > ? AND typeof(value) = 'blob'"
             " ORDER BY expires_at LIMIT ?",
             now, most,
         )  # fmt: skip

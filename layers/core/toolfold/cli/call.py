@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from toolfold.app import App
-from toolfold.aws.clients import AwsClients, error_code
+from toolfold.aws.clients import AwsClients
+from toolfold.cache.records import Unavailable
 from toolfold.cli import answers, output, terminal
 from toolfold.cli.application import Options
 from toolfold.cli.tools import RemoteTools, make_app
@@ -167,18 +168,16 @@ def _decide(settings: Settings, token: str, given: bool | None) -> bool:
         ToolfoldError: there is no such call, or no terminal for the question.
     """
     aws = AwsClients()
-    desk = ApprovalDesk(with_local_defaults(settings), aws, SecretProvider(settings, aws).get_secret)
     try:
+        desk = ApprovalDesk(with_local_defaults(settings), aws, SecretProvider(settings, aws).get_secret)
         call = desk.find(token)
         _show(call)
         if given is None and not terminal.is_interactive():
             raise ToolfoldError("There is no terminal for the question. Use --yes or --deny.")
         is_approved = terminal.confirm("Approve this call?", "") if given is None else given
         desk.decide(call, approve=is_approved)
-    except ToolfoldError:
-        raise
-    except Exception as error:  # noqa: BLE001 - of SQLite and of AWS; their texts may have paths and addresses
-        raise ToolfoldError(f"The approvals of the server cannot be reached: {error_code(error)}.") from None
+    except Unavailable as error:
+        raise ToolfoldError(f"The approvals of the server cannot be reached: {error}.") from None
     return is_approved
 
 

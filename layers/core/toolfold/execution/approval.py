@@ -13,45 +13,53 @@ that then fails needs a new approval, because what the source has done is not kn
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolfold import messages
-from toolfold.aws.clients import error_code
+from toolfold.cache.records import TABLE_PREFIX, Unavailable
 from toolfold.cache.sqlite import SQLiteStore
-from toolfold.errors import ApprovalDenied, ApprovalPending, ApprovalRequired, InvalidArguments, ToolfoldError
+from toolfold.errors import (
+    ApprovalDenied,
+    ApprovalPending,
+    ApprovalRequired,
+    ApprovalUnavailable,
+    InvalidArguments,
+    ToolfoldError,
+)
 from toolfold.execution.approval_store import (
     ID_BYTES,
     KEPT_AFTER_S,
     ApprovalRecord,
     ApprovalToken,
-    SecretUnavailable,
     Terms,
     approval_file,
+    approval_records,
     mint,
-    open_approvals,
     parse,
     record_key,
     signing_secret,
-    unavailable,
 )
 from toolfold.execution.call import canonical_arguments
 from toolfold.execution.credentials import principal_id
-from toolfold.private_folder import PathRefused
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
-    from toolfold.cache.base import RecordStore
+    from toolfold.cache.base import CacheStore
     from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.call import CallContext
     from toolfold.settings import Settings
 
 T = TypeVar("T")
+
+logger = logging.getLogger("toolfold")
 
 _MAX_VALUE_CHARS, _MAX_SHOWN = 200, 30
 _DESTRUCTIVE = "It changes or deletes data that cannot be restored"
@@ -79,9 +87,6 @@ def write_prompt(source: Source, tool: Tool, arguments: str) -> str:
 _MAX_ARGUMENTS_CHARS = 100_000
 """Characters of arguments that a person may have to read. An item of DynamoDB holds four times as much."""
 
-_OPEN = ApprovalRecord("requested")
-"""The record of what no person decides: arguments are stored only where they are needed."""
-
 
 class Approvals:
     """Decides whether calls may be performed. One for a process; safe to use from many threads.
@@ -92,9 +97,8 @@ class Approvals:
     def __init__(
         self, settings: Settings, aws: AwsClients, read_reference: Callable[[str], str], now: Callable[[], float]
     ) -> None:
-        self._settings, self._aws, self._read_reference, self._now = settings, aws, read_reference, now
-        self._own_secret = os.urandom(32)
-        self._opened: RecordStore | None = None
+        self._settings, self._read_reference, self._now = settings, read_reference, now
+        self._own_secret, self._records = os.urandom(32), approval_records(settings, aws)
 
     def check(self, call: CallContext) -> None:
         """Set the approval of a call, which :meth:`redeem` uses up, and its id, also where the call is refused.
@@ -157,7 +161,7 @@ class Approvals:
         try:
             record = ApprovalRecord.decode(stored)
         except ValueError:
-            raise unavailable("a record is damaged") from None
+            raise _unavailable("a record is damaged") from None
         if record.state == "redeemed":
             return "was used already"
         is_declined, tool = call.credentials.is_declined, call.tool
@@ -186,8 +190,14 @@ class Approvals:
                 f"{tool.name}: {len(terms.arguments):,} characters of arguments are too long for a person to approve.",
                 f"Send at most {_MAX_ARGUMENTS_CHARS:,} characters; nothing was sent.",
             )
-        record = ApprovalRecord("requested", terms, reason_of(tool)) if is_human else _OPEN
-        token = self._issue(secret, terms, self._now() + self._settings.approval_ttl_s, record)
+        # Arguments are stored only where a person has to read them.
+        expires_at = math.floor(self._now() + self._settings.approval_ttl_s)
+        told = (terms, reason_of(tool)) if is_human else ()
+        record, token = (
+            ApprovalRecord("requested", expires_at, *told),
+            mint(secret, terms, os.urandom(ID_BYTES), expires_at),
+        )
+        self._run(lambda store: store.add(record_key(token.id), record.encode(), expires_at + KEPT_AFTER_S))
         call.approval_id = token.id
         why = f"The approval token {problem}; {tool.name}" if problem else tool.name
         step = messages.LET_APPROVE if is_human else messages.ASK_USER
@@ -199,34 +209,20 @@ class Approvals:
             expires_at=iso_time(token.expires_at),
         )
 
-    def _issue(self, secret: bytes, terms: Terms, expires_at: float, record: ApprovalRecord) -> ApprovalToken:
-        token = mint(secret, terms, os.urandom(ID_BYTES), math.floor(expires_at))
-        key, kept_until = record_key(token.id), token.expires_at + KEPT_AFTER_S
-        self._run(lambda store: store.add(key, record.encode(), kept_until))
-        return token
-
     def _replace(self, id_: str, expected: bytes, record: ApprovalRecord) -> bool:
         return self._run(lambda store: store.replace(record_key(id_), expected, record.encode()))
 
     def _secret(self) -> bytes:
         try:
             return signing_secret(self._settings, self._read_reference, self._own_secret)
-        except (SecretUnavailable, PathRefused) as error:
-            raise unavailable(str(error)) from None
-        except OSError as error:
-            raise unavailable(type(error).__name__) from None
+        except Unavailable as error:
+            raise _unavailable(str(error)) from None
 
-    def _run(self, operation: Callable[[RecordStore], T]) -> T:
+    def _run(self, operation: Callable[[CacheStore], T]) -> T:
         try:
-            if self._opened is None:
-                self._opened = open_approvals(self._settings, self._aws)
-            return operation(self._opened)
-        except PathRefused as error:
-            raise unavailable(str(error)) from None
-        except Exception as error:  # noqa: BLE001 - after any failure nothing is known about the approval
-            if isinstance(error, OSError):
-                self._opened = None  # opened again when it is needed next: a file may have been deleted
-            raise unavailable(error_code(error)) from None
+            return self._records.run(operation)
+        except Unavailable as error:
+            raise _unavailable(str(error)) from None
 
 
 def iso_time(seconds: float) -> str:
@@ -236,6 +232,15 @@ def iso_time(seconds: float) -> str:
 
 def _denied(tool: Tool) -> ApprovalDenied:
     return ApprovalDenied(f"The user does not allow this call of {tool.name}; nothing was sent.", messages.DENIED)
+
+
+def _unavailable(reason: str) -> ApprovalUnavailable:
+    """Return the error for a fault of this deployment, whose reason is for the log."""
+    logger.error("approvals unavailable: %s", reason)
+    return ApprovalUnavailable(
+        "Approvals cannot be recorded or checked here at the moment, so the call was refused; nothing was sent.",
+        messages.TELL_OPERATOR,
+    )
 
 
 MAX_LISTED = 200
@@ -253,7 +258,7 @@ class AlreadyDecided(CannotDecide):
 
 
 class WaitingCall(NamedTuple):
-    """A call that waits for a decision: its token, the reason that the catalog has, and its record as it is stored."""
+    """A call that waits for a decision: its token, its terms, the reason of the catalog, and the record as stored."""
 
     token: ApprovalToken
     terms: Terms
@@ -264,21 +269,19 @@ class WaitingCall(NamedTuple):
 class ApprovalDesk:
     """Finds waiting calls and records decisions, for ``toolfold approve`` and the page of ``toolfold ui``.
 
-    That requires the store of the approvals and the secret that signs them. What is shown is what the token is for: a
-    record that was changed in the store does not fit its token.
+    That requires the store of the approvals and the secret that signs them. The tokens are made again from what is
+    recorded, with the secret: an approval of a record that was changed in the store is for the changed call, which is
+    the one that is shown, and fits no token that a caller has.
 
     Raises:
-        CannotDecide: there is no secret.
+        Unavailable: the secret cannot be used; by each method, the store cannot.
     """
 
     def __init__(self, settings: Settings, aws: AwsClients, read_reference: Callable[[str], str]) -> None:
         # Approvals in the memory of a server cannot be reached from here.
         self._settings, self._now = settings.replaced(approve="human"), time.time
-        try:
-            self._secret = signing_secret(self._settings, read_reference, b"")
-        except SecretUnavailable as error:
-            raise CannotDecide(f"The secret of the server is needed: {error}.") from None
-        self._store = open_approvals(self._settings, aws)
+        self._secret = signing_secret(self._settings, read_reference, b"")
+        self._records = approval_records(self._settings, aws)
 
     def find(self, text: str) -> WaitingCall:
         """Return the call that waits with a token.
@@ -289,79 +292,72 @@ class ApprovalDesk:
         token = parse(text.strip())
         if token is None:
             raise CannotDecide("This is no approval token: it has 40 letters, digits, - and _. Copy all of it.")
-        cache = self._settings.cache
-        place = cache if cache.startswith("dynamodb://") else approval_file(self._settings)
-        stored, record = self._undecided(token.id, f"with this token in {place}. TOOLFOLD_CACHE must be the server's.")
-        if token.expires_at <= self._now():
-            raise AlreadyDecided("This token has expired. Let the call be made again.")
-        if record.terms is None:
-            raise CannotDecide(
-                "This call needs no person: its server has TOOLFOLD_APPROVE=agent. Repeat it with the token."
-            )
-        if not token.is_for(self._secret, record.terms):
+        place = self._settings.cache if self._is_table() else approval_file(self._settings)
+        call = self.find_waiting(token.id, f"with this token in {place}. TOOLFOLD_CACHE must be the server's.")
+        if call.token != token:
             raise CannotDecide(
                 "The token does not fit what was recorded: it was changed, or the secret of the server is another one."
             )
-        return WaitingCall(token, record.terms, record.reason, stored)
+        return call
 
-    def _undecided(self, id_: str, where: str) -> tuple[bytes, ApprovalRecord]:
-        """Return the record of an approval, as it is stored and decoded; raise where it is decided, or none."""
-        stored = self._store.get(record_key(id_))
+    def find_waiting(self, id_: str, where: str = "with this id any more. Let the call be made again.") -> WaitingCall:
+        """Return the call whose approval has this id; ``where`` is the end of the sentence that no call waits.
+
+        Raises:
+            AlreadyDecided: it was decided elsewhere, or has expired.
+            CannotDecide: there is no such call, or none that a person decides about.
+        """
+        stored = self._records.run(lambda store: store.get(record_key(id_)))
         if stored is None:
             raise CannotDecide(f"No call waits {where}")
+        return self._waiting(id_, stored)
+
+    def _waiting(self, id_: str, stored: bytes) -> WaitingCall:
         try:
             record = ApprovalRecord.decode(stored)
         except ValueError:
             raise CannotDecide("The record of this call is damaged. Let the call be made again.") from None
         if record.state != "requested":
             raise AlreadyDecided(f"This call was {_STATES[record.state]}.")
-        return stored, record
+        if record.expires_at <= self._now():
+            raise AlreadyDecided("This call waits no longer: it has expired. Let it be made again.")
+        if record.terms is None:
+            raise CannotDecide(
+                "This call needs no person: its server has TOOLFOLD_APPROVE=agent. Repeat it with the token."
+            )
+        token = mint(self._secret, record.terms, bytes.fromhex(id_), record.expires_at)
+        return WaitingCall(token, record.terms, record.reason, stored)
 
     def waiting(self) -> list[WaitingCall]:
         """Return the calls that wait for a decision, those first that expire soonest; at most :data:`MAX_LISTED`.
 
-        The tokens are made again from what is recorded, with the secret. An approval of a record that was changed is
-        for the changed call, which is the one that is shown, and fits no token that a caller has.
-
         Raises:
             CannotDecide: the approvals are in DynamoDB, where they are found by their tokens alone.
         """
-        if not isinstance(self._store, SQLiteStore):
+        if self._is_table():
             raise CannotDecide("Waiting calls in DynamoDB are found by their tokens alone: toolfold approve TOKEN.")
-        found = []
-        for key, stored, kept_until in self._store.unexpired(self._now() + KEPT_AFTER_S, 10 * MAX_LISTED):
-            try:
-                record = ApprovalRecord.decode(stored)
-                json.loads("null" if record.terms is None else record.terms.arguments)
-                id_ = bytes.fromhex(key.removeprefix(record_key("")))
-            except ValueError:
-                continue  # damaged: its token is refused as well
-            if record.state == "requested" and record.terms is not None:
-                token = mint(self._secret, record.terms, id_, int(kept_until) - KEPT_AFTER_S)
-                found.append(WaitingCall(token, record.terms, record.reason, stored))
+        since, most = self._now() + KEPT_AFTER_S, 10 * MAX_LISTED
+        found: list[WaitingCall] = []
+        for key, stored in self._records.run(
+            lambda store: store.unexpired(since, most) if isinstance(store, SQLiteStore) else []
+        ):
+            with suppress(CannotDecide, ValueError):  # decided, or damaged: its token is refused as well
+                found.append(self._waiting(key.removeprefix(record_key("")), stored))
         return found[:MAX_LISTED]
-
-    def find_waiting(self, id_: str) -> WaitingCall:
-        """Return the call whose approval has this id.
-
-        Raises:
-            AlreadyDecided: it was decided elsewhere, or has expired.
-            CannotDecide: there is no such call.
-        """
-        for call in self.waiting():
-            if call.token.id == id_:
-                return call
-        self._undecided(id_, "with this id any more. Let the call be made again.")
-        raise AlreadyDecided("This call waits no longer: it has expired. Let it be made again.")
 
     def decide(self, call: WaitingCall, *, approve: bool) -> None:
         """Record the decision about a call.
 
         Raises:
-            CannotDecide: another decision was faster.
+            AlreadyDecided: another decision was faster.
         """
         record = ApprovalRecord("denied")
         if approve:
-            record = ApprovalRecord("approved", call.terms, call.reason, call.token.approval_proof(self._secret))
-        if not self._store.replace(record_key(call.token.id), call.stored, record.encode()):
+            token = call.token
+            record = ApprovalRecord("approved", token.expires_at, proof=token.approval_proof(self._secret))
+        key = record_key(call.token.id)
+        if not self._records.run(lambda store: store.replace(key, call.stored, record.encode())):
             raise AlreadyDecided("Another decision about this call was made at the same moment.")
+
+    def _is_table(self) -> bool:
+        return self._settings.cache.startswith(TABLE_PREFIX)

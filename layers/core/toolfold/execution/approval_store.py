@@ -15,31 +15,29 @@ it is generated.
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import hmac
 import json
-import logging
 import os
 import re
-import stat
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from toolfold import messages, private_folder
-from toolfold.cache.dynamodb import DynamoDBStore
+from toolfold.cache.records import (
+    TABLE_PREFIX,
+    Records,
+    Unavailable,
+    given_secret,
+    own_secret,
+    records_in_file,
+    records_in_table,
+)
 from toolfold.cache.response_cache import MemoryStore
-from toolfold.cache.sqlite import SQLiteStore
-from toolfold.errors import ApprovalUnavailable
-from toolfold.files import replace_file
 from toolfold.local_defaults import with_local_defaults
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
-    from toolfold.cache.base import RecordStore
     from toolfold.settings import Settings
-
-logger = logging.getLogger("toolfold")
 
 _VERSION = 1
 ID_BYTES, _TIME_BYTES, _MAC_BYTES = 8, 5, 16
@@ -79,7 +77,7 @@ class ApprovalToken(NamedTuple):
         """The token as it is given to a caller."""
         return base64.urlsafe_b64encode(_head(self.id, self.expires_at) + self.mac).decode()
 
-    def is_for(self, secret: bytes, terms: Terms | tuple[str]) -> bool:
+    def is_for(self, secret: bytes, terms: Terms) -> bool:
         """Return whether the token was made with ``secret`` for ``terms``; the time is not checked."""
         return hmac.compare_digest(self.mac, _mac(secret, self.id, self.expires_at, terms))
 
@@ -88,8 +86,8 @@ class ApprovalToken(NamedTuple):
         return hmac.new(secret, b"toolfold approved " + self.text.encode(), hashlib.sha256).hexdigest()
 
 
-def mint(secret: bytes, terms: Terms | tuple[str], id_: bytes, expires_at: int) -> ApprovalToken:
-    """Return a new token for the call ``terms``, or for a text."""
+def mint(secret: bytes, terms: Terms, id_: bytes, expires_at: int) -> ApprovalToken:
+    """Return a new token for the call ``terms``."""
     return ApprovalToken(id_.hex(), expires_at, _mac(secret, id_.hex(), expires_at, terms))
 
 
@@ -108,7 +106,7 @@ def _head(id_: str, expires_at: int) -> bytes:
     return bytes([_VERSION]) + bytes.fromhex(id_) + expires_at.to_bytes(_TIME_BYTES, "big")
 
 
-def _mac(secret: bytes, id_: str, expires_at: int, terms: Terms | tuple[str]) -> bytes:
+def _mac(secret: bytes, id_: str, expires_at: int, terms: Terms) -> bytes:
     message = json.dumps(["toolfold approval", _head(id_, expires_at).hex(), *terms]).encode()
     return hmac.new(secret, message, hashlib.sha256).digest()[:_MAC_BYTES]
 
@@ -121,12 +119,14 @@ class ApprovalRecord(NamedTuple):
 
     Attributes:
         state: ``requested``; then ``approved`` or ``denied``; ``redeemed`` once the call was sent.
+        expires_at: when its token expires, in seconds since 1970.
         terms: the call; None where no person decides, so that arguments are stored only where they are needed.
         reason: what the catalog says about calls of the tool.
         proof: for an approved one, that it was approved with the secret.
     """
 
     state: State
+    expires_at: int = 0
     terms: Terms | None = None
     reason: str = ""
     proof: str = ""
@@ -145,22 +145,22 @@ class ApprovalRecord(NamedTuple):
         try:
             record = cls(**json.loads(stored))
             terms = None if record.terms is None else Terms(*record.terms)
-        except TypeError:
+            texts = (record.reason, record.proof, *(terms or ()))
+            is_time = type(record.expires_at) is int and 0 <= record.expires_at < 256**_TIME_BYTES
+            if record.state not in get_args(State) or not is_time or not all(isinstance(text, str) for text in texts):
+                raise ValueError
+            json.loads("null" if terms is None else terms.arguments)
+        except (TypeError, ValueError, RecursionError):
             raise ValueError("damaged") from None
-        texts = (record.reason, record.proof, *(terms or ()))
-        if record.state not in get_args(State) or not all(isinstance(text, str) for text in texts):
-            raise ValueError("damaged")
         return record._replace(terms=terms)
 
 
-FILE_NAME = "approvals.sqlite"
+FILE_NAME, KEY_FILE_NAME = "approvals.sqlite", "approvals.secret"
 """In the folder of the cache file. Not in that file: a full cache evicts what expires first."""
 
 _MAX_BYTES = 8_000_000
 KEPT_AFTER_S = 3600
 """Seconds after its expiry for which a record is stored, so that the answer to a late call names the reason."""
-
-_DYNAMODB = "dynamodb://"
 
 
 def record_key(id_: str) -> str:
@@ -168,12 +168,12 @@ def record_key(id_: str) -> str:
     return f"approval/{id_}"
 
 
-def approval_file(settings: Settings) -> str:
-    """Return the path of the SQLite file for a deployment without DynamoDB; empty: the user has no folder for it."""
+def approval_file(settings: Settings, name: str = FILE_NAME) -> str:
+    """Return the path of a file of approvals, without DynamoDB; empty: the user has no folder for it."""
     location = settings.cache
     if location in ("", "memory", "off"):
         location = with_local_defaults(settings.replaced(cache="")).cache
-    return "" if location == "memory" else os.path.join(os.path.dirname(os.path.abspath(location)), FILE_NAME)
+    return "" if location == "memory" else os.path.join(os.path.dirname(os.path.abspath(location)), name)
 
 
 def _is_in_memory(settings: Settings) -> bool:
@@ -183,84 +183,28 @@ def _is_in_memory(settings: Settings) -> bool:
     return settings.cache == "memory" or not approval_file(settings)
 
 
-def open_approvals(settings: Settings, aws: AwsClients) -> RecordStore:
-    """Open the store that ``settings.cache`` names, or for ``approve=human`` one that another process can open too.
-
-    Raises:
-        OSError: there is no such place.
-    """
-    if settings.cache.startswith(_DYNAMODB):
-        table = settings.cache.removeprefix(_DYNAMODB)
-        return DynamoDBStore(aws, table, "", settings.secret_timeout_s, is_consistent=True)
+def approval_records(settings: Settings, aws: AwsClients) -> Records:
+    """Return the records where ``settings.cache`` is, or for ``approve=human`` where another process finds them too."""
+    if settings.cache.startswith(TABLE_PREFIX):
+        return records_in_table(settings, aws)
     if _is_in_memory(settings):
-        return MemoryStore(_MAX_BYTES)
-    path = approval_file(settings)
-    if not path:
-        raise FileNotFoundError("this user has no home folder")
-    return SQLiteStore(path, _MAX_BYTES, settings.secret_timeout_s, is_durable=True)
-
-
-KEY_FILE_NAME = "approvals.secret"
-_MIN_CHARACTERS = 32
-_SECRET = re.compile(rb"[0-9a-f]{64}\n")
-
-
-class SecretUnavailable(Exception):
-    """There is no secret to sign with; ``str()`` says why, and names no secret."""
+        return Records(lambda: MemoryStore(_MAX_BYTES))
+    return records_in_file(approval_file(settings), settings.secret_timeout_s)
 
 
 def signing_secret(settings: Settings, read_reference: Callable[[str], str], own: bytes) -> bytes:
     """Return the secret that signs and checks tokens; ``own``: one of this process, for approvals in its memory.
 
     Raises:
-        SecretUnavailable: there is no secret.
-        OSError, PathRefused: the file of the generated one cannot be used.
+        Unavailable: there is no secret.
     """
-    given = settings.approval_secret
-    if given.startswith(("arn:", "ssm:")):
-        given = read_reference(given)
-        if len(given) < _MIN_CHARACTERS:
-            raise SecretUnavailable("TOOLFOLD_APPROVAL_SECRET cannot be read from AWS, or is too short")
-    if given:
-        return given.encode()
-    if settings.cache.startswith(_DYNAMODB):
-        raise SecretUnavailable("TOOLFOLD_APPROVAL_SECRET is not set")
-    if _is_in_memory(settings):
-        return own
-    return local_secret(settings)
+    if given := given_secret("TOOLFOLD_APPROVAL_SECRET", settings.approval_secret, read_reference):
+        return given
+    if settings.cache.startswith(TABLE_PREFIX):
+        raise Unavailable("TOOLFOLD_APPROVAL_SECRET is not set")
+    return own if _is_in_memory(settings) else local_secret(settings)
 
 
 def local_secret(settings: Settings) -> bytes:
-    """Return the secret of this user, which is generated when it is needed first: a file that only the user can read.
-
-    Raises:
-        SecretUnavailable: there is no place for it, or the file is not one that toolfold has made.
-        OSError, PathRefused: the file cannot be used.
-    """
-    path = approval_file(settings)
-    if not path:
-        raise SecretUnavailable("this user has no home folder")
-    path = os.path.join(private_folder.resolve(os.path.dirname(path), create=True), KEY_FILE_NAME)
-    if not os.path.lexists(path):
-        with contextlib.suppress(FileExistsError):  # of several processes, the first one writes it
-            replace_file(path, os.urandom(32).hex().encode() + b"\n", overwrite=False, mode=0o600)
-    descriptor = os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW)
-    try:
-        status = os.fstat(descriptor)
-        content = os.read(descriptor, 100) if stat.S_ISREG(status.st_mode) else b""
-    finally:
-        os.close(descriptor)
-    if os.name != "nt" and (status.st_uid != os.geteuid() or status.st_mode & 0o077):
-        raise SecretUnavailable(f"other users can read {path}, or it belongs to one: delete it")
-    if _SECRET.fullmatch(content) is None:
-        raise SecretUnavailable(f"{path} was not made by toolfold: delete or move it")
-    return content.strip()
-
-
-def unavailable(reason: str) -> ApprovalUnavailable:
-    """Return the error for a fault of this deployment. The reason is for the log: it may name a path."""
-    logger.error("approvals unavailable: %s", reason)
-    return ApprovalUnavailable(
-        "Approvals cannot be recorded or checked here at the moment, so the call was refused; nothing was sent.",
-        messages.TELL_OPERATOR,
-    )
+    """Return the secret of this user, beside the approvals; raises Unavailable where its file cannot be used."""
+    return own_secret(approval_file(settings, KEY_FILE_NAME))

@@ -238,13 +238,11 @@ class AuditLog:
 
     def _own_key(self) -> bytes:
         if self._file is not None:
-            from toolfold.execution.approval_store import SecretUnavailable, local_secret
+            from toolfold.cache.records import Unavailable
+            from toolfold.execution.approval_store import local_secret
 
             try:
                 return local_secret(self._settings)
-            except (SecretUnavailable, PathRefused, OSError) as error:
-                logger.warning(
-                    "hashes in the audit file cannot be compared with those of other processes: %s",
-                    type(error).__name__,
-                )
+            except Unavailable as error:
+                logger.warning("hashes in the audit file cannot be compared with those of other processes: %s", error)
         return os.urandom(32)

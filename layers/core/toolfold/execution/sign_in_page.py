@@ -20,8 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from toolfold.cache.records import Unavailable
 from toolfold.errors import CallError
-from toolfold.private_folder import PathRefused
 
 LIFETIME_S = 600.0
 """Seconds in which a user opens the link, and signs in."""
@@ -71,7 +71,7 @@ class SignInPage:
     """Serve the pages of one source until its sign-ins have ended or expired.
 
     ``authorization_url`` returns where the browser is sent; ``finish`` exchanges the code for tokens and stores them,
-    or raises CallError or OSError. So does making this one where the port is taken; 0 is any free one.
+    or raises CallError or Unavailable. Making this one raises OSError where the port is taken; 0 is any free one.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class SignInPage:
             if given.get("code") and "error" not in given:
                 self._finish(attempt, given["code"], self.redirect_uri)
                 attempt.is_signed_in, status, text = True, 200, DONE
-        except (CallError, OSError, PathRefused):
+        except (CallError, Unavailable):
             status, text = 502, FAILED
         finally:
             try:

@@ -21,25 +21,27 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from joserfc import jwe
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 
-from toolfold.aws.clients import AwsClients, error_code
-from toolfold.cache.dynamodb import DynamoDBStore
-from toolfold.cache.sqlite import SQLiteStore
-from toolfold.files import replace_file
+from toolfold.cache.records import (
+    Locked,
+    Records,
+    Unavailable,
+    given_secret,
+    own_secret,
+    records_in_file,
+    records_in_table,
+)
 from toolfold.models import Tokens
-from toolfold.private_folder import NO_FOLLOW, PathRefused, check_owned_file, resolve
 from toolfold.sources.http_api.authentication import is_token
 
 if TYPE_CHECKING:
-    from toolfold.cache.base import RecordStore
+    from toolfold.aws.clients import AwsClients
     from toolfold.settings import Settings
-
-T = TypeVar("T")
 
 _DAY_S = 86_400
 _KEPT_S = 90 * _DAY_S
@@ -49,32 +51,25 @@ _LOCK_MARGIN_S = 5.0
 """Seconds for which a lock outlives what it was taken for: a process that has ended keeps it no longer."""
 
 _POLL_S = 0.1
-_KEY_BYTES, _KEY_FILE = 32, "key"
-_MAX_FILE_BYTES = 8_000_000
 _ALGORITHMS = ("dir", "A256GCM")
 
 
 class TokenStore:
-    """Records by name. Safe to use from many threads and processes.
+    """Tokens by name. Safe to use from many threads and processes.
 
     Args:
-        open_store: opens the store, when it is needed first.
+        records: where they are stored.
         get_key: returns the key of the encryption.
         now: seconds since 1970.
         kept_s: seconds for which a record is stored that is not written again.
 
-    Each method raises OSError or PathRefused where the store or the key cannot be used.
+    Each method raises Unavailable where the store or the key cannot be used.
     """
 
     def __init__(
-        self,
-        open_store: Callable[[], RecordStore],
-        get_key: Callable[[], bytes],
-        now: Callable[[], float],
-        kept_s: float = _KEPT_S,
+        self, records: Records, get_key: Callable[[], bytes], now: Callable[[], float], kept_s: float = _KEPT_S
     ) -> None:
-        self._open_store, self._get_key, self._now, self._kept_s = open_store, get_key, now, kept_s
-        self._store: RecordStore | None = None
+        self._run, self._get_key, self._now, self._kept_s = records.run, get_key, now, kept_s
 
     def read(self, name: str) -> Tokens | None:
         """Return a record; None where it is absent, damaged, or encrypted with another key."""
@@ -101,17 +96,17 @@ class TokenStore:
         """Keep others from changing a record.
 
         Raises:
-            TimeoutError: another one has the lock.
+            Locked: another one has the lock.
         """
         lock, end = f"{name}/lock", time.monotonic() + timeout_s
         while not self.use_once(lock, until := self._now() + max(0.0, timeout_s) + _LOCK_MARGIN_S):
             if time.monotonic() + _POLL_S >= end:
-                raise TimeoutError
+                raise Locked
             time.sleep(_POLL_S)
         try:
             yield
         finally:
-            with contextlib.suppress(OSError):  # it ends in any case
+            with contextlib.suppress(Unavailable):  # it ends in any case
                 self._run(lambda store: store.acquire_slot(_row(lock), until, self._now()))
 
     def use_once(self, name: str, until: float) -> bool:
@@ -125,37 +120,14 @@ class TokenStore:
         elif content:
             self._run(lambda store: store.add(_row(name), content, expires_at))
 
-    def _run(self, operation: Callable[[RecordStore], T]) -> T:
-        try:
-            if self._store is None:
-                self._store = self._open_store()
-            return operation(self._store)
-        except (OSError, PathRefused):
-            raise
-        except Exception as error:  # noqa: BLE001 - of SQLite and of AWS; the text may have a name
-            raise OSError(f"the store of tokens: {error_code(error)}") from None
-
 
 def local_tokens(path: str, timeout_s: float, now: Callable[[], float]) -> TokenStore:
     """Return the store of the user of this machine: a folder, which is made when it is needed first."""
 
-    def open_file() -> RecordStore:
-        return SQLiteStore(os.path.join(path, "sign-ins.sqlite"), _MAX_FILE_BYTES, timeout_s, is_durable=True)
+    def key() -> bytes:
+        return bytes.fromhex(own_secret(os.path.join(path, "key"), is_replaced=True).decode())
 
-    return TokenStore(open_file, lambda: _local_key(path), now, 3650 * _DAY_S)
-
-
-def _local_key(path: str) -> bytes:
-    """Return the key of a folder. One is made for the first record, and in place of a damaged one."""
-    file = os.path.join(resolve(path, create=True), _KEY_FILE)
-    for _ in range(2):
-        with contextlib.suppress(FileNotFoundError), open(os.open(file, os.O_RDONLY | NO_FOLLOW), "rb") as opened:
-            check_owned_file(file, os.fstat(opened.fileno()))
-            key = opened.read(_KEY_BYTES + 1)
-            if len(key) == _KEY_BYTES:
-                return key
-        replace_file(file, os.urandom(_KEY_BYTES), mode=0o600)
-    raise OSError("the key of tokens changes")
+    return TokenStore(records_in_file(os.path.join(path, "sign-ins.sqlite"), timeout_s), key, now, 3650 * _DAY_S)
 
 
 def _row(name: str) -> str:
@@ -181,7 +153,6 @@ def decrypt_record(name: str, text: str | bytes, key: bytes) -> Mapping[str, Any
 LIFETIME_S = 600
 """Seconds in which a caller opens the link and signs in."""
 
-_MIN_SECRET_CHARS = 32
 Kind = Literal["ticket", "person", "source", "key"]
 """What a :class:`Step` is written into: the link, and the cookies until the issuer and the source have answered, or the
 person has entered a key."""
@@ -224,22 +195,19 @@ class HostedSignIns:
     ) -> None:
         self._secret, self._read_reference, self._now = settings.token_secret, read_reference, now
         self.url = f"{settings.public_url.removesuffix('/').removesuffix('/mcp')}/ui/sign-in/"
-        table, timeout_s = settings.cache.removeprefix("dynamodb://"), settings.secret_timeout_s
-        self.tokens = TokenStore(
-            lambda: DynamoDBStore(aws, table, "", timeout_s, is_consistent=True), lambda: self._key("tokens"), now
-        )
+        self.tokens = TokenStore(records_in_table(settings, aws), lambda: self._key("tokens"), now)
 
     def link(self, source: str, owner: str) -> str:
         """Return a new link, for the browser of the caller.
 
         Raises:
-            OSError: the secret cannot be read.
+            Unavailable: the secret cannot be read.
         """
         step = Step(secrets.token_urlsafe(16), source, owner, self._now() + LIFETIME_S)
         return f"{self.url}{source}?ticket={self.write(step, 'ticket')}"
 
     def write(self, step: Step, kind: Kind) -> str:
-        """Return a step, encrypted for one use; raises OSError as :meth:`link`."""
+        """Return a step, encrypted for one use; raises Unavailable as :meth:`link`."""
         return encrypt_record(kind, step._asdict(), self._key("steps"))
 
     def read(self, text: str, kind: Kind) -> Step | None:
@@ -251,13 +219,9 @@ class HostedSignIns:
         return step if self._now() < step.until else None
 
     def use(self, step: Step, kind: Kind) -> bool:
-        """Return whether this is the first use of a step; raises OSError where that cannot be recorded."""
+        """Return whether this is the first use of a step; raises Unavailable where that cannot be recorded."""
         return self.tokens.use_once(f"{step.id}/{kind}", step.until)
 
     def _key(self, purpose: str) -> bytes:
-        secret = self._secret
-        if secret.startswith(("arn:", "ssm:")):
-            secret = self._read_reference(secret)
-        if len(secret) < _MIN_SECRET_CHARS:
-            raise OSError("TOOLFOLD_TOKEN_SECRET cannot be read from AWS, or is too short")
-        return hmac.new(secret.encode(), f"toolfold {purpose} of users".encode(), hashlib.sha256).digest()
+        secret = given_secret("TOOLFOLD_TOKEN_SECRET", self._secret, self._read_reference)
+        return hmac.new(secret, f"toolfold {purpose} of users".encode(), hashlib.sha256).digest()

@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
+from toolfold.cache.records import Locked, Unavailable
 from toolfold.errors import AuthorizationRequired, ToolfoldError, UpstreamError, UpstreamTimeout
 from toolfold.execution.sign_in_page import SignInPage
 from toolfold.extras import on_lambda
 from toolfold.local_defaults import user_folder
 from toolfold.messages import ENTER_KEY, SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TELL_OPERATOR, TRY_AGAIN
 from toolfold.models import SourceCredentials, Tokens
-from toolfold.private_folder import PathRefused
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.authentication import (
     GrantRejected,
@@ -155,7 +155,7 @@ class UserTokens:
         return ENTER_KEY.filled(url=self._link(call.source, call.credentials.caller))
 
     def store_key(self, source: Source, owner: str, key: str) -> None:
-        """Store the key of a caller in place of the one before; raises OSError where that is not possible."""
+        """Store the key of a caller in place of the one before; raises Unavailable where that is not possible."""
         store, name = self._place(source, "", owner)
         with store.locked(name, self._settings.timeout_s):
             store.write(name, Tokens(key, _FOREVER))
@@ -286,7 +286,7 @@ class UserTokens:
                 new = new._replace(refresh_token=new.refresh_token or tokens.refresh_token, code=tokens.code)
                 store.write(name, new)
                 return new
-        except TimeoutError:
+        except Locked:
             raise UpstreamTimeout(
                 f"{source.title} did not issue an access token in time.", TRY_AGAIN, retryable=True
             ) from None
@@ -298,7 +298,7 @@ class UserTokens:
 
         Raises:
             CallError: the source gives no tokens.
-            OSError, PathRefused: they cannot be stored.
+            Unavailable: they cannot be stored.
         """
         oauth2 = _oauth2(source)
         form = {"grant_type": "authorization_code", "code": code, "code_verifier": verifier}
@@ -359,7 +359,7 @@ def _store_of(source: Source) -> Iterator[None]:
     """Raise the error of a call where the folder of the tokens cannot be used; the log has the path."""
     try:
         yield
-    except (OSError, PathRefused) as error:
+    except Unavailable as error:
         logger.error("the tokens of users cannot be read or stored: %s", error)
         raise AuthorizationRequired(
             f"{source.title} needs its user to sign in, and the token of the user cannot be read or stored.",

@@ -29,6 +29,7 @@ from urllib.parse import urlencode
 from toolfold.auth.issuer_keys import IssuerDocuments, IssuerKeys, IssuerUnreachable, UnusableDocument, new_deadline
 from toolfold.auth.resource_server import SCOPES, token_rules
 from toolfold.auth.token_verifier import InvalidToken, TokenVerifier
+from toolfold.cache.records import Unavailable
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.text_checks import host_of
 from toolfold.errors import CallError
@@ -94,7 +95,7 @@ class SignInPages:
                 response = _page(404, "There is nothing at this address.")
         except ApiProblem as problem:
             response = _page(problem.status, problem.message)
-        except (UnusableDocument, InvalidToken, IssuerUnreachable, CallError, OSError) as error:
+        except (UnusableDocument, InvalidToken, IssuerUnreachable, CallError, Unavailable) as error:
             logger.error("a sign-in has failed: %s", type(error).__name__)
             response = _page(502, FAILED)
         except Exception as error:  # noqa: BLE001 - its text may quote a request

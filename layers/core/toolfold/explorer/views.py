@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from toolfold.aws.clients import error_code
+from toolfold.cache.records import Unavailable
 from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names, search
-from toolfold.errors import ToolfoldError
 from toolfold.execution.approval import AlreadyDecided, CannotDecide, WaitingCall, iso_time
 from toolfold.explorer.page import ApiProblem, Explorer, PageRequest, invalid, json_answer, read_integer, read_text
 from toolfold.mcp_clients import endpoint_snippets, own_command
@@ -226,13 +226,12 @@ def respond_approvals(explorer: Explorer, request: PageRequest) -> Response:
     """Return the waiting calls, or record a decision about one."""
     try:
         return _decide(explorer, request) if request.source.method == "POST" else _list_waiting(explorer)
-    except (ApiProblem, ToolfoldError):
-        raise
-    except Exception as error:  # noqa: BLE001 - of SQLite and of AWS; their texts may have paths and addresses
+    except Unavailable as error:
+        reason = error if error.__cause__ is None else error_code(error.__cause__)  # else the text may have a path
         raise ApiProblem(
             503,
             "APPROVAL_UNAVAILABLE",
-            f"The approvals cannot be read or written at the moment: {error_code(error)}.",
+            f"The approvals cannot be read or written at the moment: {reason}.",
             "Try again; `toolfold doctor` checks the folder of the cache.",
         ) from None
 

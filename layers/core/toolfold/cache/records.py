@@ -1,0 +1,121 @@
+"""Records that several processes change, and the secrets that protect them.
+
+Records are in the table of the cache, in a SQLite file of the user, or in this process. A secret comes from the
+settings, from AWS, or from a file of the user, where it is generated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from toolfold import private_folder
+from toolfold.aws.clients import error_code
+from toolfold.cache.dynamodb import DynamoDBStore
+from toolfold.cache.sqlite import SQLiteStore
+from toolfold.files import replace_file
+from toolfold.private_folder import PathRefused
+
+if TYPE_CHECKING:
+    from toolfold.aws.clients import AwsClients
+    from toolfold.cache.base import CacheStore
+    from toolfold.settings import Settings
+
+T = TypeVar("T")
+
+TABLE_PREFIX = "dynamodb://"
+_MAX_FILE_BYTES = 8_000_000
+_SECRET = re.compile(rb"[0-9a-f]{64}\n")
+_MIN_SECRET_CHARS = 32
+
+
+class Unavailable(Exception):
+    """Records, or a secret, cannot be used. The text is for the log: it may name a path, but no secret."""
+
+
+class Locked(Unavailable):
+    """Another process is changing a record."""
+
+
+def _unavailable(error: Exception) -> Unavailable:
+    # The code or the type alone: another text may have an address or a name.
+    return Unavailable(str(error) if isinstance(error, PathRefused) else error_code(error))
+
+
+class Records:
+    """A store that is opened when it is needed first. Safe to use from many threads."""
+
+    def __init__(self, open_store: Callable[[], CacheStore]) -> None:
+        self._open_store = open_store
+        self._store: CacheStore | None = None
+
+    def run(self, operation: Callable[[CacheStore], T]) -> T:
+        """Return the result of ``operation`` on the store.
+
+        Raises:
+            Unavailable: it failed, and nothing is known about the record.
+        """
+        try:
+            if self._store is None:
+                self._store = self._open_store()
+            return operation(self._store)
+        except Exception as error:
+            if isinstance(error, OSError):
+                self._store = None  # opened again when it is needed next: a file may have been deleted
+            raise _unavailable(error) from error
+
+
+def records_in_table(settings: Settings, aws: AwsClients) -> Records:
+    """Return the records in the table that ``settings.cache`` names."""
+    table, timeout_s = settings.cache.removeprefix(TABLE_PREFIX), settings.secret_timeout_s
+    return Records(lambda: DynamoDBStore(aws, table, "", timeout_s, is_consistent=True))
+
+
+def records_in_file(path: str, timeout_s: float) -> Records:
+    """Return the records in a SQLite file of the user; ``timeout_s`` is for another process that writes."""
+    return Records(lambda: SQLiteStore(path, _MAX_FILE_BYTES, timeout_s, is_durable=True))
+
+
+def given_secret(variable: str, given: str, read_reference: Callable[[str], str]) -> bytes:
+    """Return the secret of a setting, which it has or refers to; empty where it is not set.
+
+    Raises:
+        Unavailable: AWS does not return it, or it is too short.
+    """
+    if given.startswith(("arn:", "ssm:")):
+        given = read_reference(given)
+        if len(given) < _MIN_SECRET_CHARS:
+            raise Unavailable(f"{variable} cannot be read from AWS, or is too short")
+    return given.encode()
+
+
+def own_secret(path: str, *, is_replaced: bool = False) -> bytes:
+    """Return the secret in a file that only this user can read: 64 hexadecimal digits, generated when needed first.
+
+    Args:
+        path: the file, whose folder is made as well.
+        is_replaced: whether another content is replaced. Otherwise it may be the file of another program, and stays.
+
+    Raises:
+        Unavailable: the file cannot be used.
+    """
+    try:
+        path = os.path.join(private_folder.resolve(os.path.dirname(path), create=True), os.path.basename(path))
+        for overwrite in (False, is_replaced):
+            if overwrite or not os.path.lexists(path):
+                with contextlib.suppress(FileExistsError):  # of several processes, the first one writes it
+                    replace_file(path, os.urandom(32).hex().encode() + b"\n", overwrite=overwrite, mode=0o600)
+            with open(os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW), "rb") as file:
+                status = os.fstat(file.fileno())
+                private_folder.check_owned_file(path, status)
+                if os.name != "nt" and status.st_mode & 0o077:
+                    raise PathRefused(f"other users can read {path}: delete it")
+                content = file.read(100)
+            if _SECRET.fullmatch(content):
+                return content.strip()
+        raise PathRefused(f"{path} was not made by toolfold: delete or move it")
+    except (PathRefused, OSError) as error:
+        raise _unavailable(error) from error
