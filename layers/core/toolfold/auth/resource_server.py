@@ -35,12 +35,22 @@ _FIRST_SCOPES = frozenset(SCOPES[:2])
 
 
 class ResourceServer:
-    """Check the bearer token of each request, by the settings. Nothing is read from the issuer before the first."""
+    """Check the bearer token of each request, by the settings. Nothing is read from the issuer before the first.
+
+    Attributes:
+        documents: reads what the issuer publishes.
+        verifier: checks the access tokens of callers.
+    """
 
     def __init__(self, settings: Settings, get_http_client: Callable[[], HttpClient]) -> None:
-        documents = IssuerDocuments(settings.oauth_issuer, get_http_client)
+        self.documents = documents = IssuerDocuments(settings.oauth_issuer, get_http_client)
         self._keys = IssuerKeys(documents)
-        self._verifier = TokenVerifier(token_rules(settings), self._keys)
+        clients = (*settings.oauth_client_ids, *filter(None, [settings.oauth_cognito_client]))
+        if clients and settings.oauth_sign_in_client:  # its tokens never leave this server
+            clients += (settings.oauth_sign_in_client,)
+        audience = settings.oauth_audience or settings.public_url
+        rules = TokenRules(settings.oauth_issuer, audience, clients, settings.oauth_scope_prefix)
+        self.verifier = TokenVerifier(rules, self._keys)
         self._scopes = (*SCOPES, PREMIUM_SCOPE) if settings.oauth_premium_scope else SCOPES
         self._scope_prefix = settings.oauth_scope_prefix
         requested = self._named(self._scopes).split()
@@ -81,7 +91,7 @@ class ResourceServer:
         if scheme.lower() != "bearer" or not token.strip():
             return self._challenge(401, "", "Send an access token of the issuer as Authorization: Bearer TOKEN.")
         try:
-            return self._verifier.verify(token.strip())
+            return self.verifier.verify(token.strip())
         except InvalidToken as error:
             return self._challenge(401, "invalid_token", str(error))
         except IssuerUnreachable as error:
@@ -223,12 +233,3 @@ def _registration_response(status: int, body: Mapping[str, Any]) -> Response:
     )
     log_fields = {"rpc": "register", **({"refused": str(status)} if status != 201 else {})}
     return Response(status, headers, json.dumps(body).encode(), log_fields)
-
-
-def token_rules(settings: Settings) -> TokenRules:
-    """Return what the access tokens of callers must have."""
-    clients = (*settings.oauth_client_ids, *filter(None, [settings.oauth_cognito_client]))
-    if clients and settings.oauth_sign_in_client:  # its tokens never leave this server
-        clients += (settings.oauth_sign_in_client,)
-    audience = settings.oauth_audience or settings.public_url
-    return TokenRules(settings.oauth_issuer, audience, clients, settings.oauth_scope_prefix)

@@ -184,7 +184,7 @@ def _find_key(services: Services, call: CallContext) -> None:
     except errors.AuthRequired:
         if not services.user_tokens.has_page_for_key(call):
             raise
-        api_key, call.has_entered_key = services.user_tokens.get_key(call), True
+        api_key, call.has_entered_key = services.user_tokens.get_credentials(call).api_key, True
     call.source_credentials = SourceCredentials(api_key)
     call.operator_key = secrets.known_key(source)
     if source.signs_in and api_key:

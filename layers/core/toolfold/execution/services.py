@@ -178,7 +178,7 @@ class KeptRequests:
 
     def get(self, id_: str) -> dict[str, Any] | None:
         """Return a request, or None for an unknown id and after its time."""
-        # A key that a store cannot have, as of a lone surrogate, would be a failure of the store.
+        # A key that a table cannot have, as a long text, would be a failure of the table.
         content = self._store.run(lambda store: store.get(_key(id_))) if _ID.fullmatch(id_) else None
         kept = json.loads(content) if content else None
         return kept if kept is not None and self._clock.now() < kept["created"] + KEPT_REQUEST_S else None

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import logging
+import math
 import os
 import threading
 import time
@@ -93,31 +94,32 @@ class UserTokens:
         self._pages: dict[str, SignInPage] = {}
         self._lock = threading.Lock()
 
-    def get_credentials(self, call: CallContext, client: str) -> SourceCredentials:
-        """Return the token that a call is made with, and what no answer may repeat besides.
+    def get_credentials(self, call: CallContext, client: str = "") -> SourceCredentials:
+        """Return the token that a call is made with, or its key, and what no answer may repeat besides.
 
-        ``client`` is id and secret of the application, ``client_id:client_secret``; a public one has no secret.
+        ``client`` is id and secret of the application, ``client_id:client_secret``; a public one has no secret. Without
+        one, it is the key that the caller has entered on the page.
 
         Raises:
-            AuthorizationRequired: the user has to sign in, or cannot at this server.
+            AuthorizationRequired: the user has to sign in or to enter a key, or cannot at this server.
             CallError: the token could not be refreshed.
         """
-        source, owner, deadline = call.source, self._owner(call), self._deadline(call)
+        source, owner = call.source, self._owner(call)
+        end = math.inf if call.deadline is None else call.deadline
+        deadline = min(time.monotonic() + self._settings.timeout_s, end)
         found = self.find_credentials(source, client, deadline, owner)
         if found is None and call.credentials.awaits_sign_in and self._await_sign_in(source, client, deadline, owner):
             found = self.find_credentials(source, client, deadline, owner)
         if found is not None:
             return found
-        problem = f"{source.title} needs its user to sign in; nothing was sent."
-        if owner:
-            url = self._link(source, owner)
-            raise AuthorizationRequired(problem, SIGN_IN_HOSTED.filled(url=url), authorization_url=url)
-        url = self.begin(source, client).url
-        raise AuthorizationRequired(problem, SIGN_IN.filled(id=source.id, url=url), authorization_url=url)
-
-    def _deadline(self, call: CallContext) -> float:
-        deadline = time.monotonic() + self._settings.timeout_s
-        return deadline if call.deadline is None else min(deadline, call.deadline)
+        url = self._link(source, owner) if owner else self.begin(source, client).url
+        step = SIGN_IN_HOSTED.filled(url=url) if owner else SIGN_IN.filled(id=source.id, url=url)
+        needed = "its user to sign in" if client else "a key of its user"
+        raise AuthorizationRequired(
+            f"{source.title} needs {needed}; nothing was sent.",
+            step if client else ENTER_KEY.filled(url=url),
+            authorization_url=url,
+        )
 
     def _link(self, source: Source, owner: str) -> str:
         assert self.hosted is not None  # noqa: S101 - there is no owner without
@@ -130,25 +132,6 @@ class UserTokens:
         has_key = bool(given.first() or given.named or given.conflict)
         is_person = self.hosted is not None and given.scopes is not None and bool(given.caller)
         return is_person and auth is not None and auth.caller_key and not has_key
-
-    def get_key(self, call: CallContext) -> str:
-        """Return the key that the caller has entered on the page.
-
-        Raises:
-            AuthorizationRequired: no key was entered yet.
-        """
-        source, owner = call.source, call.credentials.caller
-        store, name = self._place(source, "", owner)
-        with _store_of(source):
-            found = store.read(name)
-            if found is None and call.credentials.awaits_sign_in:
-                self._await_sign_in(source, "", self._deadline(call), owner)
-                found = store.read(name)
-        if found is not None:
-            return found.access_token
-        url = self._link(source, owner)
-        problem = f"{source.title} needs a key of its user; nothing was sent."
-        raise AuthorizationRequired(problem, ENTER_KEY.filled(url=url), authorization_url=url)
 
     def another_key(self, call: CallContext) -> Text:
         """Return the next step of a caller whose key the source has refused."""

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import hmac
 import logging
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from toolfold.auth.issuer_keys import IssuerDocuments, IssuerKeys, IssuerUnreachable, UnusableDocument, new_deadline
-from toolfold.auth.resource_server import SCOPES, token_rules
-from toolfold.auth.token_verifier import InvalidToken, TokenVerifier
+from toolfold.auth.issuer_keys import IssuerUnreachable, UnusableDocument, new_deadline
+from toolfold.auth.resource_server import SCOPES, ResourceServer
+from toolfold.auth.token_verifier import InvalidToken
 from toolfold.cache.records import Unavailable
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.text_checks import host_of
@@ -41,13 +41,12 @@ from toolfold.execution.user_tokens import authorization_url
 from toolfold.explorer.page import NO_STORE, SECURITY_HEADERS, ApiProblem, page_answer, parse_query
 from toolfold.protocol.http import SIGN_IN_PATH, Response, error_response
 from toolfold.sources.http_api.authentication import authorization_query, is_token
+from toolfold.sources.http_api.request import join_url
 
 if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.catalog.entries import Source
-    from toolfold.network.session import HttpClient
     from toolfold.protocol.http import Request
-    from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
 
@@ -70,9 +69,8 @@ _SECURITY_HEADERS = tuple(
 class SignInPages:
     """Answer the requests for these pages. One for a process; safe to use from many threads."""
 
-    def __init__(self, app: App, hosted: HostedSignIns) -> None:
-        self._app, self._hosted, self._executor = app, hosted, app.executor
-        self._persons = PersonCheck(app.settings, self._executor.http_client)
+    def __init__(self, app: App, hosted: HostedSignIns, issuer: ResourceServer) -> None:
+        self._app, self._hosted, self._executor, self._issuer = app, hosted, app.executor, issuer
 
     def respond(self, request: Request) -> Response:
         """Return the response to ``request``. Never raises."""
@@ -108,20 +106,37 @@ class SignInPages:
         ticket = self._hosted.read(query.get("ticket", ""), "ticket")
         if ticket is None or ticket.source != source_id:
             return _page(400, USED)
-        step = ticket.next()
-        return self._send_away(
-            step, "person", self._persons.authorization_url(step.state, step.verifier, self._redirect_uri(_PERSON))
-        )
+        settings, step = self._app.settings, ticket.next()
+        endpoint = self._issuer.documents.metadata(new_deadline()).get("authorization_endpoint")
+        if not isinstance(endpoint, str) or not host_of(endpoint):
+            raise UnusableDocument("its metadata name no authorization endpoint that can be used")
+        redirect_uri = self._redirect_uri(_PERSON)
+        query = authorization_query(settings.oauth_sign_in_client, step.state, step.verifier, redirect_uri)
+        query |= {"scope": f"{settings.oauth_scope_prefix}{SCOPES[0]}", "resource": self._resource}
+        return self._send_away(step, "person", join_url(endpoint, "", [urlencode(query)]))
 
     def _check_person(self, query: Mapping[str, str], cookie: str) -> Response:
-        step = self._returned(query, cookie, "person")
+        settings, step = self._app.settings, self._returned(query, cookie, "person")
         # RFC 9207: an issuer that names itself must be the one that the browser was sent to.
-        if step is None or query.get("iss", self._persons.issuer) != self._persons.issuer:
+        if step is None or query.get("iss", settings.oauth_issuer) != settings.oauth_issuer:
             return _page(400, FOREIGN)
         if "error" in query or not query.get("code"):
             return _page(400, REFUSED)
-        person = self._persons.principal_id(query["code"], step.verifier, self._redirect_uri(_PERSON))
-        if not hmac.compare_digest(person, step.owner):
+        form = {
+            "grant_type": "authorization_code",
+            "code": query["code"],
+            "code_verifier": step.verifier,
+            "redirect_uri": self._redirect_uri(_PERSON),
+            "client_id": settings.oauth_sign_in_client,
+            "resource": self._resource,
+        }
+        deadline, documents = new_deadline(), self._issuer.documents
+        answer = documents.json(documents.metadata(deadline).get("token_endpoint"), deadline, form)
+        token = answer.get("access_token") if isinstance(answer, dict) else None
+        if not isinstance(token, str):
+            raise InvalidToken("The issuer gave no access token.")
+        # As calls with a token of the person have it.
+        if not hmac.compare_digest(self._issuer.verifier.verify(token).id, step.owner):
             return _page(403, _STRANGER)
         if not self._hosted.use(step, "ticket"):
             return _page(400, USED)
@@ -186,6 +201,10 @@ class SignInPages:
         """Return the id and the secret of the application at a source."""
         return resolve_api_key(source, NO_CREDENTIALS, self._executor.services.secret_provider)
 
+    @property
+    def _resource(self) -> str:
+        return self._app.settings.oauth_audience or self._app.settings.public_url
+
     def _redirect_uri(self, below: str) -> str:
         return f"{self._hosted.url}{below}"
 
@@ -202,56 +221,3 @@ def _set_cookie(value: str) -> tuple[tuple[str, str]]:
 def _page(status: int, text: str, cookie: str | None = None) -> Response:
     response = page_answer(status, "Sign in", text)
     return response if cookie is None else response._replace(headers=(*response.headers, *_set_cookie(cookie)))
-
-
-class PersonCheck:
-    """Send browsers to the issuer, and read who returns. Safe to use from many threads.
-
-    Args:
-        settings: the settings in force.
-        get_http_client: returns the HTTP client.
-    """
-
-    def __init__(self, settings: Settings, get_http_client: Callable[[], HttpClient]) -> None:
-        self.issuer, self._client = settings.oauth_issuer, settings.oauth_sign_in_client
-        self._requested = {
-            "scope": f"{settings.oauth_scope_prefix}{SCOPES[0]}",
-            "resource": settings.oauth_audience or settings.public_url,
-        }
-        self._documents = IssuerDocuments(settings.oauth_issuer, get_http_client)
-        self._verifier = TokenVerifier(token_rules(settings), IssuerKeys(self._documents))
-
-    def authorization_url(self, state: str, verifier: str, redirect_uri: str) -> str:
-        """Return where the browser is sent.
-
-        Raises:
-            UnusableDocument: The metadata of the issuer cannot be read.
-        """
-        endpoint = self._documents.metadata(new_deadline()).get("authorization_endpoint")
-        if not isinstance(endpoint, str) or not host_of(endpoint):
-            raise UnusableDocument("its metadata name no authorization endpoint that can be used")
-        query = authorization_query(self._client, state, verifier, redirect_uri) | self._requested
-        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
-
-    def principal_id(self, code: str, verifier: str, redirect_uri: str) -> str:
-        """Return the id of the person's principal, as calls with a token of the person have it.
-
-        Raises:
-            UnusableDocument: The issuer gives no token for the code.
-            InvalidToken: Its token is not accepted.
-            IssuerUnreachable: The keys of the issuer cannot be read.
-        """
-        deadline = new_deadline()
-        form = {
-            "grant_type": "authorization_code",
-            "code": code,
-            "code_verifier": verifier,
-            "redirect_uri": redirect_uri,
-            "client_id": self._client,
-            "resource": self._requested["resource"],
-        }
-        answer: Any = self._documents.json(self._documents.metadata(deadline).get("token_endpoint"), deadline, form)
-        token = answer.get("access_token") if isinstance(answer, dict) else None
-        if not isinstance(token, str):
-            raise InvalidToken("The issuer gave no access token.")
-        return self._verifier.verify(token).id

@@ -209,10 +209,13 @@ class RequestHandler:
 
     @cached_property
     def _sign_ins(self) -> SignInPages | None:
-        from toolfold.explorer.sign_in_pages import SignInPages  # no client needs it
+        from toolfold.auth.resource_server import ResourceServer  # no client needs these pages
+        from toolfold.explorer.sign_in_pages import SignInPages
 
-        hosted = self.app.executor.services.user_tokens.hosted
-        return None if hosted is None else SignInPages(self.app, hosted)
+        hosted, issuer = self.app.executor.services.user_tokens.hosted, self.app.authorization
+        if hosted is None or not isinstance(issuer, ResourceServer):
+            return None
+        return SignInPages(self.app, hosted, issuer)
 
     @cached_property
     def _health(self) -> Health:
