@@ -28,7 +28,7 @@ from toolfold.app import build_app
 from toolfold.errors import AuthorizationRequired
 from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
-from toolfold.execution.token_store import HostedSignIns
+from toolfold.execution.token_store import SignInStore
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import LambdaHandler
@@ -291,7 +291,7 @@ def test_a_ticket_is_for_one_source_and_ends(world: World, monkeypatch: pytest.M
     assert world.people.events == world.issuer.events == []
 
 
-def hosted_of(world: World) -> HostedSignIns:
+def hosted_of(world: World) -> SignInStore:
     hosted = world.handler.app.executor.services.user_tokens.hosted
     assert hosted is not None
     return hosted

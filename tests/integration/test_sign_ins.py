@@ -4,6 +4,7 @@ Links are followed by a program in place of a person: the issuer approves at onc
 """
 
 import contextlib
+import hmac
 import json
 import logging
 import os
@@ -251,10 +252,11 @@ def test_a_token_belongs_to_the_hosts_that_it_was_issued_for(world: World, monke
         assert other.received == []
 
 
-def sealed(name: str, record: Any, key: bytes) -> bytes:
+def sealed(name: str, record: Any, secret: bytes) -> bytes:
     """Return a record as toolfold writes it, of any JSON value."""
     header = {"alg": "dir", "enc": "A256GCM", "kid": name}
-    return jwe.encrypt_compact(header, json.dumps(record), OctKey.import_key(bytes.fromhex(key.decode()))).encode()
+    key = OctKey.import_key(hmac.digest(secret.strip(), b"toolfold tokens of users", "sha256"))
+    return jwe.encrypt_compact(header, json.dumps(record), key).encode()
 
 
 GOOD = {"access_token": "x", "expires_at": 1e12}

@@ -41,6 +41,10 @@ class SourceCredentials:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
+SIGN_IN_S = 600
+"""Seconds in which a user opens a link to sign in, and signs in."""
+
+
 class Tokens(NamedTuple):
     """The tokens of a user at a source. ``repr`` hides them.
 

@@ -151,7 +151,7 @@ class AllowList:
         is_set = source.id in self._source_urls
         if sends and not is_set and not self._is_host_allowed(source.id, source.base_url):
             return _refusal(source.id, "a host", host_of(source.base_url), "TOOLFOLD_ALLOWED_HOSTS")
-        oauth2 = (source.auth and source.auth.oauth2) or {}
+        oauth2 = source.oauth2
         for name in ("token_url", "authorization_url", "revocation_url"):
             if (url := oauth2.get(name)) and not self._is_host_allowed(source.id, url):
                 return _refusal(source.id, "a host", host_of(url), "TOOLFOLD_ALLOWED_HOSTS")

@@ -126,10 +126,14 @@ class Source(NamedTuple):
     fit: Annotated[Mapping[str, Measure], _FIT] = {}
 
     @property
+    def oauth2(self) -> Mapping[str, Any]:
+        """How it issues access tokens; empty where it issues none."""
+        return (self.auth and self.auth.oauth2) or {}
+
+    @property
     def signs_in(self) -> bool:
         """Whether its calls are made with a token of the user, who signs in there."""
-        auth = self.auth
-        return auth is not None and auth.oauth2 is not None and auth.oauth2.get("grant") == "authorization_code"
+        return self.oauth2.get("grant") == "authorization_code"
 
 
 Relation = tuple[ToolName, RelationKind] | tuple[ToolName, RelationKind, Line]

@@ -156,8 +156,8 @@ def sign_in(options: Options) -> int:
     if has_browser():
         open_browser(begun.url)
     with suppress(KeyboardInterrupt):
-        begun.attempt.wait()
-    if not begun.attempt.is_signed_in:
+        begun.wait()
+    if not begun.is_signed_in:
         raise ToolfoldError(f"Not signed in to {source.title}: the link was not used in time, or access was refused.")
     print(f"Signed in to {source.title}.")
     return 0

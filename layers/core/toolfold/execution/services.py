@@ -320,7 +320,7 @@ class Services:
         hosted, settings = None, self.settings
         has_issuer = settings.oauth_issuer and settings.oauth_sign_in_client
         if settings.token_secret and has_issuer and settings.cache.startswith("dynamodb://"):
-            from toolfold.execution.token_store import HostedSignIns  # few deployments have them
+            from toolfold.execution.token_store import hosted_sign_ins  # few deployments have them
 
-            hosted = HostedSignIns(settings, self._executor.aws, self.secret_provider.get_secret, self.clock.now)
+            hosted = hosted_sign_ins(settings, self._executor.aws, self.secret_provider.get_secret, self.clock.now)
         return UserTokens(settings, self._executor.http_client, self._executor.is_public, hosted, self.clock.now)

@@ -16,11 +16,11 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlencode, urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from toolfold.cache.records import Locked, Unavailable
-from toolfold.errors import AuthorizationRequired, ToolfoldError, UpstreamError, UpstreamTimeout
+from toolfold.errors import AuthorizationRequired, UpstreamError, UpstreamTimeout
 from toolfold.execution.sign_in_page import SignInPage
 from toolfold.extras import on_lambda
 from toolfold.local_defaults import user_folder
@@ -29,20 +29,19 @@ from toolfold.models import SourceCredentials, Tokens
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.authentication import (
     GrantRejected,
-    authorization_query,
     is_token,
     read_tokens,
     requested_access,
     token_request,
     used_for_s,
 )
-from toolfold.sources.http_api.request import HttpRequest, exchange_for, join_url
+from toolfold.sources.http_api.request import HttpRequest, exchange_for
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.execution.call import CallContext
-    from toolfold.execution.sign_in_page import Attempt
-    from toolfold.execution.token_store import HostedSignIns, TokenStore
+    from toolfold.execution.sign_in_page import Attempt, SignInFlow
+    from toolfold.execution.token_store import SignInStore, Step
     from toolfold.network.session import HttpClient, Response
     from toolfold.settings import Settings
     from toolfold.wording import Text
@@ -60,13 +59,6 @@ _FOREVER = float(1 << 50)
 """End of a token without one: it is used until the source refuses it."""
 
 
-class SignIn(NamedTuple):
-    """A sign-in that was begun: what the user opens, and how it ends."""
-
-    url: str
-    attempt: Attempt
-
-
 class UserTokens:
     """Get, keep and revoke tokens. One for a process; safe to use from many threads.
 
@@ -76,7 +68,6 @@ class UserTokens:
         is_shared: whether others than the user of this machine can send requests.
         hosted: the sign-ins of callers with access tokens; None: they have none here.
         now: the clock.
-        folder: where the tokens are kept (default: in the data of the user).
     """
 
     def __init__(
@@ -84,13 +75,12 @@ class UserTokens:
         settings: Settings,
         get_http_client: Callable[[], HttpClient],
         is_shared: bool = False,
-        hosted: HostedSignIns | None = None,
+        hosted: SignInStore | None = None,
         now: Callable[[], float] = time.time,
-        folder: str = "",
     ) -> None:
         self._settings, self._context, self._now = settings, AdapterContext(settings, get_http_client), now
-        self._is_shared, self._path, self.hosted = is_shared, folder, hosted
-        self._opened: TokenStore | None = None
+        self._is_shared, self.hosted = is_shared, hosted
+        self._own: SignInStore | None = None
         self._pages: dict[str, SignInPage] = {}
         self._lock = threading.Lock()
 
@@ -124,7 +114,8 @@ class UserTokens:
     def _link(self, source: Source, owner: str) -> str:
         assert self.hosted is not None  # noqa: S101 - there is no owner without
         with _store_of(source):
-            return self.hosted.link(source.id, owner)
+            ticket = self.hosted.seal(self.hosted.first_step(source.id, owner), "ticket")
+        return f"{pages_url(self._settings)}{source.id}?ticket={ticket}"
 
     def has_page_for_key(self, call: CallContext) -> bool:
         """Return whether the caller, who has sent no key, can enter one of the source on a page of this server."""
@@ -183,27 +174,20 @@ class UserTokens:
                 else:
                     store.delete(name)
 
-    def begin(self, source: Source, client: str) -> SignIn:
-        """Begin a sign-in, or return the one whose link was not opened yet."""
-        oauth2 = _oauth2(source)
+    def begin(self, source: Source, client: str) -> Attempt:
+        """Begin a sign-in of the user of this machine, or return the one whose link was not opened yet."""
+        store, _ = self._place(source, client)
         with self._lock:
             while True:
                 page = self._pages.get(source.id)
-                attempt = None if page is None else page.begin()
-                if page is not None and attempt is not None:
-                    return SignIn(page.url(attempt), attempt)
+                if page is not None and (attempt := page.begin()) is not None:
+                    return attempt
                 try:
-                    self._pages[source.id] = SignInPage(
-                        source.id,
-                        source.title,
-                        oauth2.get("redirect_port", 0),
-                        lambda attempt, uri: authorization_url(source, client, attempt.state, attempt.verifier, uri),
-                        lambda attempt, code, uri: self.exchange_code(source, client, code, attempt.verifier, uri),
-                    )
+                    self._pages[source.id] = SignInPage(self.exchange_code, store, source, client)
                 except OSError:
                     raise AuthorizationRequired(
-                        f"{source.title} needs its user to sign in, and port {oauth2.get('redirect_port')} of this "
-                        "machine is taken: another sign-in may be under way.",
+                        f"{source.title} needs its user to sign in, and port {source.oauth2.get('redirect_port')} of "
+                        "this machine is taken: another sign-in may be under way.",
                         TRY_AGAIN,
                     ) from None
 
@@ -217,13 +201,13 @@ class UserTokens:
         with _store_of(source), store.locked(name, self._settings.timeout_s):
             tokens = store.read(name)
             store.delete(name)
-        url = _oauth2(source).get("revocation_url")
+        url = source.oauth2.get("revocation_url")
         if tokens is None or not url:
             return tokens is not None
         # A server that revokes a refresh token revokes the access tokens of the same grant: RFC 7009, section 2.1.
         kind = "refresh_token" if tokens.refresh_token else "access_token"
         form = {"token": getattr(tokens, kind), "token_type_hint": kind}
-        response = self._send(source, token_request(_oauth2(source), client, form, url))
+        response = self._send(source, token_request(source.oauth2, client, form, url))
         if response.status != 200:
             raise UpstreamError(
                 f"The tokens are deleted here, but {source.title} has not confirmed that they are revoked "
@@ -274,26 +258,24 @@ class UserTokens:
                 f"{source.title} did not issue an access token in time.", TRY_AGAIN, retryable=True
             ) from None
 
-    def exchange_code(
-        self, source: Source, client: str, code: str, verifier: str, redirect_uri: str, owner: str = ""
-    ) -> None:
-        """Get tokens for a code, and store them for the user of this machine, or for ``owner``.
+    def exchange_code(self, flow: SignInFlow, step: Step, code: str) -> None:
+        """Get tokens for a code, and store them for the user of this machine, or for the owner of the step.
 
         Raises:
             CallError: the source gives no tokens.
             Unavailable: they cannot be stored.
         """
-        oauth2 = _oauth2(source)
-        form = {"grant_type": "authorization_code", "code": code, "code_verifier": verifier}
-        form |= {"redirect_uri": redirect_uri, **{name: oauth2[name] for name in ("resource",) if oauth2.get(name)}}
-        tokens = self._request_tokens(source, client, form, time.monotonic() + self._settings.timeout_s)
-        store, name = self._place(source, client, owner)
+        source, resource = flow.source, flow.source.oauth2.get("resource")
+        form = {"grant_type": "authorization_code", "code": code, "code_verifier": step.verifier}
+        form |= {"redirect_uri": flow.redirect_uri, **({"resource": resource} if resource else {})}
+        tokens = self._request_tokens(source, flow.client, form, time.monotonic() + self._settings.timeout_s)
+        store, name = self._place(source, flow.client, step.owner)
         with store.locked(name, self._settings.timeout_s):
             store.write(name, tokens._replace(code=code if is_token(code) else ""))
 
     def _request_tokens(self, source: Source, client: str, form: Mapping[str, str], deadline: float) -> Tokens:
         sent_at = self._now()
-        data = read_tokens(source, self._send(source, token_request(_oauth2(source), client, form), deadline))
+        data = read_tokens(source, self._send(source, token_request(source.oauth2, client, form), deadline))
         refresh_token = data["refresh_token"] if is_token(data.get("refresh_token")) else ""
         is_endless = form["grant_type"] == "authorization_code" and not refresh_token and not data.get("expires_in")
         expires_at = _FOREVER if is_endless else sent_at + used_for_s(data)
@@ -303,38 +285,42 @@ class UserTokens:
         exchange = exchange_for(source, self._context, "")
         return exchange(request, deadline or time.monotonic() + self._settings.timeout_s)
 
-    def _place(self, source: Source, client: str, owner: str = "") -> tuple[TokenStore, str]:
+    def _place(self, source: Source, client: str, owner: str = "") -> tuple[SignInStore, str]:
         """Return where the tokens are, and their name: a source that changes its hosts or its scopes has none."""
-        endpoint = self._settings.source_urls.get(source.id, source.base_url)
+        endpoint, oauth2 = self._settings.source_urls.get(source.id, source.base_url), source.oauth2
         parts: list[Any] = [source.id, urlsplit(endpoint)[:2]]
         if source.signs_in:
-            oauth2 = _oauth2(source)
             parts += [oauth2["authorization_url"], oauth2["token_url"], requested_access(oauth2)]
             parts += [client.partition(":")[0]]
         parts += [owner] if owner else []
         return self._store(source, owner), hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:40]
 
-    def _store(self, source: Source, owner: str) -> TokenStore:
+    def _store(self, source: Source, owner: str) -> SignInStore:
         if self.hosted is not None and owner:
-            return self.hosted.tokens
+            return self.hosted
+        problem = f"{source.title} needs its user to sign in, "
         try:
-            from toolfold.execution.token_store import local_tokens  # needs the extra oauth
+            from toolfold.execution.token_store import local_sign_ins  # needs the extra oauth
         except ModuleNotFoundError:
             raise AuthorizationRequired(
-                f"{source.title} needs its user to sign in, for which the extra oauth of toolfold is missing here.",
+                f"{problem}for which the extra oauth of toolfold is missing here.",
                 "Install that extra where this server runs.",
             ) from None
         with self._lock:
-            if self._opened is None:
-                path = self._path or user_folder("data")
-                if not path:
+            if self._own is None:
+                folder = user_folder("data")
+                if not folder:
                     raise AuthorizationRequired(
-                        f"{source.title} needs its user to sign in, and this user has no folder to keep a token in.",
-                        TELL_OPERATOR,
+                        f"{problem}and this user has no folder to keep a token in.", TELL_OPERATOR
                     )
-                path = self._path or os.path.join(path, FOLDER)
-                self._opened = local_tokens(path, self._settings.secret_timeout_s, self._now)
-            return self._opened
+                folder = os.path.join(folder, FOLDER)
+                self._own = local_sign_ins(folder, self._settings.secret_timeout_s, self._now)
+            return self._own
+
+
+def pages_url(settings: Settings) -> str:
+    """Return what the pages of a shared server are below: ``protocol.http.SIGN_IN_PATH``."""
+    return f"{settings.public_url.removesuffix('/').removesuffix('/mcp')}/ui/sign-in/"
 
 
 @contextlib.contextmanager
@@ -348,16 +334,3 @@ def _store_of(source: Source) -> Iterator[None]:
             f"{source.title} needs its user to sign in, and the token of the user cannot be read or stored.",
             TELL_OPERATOR,
         ) from None
-
-
-def _oauth2(source: Source) -> Mapping[str, Any]:
-    if source.auth is None or source.auth.oauth2 is None:
-        raise ToolfoldError(f"Users do not sign in at {source.id}: its auth is not oauth2.")
-    return source.auth.oauth2
-
-
-def authorization_url(source: Source, client: str, state: str, verifier: str, redirect_uri: str) -> str:
-    """Return where a browser is sent to sign in at a source."""
-    oauth2 = _oauth2(source)
-    query = authorization_query(client.partition(":")[0], state, verifier, redirect_uri) | requested_access(oauth2)
-    return join_url(oauth2["authorization_url"], "", [urlencode(query)])

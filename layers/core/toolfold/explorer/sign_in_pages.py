@@ -35,10 +35,10 @@ from toolfold.catalog.text_checks import host_of
 from toolfold.errors import CallError
 from toolfold.execution.api_keys import resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS, is_possible_key
-from toolfold.execution.sign_in_page import DONE, FAILED, FOREIGN, REFUSED, USED, cookie_in
-from toolfold.execution.token_store import LIFETIME_S, HostedSignIns, Kind, Step
-from toolfold.execution.user_tokens import authorization_url
+from toolfold.execution.sign_in_page import FAILED, FOREIGN, REFUSED, USED, Page, SignInFlow, cookie_in
+from toolfold.execution.user_tokens import pages_url
 from toolfold.explorer.page import NO_STORE, SECURITY_HEADERS, ApiProblem, page_answer, parse_query
+from toolfold.models import SIGN_IN_S
 from toolfold.protocol.http import SIGN_IN_PATH, Response, error_response
 from toolfold.sources.http_api.authentication import authorization_query, is_token
 from toolfold.sources.http_api.request import join_url
@@ -46,6 +46,7 @@ from toolfold.sources.http_api.request import join_url
 if TYPE_CHECKING:
     from toolfold.app import App
     from toolfold.catalog.entries import Source
+    from toolfold.execution.token_store import SignInStore, Step
     from toolfold.protocol.http import Request
 
 logger = logging.getLogger("toolfold")
@@ -69,43 +70,44 @@ _SECURITY_HEADERS = tuple(
 class SignInPages:
     """Answer the requests for these pages. One for a process; safe to use from many threads."""
 
-    def __init__(self, app: App, hosted: HostedSignIns, issuer: ResourceServer) -> None:
+    def __init__(self, app: App, hosted: SignInStore, issuer: ResourceServer) -> None:
         self._app, self._hosted, self._executor, self._issuer = app, hosted, app.executor, issuer
 
     def respond(self, request: Request) -> Response:
         """Return the response to ``request``. Never raises."""
         first, _, second = request.path.partition(SIGN_IN_PATH)[2].partition("/")
         cookie = cookie_in("; ".join(value for name, value in request.headers if name == "cookie"), COOKIE)
+        method = "POST" if second == "key" else "GET"
         try:
             query = parse_query(request.query)
-            method = "POST" if second == "key" else "GET"
             if request.method != method:
-                response = error_response(405, f"Browsers send {method} to this page.", ("allow", method))
+                answer: Page | Response = error_response(405, f"Browsers send {method} here.", ("allow", method))
             elif first == _PERSON and not second:
-                response = self._check_person(query, cookie)
+                answer = self._check_person(query, cookie)
             elif second == "":
-                response = self._open(first, query)
+                answer = self._open(first, query)
             elif second == "key":
-                response = self._store_key(first, parse_query(request.body.decode("utf-8", "replace")), cookie)
+                answer = self._store_key(first, parse_query(request.body.decode("utf-8", "replace")), cookie)
             elif second == "callback":
-                response = self._end(first, query, cookie)
+                answer = self._flow(self._source(first)).end(query, cookie)
             else:
-                response = _page(404, "There is nothing at this address.")
+                answer = Page(404, "There is nothing at this address.")
         except ApiProblem as problem:
-            response = _page(problem.status, problem.message)
+            answer = Page(problem.status, problem.message)
         except (UnusableDocument, InvalidToken, IssuerUnreachable, CallError, Unavailable) as error:
             logger.error("a sign-in has failed: %s", type(error).__name__)
-            response = _page(502, FAILED)
+            answer = Page(502, FAILED)
         except Exception as error:  # noqa: BLE001 - its text may quote a request
             logger.error("defect in the pages of a sign-in: %s", type(error).__name__)
-            response = _page(500, FAILED)
+            answer = Page(500, FAILED)
+        response = _response(answer) if isinstance(answer, Page) else answer
         fields = {**response.log_fields, "rpc": "sign-in"}
         return response._replace(headers=(*response.headers, *_SECURITY_HEADERS), log_fields=fields)
 
-    def _open(self, source_id: str, query: Mapping[str, str]) -> Response:
-        ticket = self._hosted.read(query.get("ticket", ""), "ticket")
+    def _open(self, source_id: str, query: Mapping[str, str]) -> Page:
+        ticket = self._hosted.unseal(query.get("ticket", ""), "ticket")
         if ticket is None or ticket.source != source_id:
-            return _page(400, USED)
+            return Page(400, USED)
         settings, step = self._app.settings, ticket.next()
         endpoint = self._issuer.documents.metadata(new_deadline()).get("authorization_endpoint")
         if not isinstance(endpoint, str) or not host_of(endpoint):
@@ -113,15 +115,16 @@ class SignInPages:
         redirect_uri = self._redirect_uri(_PERSON)
         query = authorization_query(settings.oauth_sign_in_client, step.state, step.verifier, redirect_uri)
         query |= {"scope": f"{settings.oauth_scope_prefix}{SCOPES[0]}", "resource": self._resource}
-        return self._send_away(step, "person", join_url(endpoint, "", [urlencode(query)]))
+        location = join_url(endpoint, "", [urlencode(query)])
+        return Page(303, location=location, cookie=self._hosted.seal(step, "person"))
 
-    def _check_person(self, query: Mapping[str, str], cookie: str) -> Response:
-        settings, step = self._app.settings, self._returned(query, cookie, "person")
+    def _check_person(self, query: Mapping[str, str], cookie: str) -> Page | Response:
+        settings, step = self._app.settings, self._hosted.returned(query, cookie, "person")
         # RFC 9207: an issuer that names itself must be the one that the browser was sent to.
         if step is None or query.get("iss", settings.oauth_issuer) != settings.oauth_issuer:
-            return _page(400, FOREIGN)
+            return Page(400, FOREIGN)
         if "error" in query or not query.get("code"):
-            return _page(400, REFUSED)
+            return Page(400, REFUSED)
         form = {
             "grant_type": "authorization_code",
             "code": query["code"],
@@ -137,87 +140,64 @@ class SignInPages:
             raise InvalidToken("The issuer gave no access token.")
         # As calls with a token of the person have it.
         if not hmac.compare_digest(self._issuer.verifier.verify(token).id, step.owner):
-            return _page(403, _STRANGER)
+            return Page(403, _STRANGER)
         if not self._hosted.use(step, "ticket"):
-            return _page(400, USED)
-        source, step = self._source(step.source), step.next()
-        if not source.signs_in:
-            return self._ask_for_key(source, step)
-        client = self._client(source)
-        redirect_uri = self._redirect_uri(f"{source.id}/callback")
-        return self._send_away(
-            step, "source", authorization_url(source, client, step.state, step.verifier, redirect_uri)
-        )
-
-    def _end(self, source_id: str, query: Mapping[str, str], cookie: str) -> Response:
-        step = self._returned(query, cookie, "source")
-        if step is None or step.source != source_id or not self._hosted.use(step, "source"):
-            return _page(400, FOREIGN)
-        if "error" in query or not query.get("code"):
-            return _page(400, REFUSED, cookie="")
-        source = self._source(source_id)
-        client, redirect_uri = self._client(source), self._redirect_uri(f"{source_id}/callback")
-        tokens = self._executor.services.user_tokens
-        tokens.exchange_code(source, client, query["code"], step.verifier, redirect_uri, step.owner)
-        return _page(200, DONE, cookie="")
-
-    def _returned(self, query: Mapping[str, str], cookie: str, kind: Kind) -> Step | None:
-        """Return the step of the browser that returns with ``state``; None where it was not sent away for that."""
-        step = self._hosted.read(cookie, kind)
-        given = query.get("state", "").encode("utf-8", "surrogatepass")
-        return step if step is not None and step.state and hmac.compare_digest(given, step.state.encode()) else None
+            return Page(400, USED)
+        source = self._source(step.source)
+        return self._flow(source).send_away(step) if source.signs_in else self._ask_for_key(source, step)
 
     def _ask_for_key(self, source: Source, step: Step) -> Response:
         """Return the page with the form, whose hidden field is the state: no other page can send it."""
+        step = step.next()
         page = page_answer(200, f"Your key of {source.title}", _ABOUT_KEY)
         form = (
             f'<form method="post" action="{source.id}/key"><input type="hidden" name="state" value="{step.state}">'
             '<label>Key <input type="password" name="key" autocomplete="off" required></label> '
             "<button>Store it</button></form></main>"
         )
-        headers = (*page.headers, *_set_cookie(self._hosted.write(step, "key")))
+        headers = (*page.headers, _set_cookie(self._hosted.seal(step, "key")))
         return page._replace(headers=headers, body=page.body.replace(b"</main>", form.encode()))
 
-    def _store_key(self, source_id: str, form: Mapping[str, str], cookie: str) -> Response:
-        step, key = self._returned(form, cookie, "key"), form.get("key", "").strip()
+    def _store_key(self, source_id: str, form: Mapping[str, str], cookie: str) -> Page:
+        step, key = self._hosted.returned(form, cookie, "key"), form.get("key", "").strip()
         if step is None or step.source != source_id:
-            return _page(400, FOREIGN)
+            return Page(400, FOREIGN)
         if not is_token(key) or not is_possible_key(key):
-            return _page(400, "This cannot be a key. Nothing was stored. Go back, and enter another one.")
+            return Page(400, "This cannot be a key. Nothing was stored. Go back, and enter another one.")
         if not self._hosted.use(step, "key"):
-            return _page(400, FOREIGN)
+            return Page(400, FOREIGN)
         self._executor.services.user_tokens.store_key(self._source(source_id), step.owner, key)
-        return _page(200, "The key is stored. You can close this page, and go on where you were.", cookie="")
+        return Page(200, "The key is stored. You can close this page, and go on where you were.", cookie="")
 
     def _source(self, source_id: str) -> Source:
         """Return a source at which users sign in, or of which they have keys."""
         source = next((one for one in self._app.catalog_store().sources if one.id == source_id), None)
         if source is None or source.auth is None or not (source.signs_in or source.auth.caller_key):
-            raise UnusableDocument(source_id)  # the catalog has changed since
+            raise ApiProblem(400, "", FOREIGN, "")  # the catalog has changed since
         AllowList(self._app.settings).check(source)
         return source
 
-    def _client(self, source: Source) -> str:
-        """Return the id and the secret of the application at a source."""
-        return resolve_api_key(source, NO_CREDENTIALS, self._executor.services.secret_provider)
+    def _flow(self, source: Source) -> SignInFlow:
+        services, redirect_uri = self._executor.services, self._redirect_uri(f"{source.id}/callback")
+        client = resolve_api_key(source, NO_CREDENTIALS, services.secret_provider)
+        return SignInFlow(services.user_tokens.exchange_code, self._hosted, source, client, redirect_uri)
 
     @property
     def _resource(self) -> str:
         return self._app.settings.oauth_audience or self._app.settings.public_url
 
     def _redirect_uri(self, below: str) -> str:
-        return f"{self._hosted.url}{below}"
-
-    def _send_away(self, step: Step, kind: Kind, location: str) -> Response:
-        return Response(303, (("location", location), *_set_cookie(self._hosted.write(step, kind)), NO_STORE))
+        return f"{pages_url(self._app.settings)}{below}"
 
 
-def _set_cookie(value: str) -> tuple[tuple[str, str]]:
+def _response(page: Page) -> Response:
+    answer = page_answer(page.status, "Sign in", page.text)
+    if page.location:
+        answer = Response(page.status, (("location", page.location), NO_STORE))
+    return answer if page.cookie is None else answer._replace(headers=(*answer.headers, _set_cookie(page.cookie)))
+
+
+def _set_cookie(value: str) -> tuple[str, str]:
     # Lax: the issuer and the source are other sites, and lead here by a link.
-    age_s = LIFETIME_S if value else 0
-    return (("set-cookie", f"{COOKIE}={value}; Path=/; Max-Age={age_s}; Secure; HttpOnly; SameSite=Lax"),)
-
-
-def _page(status: int, text: str, cookie: str | None = None) -> Response:
-    response = page_answer(status, "Sign in", text)
-    return response if cookie is None else response._replace(headers=(*response.headers, *_set_cookie(cookie)))
+    age_s = SIGN_IN_S if value else 0
+    return ("set-cookie", f"{COOKIE}={value}; Path=/; Max-Age={age_s}; Secure; HttpOnly; SameSite=Lax")

@@ -107,7 +107,7 @@ def _token_of_user(source: Source, client: str, process: Settings) -> str:
         begun = tokens.begin(source, client)
         sys.stderr.write(f"Open this link to sign in to {source.title}:\n  {begun.url}\n")
         sys.stderr.flush()
-        begun.attempt.wait()
+        begun.wait()
         found = tokens.find_credentials(source, client, time.monotonic() + TIMEOUT_S)
     return "" if found is None else found.api_key
 
