@@ -192,8 +192,8 @@ class TestKeysOfSources:
 
     @pytest.fixture
     def find_in(self, provider: SecretProvider, catalog: Catalog) -> Callable[..., str]:
-        def resolve(stored: str, variable: str = "", *, uses_own: bool = True) -> str:
-            provider.source_keys = secret(stored)
+        def resolve(stored: str = "", variable: str = "", *, uses_own: bool = True) -> str:
+            provider.source_keys = secret(stored) if stored else provider.source_keys
             source = catalog.source("alpha_vantage")
             provider.environment, provider.uses_own = {VARIABLE: variable}, uses_own
             return resolve_api_key(source, NO_CREDENTIALS, provider)
@@ -217,9 +217,10 @@ class TestKeysOfSources:
     ) -> None:
         assert find_in(json.dumps({"alpha_vantage": KEY})) == KEY
         client_here("secretsmanager").put_secret_value(SecretId=provider.source_keys, SecretString="{}")
-        assert provider.source_key("alpha_vantage") == KEY
+        assert find_in() == KEY
         clock.now += TTL_S + 1
-        assert provider.source_key("alpha_vantage") == ""
+        with pytest.raises(AuthRequired, match="TOOLFOLD_SOURCE_KEYS has none for alpha_vantage"):
+            find_in()
         assert provider.known_key(catalog.source("alpha_vantage")) == ""
 
     def test_a_key_that_is_not_for_all_callers_is_not_read(

@@ -57,45 +57,36 @@ def resolve_api_key(
     auth = source.auth
     if auth is None or need == "none":
         return ""
-    own = secrets.environment.get(auth.environment, "").strip()
+    own = secrets.setting_of(source)
     try:
         if auth.caller_key and (callers := _callers_key(source, credentials, is_only_one)):
             return callers
-        if (own or secrets.source_keys) and not secrets.uses_own:
+        if own and not secrets.uses_own:
             header = _header_of_keys(source, credentials.unused, is_only_one)
             raise AuthRequired(
                 f"{source.title} needs an API key, and the one that is set up here is not for all callers.",
                 SEND_OTHER_KEY.filled(header=header) if auth.caller_key else ALLOW_KEY,
             )
-        own = _operator_key(source, auth, own, secrets)
-        if not own:
+        if not is_possible_key(own):
+            raise AuthRequired(
+                f"The key that is set up here for {source.title} cannot be sent.",
+                CORRECT_KEY.filled(variable=auth.environment, most=MAX_KEY_CHARACTERS),
+            )
+        key = secrets.find(own, source.id) if own.startswith(_REFERENCE_PREFIXES) else own
+        if key is None:
+            instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
+            raise AuthRequired(
+                f"The key that is set up here for {source.title} cannot be read at the moment.",
+                READ_KEY.filled(instead=instead),
+            )
+        if not key:
             reason = f": TOOLFOLD_SOURCE_KEYS has none for {source.id}" if secrets.source_keys else ""
             raise _missing(source, auth, credentials.unused, is_only_one, f"none was given{reason}")
-        return own
+        return key
     except AuthRequired:
         if need == "optional":
             return ""
         raise
-
-
-def _operator_key(source: Source, auth: Auth, own: str, secrets: SecretProvider) -> str:
-    """Return the key of the deployment, which ``own`` is or refers to; empty where it has none for the source."""
-    if not is_possible_key(own):
-        raise AuthRequired(
-            f"The key that is set up here for {source.title} cannot be sent.",
-            CORRECT_KEY.filled(variable=auth.environment, most=MAX_KEY_CHARACTERS),
-        )
-    if own and not own.startswith(_REFERENCE_PREFIXES):
-        return own
-    read, name = (secrets.get_secret, own) if own else (secrets.source_key, source.id)
-    found = read(name)
-    if found is None or (own and not found):
-        instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
-        raise AuthRequired(
-            f"The key that is set up here for {source.title} cannot be read at the moment.",
-            READ_KEY.filled(instead=instead),
-        )
-    return found
 
 
 def _callers_key(source: Source, credentials: RequestCredentials, is_only_one: bool) -> str:
@@ -206,66 +197,56 @@ class SecretProvider:
         self._readings: dict[str, _Reading] = {}
         self._last_good: dict[str, str] = {}
 
+    def setting_of(self, source: Source) -> str:
+        """Return the deployment's key for ``source``, or the reference to it; empty where none is set up."""
+        if source.auth is None:
+            return ""
+        own = self.environment.get(source.auth.environment, "").strip()
+        return own or (f"{self.source_keys}#{source.id}" if self.source_keys else "")
+
     def get_secret(self, reference: str) -> str:
         """Return the key that ``reference`` names; empty when it cannot be read and never was."""
-        try:
-            return self._read(reference, "API key") or ""
-        except _NoField as error:
-            self._report(reference, "API key", str(error))
-            return self._last_good.get(reference, "")
+        return self.find(reference) or ""
 
-    def source_key(self, source_id: str) -> str | None:
-        """Return the key that ``TOOLFOLD_SOURCE_KEYS`` has for one source.
+    def find(self, reference: str, source_id: str = "") -> str | None:
+        """Return the key that ``reference`` names, for a log that names the source.
 
         Returns:
-            The key; empty where this source has none, or no longer, None where it cannot be read and never was.
+            The key; empty where TOOLFOLD_SOURCE_KEYS has none for the source, or no longer, None where it cannot be
+            read and never was.
         """
-        if not self.source_keys:
-            return ""
-        reference = f"{self.source_keys}#{source_id}"
+        is_shared = bool(source_id) and reference == f"{self.source_keys}#{source_id}"
         try:
-            return self._read(reference, f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS")
-        except _NoField:
-            self._last_good.pop(reference, None)
-            return ""
+            self._last_good[reference] = self._read_key(reference)
+        except _UnusableSecret as error:
+            if is_shared and isinstance(error, _NoField):
+                self._last_good.pop(reference, None)
+                return ""
+            self._expire(reference)
+            subject = f"Key of source {source_id[:64]!a} in TOOLFOLD_SOURCE_KEYS" if is_shared else "API key"
+            logger.error("%s cannot be read from AWS: %s", subject, error)
+            if self._on_failure is not None:
+                self._on_failure(KEY_UNREADABLE)
+        return self._last_good.get(reference)
 
     def known_key(self, source: Source) -> str:
         """Return the deployment's key for ``source``, to keep it out of answers; AWS is not called for it.
 
         It is empty where it is not set, or was never sent: not read from AWS yet, or not a possible key.
         """
-        if source.auth is None:
-            return ""
-        own = self.environment.get(source.auth.environment, "").strip()
-        if not own or own.startswith(_REFERENCE_PREFIXES):
-            own = self._last_good.get(own or f"{self.source_keys}#{source.id}", "")
+        own = self.setting_of(source)
+        if own.startswith(_REFERENCE_PREFIXES):
+            own = self._last_good.get(own, "")
         return own if is_possible_key(own) else ""
 
     def expire(self, source: Source) -> None:
         """Read the key of ``source``, which has refused it, again for the next call: it may have been rotated."""
-        own = self.environment.get(source.auth.environment, "").strip() if source.auth else ""
-        self._expire(own or self.source_keys)
+        self._expire(self.setting_of(source))
 
     def reset(self) -> None:
         """Drop all keys, so that the next call reads its key again."""
         self._readings.clear()
         self._last_good.clear()
-
-    def _read(self, reference: str, subject: str) -> str | None:
-        """Return the key of ``reference``, the one before when that fails, which is reported; None: never read."""
-        try:
-            self._last_good[reference] = self._read_key(reference)
-        except _NoField:
-            raise
-        except _UnusableSecret as error:
-            self._report(reference, subject, str(error))
-        return self._last_good.get(reference)
-
-    def _report(self, reference: str, subject: str, reason: str) -> None:
-        self._expire(reference)
-        logger.error("%s cannot be read from AWS: %s", subject, reason)
-        if self._on_failure is not None:
-            self._on_failure(KEY_UNREADABLE)
 
     def _read_key(self, reference: str) -> str:
         """Return the key that AWS has now for ``reference``; raises what is wrong with one of the two."""
