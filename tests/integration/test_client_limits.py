@@ -14,7 +14,7 @@ from tests.support.mcp_requests import message
 from tests.support.threads import run_concurrently
 from toolfold.app import build_app
 from toolfold.aws.clients import AwsClients
-from toolfold.cache.factory import create_shared_store
+from toolfold.cache.records import create_shared_store
 from toolfold.errors import ClientLimit
 from toolfold.execution.limits import ClientLimits
 from toolfold.mock_api.server import MockApi

@@ -18,8 +18,10 @@ from tests.support.hostile_files import FILES, NOTES, _database
 from tests.support.trees import snapshot
 from toolfold import private_folder
 from toolfold.cache.base import increment
-from toolfold.cache.sqlite import APPLICATION_ID, SQLiteStore, check_location
+from toolfold.cache.sqlite import APPLICATION_ID, SQLiteStore, check_cache_file
+from toolfold.errors import SettingsError
 from toolfold.private_folder import PathRefused
+from toolfold.settings import Settings
 
 LIMIT = 4_000_000
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and FIFOs are of POSIX")
@@ -48,8 +50,8 @@ def test_a_file_that_toolfold_did_not_make_is_refused_and_stays_as_it_is(tmp_pat
     before = snapshot(tmp_path)
     with pytest.raises(PathRefused, match=r"notes .*(is|has|was|belongs)"):
         use(path)
-    with pytest.raises(PathRefused):
-        check_location(str(path))
+    with pytest.raises(SettingsError, match="TOOLFOLD_CACHE cannot be used"):
+        check_cache_file(Settings.from_environment({"TOOLFOLD_CACHE": str(path)}))
     assert snapshot(tmp_path) == before
 
 
@@ -228,7 +230,7 @@ def test_a_file_at_toolfolds_own_place_that_does_not_open_is_replaced(tmp_path: 
     path = tmp_path / "new" / "responses.sqlite"
     use(path)
     UNREADABLE[kind](path)
-    check_location(str(path))
+    check_cache_file(Settings.from_environment({"TOOLFOLD_CACHE": str(path)}))
     use(path)
     store = SQLiteStore(path, LIMIT, 0.3)
     assert store.get("a") == b"value"

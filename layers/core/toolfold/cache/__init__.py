@@ -1,4 +1,4 @@
-"""Stored responses: ``response_cache`` over a :class:`~toolfold.cache.base.CacheStore` in memory, SQLite or DynamoDB.
+"""What is stored: cached responses and counters, in memory, SQLite or DynamoDB, and records that must not get lost.
 
-``factory`` opens the store of the settings, and ``base`` wraps it so that its failures only cost time.
+``base`` has the interface of the stores, and ``records`` opens them.
 """

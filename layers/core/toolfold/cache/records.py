@@ -1,7 +1,8 @@
-"""Records that several processes change, and the secrets that protect them.
+"""Open the stores that the settings name: the cache, whose failures only cost time, and records, which must not fail.
 
-Records are in the table of the cache, in a SQLite file of the user, or in this process. A secret comes from the
-settings, from AWS, or from a file of the user, where it is generated.
+Records are in the table of the cache, in a SQLite file of the user, or in this process. The secret that protects them
+comes from the settings, from AWS, or from a file of the user, where it is generated. Which kind of store is imported
+depends on the settings, and none is before the first call.
 """
 
 from __future__ import annotations
@@ -14,14 +15,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from toolfold import private_folder
 from toolfold.aws.clients import error_code
-from toolfold.cache.dynamodb import DynamoDBStore
-from toolfold.cache.sqlite import SQLiteStore
+from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.files import replace_file
 from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
-    from toolfold.cache.base import CacheStore
     from toolfold.settings import Settings
 
 T = TypeVar("T")
@@ -30,6 +29,38 @@ TABLE_PREFIX = "dynamodb://"
 _MAX_FILE_BYTES = 8_000_000
 _SECRET = re.compile(rb"[0-9a-f]{64}\n")
 _MIN_SECRET_CHARS = 32
+
+
+def create_shared_store(
+    settings: Settings,
+    clock: Callable[[], float],
+    aws: AwsClients,
+    *,
+    name: str = "Shared cache",
+    on_failure: Callable[[str], None] | None = None,
+) -> FailSafeStore[CacheStore] | None:
+    """Return the store that other processes share, or None where ``settings.cache`` names none.
+
+    ``name`` is what is logged as unavailable when it fails; ``on_failure`` is called at each failure with its reason,
+    also at those of the bucket. ``clock`` is monotonic.
+    """
+    location = settings.cache
+    if location in ("", "memory", "off"):
+        return None
+    timeout_s, cooldown_s = settings.cache_timeout_s, settings.cache_cooldown_s
+    is_table = location.startswith(TABLE_PREFIX)
+
+    def open_store() -> CacheStore:
+        if is_table:
+            from toolfold.cache.dynamodb import DynamoDBStore
+
+            table = location.removeprefix(TABLE_PREFIX)
+            return DynamoDBStore(aws, table, settings.cache_bucket, timeout_s, cooldown_s, clock, on_failure)
+        from toolfold.cache.sqlite import SQLiteStore
+
+        return SQLiteStore(location, settings.cache_file_bytes, timeout_s)
+
+    return FailSafeStore(open_store, cooldown_s, clock, repeats_warnings=is_table, name=name, on_failure=on_failure)
 
 
 class Unavailable(Exception):
@@ -70,13 +101,25 @@ class Records:
 
 def records_in_table(settings: Settings, aws: AwsClients) -> Records:
     """Return the records in the table that ``settings.cache`` names."""
-    table, timeout_s = settings.cache.removeprefix(TABLE_PREFIX), settings.secret_timeout_s
-    return Records(lambda: DynamoDBStore(aws, table, "", timeout_s, is_consistent=True))
+
+    def open_store() -> CacheStore:
+        from toolfold.cache.dynamodb import DynamoDBStore
+
+        table = settings.cache.removeprefix(TABLE_PREFIX)
+        return DynamoDBStore(aws, table, "", settings.secret_timeout_s, is_consistent=True)
+
+    return Records(open_store)
 
 
 def records_in_file(path: str, timeout_s: float) -> Records:
     """Return the records in a SQLite file of the user; ``timeout_s`` is for another process that writes."""
-    return Records(lambda: SQLiteStore(path, _MAX_FILE_BYTES, timeout_s, is_durable=True))
+
+    def open_store() -> CacheStore:
+        from toolfold.cache.sqlite import SQLiteStore
+
+        return SQLiteStore(path, _MAX_FILE_BYTES, timeout_s, is_durable=True)
+
+    return Records(open_store)
 
 
 def given_secret(variable: str, given: str, read_reference: Callable[[str], str]) -> bytes:

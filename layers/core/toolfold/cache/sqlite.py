@@ -17,13 +17,17 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from toolfold import private_folder
 from toolfold.cache.base import MAX_CLOCK_SKEW_S
+from toolfold.errors import SettingsError
 from toolfold.files import replace_file
 from toolfold.private_folder import PathRefused
+
+if TYPE_CHECKING:
+    from toolfold.settings import Settings
 
 logger = logging.getLogger("toolfold")
 
@@ -325,14 +329,25 @@ def _resolve_file(path: str, *, create: bool) -> str:
     return os.path.join(folder, name)
 
 
-def check_location(path: str) -> None:
-    """Check, without changing anything, that ``path`` is a file of toolfold or can become one.
+def check_cache_file(settings: Settings) -> None:
+    """Check that the file that ``settings.cache`` names, if it names one, is toolfold's or does not exist.
+
+    Called when a process starts for a user, who can then correct the setting. Nothing is changed.
 
     Raises:
-        PathRefused: it cannot, regardless of permissions and of space on the disk.
+        SettingsError: it is something else.
     """
-    with contextlib.suppress(OSError):
-        _layout(_resolve_file(path, create=False))
+    location = settings.cache
+    if location in ("", "memory", "off") or location.startswith("dynamodb://"):
+        return
+    try:
+        with contextlib.suppress(OSError):  # permissions and space on the disk may change
+            _layout(_resolve_file(location, create=False))
+    except PathRefused as error:
+        raise SettingsError(
+            f"TOOLFOLD_CACHE cannot be used: {error}. Nothing was changed. Name a file that does not exist yet, in a "
+            "folder of your own."
+        ) from None
 
 
 def _layout(path: str) -> int:

@@ -6,8 +6,7 @@ import os
 import sqlite3
 from typing import NamedTuple
 
-from toolfold.cache.factory import check_cache_file
-from toolfold.cache.sqlite import SQLiteStore
+from toolfold.cache.sqlite import SQLiteStore, check_cache_file
 from toolfold.cli.application import Options, os_errors
 from toolfold.cli.output import counted, print_json, print_message
 from toolfold.cli.terminal import confirm

@@ -11,7 +11,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from toolfold.cache.factory import check_cache_file
+from toolfold.cache.sqlite import check_cache_file
 from toolfold.catalog.start_check import check_catalog
 from toolfold.cli import terminal
 from toolfold.cli.application import Options, os_errors

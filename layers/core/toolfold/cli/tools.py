@@ -8,7 +8,7 @@ from typing import Any
 
 from toolfold import messages
 from toolfold.app import App, build_app
-from toolfold.cache.factory import check_cache_file
+from toolfold.cache.sqlite import check_cache_file
 from toolfold.catalog.start_check import check_catalog
 from toolfold.cli.application import Options
 from toolfold.cli.environment import secret_of

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from cachetools import LRUCache, TTLCache
 
 from toolfold.cache.base import CacheStore, FailSafeStore
-from toolfold.cache.factory import create_shared_store
+from toolfold.cache.records import create_shared_store
 from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache
 from toolfold.catalog.allow_list import AllowList
 from toolfold.client_call import Clock

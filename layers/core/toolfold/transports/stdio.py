@@ -60,7 +60,7 @@ def run(profile: str = "", path: str = "", from_file: Iterable[str] = ()) -> int
 def _read_settings() -> Settings:
     settings = Settings.from_environment()
     if settings.cache:
-        from toolfold.cache.factory import check_cache_file
+        from toolfold.cache.sqlite import check_cache_file
 
         check_cache_file(settings)
     if settings.audit_file:
