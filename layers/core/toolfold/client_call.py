@@ -33,6 +33,16 @@ class Clock:
     sleep: Callable[[float], None] = time.sleep
 
 
+def iso_time(seconds: float, *, has_ms: bool = False) -> str:
+    """Return a time since 1970 as ISO 8601, in UTC.
+
+    >>> iso_time(1.5), iso_time(1.5, has_ms=True)
+    ('1970-01-01T00:00:01Z', '1970-01-01T00:00:01.500Z')
+    """
+    text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{text}.{int(seconds % 1 * 1000):03}Z" if has_ms else f"{text}Z"
+
+
 SendProgress = Callable[[float, float | None, str], None]
 """Sends progress, total and message to the client."""
 

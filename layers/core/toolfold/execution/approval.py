@@ -19,12 +19,12 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolfold import messages
 from toolfold.cache.records import TABLE_PREFIX, Unavailable
 from toolfold.cache.sqlite import SQLiteStore
+from toolfold.client_call import iso_time
 from toolfold.errors import (
     ApprovalDenied,
     ApprovalPending,
@@ -223,11 +223,6 @@ class Approvals:
             return self._records.run(operation)
         except Unavailable as error:
             raise _unavailable(str(error)) from None
-
-
-def iso_time(seconds: float) -> str:
-    """Return a time since 1970 as ISO 8601, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _denied(tool: Tool) -> ApprovalDenied:

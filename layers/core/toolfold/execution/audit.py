@@ -23,6 +23,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import private_folder
+from toolfold.client_call import iso_time
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.call import canonical_arguments
 from toolfold.execution.credentials import principal_id
@@ -221,7 +222,7 @@ class AuditLog:
             in_line = ("tool", "code")
             call.log.audit = {name: value for name, value in fields.items() if value and name not in in_line}
             return
-        at = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        at = iso_time(self._now(), has_ms=True)
         with self._lock:
             line = {"time": at, "kind": "audit", **fields, **({"lost": self._lost} if self._lost else {})}
             try:

@@ -22,13 +22,13 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
 from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, increment
 from toolfold.cache.response_cache import MemoryStore
+from toolfold.client_call import iso_time
 from toolfold.errors import ClientLimit, RateLimited
 from toolfold.messages import DAY_USED_UP, WAIT, WAIT_IN_TURN
 from toolfold.wording import from_data, to_data
@@ -317,7 +317,7 @@ class ClientLimits:
                 f"The {window.limit} calls that one client may make here in a {window.unit} are used up.",
                 DAY_USED_UP if window.unit == "day" else WAIT,
                 retry_after_s=_whole_seconds(window.ends_at - now),
-                resets_at=datetime.fromtimestamp(window.ends_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                resets_at=iso_time(window.ends_at),
                 limit=f"{window.limit} per {window.unit}",
                 used=window.limit,
             )

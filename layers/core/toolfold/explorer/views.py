@@ -17,7 +17,8 @@ from toolfold.cache.records import Unavailable
 from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names, search
-from toolfold.execution.approval import AlreadyDecided, CannotDecide, WaitingCall, iso_time
+from toolfold.client_call import iso_time
+from toolfold.execution.approval import AlreadyDecided, CannotDecide, WaitingCall
 from toolfold.explorer.page import ApiProblem, Explorer, PageRequest, invalid, json_answer, read_integer, read_text
 from toolfold.mcp_clients import endpoint_snippets, own_command
 from toolfold.meta_tools.detail_levels import LEVELS

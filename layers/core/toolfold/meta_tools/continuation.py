@@ -6,8 +6,6 @@ One with calls that may change something is used once.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +14,12 @@ from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.reader import read_values
 
 if TYPE_CHECKING:
-    from toolfold.execution.credentials import RequestCredentials
     from toolfold.meta_tools.call import Item
     from toolfold.meta_tools.dispatcher import MetaRequest
+
+
+CALLER_SALT = b"toolfold continue"
+"""For the id of the caller in a kept request."""
 
 
 def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: Sequence[Item]) -> str | None:
@@ -26,7 +27,7 @@ def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: 
     rest = {
         "tool": tool,
         "catalog": request.catalog.fingerprint,
-        "caller": caller_id(request.credentials),
+        "caller": principal_id(request.credentials, CALLER_SALT),
         "is_read": all(item.is_read for item in items),
         "arguments": {name: value for name, value in arguments.items() if name not in ("continue", "approval_token")},
     }
@@ -46,8 +47,8 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
         return arguments
     kept = request.tools.executor.services.kept_requests
     rest = kept.get(token) if isinstance(token, str) else None
-    problem = ""
-    if rest is None or "tool" not in rest or not hmac.compare_digest(rest["caller"], caller_id(request.credentials)):
+    caller, problem = principal_id(request.credentials, CALLER_SALT), ""
+    if rest is None or "tool" not in rest or rest["caller"] != caller:
         problem = "is not one of this caller, or has expired"
     elif rest["tool"] != tool:
         problem = f"is one of {rest['tool']}"
@@ -61,9 +62,3 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
     given = {**rest["arguments"], **arguments}
     done = given.pop("done", 0)
     return {**read_values(request.catalog, tool, given), "done": done}
-
-
-def caller_id(credentials: RequestCredentials) -> str:
-    """Return the caller as a kept request names it: a hash of its principal, or of the keys in its request."""
-    principal = principal_id(credentials, b"toolfold continue")
-    return hashlib.sha256(principal.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -14,13 +14,15 @@ comes from the cache, and the rest has the time of one more request, in any proc
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from toolfold.client_call import iso_time
 from toolfold.errors import AuthorizationRequired
+from toolfold.execution.credentials import principal_id
 from toolfold.execution.services import KEPT_REQUEST_S
-from toolfold.meta_tools.continuation import caller_id
+from toolfold.meta_tools.continuation import CALLER_SALT
 from toolfold.protocol import versions
 from toolfold.protocol.jsonrpc import JsonRpcError
 
@@ -172,7 +174,7 @@ def answer_task(
 
 
 def _owner(request: Request) -> dict[str, str]:
-    return {"caller": caller_id(request.credentials()), "profile": request.profile}
+    return {"caller": principal_id(request.credentials(), CALLER_SALT), "profile": request.profile}
 
 
 def _shown(id_: str, task: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,12 +182,8 @@ def _shown(id_: str, task: Mapping[str, Any]) -> dict[str, Any]:
         "taskId": id_,
         "status": task["status"],
         **({"statusMessage": f"{task['answered']} calls are answered."} if task["status"] == "working" else {}),
-        "createdAt": _iso(datetime.fromtimestamp(task["created"], UTC)),
-        "lastUpdatedAt": _iso(datetime.now(UTC)),
+        "createdAt": iso_time(task["created"], has_ms=True),
+        "lastUpdatedAt": iso_time(time.time(), has_ms=True),
         "ttlMs": KEPT_REQUEST_S * 1000,
         "pollIntervalMs": _POLL_MS,
     }
-
-
-def _iso(time: datetime) -> str:
-    return time.isoformat(timespec="milliseconds")

@@ -17,7 +17,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -25,6 +24,7 @@ from cachetools import TTLCache
 
 from toolfold import private_folder
 from toolfold.aws.clients import AwsClients, error_code
+from toolfold.client_call import iso_time
 from toolfold.errors import ANSWER_NOT_SAVED
 from toolfold.private_folder import PathRefused
 
@@ -204,7 +204,7 @@ class AnswerStore:
             if self._on_failure is not None:
                 self._on_failure(ANSWER_NOT_SAVED)
             return {}
-        return {**place, "expires_at": datetime.fromtimestamp(expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+        return {**place, "expires_at": iso_time(expires_at)}
 
     def _save_file(self, content: bytes, suffix: str, remaining_s: float) -> tuple[dict[str, str], float]:
         if remaining_s <= 0:
