@@ -102,8 +102,10 @@ def test_a_deployment_for_everyone_has_limits_by_default(access: str, limits: tu
     assert (settings.calls_per_minute, settings.calls_per_day) == limits
 
 
-def test_the_salt_is_not_printed() -> None:
-    assert "pepper" not in repr(Settings.from_environment({"TOOLFOLD_KEY_SALT": "pepper"}))
+def test_salt_and_secrets_are_not_printed() -> None:
+    names = [name for name in VARIABLES if name.endswith(("_SECRET", "_SALT"))]
+    assert len(names) == 3
+    assert "pepper" not in repr(Settings.from_environment(dict.fromkeys(names, "pepper" * 8)))
 
 
 def test_a_key_for_everyone_must_be_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def test_every_setting_is_printed_with_its_value_and_origin(run: Run) -> None:
 def test_secrets_are_not_printed(run: Run) -> None:
     os.environ |= {
         "ALPHA_VANTAGE_API_KEY": "HIDDEN1",
-        "TOOLFOLD_KEY_SALT": "HIDDEN2",
+        **{name: f"HIDDEN2 {'x' * 40}" for name in VARIABLES if name.endswith(("_SECRET", "_SALT"))},
         URL: "https://user:HIDDEN3@host.test/query?apikey=HIDDEN4",
         "TOOLFOLD_SOURCE_X_KEY": "HIDDEN5",
         "TOOLFOLD_SOURCE_KEYS": '{"x": "HIDDEN6"}',

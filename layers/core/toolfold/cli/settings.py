@@ -21,7 +21,7 @@ from toolfold.files import replace_file
 from toolfold.local_defaults import user_settings_file, with_local_defaults
 from toolfold.settings import VARIABLES, Settings
 from toolfold.settings.file import read_settings
-from toolfold.settings.model import BUILT_IN_SOURCES, PREFIX, source_of, unknown_names
+from toolfold.settings.model import BUILT_IN_SOURCES, HIDDEN, PREFIX, source_of, unknown_names
 
 _NAME_WIDTH = 32
 _HIDDEN = "(set, hidden)"
@@ -79,7 +79,7 @@ def list_settings(environment: Mapping[str, str], from_file: Mapping[str, str]) 
         except SettingsError as error:
             problem = str(error)
         # What is no reference to keys may be the keys.
-        if name in ("TOOLFOLD_KEY_SALT", "TOOLFOLD_APPROVAL_SECRET") or (problem and name == "TOOLFOLD_SOURCE_KEYS"):
+        if name in HIDDEN or (problem and name == "TOOLFOLD_SOURCE_KEYS"):
             text = _HIDDEN if text else ""
         elif not text and name in _LOCAL_DEFAULTS:
             local = with_local_defaults(Settings.from_environment({}))

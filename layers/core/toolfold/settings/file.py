@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import SettingsError
-from toolfold.settings.model import PREFIX, VARIABLES, did_you_mean_variable, is_setting, source_of
+from toolfold.settings.model import PREFIX, SECRETS, VARIABLES, did_you_mean_variable, is_setting, source_of
 
 if TYPE_CHECKING:
     from pathlib import Path  # takes 2 ms of a cold start
@@ -97,10 +97,7 @@ def _setting(name: str, value: Any) -> tuple[str, str]:
         text = str(value).lower() if isinstance(value, bool) else str(value)
     else:
         raise SettingsError(f"{name} must be a text, a number, true or false, or an array of texts without commas.")
-    is_key = (
-        variable in ("TOOLFOLD_APPROVAL_SECRET", "TOOLFOLD_TOKEN_SECRET")
-        or (source_of(variable) or ("", ""))[1] == "KEY"
-    )
+    is_key = variable in SECRETS or (source_of(variable) or ("", ""))[1] == "KEY"
     if (is_key and text and not text.startswith(("arn:", "ssm:"))) or re.search(r"://[^/@]*:[^/@]*@", text):
         raise SettingsError(
             f"{name} has a key or a password, which does not belong in a file. Set it as the variable {variable}, or "

@@ -15,7 +15,10 @@ from toolfold.settings.parsers import split_items
 
 PREFIX = "TOOLFOLD_"
 _OF_SOURCE = "TOOLFOLD_SOURCE_"
-_HIDDEN = ("key_salt", "approval_secret", "token_secret")
+SECRETS = ("TOOLFOLD_APPROVAL_SECRET", "TOOLFOLD_TOKEN_SECRET")
+HIDDEN = (*SECRETS, "TOOLFOLD_KEY_SALT")
+"""Settings whose values are shown nowhere."""
+
 _OPEN_LIMITS = {"TOOLFOLD_CALLS_PER_MINUTE": "60", "TOOLFOLD_CALLS_PER_DAY": "500"}
 """Where every client may call: more than a person and a model need, and a limit to what an unknown caller can cost."""
 
@@ -152,7 +155,7 @@ class Settings:
         return frozenset(name for name, is_on in switches if not is_on)
 
     def __repr__(self) -> str:
-        shown = ((name, value) for name, value in vars(self).items() if name not in _HIDDEN)
+        shown = ((name, value) for name, value in vars(self).items() if PREFIX + name.upper() not in HIDDEN)
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown)})"
 
     @classmethod
