@@ -55,7 +55,7 @@ def test_a_file_that_is_not_a_log_is_left_as_it_is(tmp_path: Path, kind: str, ca
 
 def test_a_folder_that_does_not_exist_stops_no_call(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     CallLogFile(str(tmp_path / "none" / "calls.jsonl")).record_call(CallLog("WTI"))
-    assert "is not written: No such file or directory" in caplog.text
+    assert "TOOLFOLD_CALL_LOG is not written, calls go on: No such file or directory (1 lines lost)" in caplog.text
 
 
 def test_a_full_file_becomes_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,12 +15,13 @@ import hashlib
 import hmac
 import json
 import logging
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from toolfold import private_folder
 from toolfold.client_call import iso_time
@@ -51,29 +52,71 @@ class _Cut(OSError):
     """A part of a line was written."""
 
 
-class _LogFile(NamedTuple):
-    """A file of this user to which several processes append lines, opened for each line: it may be renamed any time.
+class LineFile:
+    """A file of this user to which several processes append lines of JSON. Safe to use from many threads.
 
-    Attributes:
+    It is opened for each line: it may be renamed any time. Where a line cannot be written, calls go on: that is logged
+    once a minute, and the next line that is written has the number of missing ones, as ``lost``.
+
+    Args:
+        variable: the setting that names it.
         path: ``~`` stands for the user's home. The file is made by the first line.
         beginnings: what it begins with, by which it is known as one that toolfold made.
         header: the first line of a new one.
         is_secret: whether one that other users can read is refused.
+
+    Attributes:
+        on_line: called with each line before it is appended, by who also reads the file; None: by none.
     """
 
-    path: str
-    beginnings: tuple[bytes, ...]
-    header: bytes = b""
-    is_secret: bool = False
+    def __init__(
+        self, variable: str, path: str, beginnings: tuple[bytes, ...], header: bytes = b"", *, is_secret: bool = False
+    ) -> None:
+        self._variable, self._path, self._beginnings = variable, path, beginnings
+        self._header, self._is_secret = header, is_secret
+        self.on_line: Callable[[str], None] | None = None
+        self._lost, self._is_cut, self._reported_at = 0, False, float("-inf")
+        self._lock = threading.Lock()
 
-    def append(self, line: bytes) -> int:
-        """Append a line by one write, which other processes cannot divide; return the size of the file.
+    def write(self, fields: Mapping[str, Any], max_bytes: float = math.inf) -> None:
+        """Append a line. A file that is longer then is renamed to ``NAME.1``, which replaces the one before."""
+        with self._lock:
+            line = json.dumps({**fields, **({"lost": self._lost} if self._lost else {})})
+            if self.on_line is not None:
+                self.on_line(line)
+            try:
+                # An empty line ends one that was cut by a full disk.
+                if self._append(b"\n" * self._is_cut + line.encode() + b"\n") > max_bytes:
+                    with contextlib.suppress(OSError):  # another process has just done it
+                        os.replace(found := self._find(), f"{found}.1")
+                self._lost, self._is_cut = 0, False
+            except (OSError, ValueError, PathRefused) as error:
+                self._lost += 1
+                self._is_cut = self._is_cut or isinstance(error, _Cut)
+                if time.monotonic() - self._reported_at >= _REPORTED_EVERY_S:
+                    self._reported_at = time.monotonic()
+                    text = "%s is not written, calls go on: %s (%d lines lost)"
+                    logger.error(text, self._variable, _reason(error), self._lost)
+
+    def check_usable(self) -> None:
+        """Check that lines can be appended, and change nothing.
 
         Raises:
-            PathRefused: it is another file.
-            OSError: it cannot be opened or written.
+            SettingsError: they cannot.
         """
-        found, flags = self.find(), os.O_RDWR | os.O_APPEND | NO_FOLLOW
+        try:
+            if os.path.lexists(found := self._find()):
+                with open(os.open(found, os.O_RDONLY | NO_FOLLOW), "rb") as opened:
+                    self._check(found, opened.fileno())
+        except (PathRefused, OSError) as error:
+            raise SettingsError(
+                f"{self._variable} cannot be used: {_reason(error)}. Nothing was changed. Name a file that does not "
+                "exist yet, in a folder of your own that exists."
+            ) from None
+
+    def _append(self, line: bytes) -> int:
+        """Append a line by one write, which other processes cannot divide; return the size of the file."""
+        found, flags = self._find(), os.O_RDWR | os.O_APPEND | NO_FOLLOW
         is_new = True
         try:
             descriptor = os.open(found, flags | os.O_CREAT | os.O_EXCL, 0o600)
@@ -81,35 +124,38 @@ class _LogFile(NamedTuple):
             is_new, descriptor = False, os.open(found, flags)
         try:
             if is_new:
-                line = self.header + line
+                line = self._header + line
             else:
-                self.check(found, descriptor)
+                self._check(found, descriptor)
             if os.write(descriptor, line) != len(line):
                 raise _Cut(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
 
-    def find(self) -> str:
-        """Return the absolute path."""
-        parent, name = os.path.split(private_folder.absolute_path(self.path))
+    def _find(self) -> str:
+        parent, name = os.path.split(private_folder.absolute_path(self._path))
         if not name:
-            raise PathRefused(f"{self.path} is not the name of a file")
+            raise PathRefused(f"{self._path} is not the name of a file")
         return os.path.join(private_folder.resolve(parent), name)
 
-    def check(self, found: str, descriptor: int) -> None:
-        """Check that the file, which is open, is one that toolfold made; raises as :meth:`append`."""
+    def _check(self, found: str, descriptor: int) -> None:
         status = os.fstat(descriptor)
         private_folder.check_owned_file(found, status)
         os.lseek(descriptor, 0, os.SEEK_SET)
-        if os.read(descriptor, max(map(len, self.beginnings))) not in self.beginnings:
+        if os.read(descriptor, max(map(len, self._beginnings))) not in self._beginnings:
             raise PathRefused(f"{found} was not made by toolfold: it does not begin as a log of this kind does")
-        if self.is_secret and os.name != "nt" and status.st_mode & 0o077:
+        if self._is_secret and os.name != "nt" and status.st_mode & 0o077:
             raise PathRefused(f"other users can read {found}")
 
 
 def _reason(error: Exception) -> str:
     return os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+
+
+def _audit_file(settings: Settings) -> LineFile | None:
+    path = settings.audit_file
+    return LineFile("TOOLFOLD_AUDIT_FILE", path, (HEADER,), HEADER, is_secret=True) if path else None
 
 
 def check_audit_setting(settings: Settings) -> None:
@@ -120,81 +166,44 @@ def check_audit_setting(settings: Settings) -> None:
     Raises:
         SettingsError: lines cannot be appended to it.
     """
-    if not settings.audit_file:
-        return
-    file = _LogFile(settings.audit_file, (HEADER,), HEADER, is_secret=True)
-    try:
-        if os.path.lexists(found := file.find()):
-            with open(os.open(found, os.O_RDONLY | NO_FOLLOW), "rb") as opened:
-                file.check(found, opened.fileno())
-    except (PathRefused, OSError) as error:
-        raise SettingsError(
-            f"TOOLFOLD_AUDIT_FILE cannot be used: {_reason(error)}. Nothing was changed. Name a file that does not "
-            "exist yet, in a folder of your own that exists."
-        ) from None
+    if file := _audit_file(settings):
+        file.check_usable()
 
 
-class CallLogFile:
-    """Append lines to the file that ``TOOLFOLD_CALL_LOG`` names, for ``toolfold stats``.
+class CallLogFile(LineFile):
+    """The file that ``TOOLFOLD_CALL_LOG`` names, for ``toolfold stats``.
 
     The lines have the fields of the deployed function's log (docs/reference/metrics.md), so that one command reads
-    both. They contain no arguments, no answers and no keys. A log that cannot be written stops no call. Several
-    processes may use the same one. Safe to use from many threads.
+    both. They contain no arguments, no answers and no keys.
 
     Args:
         path: the file; ``~`` stands for the user's home.
         now: the time, in seconds since 1970.
-
-    Attributes:
-        on_line: called with each line before it is appended, by who also reads the file; None: by none.
     """
 
     def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
-        self._file, self._now = _LogFile(path, (b'{"timestamp":', b"")), now
-        self.on_line: Callable[[str], None] | None = None
-        self._lock = threading.Lock()
-        self._is_off = False
+        super().__init__("TOOLFOLD_CALL_LOG", path, (b'{"timestamp":', b""))
+        self._now = now
 
     def record_call(self, call: CallLog) -> None:
         """Append the line of one finished call of a tool."""
         if call.is_counted:
-            self._write("call", call.fields())
+            self._record("call", call.fields())
 
     def record_request(self, fields: Mapping[str, Any]) -> None:
         """Append the line of one answered request."""
-        self._write("request", fields)
+        self._record("request", fields)
 
-    def _write(self, message: str, fields: Mapping[str, Any]) -> None:
-        if self._is_off:
-            return
+    def _record(self, message: str, fields: Mapping[str, Any]) -> None:
         timestamp = datetime.fromtimestamp(self._now(), UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"timestamp": timestamp, "level": "INFO", "message": message, **fields})
-        if self.on_line is not None:
-            self.on_line(line)
-        with self._lock:
-            try:
-                if self._file.append(line.encode() + b"\n") > MAX_BYTES:
-                    with contextlib.suppress(OSError):  # another process has just done it
-                        found = self._file.find()
-                        os.replace(found, f"{found}.1")
-            except (OSError, ValueError, PathRefused) as error:
-                self._is_off = True
-                logger.warning("TOOLFOLD_CALL_LOG is not written: %s", _reason(error))
+        self.write({"timestamp": timestamp, "level": "INFO", "message": message, **fields}, MAX_BYTES)
 
 
 class AuditLog:
-    """Writes audit lines. One for a process; safe to use from many threads.
-
-    Where a line cannot be written, calls go on: an error is logged once a minute, and the next line that is written has
-    the number of missing ones, as ``lost``.
-    """
+    """Writes audit lines. One for a process; safe to use from many threads."""
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
-        self._settings, self._now = settings, now
-        path = settings.audit_file
-        self._file = _LogFile(path, (HEADER,), HEADER, is_secret=True) if path else None
-        self._lost, self._is_cut, self._reported_at = 0, False, float("-inf")
-        self._lock = threading.Lock()
+        self._settings, self._now, self._file = settings, now, _audit_file(settings)
         self._key = b""
 
     def write(self, call: CallContext) -> None:
@@ -221,21 +230,8 @@ class AuditLog:
         if self._file is None:
             in_line = ("tool", "code")
             call.log.audit = {name: value for name, value in fields.items() if value and name not in in_line}
-            return
-        at = iso_time(self._now(), has_ms=True)
-        with self._lock:
-            line = {"time": at, "kind": "audit", **fields, **({"lost": self._lost} if self._lost else {})}
-            try:
-                # An empty line ends one that was cut by a full disk.
-                self._file.append(b"\n" * self._is_cut + json.dumps(line).encode() + b"\n")
-                self._lost, self._is_cut = 0, False
-            except (OSError, PathRefused) as error:
-                self._lost += 1
-                self._is_cut = self._is_cut or isinstance(error, _Cut)
-                if time.monotonic() - self._reported_at >= _REPORTED_EVERY_S:
-                    self._reported_at = time.monotonic()
-                    reason = _reason(error)
-                    logger.error("audit file cannot be written, calls go on: %s (%d lines lost)", reason, self._lost)
+        else:
+            self._file.write({"time": iso_time(self._now(), has_ms=True), "kind": "audit", **fields})
 
     def _own_key(self) -> bytes:
         if self._file is not None:
