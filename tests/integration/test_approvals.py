@@ -161,9 +161,9 @@ def test_approval_written_without_the_secret_is_none(make_world: Callable[..., W
     from toolfold.execution.approval_store import parse, record_key
 
     key = record_key(getattr(parse(token), "id", ""))
-    stored = approvals._run(lambda store: store.get(key)) or b""
+    stored = approvals._records.run(lambda store: store.get(key)) or b""
     forged = stored.replace(b'"requested"', b'"approved"')
-    assert approvals._run(lambda store: store.replace(key, stored, forged))
+    assert approvals._records.run(lambda store: store.replace(key, stored, forged))
     assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] == "APPROVAL_PENDING"
     assert world.sent == 0
 

@@ -26,7 +26,7 @@ MAX_CLOCK_SKEW_S = 300.0
 class CacheStore(Protocol):
     """Store values, records and numbers by key. Times are seconds since 1970; after ``expires_at`` a key may go.
 
-    A record is a value that is added once, and then replaced by one of several callers.
+    A record is a value that one of several callers replaces.
     A store may raise anything; :class:`toolfold.cache.base.FailSafeStore` turns every failure into a miss.
     """
 
@@ -39,11 +39,11 @@ class CacheStore(Protocol):
         A stored value dated more than ``MAX_CLOCK_SKEW_S`` after ``created_at`` does not count as newer.
         """
 
-    def add(self, key: str, value: bytes, expires_at: float) -> None:
-        """Store a new record; raises where one of this key exists, or there is no space."""
+    def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
+        """Store a record if the one before is ``expected``, None for a new one; return whether it was.
 
-    def replace(self, key: str, expected: bytes, value: bytes, expires_at: float | None = None) -> bool:
-        """Replace the record if it is ``expected``; return whether it was. Of several callers one gets True."""
+        Of several callers one gets True. Raises where there is no space: nothing else is evicted for it.
+        """
 
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()

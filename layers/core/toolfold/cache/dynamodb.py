@@ -101,21 +101,17 @@ class DynamoDBStore:
             if error_code(error) != _CONDITION_FAILED:  # else another process has stored a newer value
                 raise
 
-    def add(self, key: str, value: bytes, expires_at: float) -> None:
-        """Store a new record."""
-        item = {**_key(key), "v": {"B": value}, "expires_at": _number(math.ceil(expires_at))}
-        self._dynamodb.put_item(TableName=self._table, Item=item, ConditionExpression="attribute_not_exists(pk)")
-
-    def replace(self, key: str, expected: bytes, value: bytes, expires_at: float | None = None) -> bool:
-        """Replace a record if it is ``expected``."""
+    def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
+        """Store a record if the one before is ``expected``, None for a new one; return whether it was."""
         until = {} if expires_at is None else {":until": _number(math.ceil(expires_at))}
+        before = {} if expected is None else {":expected": {"B": expected}}
         try:
             self._dynamodb.update_item(
                 TableName=self._table,
                 Key=_key(key),
                 UpdateExpression="SET v = :value" + (", expires_at = :until" if until else ""),
-                ConditionExpression="v = :expected",
-                ExpressionAttributeValues={":value": {"B": value}, ":expected": {"B": expected}, **until},
+                ConditionExpression="v = :expected" if before else "attribute_not_exists(pk)",
+                ExpressionAttributeValues={":value": {"B": value}, **before, **until},
             )
         except self._dynamodb.exceptions.ConditionalCheckFailedException:
             return False

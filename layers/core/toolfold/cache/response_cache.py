@@ -200,14 +200,8 @@ class MemoryStore:
             while self._common.currsize + self._own.currsize > self._max_bytes:
                 (self._own if 2 * self._own.currsize > self._max_bytes else self._common).popitem()
 
-    def add(self, key: str, value: bytes, expires_at: float) -> None:
-        """Store a new record."""
-        if self.get(key) is not None:
-            raise KeyError(key)
-        self.put(key, value, 0, expires_at)
-
-    def replace(self, key: str, expected: bytes, value: bytes, expires_at: float | None = None) -> bool:
-        """Replace a record if it is ``expected``."""
+    def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
+        """Store a record if the one before is ``expected``, None for a new one; return whether it was."""
         with self._lock:
             if self._common.get(key) != expected:
                 return False

@@ -127,14 +127,13 @@ class SQLiteStore:
 
         self._run(put)
 
-    def add(self, key: str, value: bytes, expires_at: float) -> None:
-        """Store a new record, and delete those that have expired. Nothing else is evicted for it."""
-        now = time.time()
-        self._execute("DELETE FROM entries WHERE expires_at < ?", now)
-        self._execute("INSERT INTO entries VALUES (?, ?, ?, ?)", key, value, now, expires_at)
-
-    def replace(self, key: str, expected: bytes, value: bytes, expires_at: float | None = None) -> bool:
-        """Replace a record if it is ``expected``."""
+    def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
+        """Store a record if the one before is ``expected``, None for a new one; return whether it was."""
+        if expected is None:
+            now = time.time()
+            self._execute("DELETE FROM entries WHERE expires_at < ?", now)
+            insert = "INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING"
+            return bool(self._execute(f"{insert} RETURNING 1", key, value, now, expires_at))
         update = "UPDATE entries SET value = ?, expires_at = coalesce(?, expires_at) WHERE key = ? AND value = ?"
         return bool(self._execute(f"{update} RETURNING 1", value, expires_at, key, expected))
 

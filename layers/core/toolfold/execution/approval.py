@@ -17,9 +17,9 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import messages
 from toolfold.cache.records import TABLE_PREFIX, Unavailable
@@ -52,12 +52,9 @@ from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
-    from toolfold.cache.base import CacheStore
     from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.call import CallContext
     from toolfold.settings import Settings
-
-T = TypeVar("T")
 
 logger = logging.getLogger("toolfold")
 
@@ -88,6 +85,19 @@ _MAX_ARGUMENTS_CHARS = 100_000
 """Characters of arguments that a person may have to read. An item of DynamoDB holds four times as much."""
 
 
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Refuse a call where nothing can be recorded or checked. The reason is for the log: it may name a path."""
+    try:
+        yield
+    except Unavailable as error:
+        logger.error("approvals unavailable: %s", error)
+        raise ApprovalUnavailable(
+            "Approvals cannot be recorded or checked here at the moment, so the call was refused; nothing was sent.",
+            messages.TELL_OPERATOR,
+        ) from None
+
+
 class Approvals:
     """Decides whether calls may be performed. One for a process; safe to use from many threads.
 
@@ -100,6 +110,7 @@ class Approvals:
         self._settings, self._read_reference, self._now = settings, read_reference, now
         self._own_secret, self._records = os.urandom(32), approval_records(settings, aws)
 
+    @_refusing()
     def check(self, call: CallContext) -> None:
         """Set the approval of a call, which :meth:`redeem` uses up, and its id, also where the call is refused.
 
@@ -138,6 +149,7 @@ class Approvals:
             raise _denied(tool)
         raise self._request(call, secret, terms, problem)
 
+    @_refusing()
     def redeem(self, call: CallContext) -> None:
         """Use up the approval of a call. Call this last before the request is sent.
 
@@ -153,7 +165,7 @@ class Approvals:
 
     def _problem(self, secret: bytes, call: CallContext, token: ApprovalToken) -> str:
         """Return why a token that was made for the call cannot be redeemed; empty if it can, which is then set."""
-        stored = self._run(lambda store: store.get(record_key(token.id)))
+        stored = self._records.run(lambda store: store.get(record_key(token.id)))
         if token.expires_at <= self._now():
             return "has expired"
         if stored is None:
@@ -161,7 +173,7 @@ class Approvals:
         try:
             record = ApprovalRecord.decode(stored)
         except ValueError:
-            raise _unavailable("a record is damaged") from None
+            raise Unavailable("a record is damaged") from None
         if record.state == "redeemed":
             return "was used already"
         is_declined, tool = call.credentials.is_declined, call.tool
@@ -193,11 +205,10 @@ class Approvals:
         # Arguments are stored only where a person has to read them.
         expires_at = math.floor(self._now() + self._settings.approval_ttl_s)
         told = (terms, reason_of(tool)) if is_human else ()
-        record, token = (
-            ApprovalRecord("requested", expires_at, *told),
-            mint(secret, terms, os.urandom(ID_BYTES), expires_at),
-        )
-        self._run(lambda store: store.add(record_key(token.id), record.encode(), expires_at + KEPT_AFTER_S))
+        record = ApprovalRecord("requested", expires_at, *told)
+        token = mint(secret, terms, os.urandom(ID_BYTES), expires_at)
+        if not self._replace(token.id, None, record, expires_at + KEPT_AFTER_S):
+            raise Unavailable("an id is taken")
         call.approval_id = token.id
         why = f"The approval token {problem}; {tool.name}" if problem else tool.name
         step = messages.LET_APPROVE if is_human else messages.ASK_USER
@@ -209,33 +220,17 @@ class Approvals:
             expires_at=iso_time(token.expires_at),
         )
 
-    def _replace(self, id_: str, expected: bytes, record: ApprovalRecord) -> bool:
-        return self._run(lambda store: store.replace(record_key(id_), expected, record.encode()))
+    def _replace(
+        self, id_: str, expected: bytes | None, record: ApprovalRecord, kept_until: float | None = None
+    ) -> bool:
+        return self._records.run(lambda store: store.replace(record_key(id_), expected, record.encode(), kept_until))
 
     def _secret(self) -> bytes:
-        try:
-            return signing_secret(self._settings, self._read_reference, self._own_secret)
-        except Unavailable as error:
-            raise _unavailable(str(error)) from None
-
-    def _run(self, operation: Callable[[CacheStore], T]) -> T:
-        try:
-            return self._records.run(operation)
-        except Unavailable as error:
-            raise _unavailable(str(error)) from None
+        return signing_secret(self._settings, self._read_reference, self._own_secret)
 
 
 def _denied(tool: Tool) -> ApprovalDenied:
     return ApprovalDenied(f"The user does not allow this call of {tool.name}; nothing was sent.", messages.DENIED)
-
-
-def _unavailable(reason: str) -> ApprovalUnavailable:
-    """Return the error for a fault of this deployment, whose reason is for the log."""
-    logger.error("approvals unavailable: %s", reason)
-    return ApprovalUnavailable(
-        "Approvals cannot be recorded or checked here at the moment, so the call was refused; nothing was sent.",
-        messages.TELL_OPERATOR,
-    )
 
 
 MAX_LISTED = 200

@@ -170,10 +170,8 @@ class SignInStore:
 
     def _put(self, name: str, content: bytes, expires_at: float) -> None:
         stored = self._run(lambda store: store.get(_row(name)))
-        if stored is not None:
+        if content or stored:
             self._run(lambda store: store.replace(_row(name), stored, content, expires_at))
-        elif content:
-            self._run(lambda store: store.add(_row(name), content, expires_at))
 
     def _encrypt(self, purpose: str, name: str, record: Mapping[str, Any]) -> str:
         header = {"alg": "dir", "enc": "A256GCM", "kid": name}
