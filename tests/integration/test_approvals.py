@@ -190,6 +190,14 @@ def test_generated_secret_is_for_the_user_alone(make_world: Callable[..., World]
     assert world.sent == 0
 
 
+def test_approvals_are_beside_a_cache_that_is_named_from_the_home(
+    make_world: Callable[..., World], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    make_world(CACHE="~/own/responses.sqlite").token()
+    assert {path.name for path in (tmp_path / "own").iterdir()} >= {"approvals.sqlite", "approvals.secret"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("action", "sent"), [("accept", 1), ("decline", 0), ("cancel", 0)])
 def test_client_of_the_sdk_asks_its_user(make_world: Callable[..., World], action: str, sent: int) -> None:

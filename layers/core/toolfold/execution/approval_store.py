@@ -173,7 +173,8 @@ def approval_file(settings: Settings, name: str = FILE_NAME) -> str:
     location = settings.cache
     if location in ("", "memory", "off"):
         location = with_local_defaults(settings.replaced(cache="")).cache
-    return "" if location == "memory" else os.path.join(os.path.dirname(os.path.abspath(location)), name)
+    folder = os.path.dirname(os.path.abspath(os.path.expanduser(location)))
+    return "" if location == "memory" else os.path.join(folder, name)
 
 
 def _is_in_memory(settings: Settings) -> bool:

@@ -274,7 +274,7 @@ class Services:
         )
         limits = create_shared_store(settings, monotonic, aws, name="Limits of callers", on_failure=report_limits)
         self.client_limits = ClientLimits(settings, limits, self.clock)
-        kept = create_shared_store(settings, monotonic, aws, name="Requests in parts", on_failure=report_cache)
+        kept = create_shared_store(settings, monotonic, aws, name="Kept requests", on_failure=report_cache)
         self.kept_requests = KeptRequests(kept, self.clock)
         urls = settings.source_urls.items()
         self.imitated = frozenset(id_ for id_, url in urls if url and urlsplit(url).hostname in LOOPBACK)

@@ -205,8 +205,8 @@ class SignInPage:
 
     def _respond(self, request: BaseHTTPRequestHandler) -> None:
         parts = urlsplit(request.path)
-        query = {name: values[0] for name, values in parse_qs(parts.query, max_num_fields=20).items()}
         try:
+            query = {name: values[0] for name, values in parse_qs(parts.query, max_num_fields=20).items()}
             if request.headers.get("Host") != urlsplit(self._origin).netloc:
                 page = Page(421, "This address is for the browser of this machine.")
             elif parts.path == f"/connect/{self._flow.source.id}":
@@ -215,7 +215,7 @@ class SignInPage:
                 page = self._flow.end(query, cookie_in(request.headers.get("Cookie", ""), _COOKIE))
             else:
                 page = Page(404, "There is nothing at this address.")
-        except Unavailable:
+        except (Unavailable, ValueError):  # or too many parameters
             page = Page(502, FAILED)
         try:
             self._send(request, page)
