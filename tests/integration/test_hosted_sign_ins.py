@@ -331,16 +331,13 @@ def test_a_token_of_the_issuer_for_another_audience_shows_no_person(world: World
 @pytest.mark.parametrize("down", ["people", "issuer"])
 def test_an_issuer_that_is_down_is_a_page_that_changes_nothing(world: World, down: str) -> None:
     world.people.person = "ann"
-    link, tab = world.link("ann"), world.tab()
-    at_source = tab.leads_to(tab.leads_to(tab.leads_to(link)))
-    back = tab.leads_to(at_source)
-    if down == "people":
-        world.people.is_down = True
-        assert world.tab().step(link)[0] == 502
-    else:
-        world.issuer.token_path = "/gone"  # type: ignore[misc]
-        status, text, _ = tab.step(back)
-        assert (status, "Nothing was stored" in text) == (502, True)
+    tab = world.tab()
+    back = tab.leads_to(tab.leads_to(world.link("ann")))
+    if down == "issuer":
+        back = tab.leads_to(tab.leads_to(back))
+    getattr(world, down).token_path = "/gone"
+    status, text, _ = tab.step(back)
+    assert (status, "Nothing was stored" in text) == (502, True)
     assert world.service.received == []
 
 

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from toolfold.errors import IssuerUnavailable
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from joserfc.jwk import Key
 
     from toolfold.network.session import HttpClient
-
-T = TypeVar("T")
 
 TIMEOUT_S = 5.0
 """Seconds in which all documents of one reading must arrive: a request waits for them."""
@@ -161,42 +159,58 @@ class IssuerUnreachable(Exception):
         return refusal._replace(log_fields={**refusal.log_fields, "error": IssuerUnavailable.code})
 
 
-class Cached(Generic[T]):
-    """What is read from an issuer when it is first needed, and again every hour. Safe to use from many threads.
+class Issuer:
+    """Metadata and keys of an issuer, read when they are first needed, every hour, and for a token with an unknown key.
 
-    Args:
-        documents: Reads its documents.
-        parse: Returns what is cached from its metadata; the deadline of further documents is monotonic.
+    Safe to use from many threads.
     """
 
-    def __init__(self, documents: IssuerDocuments, parse: Callable[[Mapping[str, Any], float], T]) -> None:
-        self._documents, self._parse = documents, parse
+    def __init__(self, documents: IssuerDocuments) -> None:
+        self.documents = documents
         self._lock = threading.Lock()
         self.reset()
 
     def reset(self) -> None:
-        """Drop it."""
-        self._value: T | None = None
+        """Drop what is cached."""
+        self._metadata: Mapping[str, Any] = {}
+        self._keys: list[Key] = []
         self._read_at = self._tried_at = float("-inf")
         self._has_failed = True
 
-    def get(self, *, renew: bool = False) -> T:
-        """Return it; ``renew``: what is cached was tried.
+    def metadata(self) -> Mapping[str, Any]:
+        """Return the metadata; raises IssuerUnreachable where they are not cached, and cannot be read."""
+        self._read()
+        return self._metadata
+
+    def find_keys(self, key_type: str, key_id: str | None, *, renew: bool = False) -> list[Key]:
+        """Return the keys that may have signed a token.
+
+        Args:
+            key_type: The value of ``kty``.
+            key_id: The key that the token names; None: any.
+            renew: Whether the keys that are cached have been tried.
 
         Raises:
-            IssuerUnreachable: It is not cached, or was tried, and cannot be read.
+            IssuerUnreachable: None are cached, or they have been tried, and they cannot be read.
         """
-        if self._value is not None and not renew and self._age_s() < MAX_AGE_S:
-            return self._value
+        for is_new in dict.fromkeys((renew, True)):
+            self._read(renew=is_new)
+            if found := [key for key in self._keys if key.key_type == key_type and key_id in (None, key.kid)]:
+                return found
+        return []
+
+    def _read(self, *, renew: bool = False) -> None:
+        """Read what is not cached or too old; ``renew``: what is cached was tried."""
+        if self._keys and not renew and self._age_s() < MAX_AGE_S:
+            return
         # What is cached is used while another thread reads.
-        if self._lock.acquire(blocking=renew or self._value is None or self._age_s() >= MAX_STALE_S):
+        if self._lock.acquire(blocking=renew or not self._keys or self._age_s() >= MAX_STALE_S):
             try:
-                self._read_if_due(RETRY_S if self._value is None or (renew and self._has_failed) else MIN_INTERVAL_S)
+                self._read_if_due(MIN_INTERVAL_S if self._keys and not (renew and self._has_failed) else RETRY_S)
             finally:
                 self._lock.release()
-        if self._value is None or self._age_s() >= MAX_STALE_S or (renew and self._has_failed):
+        if not self._keys or self._age_s() >= MAX_STALE_S or (renew and self._has_failed):
             raise IssuerUnreachable(max(1.0, RETRY_S - (time.monotonic() - self._tried_at)))
-        return self._value
 
     def _age_s(self) -> float:
         return time.monotonic() - self._read_at
@@ -206,44 +220,16 @@ class Cached(Generic[T]):
             return
         deadline, self._has_failed = new_deadline(), True
         try:
-            self._value = self._parse(self._documents.metadata(deadline), deadline)
+            metadata = self.documents.metadata(deadline)
+            keys = usable_keys(self.documents.json(metadata.get("jwks_uri"), deadline))
+            if not keys:
+                raise UnusableDocument("it publishes no key that can verify a signature")
+            self._metadata, self._keys = metadata, keys
             self._read_at, self._has_failed = time.monotonic(), False
         except UnusableDocument as error:
-            logger.error("the issuer cannot be read: %s: %s", self._documents.issuer, error)
+            logger.error("the issuer cannot be read: %s: %s", self.documents.issuer, error)
         finally:
             self._tried_at = time.monotonic()
-
-
-class IssuerKeys:
-    """The keys of an issuer, read at the first token, every hour, and when a token names an unknown one."""
-
-    def __init__(self, documents: IssuerDocuments) -> None:
-        self._documents = documents
-        self._keys = Cached(documents, self._read)
-        self.reset = self._keys.reset
-
-    def find(self, key_type: str, key_id: str | None, *, renew: bool = False) -> list[Key]:
-        """Return the keys that may have signed a token.
-
-        Args:
-            key_type: The value of ``kty``.
-            key_id: The key that the token names; None: any.
-            renew: Whether the keys that are cached have been tried.
-
-        Raises:
-            IssuerUnreachable: None are cached, and they cannot be read.
-        """
-        for is_new in dict.fromkeys((renew, True)):
-            keys = self._keys.get(renew=is_new)
-            if found := [key for key in keys if key.key_type == key_type and key_id in (None, key.kid)]:
-                return found
-        return []
-
-    def _read(self, metadata: Mapping[str, Any], deadline: float) -> list[Key]:
-        keys = usable_keys(self._documents.json(metadata.get("jwks_uri"), deadline))
-        if not keys:
-            raise UnusableDocument("it publishes no key that can verify a signature")
-        return keys
 
 
 def usable_keys(published: Any) -> list[Key]:

@@ -7,11 +7,12 @@ Function URLs rename ``WWW-Authenticate``, so the body repeats it, and the metad
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from toolfold.auth.issuer_keys import Cached, IssuerDocuments, IssuerKeys, IssuerUnreachable, UnusableDocument
+from toolfold.auth.issuer_keys import RETRY_S, Issuer, IssuerDocuments, IssuerUnreachable
 from toolfold.auth.token_verifier import InvalidToken, TokenRules, TokenVerifier
 from toolfold.protocol.http import REGISTER_PATH, Headers, Principal, Request, Response, error_response
 from toolfold.protocol.public_documents import json_document
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
 
+
+logger = logging.getLogger("toolfold")
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
@@ -38,26 +41,25 @@ class ResourceServer:
     """Check the bearer token of each request, by the settings. Nothing is read from the issuer before the first.
 
     Attributes:
-        documents: reads what the issuer publishes.
+        issuer: has what the issuer publishes.
         verifier: checks the access tokens of callers.
     """
 
     def __init__(self, settings: Settings, get_http_client: Callable[[], HttpClient]) -> None:
-        self.documents = documents = IssuerDocuments(settings.oauth_issuer, get_http_client)
-        self._keys = IssuerKeys(documents)
+        self.issuer = Issuer(IssuerDocuments(settings.oauth_issuer, get_http_client))
         clients = (*settings.oauth_client_ids, *filter(None, [settings.oauth_cognito_client]))
         if clients and settings.oauth_sign_in_client:  # its tokens never leave this server
             clients += (settings.oauth_sign_in_client,)
         audience = settings.oauth_audience or settings.public_url
         rules = TokenRules(settings.oauth_issuer, audience, clients, settings.oauth_scope_prefix)
-        self.verifier = TokenVerifier(rules, self._keys)
+        self.verifier = TokenVerifier(rules, self.issuer)
         self._scopes = (*SCOPES, PREMIUM_SCOPE) if settings.oauth_premium_scope else SCOPES
         self._scope_prefix = settings.oauth_scope_prefix
         requested = self._named(self._scopes).split()
         parts = urlsplit(settings.public_url)
         origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
         has_shim = bool(settings.oauth_cognito_client)
-        self._shim = CognitoShim(origin, documents, settings, ["openid", *requested]) if has_shim else None
+        self._shim = CognitoShim(origin, self.issuer, settings, ["openid", *requested]) if has_shim else None
         self._metadata_url = f"{origin}{WELL_KNOWN}{path}"
         self._metadata_paths = (WELL_KNOWN, WELL_KNOWN + path)
         self._metadata = {
@@ -70,9 +72,7 @@ class ResourceServer:
 
     def reset(self) -> None:
         """Drop what was read from the issuer."""
-        self._keys.reset()
-        if self._shim is not None:
-            self._shim.reset()
+        self.issuer.reset()
 
     def respond_without_token(self, request: Request) -> Response | None:
         """Return the response to a request that needs no token, or None for one of another path."""
@@ -143,33 +143,35 @@ class CognitoShim:
     stays that of Cognito.
 
     Args:
-        issuer: The URL of this deployment, without a path.
-        documents: Reads the metadata of the user pool.
+        url: That of this deployment, without a path.
+        issuer: Has the metadata of the user pool.
         settings: Name the public client of the user pool, and where it may send users.
         scopes: The scopes that clients request.
     """
 
     paths = (*METADATA_PATHS, REGISTER_PATH)
 
-    def __init__(self, issuer: str, documents: IssuerDocuments, settings: Settings, scopes: list[str]) -> None:
-        self._issuer, self._settings, self._scopes = issuer, settings, scopes
-        self._endpoints = Cached(documents, _endpoints)
-        self.reset = self._endpoints.reset
+    def __init__(self, url: str, issuer: Issuer, settings: Settings, scopes: list[str]) -> None:
+        self._url, self._issuer, self._settings, self._scopes = url, issuer, settings, scopes
 
     def respond(self, request: Request) -> Response:
         """Return the response to a request for one of :attr:`paths`."""
         if request.path.rstrip("/") == REGISTER_PATH:
             return self._register(request)
         try:
-            endpoints = self._endpoints.get()
+            metadata = self._issuer.metadata()
         except IssuerUnreachable as error:
             return error.response()
+        endpoints = {name: metadata[name] for name in _ENDPOINTS if isinstance(metadata.get(name), str)}
+        if not endpoints.keys() >= set(_REQUIRED):
+            logger.error("the issuer cannot be used: its metadata lack endpoints; a user pool needs a domain")
+            return IssuerUnreachable(RETRY_S).response()
         return json_document(
             request,
             {
-                "issuer": self._issuer,
+                "issuer": self._url,
                 **endpoints,
-                "registration_endpoint": f"{self._issuer}{REGISTER_PATH}",
+                "registration_endpoint": f"{self._url}{REGISTER_PATH}",
                 "scopes_supported": self._scopes,
                 "response_types_supported": ["code"],
                 "response_modes_supported": ["query"],
@@ -207,18 +209,6 @@ class CognitoShim:
         if isinstance(wanted.get("client_name"), str):
             client["client_name"] = wanted["client_name"][:200]
         return _registration_response(201, client)
-
-
-def _endpoints(metadata: Mapping[str, Any], _deadline: float) -> dict[str, str]:
-    """Return the endpoints that clients need.
-
-    Raises:
-        UnusableDocument: One is missing: the user pool has no domain.
-    """
-    missing = [name for name in _REQUIRED if not isinstance(metadata.get(name), str)]
-    if missing:
-        raise UnusableDocument(f"its metadata lack {' and '.join(missing)}; a user pool needs a domain")
-    return {name: metadata[name] for name in _ENDPOINTS if isinstance(metadata.get(name), str)}
 
 
 def _refuse(error: str, description: str) -> Response:

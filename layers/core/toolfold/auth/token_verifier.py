@@ -14,7 +14,7 @@ from toolfold.protocol.http import Principal
 if TYPE_CHECKING:
     from joserfc.jws import CompactSignature
 
-    from toolfold.auth.issuer_keys import IssuerKeys
+    from toolfold.auth.issuer_keys import Issuer
 
 ALGORITHMS: Mapping[str, str] = {
     **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), "RSA"),
@@ -66,11 +66,11 @@ class TokenRules(NamedTuple):
 class TokenVerifier:
     """Check tokens of one issuer for one audience."""
 
-    def __init__(self, rules: TokenRules, keys: IssuerKeys) -> None:
+    def __init__(self, rules: TokenRules, issuer: Issuer) -> None:
         from joserfc.errors import SecurityWarning
         from joserfc.jws import JWSRegistry
 
-        self._rules, self._keys = rules, keys
+        self._rules, self._issuer = rules, issuer
         # Unknown headers are ignored (RFC 7515, section 4). One with certificates is longer than the default.
         self._registry = JWSRegistry(algorithms=list(ALGORITHMS), strict_check_header=False)
         self._registry.max_header_length = MAX_TOKEN_CHARS
@@ -123,7 +123,7 @@ class TokenVerifier:
         from joserfc.errors import JoseError
         from joserfc.jws import validate_compact
 
-        for key in self._keys.find(key_type, key_id, renew=renew)[:MAX_CANDIDATES]:
+        for key in self._issuer.find_keys(key_type, key_id, renew=renew)[:MAX_CANDIDATES]:
             try:
                 if validate_compact(signed, key, registry=self._registry):
                     return True

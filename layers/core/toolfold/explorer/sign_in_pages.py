@@ -70,8 +70,8 @@ _SECURITY_HEADERS = tuple(
 class SignInPages:
     """Answer the requests for these pages. One for a process; safe to use from many threads."""
 
-    def __init__(self, app: App, hosted: SignInStore, issuer: ResourceServer) -> None:
-        self._app, self._hosted, self._executor, self._issuer = app, hosted, app.executor, issuer
+    def __init__(self, app: App, hosted: SignInStore, server: ResourceServer) -> None:
+        self._app, self._hosted, self._executor, self._server = app, hosted, app.executor, server
 
     def respond(self, request: Request) -> Response:
         """Return the response to ``request``. Never raises."""
@@ -109,7 +109,7 @@ class SignInPages:
         if ticket is None or ticket.source != source_id:
             return Page(400, USED)
         settings, step = self._app.settings, ticket.next()
-        endpoint = self._issuer.documents.metadata(new_deadline()).get("authorization_endpoint")
+        endpoint = self._server.issuer.metadata().get("authorization_endpoint")
         if not isinstance(endpoint, str) or not host_of(endpoint):
             raise UnusableDocument("its metadata name no authorization endpoint that can be used")
         redirect_uri = self._redirect_uri(_PERSON)
@@ -133,13 +133,13 @@ class SignInPages:
             "client_id": settings.oauth_sign_in_client,
             "resource": self._resource,
         }
-        deadline, documents = new_deadline(), self._issuer.documents
-        answer = documents.json(documents.metadata(deadline).get("token_endpoint"), deadline, form)
+        issuer = self._server.issuer
+        answer = issuer.documents.json(issuer.metadata().get("token_endpoint"), new_deadline(), form)
         token = answer.get("access_token") if isinstance(answer, dict) else None
         if not isinstance(token, str):
             raise InvalidToken("The issuer gave no access token.")
         # As calls with a token of the person have it.
-        if not hmac.compare_digest(self._issuer.verifier.verify(token).id, step.owner):
+        if not hmac.compare_digest(self._server.verifier.verify(token).id, step.owner):
             return Page(403, _STRANGER)
         if not self._hosted.use(step, "ticket"):
             return Page(400, USED)
