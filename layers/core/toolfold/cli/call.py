@@ -15,9 +15,7 @@ from toolfold.cli import answers, output, terminal
 from toolfold.cli.application import Options
 from toolfold.cli.tools import RemoteTools, make_app
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
-from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.approval import ApprovalDesk, WaitingCall
-from toolfold.local_defaults import with_local_defaults
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.settings import Settings
@@ -167,9 +165,8 @@ def _decide(settings: Settings, token: str, given: bool | None) -> bool:
     Raises:
         ToolfoldError: there is no such call, or no terminal for the question.
     """
-    aws = AwsClients()
     try:
-        desk = ApprovalDesk(with_local_defaults(settings), aws, SecretProvider(settings, aws).get_secret)
+        desk = ApprovalDesk(settings, AwsClients())
         call = desk.find(token)
         _show(call)
         if given is None and not terminal.is_interactive():

@@ -33,6 +33,7 @@ from toolfold.errors import (
     InvalidArguments,
     ToolfoldError,
 )
+from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.approval_store import (
     ID_BYTES,
     KEPT_AFTER_S,
@@ -48,6 +49,7 @@ from toolfold.execution.approval_store import (
 )
 from toolfold.execution.call import canonical_arguments
 from toolfold.execution.credentials import principal_id
+from toolfold.local_defaults import with_local_defaults
 from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
@@ -267,10 +269,10 @@ class ApprovalDesk:
         Unavailable: the secret cannot be used; by each method, the store cannot.
     """
 
-    def __init__(self, settings: Settings, aws: AwsClients, read_reference: Callable[[str], str]) -> None:
+    def __init__(self, settings: Settings, aws: AwsClients) -> None:
         # Approvals in the memory of a server cannot be reached from here.
-        self._settings, self._now = settings.replaced(approve="human"), time.time
-        self._secret = signing_secret(self._settings, read_reference, b"")
+        self._settings, self._now = with_local_defaults(settings).replaced(approve="human"), time.time
+        self._secret = signing_secret(self._settings, SecretProvider(settings, aws).get_secret, b"")
         self._records = approval_records(self._settings, aws)
 
     def find(self, text: str) -> WaitingCall:

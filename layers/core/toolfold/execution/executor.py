@@ -6,7 +6,6 @@ that listing and describing tools never pays for it.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -87,12 +86,6 @@ class ToolExecutor:
 
                 self._http_client = HttpClient()
             return self._http_client
-
-    def has_own_key(self, source: Source) -> bool:
-        """Return whether calls of a source without a key use one that is set up here. Nothing is read from AWS."""
-        if source.auth is None or not self.uses_own_keys:
-            return False
-        return bool(os.environ.get(source.auth.environment, "").strip() or self.settings.source_keys)
 
     def circuit_states(self) -> dict[str, str]:
         """Return the state of the circuit breaker of each source that this process has called, by its id."""

@@ -14,9 +14,7 @@ from urllib.parse import parse_qsl
 
 from toolfold.catalog.search import search
 from toolfold.errors import CallError
-from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.approval import ApprovalDesk
-from toolfold.local_defaults import with_local_defaults
 from toolfold.protocol.http import Headers, LogFields, Request, Response
 
 if TYPE_CHECKING:
@@ -179,6 +177,4 @@ class Explorer:
     @functools.cached_property
     def approval_desk(self) -> ApprovalDesk:
         """What finds waiting calls and records decisions, made by the first request for it."""
-        app = self.app
-        secrets = SecretProvider(app.settings, app.aws)
-        return ApprovalDesk(with_local_defaults(app.settings), app.aws, secrets.get_secret)
+        return ApprovalDesk(self.app.settings, self.app.aws)

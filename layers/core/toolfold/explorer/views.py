@@ -36,7 +36,7 @@ def _fields(item: object, *names: str) -> dict[str, Any]:
 def respond_start(explorer: Explorer, request: PageRequest) -> Response:
     """Return the version, where clients connect, and what the three tools save here."""
     catalog = explorer.catalog()
-    counts = catalog.counts("source")
+    counts, secrets = catalog.counts("source"), explorer.app.executor.services.secret_provider
     snippets = endpoint_snippets(explorer.endpoint, own_command())
     return json_answer(
         {
@@ -50,7 +50,7 @@ def respond_start(explorer: Explorer, request: PageRequest) -> Response:
                         **_fields(source, "id", "title", "kind"),
                         "tools": counts.get(source.id, 0),
                         "needs_key": source.auth is not None,
-                        "has_key": explorer.app.executor.has_own_key(source),
+                        "has_key": secrets.uses_own and bool(secrets.setting_of(source)),
                     }
                     for source in catalog.sources
                 ],

@@ -157,14 +157,10 @@ class TokenProvider:
     @classmethod
     def of(cls, source: Source, exchange: Exchange) -> TokenProvider | None:
         """Return what gets the access tokens of a source by client credentials; None for any other."""
-        has_own = source.auth is None or source.auth.oauth2 is None or source.signs_in
-        return None if has_own else cls(source, exchange)
+        return cls(source, exchange) if source.oauth2 and not source.signs_in else None
 
     def __init__(self, source: Source, exchange: Exchange, monotonic: Callable[[], float] = time.monotonic) -> None:
-        if source.auth is None or source.auth.oauth2 is None:
-            raise ValueError("the source has no oauth2")
         self._source, self._exchange, self._monotonic = source, exchange, monotonic
-        self._oauth2: Mapping[str, Any] = source.auth.oauth2
         self._tokens: LRUCache[str, _Token] = LRUCache(MAX_TOKENS)
         self._lock = threading.Lock()
 
@@ -183,7 +179,7 @@ class TokenProvider:
                 raise entry.failure.changed()
             sent_at = self._monotonic()
             try:
-                data = read_tokens(self._source, self._exchange(token_request(self._oauth2, key), deadline))
+                data = read_tokens(self._source, self._exchange(token_request(self._source.oauth2, key), deadline))
             except CallError as error:
                 entry.text, entry.failure = "", error
                 entry.failures += 1
