@@ -8,28 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 ProposedCall = tuple[str, Mapping[str, Any]]
 """The name of a tool, and its arguments."""
-
-
-class Reader(Protocol):
-    """Who reads a text."""
-
-    is_person: bool
-
-    def term(self, name: str, fields: Mapping[str, Any]) -> str:
-        """Return what a field is for this reader that the text itself does not have."""
-
-    def call_text(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Return a call of the meta-tool ``tool`` as the reader writes it."""
-
-    def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
-        """Return the call of a meta-tool that is the next step, as the reader makes it; None: it cannot."""
-
-    def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
-        """Return how a person calls a tool; ``parameters`` are names, with whether each is required."""
 
 
 class Text:
@@ -61,7 +43,7 @@ class Text:
         raise AttributeError(f"{name}: a text does not change")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Text) and self._parts() == other._parts()
+        return isinstance(other, Text) and self.is_of(other) and self.fields == other.fields
 
     def __hash__(self) -> int:
         return hash((self.for_model, self.for_person))
@@ -96,9 +78,6 @@ class Text:
         """Return this text for a reader."""
         template = self.for_person if reader.is_person and self.for_person else self.for_model
         return template.format_map(_Fields(self.fields, reader))
-
-    def _parts(self) -> tuple[str, str, Mapping[str, Any]]:
-        return self.for_model, self.for_person, self.fields
 
 
 class CallText(Text):
@@ -182,25 +161,25 @@ class _Fields(dict[str, Any]):
         return self._reader.term(name, self)
 
 
-class Model:
-    """A model whose client lists the meta-tools."""
+class Reader:
+    """Who reads a text: this one is a model whose client lists the meta-tools; others are of classes below it."""
 
     is_person = False
 
     def term(self, name: str, fields: Mapping[str, Any]) -> str:
-        """Return the words for a field; a name, such as TOOL_LIST, stands for itself."""
+        """Return what a field is that the text itself does not have; a name, such as TOOL_LIST, stands for itself."""
         return f"{fields['tool']}: " if name == "called" else _MODEL_TERMS.get(name, name)
 
     def call_text(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Return the name and the arguments."""
+        """Return a call of the meta-tool ``tool`` as the reader writes it: the name and the arguments."""
         return f"{tool} {json.dumps(arguments, ensure_ascii=False, separators=(',', ':'))}"
 
     def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
-        """Return the call as it is."""
+        """Return the call of a meta-tool that is the next step, as the reader makes it; None: it cannot."""
         return tool, arguments
 
     def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
-        """Return the name: the signature for a model is that of the text."""
+        """Return how a person calls a tool; ``parameters`` are names, with whether each is required."""
         return name
 
 
@@ -213,12 +192,12 @@ _MODEL_TERMS = {
 }
 """Field that a text does not have → its words for a model."""
 
-MODEL: Reader = Model()
+MODEL = Reader()
 
 
-class _Person(Model):
+class _Person(Reader):
     is_person = True
 
 
-PERSON: Reader = _Person()
+PERSON = _Person()
 """A person of whose machine nothing is known."""

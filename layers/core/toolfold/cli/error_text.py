@@ -12,7 +12,7 @@ from typing import Any
 from toolfold.errors import CallError
 from toolfold.network.session import describe_proxy
 from toolfold.network.sockets import ca_bundle
-from toolfold.wording import Model, worded
+from toolfold.wording import Reader, worded
 
 _TERMS = {
     "TOOL_LIST": "`toolfold catalog search`",
@@ -28,7 +28,7 @@ _LONG_S = 120
 """Seconds to wait from which on they are mentioned where the text does not."""
 
 
-class Person(Model):
+class Person(Reader):
     """The person at this terminal, who reads one error.
 
     Args:

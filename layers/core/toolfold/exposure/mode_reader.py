@@ -10,7 +10,7 @@ from toolfold.catalog.entries import META_TOOLS
 from toolfold.catalog.json_schema import properties
 from toolfold.catalog.profiles import kind_of
 from toolfold.meta_tools.result import dumps_compact
-from toolfold.wording import Model, ProposedCall
+from toolfold.wording import ProposedCall, Reader
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -40,7 +40,7 @@ _OF_DATABASES: Mapping[str, str] = {"list_tables": "list_tables", "describe_tabl
 """Tool of a database → subcommand of ``database``."""
 
 
-class ModeReader(Model):
+class ModeReader(Reader):
     """A model that reads the texts of a mode which does not list every meta-tool.
 
     Args:
