@@ -119,6 +119,7 @@ class ArgumentReader(ArgumentValidator):
     def _resolved(self, arguments: Mapping[str, Any]) -> ResolvedArguments:
         renamed = self.rename(arguments)
         given, notes, own = dict(renamed.arguments), list(renamed.notes), list(renamed.problems)
+        noted = dict[str, Any]()
         next_step: Text | None = None
         required = self.schema.get("required", ())
         for name, value in list(given.items()):
@@ -136,9 +137,10 @@ class ArgumentReader(ArgumentValidator):
                 own.append(refused.problem)
                 next_step = next_step or refused.next_step
                 continue
-            if is_noted:
-                notes.append(f"{name} {_shown(value)} was read as {_shown(given[name])}.")
+            noted |= {name: value} if is_noted else {}
         checked, problems = self.validate(given)
+        read = ((name, value, checked.get(name, given[name])) for name, value in noted.items())
+        notes += (f"{name} {_shown(value)} was read as {_shown(sent)}." for name, value, sent in read)
         refused_names = {problem["parameter"] for problem in own}
         problems = own + [problem for problem in problems if problem["parameter"] not in refused_names]
         if problems and next_step is None:
@@ -158,72 +160,85 @@ class ArgumentReader(ArgumentValidator):
         """Return ``value`` as the parameter takes it, and whether a note states it; ``value`` where it cannot."""
         if isinstance(value, list) and len(value) > _MAX_ITEMS:
             return value, False
-        if self.accepts(name, value):
-            if name in self.ticker_patterns:
-                separator = self.separator(name)
-                if isinstance(value, list) and separator:
-                    value = separator.join(value)
-                return self._tickers(name, value) if isinstance(value, str) else (value, False)
-            return value, False
-        rule = self.properties[name]
-        types = allowed_types(self.schema, rule)
-        if "array" in types and "string" not in types:
-            return self._items(name, value)
-        if "string" in types and self._may_be_text(name, rule, value, str(value)):
-            return value, False
-        for proposal in self._proposals(name, rule, types, value):
-            if self.accepts(name, proposal.value):
-                return proposal.value, proposal.is_noted
-        if "string" in types and keyword(self.schema, rule, "enum") is None:
-            readings, wrong = parse_date(value, _today()), impossible_date(value)
-            nearest = parse_date(wrong.nearest) if wrong else []
-            if wrong and nearest and (spelled := self._spelled(name, nearest[0], "")):
-                raise _Refused(name, f"{quoted(value)} {wrong.problem}", spelled)
-            # A date has two readings, or it lacks the day that is needed.
-            bounds: tuple[Bound, ...] = (argument_values.bound_of(name),) if len(readings) > 1 else ("start", "end")
-            found = [self._spelled(name, reading, one) for reading in readings for one in bounds]
-            if len(found) == 2 and all(found):
-                raise _Refused(name, f"{quoted(value)} can be read in two ways", " or ".join(found))
+        rule, bound = self.properties[name], argument_values.bound_of(name)
+        if not self.accepts(name, value):
+            types = allowed_types(self.schema, rule)
+            is_list = "array" in types and "string" not in types
+            found = self._items(name, value) if is_list else self._meant(name, rule, value, bound, lambda one: one)
+            return (value, False) if found is None else (found.value, found.is_noted)
+        if name in self.ticker_patterns:
+            separator = self.separator(name)
+            if isinstance(value, list) and separator:
+                value = separator.join(value)
+            return self._tickers(name, value) if isinstance(value, str) else (value, False)
         return value, False
 
-    def _may_be_text(self, name: str, rule: Any, value: Any, text: Any) -> bool:
-        """Return whether a number may be meant as any text, such as an id, which ``text`` has, and is thus no date."""
-        is_free = not any(keyword(self.schema, rule, key) for key in ("format", "enum"))
-        return type(value) is int and is_free and self.accepts(name, text)
+    def _meant(self, name: str, rule: Any, value: Any, bound: Bound, whole: Callable[[Any], Any]) -> Proposal | None:
+        """Return what ``value``, which ``rule`` does not take, means; ``whole`` makes the argument of one like it."""
 
-    def _proposals(self, name: str, rule: Any, types: frozenset[str], value: Any) -> Iterator[Proposal]:
-        options, words = keyword(self.schema, rule, "enum"), self._other_words(name)
-        if isinstance(options, list):
-            yield from argument_values.enum_values(value, options, words)
-            return
-        if "boolean" in types:
-            yield from argument_values.booleans(value)
-        if types & {"integer", "number"}:
+        def fits(one: Any) -> bool:
+            return self.accepts(name, whole(one))
+
+        types, options = allowed_types(self.schema, rule), keyword(self.schema, rule, "enum")
+        is_text = "string" in types and options is None
+        # A number may be meant as any text, such as an id, and is thus no date.
+        if is_text and type(value) is int and not keyword(self.schema, rule, "format") and fits(str(value)):
+            return None
+        if types & {"integer", "number"} and options is None:
             # "50,200" and "50 200" are one number or two; "1,000" is one, as 000 is not a number.
             listed = re.split("[, ]+", value.strip()) if isinstance(value, str) else []
-            one = next(argument_values.numbers(value, {}), None)
+            one = next(argument_values.numbers(value), None)
             if one is not None and len(listed) > 1 and all(re.fullmatch(r"[1-9]\d*", str(item)) for item in listed):
                 several = f"{one.value} or [{', '.join(listed)}]"
                 raise _Refused(name, f"{quoted(value)} can be read in two ways", several)
-            yield from argument_values.numbers(value, words)
-        if "string" in types:
-            yield from self._words(value, words)
-            yield from self._texts(value, argument_values.bound_of(name), lambda text: self.accepts(name, text))
+        proposals = self._proposals(name, rule, value, bound, fits)
+        if (found := next((one for one in proposals if fits(one.value)), None)) is not None or not is_text:
+            return found
 
-    def _other_words(self, name: str) -> Mapping[str, Any]:
+        def spelled(reading: Reading, end: Bound) -> str:
+            return next((text for text, _ in spellings(reading, end) if fits(text)), "")
+
+        readings, wrong = parse_date(value, _today()), impossible_date(value)
+        nearest = parse_date(wrong.nearest) if wrong else []
+        if wrong and nearest and (text := spelled(nearest[0], "")):
+            raise _Refused(name, f"{quoted(value)} {wrong.problem}", text)
+        # A date has two readings, or it lacks the day that is needed.
+        bounds: tuple[Bound, ...] = (bound,) if len(readings) > 1 else ("start", "end")
+        texts = [spelled(reading, end) for reading in readings for end in bounds]
+        if len(texts) == 2 and all(texts):
+            raise _Refused(name, f"{quoted(value)} can be read in two ways", " or ".join(texts))
+        return None
+
+    def _proposals(
+        self, name: str, rule: Any, value: Any, bound: Bound, fits: Callable[[Any], bool]
+    ) -> Iterator[Proposal]:
+        types, options = allowed_types(self.schema, rule), keyword(self.schema, rule, "enum")
+        is_enum = isinstance(options, list)
+        if is_enum:
+            yield from argument_values.spelled_options(value, options)
+        elif "boolean" in types:
+            yield from argument_values.booleans(value)
+        yield from self._words(name, value)
+        if is_enum:
+            yield from argument_values.measured_options(value, options)
+            return
+        if types & {"integer", "number"}:
+            yield from argument_values.numbers(value)
+        if "string" in types:
+            yield from self._texts(value, bound, fits)
+
+    def _words(self, name: str, value: Any) -> Iterator[Proposal]:
+        """Yield the value that the catalog says a word stands for: ``bitcoin`` for ``BTC``."""
         values = self._forms.get("values", {})
         words = values.get(name, {})
         words = values.get(words, {}) if isinstance(words, str) else words
-        return words if isinstance(words, Mapping) else {}
-
-    def _words(self, value: Any, words: Mapping[str, Any]) -> Iterator[Proposal]:
-        """Yield the value that the catalog says a word stands for: ``bitcoin`` for ``BTC``."""
-        spelled = normalize(value) if isinstance(value, str) and len(value) <= _MAX_WORD_CHARS else ""
-        for known, others in words.items():
-            if spelled and any(normalize(other) == spelled for other in (known, *others)):
+        is_short = isinstance(value, str | int) and len(str(value)) <= _MAX_WORD_CHARS
+        spelled = normalize(str(value)) if is_short and not isinstance(value, bool) else ""
+        for known, others in words.items() if spelled and isinstance(words, Mapping) else ():
+            if any(normalize(other) == spelled for other in ((known, *others) if known.isalpha() else others)):
                 yield Proposal(known, True)
 
-    def _texts(self, value: Any, bound: Bound, fits: Callable[[str], bool]) -> Iterator[Proposal]:
+    def _texts(self, value: Any, bound: Bound, fits: Callable[[Any], bool]) -> Iterator[Proposal]:
         if isinstance(value, str):
             text, code = value.strip(), value.strip().upper()
             yield Proposal(text, False)
@@ -237,14 +252,10 @@ class ArgumentReader(ArgumentValidator):
             for text, says_less in spellings(readings[0], bound):
                 yield Proposal(text, says_less or readings[0].is_relative)
 
-    def _spelled(self, name: str, reading: Reading, bound: Bound) -> str:
-        texts = (text for text, _ in spellings(reading, bound))
-        return next((text for text in texts if self.accepts(name, text)), "")
-
-    def _items(self, name: str, value: Any) -> tuple[Any, bool]:
+    def _items(self, name: str, value: Any) -> Proposal | None:
         """Read each item of a list, which may be written as one text: ``2024-01-01 to 2024-03-31``."""
         rule = keyword(self.schema, self.properties[name], "items")
-        items = value if isinstance(value, list) else None
+        items = value if isinstance(value, list) else []
         if isinstance(value, str):
             separators = ("..", " to ", " - ", ",", ";", "|", "/")
             items = next(([part.strip() for part in value.split(by)] for by in separators if by in value), [value])
@@ -252,25 +263,15 @@ class ArgumentReader(ArgumentValidator):
             is_period = len(dates) == 1 and dates[0].low.date() != dates[0].high.date()
             if is_period and keyword(self.schema, self.properties[name], "maxItems") == 2:
                 items = [value] * 2
-        if not items:
-            return value, False
-        read: list[Any] = []
-        is_noted = False
+        read: list[Proposal] = []
         for index, item in enumerate(items):
             bound: Bound = "" if len(items) == 1 else "start" if index == 0 else "end"
-            is_text = self._may_be_text(name, rule, item, [str(item)])
-            proposals = () if is_text else self._texts(item, bound, lambda text: self.accepts(name, [text]))
-            found = next((one for one in proposals if self.accepts(name, [one.value])), None)
             if self.accepts(name, [item]):
-                found = Proposal(item, False)
-            if found is None:
-                texts = [next((text for text, _ in spellings(one, bound)), "") for one in parse_date(item, _today())]
-                if len(texts) > 1:
-                    raise _Refused(name, f"{quoted(item)} can be read in two ways", " or ".join(texts))
-                return value, False
-            read.append(found.value)
-            is_noted = is_noted or found.is_noted
-        return read, is_noted
+                read.append(Proposal(item, False))
+            elif (found := self._meant(name, rule, item, bound, lambda one: [one])) is not None:
+                read.append(found)
+        is_whole = read and len(read) == len(items)
+        return Proposal([one.value for one in read], any(one.is_noted for one in read)) if is_whole else None
 
     def _tickers(self, name: str, value: str) -> tuple[str, bool]:
         if self.ticker_patterns[name].fullmatch(value):
@@ -281,13 +282,12 @@ class ArgumentReader(ArgumentValidator):
             text = f"{quoted(value)} is a text of several values"
             raise _Refused(name, text, f"a list, as in {json.dumps(listed)}")
         read: list[Proposal] = []
-        words = self._other_words(name)
         parts = (argument_values.listed_values(value) or value.split(separator)) if separator else [value]
         for part in map(str, parts):
             if part.strip() in _NOTHING:
                 expected = describe_expected(self.properties[name], self.schema)
                 raise _Refused(name, f"{quoted(part)} stands for no value", expected)
-            meant = next(self._words(part, words), None) or argument_values.parse_ticker(part, rules)
+            meant = next(self._words(name, part), None) or argument_values.parse_ticker(part, rules)
             if meant is None:
                 company, finder = part.strip(), self._forms.get("found_by", {}).get(name)
                 expected, step = describe_expected(self.properties[name], self.schema), None
@@ -300,14 +300,23 @@ class ArgumentReader(ArgumentValidator):
         return separator.join(one.value for one in read), any(one.is_noted for one in read)
 
     def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> list[Problem]:
-        """Name the ``select`` that serves arguments which ask for a period, a number of rows, or columns."""
+        """Name the ``select`` that serves what is requested by unknown arguments: a period, a number of rows, columns.
+
+        Where a period is given by a date with two readings, both are named.
+        """
         unknown = [problem["parameter"] for problem in problems if problem["problem"] == UNKNOWN]
         wanted = {name: given[name] for name in unknown if name in given}
-        hint = self.period_hint(wanted)
-        if not hint:
-            return [self._with_readings(problem, wanted) for problem in problems]
-        expected = f'select chooses the rows, beside arguments: "select": {json.dumps(hint)}'
-        return [{**one, "expected": expected} if one["parameter"] in wanted else one for one in problems]
+        if hint := self.period_hint(wanted):
+            text = f'select chooses the rows, beside arguments: "select": {json.dumps(hint)}'
+            return [{**one, "expected": text} if one["parameter"] in wanted else one for one in problems]
+        expected: dict[str, str] = {}
+        for name, value in wanted.items():
+            days = [reading.low.date().isoformat() for reading in parse_date(value, _today())]
+            hints = [period_select({name: day}, _today()) for day in days]
+            if len(hints) > 1 and all(hints):
+                expected[name] = f"{quoted(value)} can be read in two ways; beside arguments write "
+                expected[name] += " or ".join(f'"select": "{hint}"' for hint in hints)
+        return [{**one, "expected": expected.get(one["parameter"], one["expected"])} for one in problems]
 
     def period_hint(self, wanted: Mapping[str, Any]) -> str:
         """Return the ``select`` that serves arguments; nothing where the answer is of a day that a parameter names."""
@@ -316,16 +325,6 @@ class ArgumentReader(ArgumentValidator):
         names = [name for name in self.properties if is_period and not argument_values.bound_of(name)]
         takes_day = any(self.accepts(name, "2024-01-02") and not self.accepts(name, "x") for name in names)
         return "" if takes_day else hint
-
-    def _with_readings(self, problem: Problem, wanted: Mapping[str, Any]) -> Problem:
-        """Return ``problem`` with both readings of a date, where an argument gives a period by such a date."""
-        name = problem["parameter"]
-        readings = parse_date(wanted.get(name), _today())
-        hints = [period_select({name: one.low.date().isoformat()}, _today()) for one in readings]
-        if len(hints) < 2 or not all(hints):
-            return problem
-        expected = f"{quoted(wanted[name])} can be read in two ways; beside arguments write "
-        return {**problem, "expected": expected + " or ".join(f'"select": "{hint}"' for hint in hints)}
 
     def ends_of(self, hint: str, known: Mapping[str, Any]) -> dict[str, str]:
         """Return the ends of a period, or for a tool of short bars its month, where parameters take these."""

@@ -55,29 +55,26 @@ class Proposal(NamedTuple):
     is_noted: bool
 
 
-def enum_values(value: Any, options: Sequence[Any], other_spellings: Mapping[str, Iterable[str]]) -> Iterator[Proposal]:
-    """Yield the members of ``options`` that ``value`` spells another way."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float) or len(str(value)) > _MAX_CHARS:
-        return
-    text = str(value).strip()
-    spelled = normalize(text)
-    by_letters = [option for option in options if spelled and normalize(str(option)) == spelled]
-    if by_letters:
-        yield from (Proposal(option, False) for option in by_letters)
-        return
-    for option in options:
-        if any(normalize(word) == spelled for word in other_spellings.get(str(option), ())):
-            yield Proposal(option, True)
-            return
+def spelled_options(value: Any, options: Sequence[Any]) -> Iterator[Proposal]:
+    """Yield the members of ``options`` that have the letters and digits of ``value``."""
+    spelled = normalize(str(value)) if _is_short(value) else ""
+    yield from (Proposal(option, False) for option in options if spelled and normalize(str(option)) == spelled)
+
+
+def measured_options(value: Any, options: Sequence[Any]) -> Iterator[Proposal]:
+    """Yield the member of ``options`` that is the same length of time, or has the same number: ``1h`` for ``60min``."""
+    text = str(value).strip() if _is_short(value) else ""
     sizes = {option: size for option in options for size in _sizes(str(option))}
     for size in _sizes(text):
-        if same := [option for option, known in sizes.items() if known == size]:
-            yield Proposal(same[0], True)
-            return
+        yield from [Proposal(option, True) for option, known in sizes.items() if known == size][:1]
     if _COUNT.fullmatch(text):
         counted = [option for option in options if re.match(rf"{int(text)}(?!\d)", str(option))]
-        if len(counted) == 1:
-            yield Proposal(counted[0], True)
+        yield from (Proposal(option, True) for option in counted if len(counted) == 1)
+
+
+def _is_short(value: Any) -> bool:
+    is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return is_scalar and len(str(value)) <= _MAX_CHARS
 
 
 def _sizes(text: str) -> Iterator[tuple[str, int]]:
@@ -119,23 +116,14 @@ def spans(value: Any) -> Iterator[Proposal]:
         yield Proposal("full", True)
 
 
-def numbers(value: Any, other_spellings: Mapping[str, Iterable[str]]) -> Iterator[Proposal]:
-    """Yield the number in a text such as ``14 days``, ``20-day`` and ``1,000``, or the one that a word stands for."""
-    if not isinstance(value, str) or len(value) > _MAX_CHARS:
-        return
-    text = _CURRENCY.sub(r"\1", _with_digits(value))
-    for number, words in other_spellings.items():
-        if any(normalize(word) == normalize(text) for word in words):
-            yield Proposal(_number(number), True)
+def numbers(value: Any) -> Iterator[Proposal]:
+    """Yield the number in a text such as ``14 days``, ``20-day`` and ``1,000``."""
+    text = _CURRENCY.sub(r"\1", _with_digits(value)) if isinstance(value, str) and _is_short(value) else ""
     if match := _NUMBER.fullmatch(text):
-        yield Proposal(_number(match["number"]), True)
+        number = float(match["number"])
+        yield Proposal(int(number) if number.is_integer() else number, True)
     elif _THOUSANDS.fullmatch(text):
         yield Proposal(int(re.sub(r"[,_ ]", "", text)), True)
-
-
-def _number(text: str) -> int | float:
-    number = float(text)
-    return int(number) if number.is_integer() else number
 
 
 def booleans(value: Any) -> Iterator[Proposal]:
@@ -180,6 +168,7 @@ _TERMINAL = re.compile(r"(?P<ticker>[A-Za-z0-9.\-/]{1,10}) (?P<venue>[A-Za-z]{2}
 _PAIR = re.compile(
     r"(?:[A-Za-z_]{2,10}:)?(?P<base>[A-Za-z0-9]{2,8}) ?(?:[/\-_:|]| to | in | vs |\.)? ?(?P<quote>[A-Za-z]{3,5})(?:=X)?"
 )
+_SIX_LETTERS = re.compile(r"(?P<base>[A-Za-z]{3})(?P<quote>[A-Za-z]{3})")
 _CURRENCIES = frozenset({
     "USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "NZD", "CNY", "CNH", "HKD", "SGD", "KRW", "INR",
     "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "BGN", "TRY", "ILS", "ZAR", "MXN", "BRL", "CLP",
@@ -236,16 +225,10 @@ def _at_venue(ticker: str, suffix: str) -> Proposal:
 
 def parse_pair(value: Any) -> tuple[str, str] | None:
     """Return the two currencies of ``EUR/USD``, ``eurusd`` and ``BTC-USD``; None where it is not a pair."""
-    if not isinstance(value, str) or len(value) > _MAX_TICKER_CHARS:
-        return None
-    text = " ".join(value.split())
-    if len(text) == 6 and text.isalpha():
-        base, quote = text[:3].upper(), text[3:].upper()
-        return (base, quote) if quote in _CURRENCIES else None
-    if text.isalnum() or not (match := _PAIR.fullmatch(text)):
-        return None
-    base, quote = match["base"].upper(), match["quote"].upper()
-    return (base, quote) if quote in _CURRENCIES else None
+    text = " ".join(value.split()) if isinstance(value, str) and len(value) <= _MAX_TICKER_CHARS else ""
+    match = (_SIX_LETTERS if text.isalnum() else _PAIR).fullmatch(text)
+    pair = (match["base"].upper(), match["quote"].upper()) if match else ("", "")
+    return pair if pair[1] in _CURRENCIES else None
 
 
 def is_currency(code: str) -> bool:
@@ -369,21 +352,21 @@ def _split_pair(found: Renamed, unknown: dict[str, Any], names: list[str], forms
     for base_name, quote_name in forms.get("pairs", ()):
         if base_name not in names or quote_name not in names:
             continue
-        words = [name for name in unknown if normalize(name) in {normalize(word) for word in forms["pair_names"]}]
-        carriers = [base_name] if base_name in found.arguments else words[:1]
-        for carrier in carriers:
-            value = found.arguments.get(carrier, unknown.get(carrier))
-            pair = parse_pair(value)
-            if pair is None or (base_name == carrier and len(str(value).strip()) <= 5):
-                continue
-            known = found.arguments.get(quote_name)
-            if known is not None and _spelled(known) != pair[1].casefold():
-                text = f"is {quoted(known)}, and {carrier} {quoted(value)} has {pair[1]}"
-                found.problems.append(_problem(quote_name, text, "one of them"))
-                continue
-            unknown.pop(carrier, None)
-            found.arguments.update({base_name: pair[0], quote_name: pair[1]})
-            found.notes.append(f'{carrier} "{value}" was read as {base_name} "{pair[0]}", {quote_name} "{pair[1]}".')
+        words = {normalize(word) for word in forms["pair_names"]}
+        others = (name for name in unknown if normalize(name) in words)
+        carrier = base_name if base_name in found.arguments else next(others, "")
+        value = found.arguments.get(carrier, unknown.get(carrier))
+        pair = parse_pair(value)
+        if pair is None or (base_name == carrier and len(str(value).strip()) <= 5):
+            continue
+        known = found.arguments.get(quote_name)
+        if known is not None and _spelled(known) != pair[1].casefold():
+            text = f"is {quoted(known)}, and {carrier} {quoted(value)} has {pair[1]}"
+            found.problems.append(_problem(quote_name, text, "one of them"))
+            continue
+        unknown.pop(carrier, None)
+        found.arguments.update({base_name: pair[0], quote_name: pair[1]})
+        found.notes.append(f'{carrier} "{value}" was read as {base_name} "{pair[0]}", {quote_name} "{pair[1]}".')
 
 
 def _join_quarter(found: Renamed, unknown: dict[str, Any], names: list[str], takes: Callable[[str, Any], bool]) -> None:
