@@ -103,23 +103,13 @@ def _without_premium(
     free = tool.hints.get("free_instead")
     other = None if free is None else catalog.get(free["tool"])
     if free is not None and other is not None:
-        call = _call(other.name, _arguments_of(other, tool, arguments, free["arguments"]))
-        yield messages.TAKE_FREE, {"call": call}
-
-
-def _arguments_of(other: Tool, tool: Tool, arguments: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments for another tool: the caller's where it has such a parameter, else those of its example."""
-    premium, hints = other.hints.get("premium", {}), other.hints.get("complete", {})
-    parameters, required = properties(other.parameters), other.parameters.get("required", ())
-    given = {name: other.example[name] for name in required if name in other.example}
-    for name, value in arguments.items():
-        rule = parameters.get(name)
-        allowed = rule is not None and name not in hints and ("enum" not in rule or value in rule["enum"])
-        if allowed and value not in premium.get(name, ()):
-            # Of several symbols the first, where the other tool takes one.
-            items = _items(tool, name, value)
-            given[name] = value if name in other.call.get("lists", {}) or not items else items[0]
-    return {**given, **fixed}
+        own = properties(other.parameters).keys() - other.hints.get("complete", {}).keys()
+        premium = other.hints.get("premium", {})
+        given = {
+            name: arguments[name] for name in arguments if name in own and arguments[name] not in premium.get(name, ())
+        }
+        taken = correct(catalog, other, {**given, **free["arguments"]}).arguments
+        yield messages.TAKE_FREE, {"call": _call(other.name, taken)}
 
 
 def _items(tool: Tool, name: str, value: Any) -> list[str]:
