@@ -176,33 +176,30 @@ class ArgumentValidator:
                     return value, f"{quoted(item)} is not one of {', '.join(allowed.values())}"
                 items[index] = allowed.get(word.strip().lower(), word) + bracket + options
             return listed["separator"].join(items), ""
-        if problem := self._other_date(name, value):
-            return value, problem
-        # What looks like a date is wrong where the parameter takes no other text.
-        values = value if isinstance(value, list) else [value]
-        texts = [text for text in values if isinstance(text, str) and text[:4].isdecimal() and len(text.strip()) > 8]
-        if not texts or name not in self.properties:
-            return value, ""
-        wrong = ((text, found) for text in texts if (found := impossible_date(text)))
-        text, found = next(wrong, ("", None))
-        if found is None or self.accepts(name, ["not-a-date"] if isinstance(value, list) else "not-a-date"):
-            return value, ""
-        return value, f"{quoted(text)} {found.problem}"
+        return value, self._wrong_date(name, value)
 
-    def _other_date(self, name: str, value: Any) -> str:
-        """Return what is wrong with a date that is not written as RFC 3339 does, where ``format`` says that it is.
+    def _wrong_date(self, name: str, value: Any) -> str:
+        """Return what is wrong with a date: none is in the calendar, or ``format`` asks for the form of RFC 3339.
 
-        Parameters whose description or pattern may ask for another form are not checked, nor words such as today.
+        Parameters whose description or pattern may ask for another form are not checked for it, nor words such as
+        today. What only looks like a date is wrong where the parameter takes no other text.
         """
-        rule = self.properties.get(name, {})
-        has_own_form = "pattern" in rule or "/" in str(rule.get("description", ""))
-        if rule.get("format") not in ("date", "date-time") or has_own_form or not isinstance(value, str):
+        rule = self.properties.get(name)
+        if rule is None:
             return ""
-        if found := impossible_date(value):
-            return f"{quoted(value)} {found.problem}"
-        readings = [] if value[:4].isdecimal() else parse_date(value)
-        is_other = bool(readings) and not any(reading.is_relative for reading in readings)
-        return f"{quoted(value)} is no date as 2025-06-30" if is_other else ""
+        has_own_form = "pattern" in rule or "/" in str(rule.get("description", "")) or isinstance(value, list)
+        is_date = rule.get("format") in ("date", "date-time") and not has_own_form
+        for text in value if isinstance(value, list) else [value]:
+            is_long = isinstance(text, str) and text[:4].isdecimal() and len(text.strip()) > 8
+            if not is_long and not (is_date and isinstance(text, str)):
+                continue
+            other = ["not-a-date"] if isinstance(value, list) else "not-a-date"
+            if (found := impossible_date(text)) and (is_date or not self.accepts(name, other)):
+                return f"{quoted(text)} {found.problem}"
+            readings = [] if text[:4].isdecimal() or not is_date else parse_date(text)
+            if readings and not any(reading.is_relative for reading in readings):
+                return f"{quoted(text)} is no date as 2025-06-30"
+        return ""
 
     def _errors(self, arguments: dict[str, Any]) -> list[ValidationError]:
         if sum(map(len, _levels(arguments))) < _MANY_VALUES:
@@ -218,12 +215,14 @@ class ArgumentValidator:
     ) -> list[Problem]:
         """Return one problem for each place: unknown arguments first, then by the order of the schema."""
         translator = Translator(self.schema, arguments)
-        known = {name: describe_expected(self.properties[name], self.schema) for name in own if name in self.properties}
-        found = [Problem(parameter=name, problem=own[name], expected=expected) for name, expected in known.items()]
+        found = [
+            Problem(parameter=name, problem=text, expected=describe_expected(self.properties[name], self.schema))
+            for name, text in own.items()
+            if name in self.properties
+        ]
         for error in errors[:_MAX_ERRORS]:
             found += translator.problems(error)
-        others = (name for name in own if name not in known)
-        found += [Problem(parameter=name, problem=own[name], expected="no value") for name in others]
+        found += [Problem(parameter=name, problem=text, expected="no value") for name, text in own.items()]
         order = {name: index for index, name in enumerate(self.properties)}
         first: dict[str, Problem] = {}
         for problem in found:
