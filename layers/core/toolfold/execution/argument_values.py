@@ -197,30 +197,22 @@ def parse_ticker(text: str, rules: Mapping[str, Any]) -> Proposal | None:
         return Proposal(match["ticker"], True)
     given = given.removeprefix("$")
     before, colon, after = (part.strip() for part in given.partition(":"))
+    places = [(before, after, prefixes), (after, before, prefixes)] if colon else []
+    terminal, (name, dot, venue) = _TERMINAL.fullmatch(given), given.rpartition(".")
+    places += [(terminal["venue"], terminal["ticker"], suffixes)] if terminal else []
+    places += [(venue, name, suffixes)] if dot and not colon else []
+    for place, ticker, known in places:
+        if (suffix := known.get(place.upper())) is not None:
+            is_there = not suffix or ticker.upper().endswith(f".{suffix}")
+            return Proposal(ticker.upper() if is_there else f"{ticker.upper()}.{suffix}", bool(suffix))
     if colon:
-        if before.upper() in prefixes:
-            return _at_venue(after, prefixes[before.upper()])
-        if after.upper() in prefixes:
-            return _at_venue(before, prefixes[after.upper()])
         return Proposal(given.upper(), False)
-    if (match := _TERMINAL.fullmatch(given)) and match["venue"].upper() in suffixes:
-        return _at_venue(match["ticker"], suffixes[match["venue"].upper()])
-    name, dot, venue = given.rpartition(".")
-    if dot and venue.upper() in suffixes:
-        return _at_venue(name, suffixes[venue.upper()])
     base, slash, quote = given.partition("/")
     if slash and quote.upper() in _CURRENCIES:
         return Proposal(f"{base}{quote}".upper(), False)
     is_name = " " in given or "&" in given or "'" in given or bool(_NAME.fullmatch(given))
     is_long = given.isalpha() and not given.isupper() and len(given) > _MAX_TICKER_LETTERS
     return None if is_name or is_long else Proposal(given.upper(), False)
-
-
-def _at_venue(ticker: str, suffix: str) -> Proposal:
-    ticker = ticker.upper()
-    if not suffix:
-        return Proposal(ticker, False)
-    return Proposal(ticker if ticker.endswith(f".{suffix}") else f"{ticker}.{suffix}", True)
 
 
 def parse_pair(value: Any) -> tuple[str, str] | None:
