@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -53,13 +52,11 @@ def own_option(item: dict[str, Any], names: Iterable[str]) -> str:
         InvalidArguments: it is neither text nor a whole number.
     """
     for name in names:
-        value = item.pop(name, None)
-        if is_blank(value):
-            continue
-        number = None if isinstance(value, str) else whole_number(value)
-        if not isinstance(value, str) and number is None:
-            raise InvalidArguments(f"{name} must be text, not {quoted(value)}.", f"Send {name} as a short name.")
-        return value.strip() if isinstance(value, str) else str(number)
+        if not is_blank(value := item.pop(name, None)):
+            text = value if isinstance(value, str) else whole_number(value)
+            if text is None:
+                raise InvalidArguments(f"{name} must be text, not {quoted(value)}.", f"Send {name} as a short name.")
+            return str(text).strip()
     return ""
 
 
@@ -74,9 +71,9 @@ def whole_number(value: Any) -> int | None:
         return None
     try:
         number = float(value)
+        return int(number) if number == int(number) else None
     except (ValueError, OverflowError):
         return None
-    return int(number) if math.isfinite(number) and number.is_integer() else None
 
 
 def next_call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,13 +144,20 @@ _MAX_PYTHON = 2000
 
 
 def _parse_python(text: str) -> dict[str, Any] | None:
-    """Return the object that ``text`` spells in Python: single quotes, True, None, a comma at the end."""
+    """Return the object that ``text`` spells in Python: ``{'symbol': 'IBM',}``, or ``symbol="IBM", adjusted=True``."""
     if len(text) > _MAX_PYTHON or text.count("{") + text.count("[") > _MAX_NESTED:
         return None
     import ast  # few models send it
 
     try:
-        parsed = ast.literal_eval(text)
+        call = ast.parse(f"f({text})", mode="eval").body
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            return None
+        if len(call.args) + bool(call.keywords) != 1:
+            return None
+        words = ((one.arg, one.value) for one in call.keywords)
+        named = {name: one.id if isinstance(one, ast.Name) else ast.literal_eval(one) for name, one in words}
+        parsed: Any = ast.literal_eval(call.args[0]) if call.args else named
         json.dumps(parsed, allow_nan=False)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
@@ -163,27 +167,8 @@ def _parse_python(text: str) -> dict[str, Any] | None:
 def parse_call_text(text: str) -> tuple[str, dict[str, Any]] | None:
     """Return name and arguments of a call that is written as code, ``NAME(symbol="IBM")``; None for other text."""
     found = _CALL_TEXT.fullmatch(text[:_MAX_CALL])
-    if found is None or not found[2].strip():
-        return None
-    if (inner := parse_object(found[2])) is not None:
-        return found[1], inner
-    import ast  # few models send it
-
-    try:
-        call = ast.parse(f"f({found[2]})", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    if not isinstance(call, ast.Call) or call.args:
-        return None
-    arguments: dict[str, Any] = {}
-    try:
-        for keyword in call.keywords:
-            value = keyword.value
-            arguments[keyword.arg or ""] = value.id if isinstance(value, ast.Name) else ast.literal_eval(value)
-        json.dumps(arguments, allow_nan=False)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return None if "" in arguments else (found[1], arguments)
+    inner = (parse_object(found[2]) or _parse_python(found[2])) if found and found[2].strip() else None
+    return (found[1], inner) if found and inner is not None else None
 
 
 def json_problem(text: str) -> str:
@@ -308,24 +293,6 @@ def meta_tool(name: str) -> Tool:
     # Without an argument that it has no place for, a call of several would be another one.
     effect: Effect = "write" if name in COMBINING_TOOLS else "read"
     names = {key: rule.other_names.split() for key, rule in tool.arguments.items()}
-    return Tool(
-        name=name,
-        source="",
-        category="",
-        title=tool.title,
-        summary=", ".join(rules),
-        description=tool.description,
-        tags=(),
-        access="free",
-        effect=effect,
-        freshness="",
-        formats=(),
-        parameters=schema,
-        returns="fields: ",
-        example={},
-        use_instead={},
-        see_also=(),
-        hash="",
-        call={"arguments": {"names": names}, "blank_allowed": ["query"]},
-        answer={},
-    )
+    call = {"arguments": {"names": names}, "blank_allowed": ["query"]}
+    blank = Tool("", "", "", "", "", "", (), "free", effect, "", (), schema, "fields: ", {}, {}, (), "", call, {})
+    return blank._replace(name=name, title=tool.title, summary=", ".join(rules), description=tool.description)
