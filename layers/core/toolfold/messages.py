@@ -219,13 +219,12 @@ NAME_TOOL = Text(
     "Write `toolfold call NAME key=value`; `toolfold catalog list` has the names.",
 )
 NAME_TOOLS = Text(
-    'Call TOOL_GET again with {{"tool_name": "NAME"}}; TOOL_LIST has the names.',
+    'TOOL_GET describes tools by name, as {{"tool_name": "NAME"}}; TOOL_LIST searches for them.',
     "Write `toolfold catalog get NAME`; `toolfold catalog list` has the names.",
 )
 THERE_ARE = Text(
     "There are {names}; or search with query alone.", "There are {names}; or search: `toolfold catalog search WORD …`."
 )
 ONE_TOOL = Text("{TOOL_CALL} runs one tool; {TOOL_LIST} has the names.")
-DESCRIBE_OR_SEARCH = Text("{TOOL_GET} describes tools by name; {TOOL_LIST} searches for them.")
 DESCRIBE_ANSWER = Text("{TOOL_GET} describes its answer; nothing was sent.")
 LIST_FILES = Text("{TOOL_GET} lists its files.")

@@ -209,6 +209,10 @@ def _known(value: Any, given: Mapping[str, Any]) -> dict[str, str] | None:
     return {name: value} if is_hash and isinstance(name, str) else None
 
 
+def _word(value: Any, _given: Mapping[str, Any]) -> str | None:
+    return value if isinstance(value, str) and len(value.split()) == 1 else None
+
+
 def _columns(value: Any, _given: Mapping[str, Any]) -> Any:
     return ",".join(value) if isinstance(value, list) and all(isinstance(one, str) for one in value) else value
 
@@ -251,6 +255,7 @@ _CONVERSIONS: Mapping[tuple[str, str], tuple[str, _Convert]] = {
     **{("TOOL_LIST", name): ("access", _true("free")) for name in ("free", "freeonly")},
     **{("TOOL_LIST", name): ("access", _true("premium")) for name in ("premium", "premiumonly")},
     ("TOOL_GET", "known"): ("known", _known),
+    **{("TOOL_GET", name): ("tool_name", _word) for name in ("query", "q")},
     ("TOOL_BATCH", "calls"): ("calls", _calls),
     ("TOOL_PIPE", "steps"): ("steps", _calls),
     ("TOOL_SCRIPT", "inputs"): ("inputs", lambda value, _: parse_object(value)),
@@ -292,7 +297,6 @@ def meta_tool(name: str) -> Tool:
         schema["required"] = list(tool.required)
     # Without an argument that it has no place for, a call of several would be another one.
     effect: Effect = "write" if name in COMBINING_TOOLS else "read"
-    names = {key: rule.other_names.split() for key, rule in tool.arguments.items()}
-    call = {"arguments": {"names": names}, "blank_allowed": ["query"]}
+    call = {"blank_allowed": ["query"]}
     blank = Tool("", "", "", "", "", "", (), "free", effect, "", (), schema, "fields: ", {}, {}, (), "", call, {})
     return blank._replace(name=name, title=tool.title, summary=", ".join(rules), description=tool.description)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, RESERVED_NAMES
@@ -20,7 +21,7 @@ from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.validation import invalid_arguments
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.messages import DESCRIBE_OR_SEARCH, NAME_TOOL, NAME_TOOLS, ONE_TOOL
+from toolfold.messages import NAME_TOOL, NAME_TOOLS, ONE_TOOL
 from toolfold.meta_tools.arguments import (
     MAX_NEXT_CALL,
     OPTIONS,
@@ -117,16 +118,6 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
         ):
             put(tool, read, name, value, key)
     unknown = [key for key in read if key not in TOOLS[tool].arguments]
-    is_search = not unknown or any(own_name("TOOL_LIST", key) for key in unknown)
-    if tool == "TOOL_GET" and "tool_name" not in read and is_search:
-        renamed = {own_name("TOOL_LIST", key): value for key, value in given.items()}
-        query = renamed.get("query")
-        found = find_name(catalog, query) if isinstance(query, str) else None
-        if found is None:
-            known = {key: value for key, value in renamed.items() if key and key not in TOOLS["TOOL_GET"].arguments}
-            raise invalid("TOOL_GET", "tool_name is missing", DESCRIBE_OR_SEARCH, **next_call("TOOL_LIST", known))
-        read["tool_name"] = found
-        read = {key: one for key, one in read.items() if key == "tool_name" or own_name("TOOL_LIST", key) != "query"}
     if unknown and tool in META_TOOLS:
         _refuse_call(catalog, tool, read, unknown[0])
     return read_values(catalog, tool, read)
@@ -148,7 +139,9 @@ def read_values(catalog: Catalog, name: str, arguments: dict[str, Any]) -> dict[
     if resolved.problems:
         error = corrected(catalog, tool, arguments, invalid_arguments(tool, resolved))
         if name == "TOOL_GET" and "next_call" not in error.details:  # no name is known
-            error = error.changed(next_step=NAME_TOOLS, schema=None, **next_call("TOOL_LIST", {}))
+            meant = {own_name("TOOL_LIST", key): value for key, value in arguments.items() if key not in known}
+            search = {key: value for key, value in meant.items() if key}
+            error = error.changed(next_step=NAME_TOOLS, schema=None, **next_call("TOOL_LIST", search))
         raise error
     # JSON Schema takes 1e300 for an integer.
     return {
@@ -221,11 +214,8 @@ def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, 
             if isinstance(value, str):
                 return value, rest if key == "tool_name" else _without_kind(rest)
             if not isinstance(value, dict):
-                first = value[0] if isinstance(value, list) and value and isinstance(value[0], str) else None
-                found = None if first is None else find_name(catalog, first)
-                following = next_call("TOOL_LIST", {})
-                if found is not None:
-                    following = call_or_description(catalog, found, _merged(rest))
+                first = value[0] if isinstance(value, list) and value else None
+                following = _proposed(catalog, first, _merged(rest)) or next_call("TOOL_LIST", {})
                 problem = f"tool_name must be the name of a tool, not {quoted(value)}"
                 raise invalid(TOOL, problem, ONE_TOOL, **following)
             given = {**rest, key: value}
@@ -257,26 +247,28 @@ def _without_kind(given: dict[str, Any]) -> dict[str, Any]:
 
 def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArguments:
     rest = _merged(given)
-    for key, value in rest.items():
-        if isinstance(value, str) and (found := find_name(catalog, value)) is not None:
-            others = {name: other for name, other in rest.items() if name != key}
-            following = call_or_description(catalog, found, others)
-            break
-    else:
-        query = rest.get("query", rest.get("q"))
-        following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
-    return invalid(TOOL, "tool_name must be the name of a tool", NAME_TOOL, **following)
+    query = rest.get("query", rest.get("q"))
+    following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
+    calls = (_proposed(catalog, rest[key], {name: rest[name] for name in rest if name != key}) for key in rest)
+    return invalid(TOOL, "tool_name must be the name of a tool", NAME_TOOL, **next(filter(None, calls), following))
 
 
 def _refuse_call(catalog: Catalog, tool: str, read: Mapping[str, Any], name: str) -> None:
     """Refuse the call of a tool of the catalog, which TOOL_CALL makes, and propose it."""
-    named = read.get("tool_name" if tool == "TOOL_GET" else "query")
     inner = parse_object(read[name]) if normalize(name) in WRAPPERS else None
+    options = {key: read[key] for key in OPTIONS if key in read and key not in TOOLS[tool].arguments}
+    if inner is not None or name in TOOLS[TOOL].arguments:
+        named = read.get("tool_name" if tool == "TOOL_GET" else "query")
+        if following := _proposed(catalog, named, inner or {}, options):
+            raise invalid(tool, f"{quoted(name)} belongs to a call", Text("{TOOL_CALL} runs the tool."), **following)
+
+
+def _proposed(
+    catalog: Catalog, named: Any, arguments: Mapping[str, Any], options: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return the detail of an error with the call of the tool that ``named`` is a name of; empty where it is none."""
     found = find_name(catalog, named) if isinstance(named, str) else None
-    if found is not None and (inner is not None or name in TOOLS[TOOL].arguments):
-        options = {key: read[key] for key in OPTIONS if key in read and key not in TOOLS[tool].arguments}
-        following = call_or_description(catalog, found, inner or {}, options)
-        raise invalid(tool, f"{quoted(name)} belongs to a call", Text("{TOOL_CALL} runs the tool."), **following)
+    return {} if found is None else call_or_description(catalog, found, arguments, options)
 
 
 WRAPPERS = frozenset(
