@@ -250,6 +250,18 @@ def _true(value: str) -> Callable[[Any, Mapping[str, Any]], str | None]:
 
 _ORDER_BY = r"(?i)(-?)(?!(?:asc|desc)\w*$)([a-z_]\w*)(?:[ :]+(asc|desc)\w*)?"  # compiled where it is needed
 _Convert = Callable[[Any, Mapping[str, Any]], Any]
+_CLAUSES: tuple[tuple[str, _Convert], ...] = (
+    ("jmespath", _jmespath),
+    ("sort sortby orderby", _order),
+    ("columns fields", _columns),
+    ("offset skip", _offset),
+    ("limit maxrows", _limit),
+)
+"""Other names of ``select``, and what makes a step of it of their value: in the order of the clauses of SQL."""
+
+PLACES = {word: place for place, (words, _) in enumerate(_CLAUSES) for word in words.split()}
+"""Other name of ``select`` → its place; the conditions are before all of them."""
+
 _CONVERSIONS: Mapping[tuple[str, str], tuple[str, _Convert]] = {
     ("TOOL_LIST", "page"): ("offset", _page),
     **{("TOOL_LIST", name): ("access", _true("free")) for name in ("free", "freeonly")},
@@ -259,12 +271,8 @@ _CONVERSIONS: Mapping[tuple[str, str], tuple[str, _Convert]] = {
     ("TOOL_BATCH", "calls"): ("calls", _calls),
     ("TOOL_PIPE", "steps"): ("steps", _calls),
     ("TOOL_SCRIPT", "inputs"): ("inputs", lambda value, _: parse_object(value)),
-    **{("TOOL_CALL", name): ("select", _columns) for name in ("columns", "fields")},
-    **{("TOOL_CALL", name): ("select", _limit) for name in ("limit", "maxrows")},
-    **{("TOOL_CALL", name): ("select", _offset) for name in ("offset", "skip")},
-    **{("TOOL_CALL", name): ("select", _order) for name in ("sort", "sortby", "orderby")},
+    **{("TOOL_CALL", name): ("select", convert) for names, convert in _CLAUSES for name in names.split()},
     **{("TOOL_CALL", name): ("fresh", _cache) for name in ("cache", "usecache")},
-    ("TOOL_CALL", "jmespath"): ("select", _jmespath),
 }
 """Meta-tool and argument, or another word as ``fuzzy.normalize`` spells it → the argument it is, and what makes its
 value of the one given; None: it means nothing else."""

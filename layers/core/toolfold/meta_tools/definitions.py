@@ -243,12 +243,12 @@ class MetaTool(NamedTuple):
     required: tuple[str, ...] = ()
 
 
+# JSON Schema takes 1e300 for an integer: each has a bound.
 def _whole(
-    description: str, other_names: str, least: int = 1, most: int | None = None, listed: str = "always"
+    description: str, other_names: str, least: int = 1, most: int = 1_000_000_000, listed: str = "always"
 ) -> Argument:
-    bounds = {"minimum": least} if most is None else {"minimum": least, "maximum": most}
     rule = {"type": "integer", "description": description}
-    return Argument(rule, other_names, {"type": "integer", **bounds}, listed)
+    return Argument(rule, other_names, {"type": "integer", "minimum": least, "maximum": most}, listed)
 
 
 def _choice(other_names: str, *options: str) -> Argument:

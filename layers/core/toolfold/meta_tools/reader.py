@@ -25,6 +25,7 @@ from toolfold.messages import NAME_TOOL, NAME_TOOLS, ONE_TOOL
 from toolfold.meta_tools.arguments import (
     MAX_NEXT_CALL,
     OPTIONS,
+    PLACES,
     converted_argument,
     invalid,
     is_blank,
@@ -143,11 +144,7 @@ def read_values(catalog: Catalog, name: str, arguments: dict[str, Any]) -> dict[
             search = {key: value for key, value in meant.items() if key}
             error = error.changed(next_step=NAME_TOOLS, schema=None, **next_call("TOOL_LIST", search))
         raise error
-    # JSON Schema takes 1e300 for an integer.
-    return {
-        key: int(value) if isinstance(value, float) and value.is_integer() else value
-        for key, value in resolved.arguments.items()
-    }
+    return resolved.arguments
 
 
 _IGNORED = ("includemutation", "includeeffects")
@@ -288,15 +285,6 @@ _MAX_COMPARED = 20
 _PAIR = re.compile(r"\s*([\w.-]+)\s*[=:]\s*(.*?)\s*")
 
 
-_PLACES: Mapping[str, int] = {
-    **dict.fromkeys(("sort", "sortby", "orderby"), 1),
-    **dict.fromkeys(("columns", "fields"), 2),
-    **dict.fromkeys(("offset", "skip"), 3),
-    **dict.fromkeys(("limit", "maxrows"), 4),
-}
-"""Other names of ``select`` → their place after the conditions, which are first: as the clauses of SQL."""
-
-
 class _CallReader:
     """Reads the arguments of one call of ``tool``."""
 
@@ -349,7 +337,7 @@ class _CallReader:
                     raise self._not_an_object(only)
             # Rows that the tool itself cuts off are not sorted, nor counted, after that; an open tool may do it itself.
             is_open = self._tool.parameters.get("additionalProperties") is not False
-            is_own = ("limit" in self._own_kinds or is_open) and _PLACES.get(kind) in (1, 3)
+            is_own = ("limit" in self._own_kinds or is_open) and PLACES.get(kind) in (1, 3)
             if key not in self._own and kind not in self._own_kinds and not is_own:
                 option, converted = converted_argument(TOOL, key, value, given)
                 if option in OPTIONS:
@@ -370,7 +358,7 @@ class _CallReader:
             put(TOOL, self._options, name, value, given_as)
             return
         if "; ".join(steps) not in self._steps:
-            self._steps["; ".join(steps)] = _PLACES.get(normalize(given_as), 0)
+            self._steps["; ".join(steps)] = PLACES.get(normalize(given_as), 0)
         if len(self._steps) > 1:
             from toolfold.results.select.grammar import rows_before_summary  # compiles its expressions
 
