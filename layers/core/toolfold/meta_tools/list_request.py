@@ -102,11 +102,7 @@ def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: st
     hint: str | Text = f"Did you mean {' or '.join(closest)}?"
     if not closest:
         counts = catalog.counts("tags" if kind == "tag" else kind)
-        known = sorted(counts, key=lambda name: -counts[name])
-        if kind == "category":
-            known = [category.name for category in catalog.categories]
-        elif kind == "access":
-            known = [name for name, meant in _ACCESS.items() if meant == [name]]
+        known = sorted(dict.fromkeys(names.values()), key=lambda name: -counts.get(name, 0))
         more = ", …" if len(known) > _MAX_SUGGESTED else ""
         hint = THERE_ARE.filled(names=f"{', '.join(known[:_MAX_SUGGESTED])}{more}")
     meant = [closest[0] if name == text else name for name in arguments[kind] if closest or name != text]
