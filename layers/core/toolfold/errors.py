@@ -275,12 +275,12 @@ class PublishError(ToolfoldError):
     Args:
         message: what is wrong, in one sentence.
         suggestion: the next step.
+        detail: what a class says that it is; empty: not known.
     """
 
-    def __init__(self, message: str, suggestion: str) -> None:
+    def __init__(self, message: str, suggestion: str, detail: str = "") -> None:
         super().__init__(f"{message} {suggestion}".rstrip())
-        self.message = message
-        self.suggestion = suggestion
+        self.message, self.suggestion, self.detail = message, suggestion, detail
 
 
 class CatalogRejected(PublishError, code="CATALOG_REJECTED"):
@@ -292,19 +292,11 @@ class CatalogDamaged(PublishError, code="CATALOG_DAMAGED"):
 
 
 class PublishConflict(PublishError, code="PUBLISH_CONFLICT"):
-    """Another publisher was faster. ``current_sha256`` is what it published, where that is known."""
-
-    def __init__(self, message: str, suggestion: str, current_sha256: str = "") -> None:
-        super().__init__(message, suggestion)
-        self.current_sha256 = current_sha256
+    """Another publisher was faster. ``detail`` is the SHA-256 of what it published, where that is known."""
 
 
 class BucketUnavailable(PublishError, code="BUCKET_UNAVAILABLE"):
-    """AWS refuses, or cannot be reached. ``aws_code`` is its error code."""
-
-    def __init__(self, message: str, suggestion: str, aws_code: str) -> None:
-        super().__init__(message, suggestion)
-        self.aws_code = aws_code
+    """AWS refuses, or cannot be reached. ``detail`` is its error code."""
 
 
 class ProfileNotFound(ToolfoldError, code="PROFILE_NOT_FOUND"):

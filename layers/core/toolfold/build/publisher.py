@@ -97,7 +97,7 @@ def _replace(bucket: CatalogBucket, pointer: Pointer, stored: StoredPointer) -> 
     try:
         bucket.replace_pointer(pointer, stored)
     except PublishConflict as conflict:
-        if conflict.current_sha256 != pointer.sha256:
+        if conflict.detail != pointer.sha256:
             raise
         return Publication(Outcome.UNCHANGED, bucket.read_pointer().pointer)
     return Publication(Outcome.PUBLISHED, pointer)
