@@ -35,7 +35,7 @@ def test_long_answer_is_a_preview_and_saved_in_a_file(run: Run) -> None:
 def test_invalid_option_is_rejected(run: Run) -> None:
     code, _, err = run("call", "GLOBAL_QUOTE", "symbol=IBM", "--max-tokens", "0")
     assert code == 1
-    assert "--max-tokens 0 is too small: integer, at least 1" in err
+    assert "--max-tokens 0 is too small: integer, ≥1" in err
     assert run("mock-api", "--latency-ms", "-5")[0] == 2
 
 
@@ -49,7 +49,7 @@ def test_failed_call_prints_the_problems_and_exits_with_1(run: Run) -> None:
     code, out, err = run("call", "SMA", "symbol=IBM", "interval=2h")
     assert (code, out) == (1, "")
     assert err.startswith("INVALID_ARGUMENTS: SMA: interval '2h' is not an allowed value")
-    assert "time_period is missing: integer, at least 1" in err
+    assert "time_period is missing: integer, ≥1" in err
 
 
 def test_failed_call_is_json_on_request(run: Run) -> None:

@@ -230,7 +230,7 @@ def test_refused_argument_names_the_next_call(
         ("FX_DAILY", {"pair": "EUR/USD", "to_symbol": "GBP"}, "to_symbol is 'GBP', and pair 'EUR/USD' has USD"),
         ("ANALYTICS_FIXED_WINDOW", {"symbols": "IBM", "end": "2025-01-01", "interval": "1d", "calculations": "mean"},
          "range has an end (end) and no start"),
-        ("TREASURY_YIELD", {"maturity": "1 year"}, "one of 3month, 2year, 5year, 7year, 10year, 30year"),
+        ("TREASURY_YIELD", {"maturity": "1 year"}, "3month|2year|5year|7year|10year|30year"),
     ],
 )  # fmt: skip
 def test_argument_with_two_meanings_is_refused_with_both(

@@ -78,10 +78,10 @@ def test_every_problem_states_the_expected_value() -> None:
     _, problems = check("SMA", {"interval": "hourly", "time_period": 0, "x": 1})
     assert [problem["expected"] for problem in problems] == [
         "takes symbol, interval, time_period, series_type, month, entitlement, datatype",
-        "string, one of 1min, 5min, 15min, 30min, 60min, daily, weekly, monthly",
-        "integer, at least 1, e.g. 14",
+        "1min|5min|15min|30min|60min|daily|weekly|monthly",
+        "integer, ≥1, e.g. 14",
         "string, e.g. IBM",
-        "string, one of close, open, high, low",
+        "close|open|high|low",
     ]
 
 

@@ -83,28 +83,28 @@ def test_values_are_brought_into_the_types_of_the_schema(rule: Any, sent: Any, u
          "array of integers"),
         ({"type": "array", "items": {"type": "integer"}}, "one", "x", "must be an array of integers, not text ('one')",
          "array of integers"),
-        (POINT, {"lat": "north"}, "x.lat", "must be a number, not text ('north')", "number, at least -90"),
-        (POINT, {}, "x.lat", "is missing", "number, at least -90"),
+        (POINT, {"lat": "north"}, "x.lat", "must be a number, not text ('north')", "number, ≥-90"),
+        (POINT, {}, "x.lat", "is missing", "number, ≥-90"),
         (POINT, {"lat": 1, "lon": 2}, "x", "has keys that are not allowed: 'lon'", "object, with lat, label"),
         (POINT, "here", "x", "must be an object, not text ('here')", "object, with lat, label"),
         ({"anyOf": [{"type": "integer"}, {"type": "array"}]}, {}, "x", "must be an integer or an array, not an object",
-         "integer or array"),
+         "integer|array"),
         (SHAPES, {"kind": "square", "side": "long"}, "x.side", "must be an integer, not text ('long')", "integer"),
         ({"oneOf": [{**shape, "required": ["kind"]} for shape in SHAPES["oneOf"]]}, {}, "x.kind", "is missing",
-         "string, one of circle, square"),
+         "circle|square"),
         # The alternative whose tag the value has, although another one fails at a deeper place.
         (SHAPES, {"kind": "circle"}, "x.r", "is missing", "number"),
-        (SHAPES, {"kind": "ring", "r": 1}, "x.kind", "'ring' is not an allowed value", "string, one of circle, square"),
+        (SHAPES, {"kind": "ring", "r": 1}, "x.kind", "'ring' is not an allowed value", "circle|square"),
         ({"anyOf": [{"const": "a"}, {"enum": ["b", "c"]}, {"type": "integer"}]}, "d", "x",
-         "'d' is not an allowed value", "integer or string, one of a, b, c"),
+         "'d' is not an allowed value", "integer or a|b|c"),
         ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, ["a", "b"], "x",
          "item 2 must not be given", "no value"),
         ({"oneOf": [{"type": "integer"}, {"minimum": 1}]}, 5, "x",
          "fits more than one of the alternatives, and may fit one only", "any value"),
-        ({"const": 4}, 5, "x", "5 is not an allowed value", "integer, one of 4"),
+        ({"const": 4}, 5, "x", "5 is not an allowed value", "4"),
         ({"type": "string", "minLength": 3}, "ab", "x", "has 2 characters, at least 3 are needed",
-         "string, characters: at least 3"),
-        ({"type": "array", "uniqueItems": True}, [1, 1], "x", "has an item twice", "array"),
+         "string, characters ≥3"),
+        ({"type": "array", "uniqueItems": True}, [1, 1], "x", "has an item twice", "array of values"),
         ({"type": "number", "multipleOf": 2}, 3, "x", "3 is not a multiple of 2", "number, a multiple of 2"),
         ({"not": {"type": "string"}}, "a", "x", "has a form that is not allowed", "any value"),
         (False, 1, "x", "must not be given", "no value"),
@@ -112,7 +112,7 @@ def test_values_are_brought_into_the_types_of_the_schema(rule: Any, sent: Any, u
          "must be a string, not null", "any value"),
         ({"type": "object", "additionalProperties": {"type": "array", "items": POINT}}, {"a": [{"lat": "q"}]},
          "x.a[0].lat", "must be a number, not text ('q')", "any value"),
-        ({"$ref": "#/$defs/point"}, {"lat": []}, "x.lat", "must be a number, not an array", "number, at least -90"),
+        ({"$ref": "#/$defs/point"}, {"lat": []}, "x.lat", "must be a number, not an array", "number, ≥-90"),
     ],
 )  # fmt: skip
 def test_problem_names_the_path_and_the_expected_value(
@@ -229,10 +229,7 @@ def test_one_validator_serves_many_threads() -> None:
 
 def test_any_schema_has_a_description() -> None:
     assert describe_expected(True) == describe_expected({}) == describe_expected({"$ref": "#/none"}) == "any value"
-    assert (
-        describe_expected({"type": "array", "items": {"type": "integer"}, "maxItems": 3})
-        == "array of at most 3 integers"
-    )
+    assert describe_expected({"type": "array", "items": {"type": "integer"}, "maxItems": 3}) == "array of ≤3 integers"
     assert len(describe_expected({"enum": list(range(10_000))})) < 500
 
 

@@ -24,7 +24,7 @@ QUOTE = FileStore(bundled_path())().get("GLOBAL_QUOTE")
         ),
         ({"type": "array"}, "x?: array", "- x (array of values): "),
         ({"type": "object", "properties": {}}, "x?: object", "- x (object): "),
-        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "x?: integer|string", "- x (integer|string): "),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "x?: string|integer", "- x (string|integer): "),
         ({"$ref": "#/$defs/x"}, "x?: any", "- x (any): "),
         (True, "x?: any", "- x (any): "),
         ({"type": "integer", "exclusiveMaximum": 5, "default": 1}, "x?: integer", "- x (integer, <5, default 1): "),

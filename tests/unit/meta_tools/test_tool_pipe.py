@@ -88,7 +88,7 @@ def test_return_names_the_answer(tools: MetaTools, returned: str) -> None:
     ("steps", "code", "said"),
     [
         ([], "INVALID_ARGUMENTS", "steps has 0 items"),
-        ([SEARCH] * 21, "INVALID_ARGUMENTS", "steps has 21 items: array of 1 to 20 items"),
+        ([SEARCH] * 21, "INVALID_ARGUMENTS", "steps has 21 items: array of 1 to 20 values"),
         ([SEARCH, SEARCH], "INVALID_ARGUMENTS", "'found' is the name of two calls, 0 and 1"),
         ([{**SEARCH, "as": "prev"}], "INVALID_ARGUMENTS", "'prev' cannot be the name of a call"),
         ([7], "INVALID_ARGUMENTS", "step 0 must be an object"),

@@ -6,7 +6,7 @@ Pure functions over plain data. They do not raise exceptions: an unknown or malf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -202,6 +202,44 @@ def type_words(root: Any, schema: Any) -> list[str]:
     if types == _ANY:
         return []
     return [name for name in TYPES if name in types and not (name == "integer" and "number" in types)]
+
+
+BOUNDS = (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
+"""Keyword with a bound of a value → what it is in :func:`value_words`."""
+
+MAX_OPTIONS = 50
+"""Allowed values that are listed."""
+
+
+def value_words(
+    root: Any, schema: Any, shown: Callable[[Any], str] = str, signs: Sequence[tuple[str, str]] = BOUNDS
+) -> list[str]:
+    """Return what ``schema`` takes in a few words: type or allowed values, bounds, default.
+
+    Args:
+        root: the schema that its references point into.
+        schema: the JSON Schema of a value.
+        shown: returns how a value is written.
+        signs: keywords, with the words before their values.
+
+    Example:
+        >>> value_words({}, {"type": "integer", "minimum": 1, "default": 10})
+        ['integer', '≥1', 'default 10']
+    """
+    types, described = type_words(root, schema), dict[str, Any]()
+    for rule in parts(root, schema):
+        described = {**rule, **described}
+    options = [described["const"]] if "const" in described else described.get("enum")
+    words = ["|".join(types) or "any"]
+    if types == ["array"]:
+        sizes = [str(described.get(key, "")) for key in ("minItems", "maxItems")]
+        size = f"{' to '.join(sizes) if all(sizes) else f'≥{sizes[0]}' if sizes[0] else f'≤{sizes[1]}'} "
+        items = "/".join(f"{type_}s" for type_ in type_words(root, described.get("items"))) or "values"
+        words = [f"array of {size if any(sizes) else ''}{items}"]
+    elif isinstance(options, list):
+        words = ["|".join([*map(shown, options[:MAX_OPTIONS]), *(["…"] if len(options) > MAX_OPTIONS else [])])]
+    words += [f"{sign}{described[key]}" for key, sign in signs if key in described]
+    return [*words, *([f"default {shown(described['default'])}"] if "default" in described else [])]
 
 
 def _list(value: Any) -> list[Any]:

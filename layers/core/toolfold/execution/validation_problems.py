@@ -45,8 +45,8 @@ QUOTED_CHARACTERS = 60
 MAX_UNKNOWN = 20
 """Unknown arguments that are named. Their number is the caller's choice; the size of the answer must not be."""
 
-_MAX_OPTIONS, _MAX_PATTERN = 50, 100
-"""Allowed values that are listed, and characters of a pattern that are shown."""
+_MAX_PATTERN = 100
+"""Characters of a pattern that are shown."""
 
 UNKNOWN, MISSING = "is not a parameter of this tool", "is missing"
 """Problems by which an argument is known as one that the tool does not have, or that it needs."""
@@ -83,6 +83,15 @@ _TEXTS: dict[str, Callable[[Any, Any], str]] = {
 """Keyword of JSON Schema → what is wrong with a value, from the error's kind and the value."""
 
 
+_SIGNS = (
+    *json_schema.BOUNDS,
+    ("multipleOf", "a multiple of "),
+    ("minLength", "characters ≥"),
+    ("maxLength", "characters ≤"),
+    ("format", "format "),
+)
+
+
 def describe_expected(schema: Any, root: Any = None) -> str:
     """Return what a parameter takes, in a few words: type, allowed values, bounds, pattern, an example.
 
@@ -91,49 +100,15 @@ def describe_expected(schema: Any, root: Any = None) -> str:
         root: the schema that its references point into; ``schema`` itself where it is not given.
     """
     root = schema if root is None else root
-    types = json_schema.type_words(root, schema)
-    described: dict[str, Any] = {}
-    for rule in json_schema.parts(root, schema):
-        described = {**rule, **described}
-    words = [_array_words(root, described)] if types == ["array"] else [" or ".join(types)] if types else []
-    if "object" in types and (keys := list(json_schema.properties(root, schema))):
-        words.append("with " + ", ".join(keys[:_MAX_OPTIONS]))
-    options = [described["const"]] if "const" in described else described.get("enum")
-    if isinstance(options, list):
-        shown = [shortened(str(option)) for option in options[:_MAX_OPTIONS]]
-        words.append("one of " + ", ".join(shown) + (", …" if len(options) > _MAX_OPTIONS else ""))
-    for keyword, text in (
-        ("minimum", "at least"),
-        ("exclusiveMinimum", "above"),
-        ("maximum", "at most"),
-        ("exclusiveMaximum", "below"),
-        ("multipleOf", "a multiple of"),
-        ("minLength", "characters: at least"),
-        ("maxLength", "characters: at most"),
-        ("format", "format"),
-    ):
-        if keyword in described:
-            words.append(f"{text} {described[keyword]}")
-    if "pattern" in described:
-        words.append(f"matching {str(described['pattern'])[:_MAX_PATTERN]}")
-    examples = described.get("examples")
+    words = json_schema.value_words(root, schema, lambda value: shortened(str(value)), _SIGNS)
+    if "object" in words[0].split("|") and (keys := list(json_schema.properties(root, schema))):
+        words.insert(1, "with " + ", ".join(keys[: json_schema.MAX_OPTIONS]))
+    if (pattern := json_schema.keyword(root, schema, "pattern")) is not None:
+        words.append(f"matching {str(pattern)[:_MAX_PATTERN]}")
+    examples = json_schema.keyword(root, schema, "examples")
     if isinstance(examples, list) and examples:
         words.append(f"e.g. {examples[0]}")
-    return ", ".join(words) or "any value"
-
-
-def _array_words(root: Any, rule: Mapping[str, Any]) -> str:
-    items = json_schema.type_words(root, rule.get("items"))
-    plural = _plural(items)
-    least, most = rule.get("minItems"), rule.get("maxItems")
-    if least is not None and most is not None:
-        return f"array of {least} to {most} {plural or 'items'}"
-    bound = f"at least {least} " if least is not None else f"at most {most} " if most is not None else ""
-    return f"array of {bound}{plural or 'items'}" if bound or plural else "array"
-
-
-def _plural(types: Sequence[str]) -> str:
-    return " or ".join(name if name == "null" else f"{name}s" for name in types)
+    return ", ".join(words) if words != ["any"] else "any value"
 
 
 def type_problem(phrase: str, value: Any) -> str:
@@ -197,7 +172,7 @@ class Translator:
         types = json_schema.type_words(self._root, rule) or list(given)
         if types == ["array"]:
             items = json_schema.type_words(self._root, json_schema.keyword(self._root, rule, "items"))
-            return f"an array of {_plural(items)}" if items else "an array"
+            return f"an array of {' or '.join(f'{name}s' for name in items)}" if items else "an array"
         return " or ".join(_PHRASES.get(name, name) for name in types)
 
     def _unknown(self, error: Any) -> list[str]:

@@ -10,12 +10,13 @@ The data holds JSON Schema, for programs; the text says the same in words, in ha
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import EFFECT_WORDS, summary_suffix
+from toolfold.catalog.json_schema import type_words, value_words
 from toolfold.catalog.reader import damaged
 from toolfold.meta_tools.result import dumps_compact, safe_line
 from toolfold.results import tokens
@@ -29,8 +30,6 @@ FULL, MEDIUM, MINIMAL = 1, 2, 3
 
 LEVELS = {"full": FULL, "medium": MEDIUM, "minimal": MINIMAL}
 """Values of ``detail`` → detail level."""
-
-_BOUNDS = (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
 
 
 def minimal(tool: ToolSummary) -> tuple[dict[str, Any], str]:
@@ -55,9 +54,10 @@ def name_of(entry: Mapping[str, Any]) -> str:
 def signature(tool: Tool) -> str:
     """Return the name and the parameters of a tool: ``SMA(symbol, interval, time_period: integer, month?)``."""
     required = tool.parameters.get("required", ())
+    types = {name: type_words(tool.parameters, rule) for name, rule in properties(tool.parameters).items()}
     parameters = ", ".join(
-        name + ("" if name in required else "?") + ("" if (type_ := type_name(schema)) == "string" else f": {type_}")
-        for name, schema in properties(tool.parameters).items()
+        name + ("" if name in required else "?") + ("" if words == ["string"] else f": {'|'.join(words) or 'any'}")
+        for name, words in types.items()
     )
     return f"{tool.name}({parameters})"
 
@@ -76,7 +76,10 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
     required = tool.parameters.get("required", ())
     for name, schema_or_true in properties(tool.parameters).items():
         rule = schema_or_true if isinstance(schema_or_true, Mapping) else {}
-        words = [*_constraints(rule), *(["required"] if name in required else ())]
+        words = [word for word in value_words(tool.parameters, rule, _as_text) if word != "string"]
+        # A description names the format and an example shows it; the expression is for parameters without an example.
+        words += [f"matching {rule['pattern']}"] if "pattern" in rule and not rule.get("examples") else []
+        words += ["required"] if name in required else []
         head = f"{name} ({', '.join(words)})" if words else name
         # A value that the example call shows is not repeated.
         examples = () if name in tool.example or "default" in rule else rule.get("examples", ())
@@ -121,16 +124,6 @@ def without_constraints(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "properties": shown}
 
 
-def type_name(schema: Any) -> str:
-    """Return the type of a parameter in one word: ``integer``, ``string|null``; ``any`` where the schema names none."""
-    if not isinstance(schema, Mapping):  # true and false are schemas, too
-        return "any"
-    if "type" in schema:
-        return schema["type"] if isinstance(schema["type"], str) else "|".join(schema["type"])
-    alternatives = schema.get("anyOf") or schema.get("oneOf") or ()
-    return "|".join(dict.fromkeys(type_name(alternative) for alternative in alternatives)) or "any"
-
-
 def _entry(tool: Tool | ToolSummary, level: int, description: str) -> dict[str, Any]:
     category = {"category": tool.category} if level == FULL else {}
     access = {} if tool.access == "free" else {"access": tool.access}
@@ -148,27 +141,6 @@ def effect_field(tool: Tool | ToolSummary) -> dict[str, Any]:
 
 def _suffix(tool: Tool | ToolSummary) -> str:
     return summary_suffix(tool.access, tool.effect, tool.confirm)
-
-
-def _constraints(rule: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a value must satisfy, in words: ``integer``, ``≥1``, ``default 10``."""
-    if rule.get("type") == "array":
-        item = type_name(rule.get("items", {}))
-        items = "values" if item == "any" else "/".join(f"{one}s" for one in item.split("|"))
-        size = f"{rule['minItems']} to {rule['maxItems']} " if "minItems" in rule and "maxItems" in rule else ""
-        yield f"array of {size}{items}"
-    elif "enum" in rule:
-        yield "|".join(map(_in_one_line, map(str, rule["enum"])))
-    elif (type_ := type_name(rule)) != "string":
-        yield type_
-    for keyword, sign in _BOUNDS:
-        if keyword in rule:
-            yield f"{sign}{rule[keyword]}"
-    if "default" in rule:
-        yield f"default {_as_text(rule['default'])}"
-    # A description names the format and an example shows it; the expression is for parameters without an example.
-    if "pattern" in rule and not rule.get("examples"):
-        yield f"matching {rule['pattern']}"
 
 
 def _as_text(value: Any) -> str:
