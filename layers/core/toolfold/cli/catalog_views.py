@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
+from toolfold.catalog import json_schema
 from toolfold.catalog.entries import CONFIRM, summary_suffix
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
@@ -138,8 +139,11 @@ def _print_entry(entry: Mapping[str, Any]) -> None:
     fields = [(entry["name"], ", ".join(place)), ("about", entry.get("description", ""))]
     parameters = entry.get("parameters", {})
     required = parameters.get("required", ())
-    for name, schema in parameters.get("properties", {}).items():
-        fields.append((f"  {name}{'' if name in required else '?'}", _parameter(schema)))
+    for name, rule in json_schema.properties(parameters).items():
+        examples = "" if "enum" in rule else ", ".join(map(str, rule.get("examples", ())))
+        words = ", ".join(json_schema.value_words(parameters, rule)).replace("|", " | ")  # lines can end at spaces
+        text = f"{words}. {rule.get('description', '')}"
+        fields.append((f"  {name}{'' if name in required else '?'}", f"{text} E.g. {examples}" if examples else text))
     if "returns" in entry:
         fields.append(("returns", re.sub(r",(?=\S)", ", ", entry["returns"])))  # lines can end at spaces
     if "example_call" in entry:
@@ -149,14 +153,6 @@ def _print_entry(entry: Mapping[str, Any]) -> None:
     for number, (need, name) in enumerate(entry.get("use_instead", {}).items()):
         fields.append(("" if number else "instead", f"{name} for {need}"))
     terminal.print_fields(fields)
-
-
-def _parameter(schema: Mapping[str, Any]) -> str:
-    values = ", ".join(map(str, schema.get("enum", ())))
-    kind = f"one of {values}" if values else str(schema.get("type", ""))
-    default = f"; default {schema['default']}" if "default" in schema else ""
-    examples = "" if values else ", ".join(map(str, schema.get("examples", ())))
-    return f"{kind}{default}. {schema.get('description', '')}{f' E.g. {examples}' if examples else ''}"
 
 
 def print_stats(options: Options) -> int:

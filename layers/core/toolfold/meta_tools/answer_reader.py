@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolfold.budget import WorkBudget
 from toolfold.cache.response_cache import simple_text
+from toolfold.catalog.json_schema import properties
 from toolfold.dates import bounds, parse_date
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.call import CallContext
@@ -26,7 +27,6 @@ from toolfold.execution.pipeline import run_call
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools import completion
 from toolfold.meta_tools.call import Answer, with_notes
-from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.next_steps import with_next_step
 from toolfold.results import output
 from toolfold.results.preview import MAX_BLOCK_CHARS, fit_blocks, split_notes

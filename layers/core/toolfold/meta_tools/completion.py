@@ -13,8 +13,8 @@ from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.json_schema import properties
 from toolfold.errors import CallError, PremiumOnly
-from toolfold.meta_tools.detail_levels import properties
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.results.select import coverage
 from toolfold.results.select.coverage import Coverage, Requested

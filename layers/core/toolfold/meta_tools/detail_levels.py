@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import EFFECT_WORDS, summary_suffix
-from toolfold.catalog.json_schema import type_words, value_words
+from toolfold.catalog.json_schema import properties, type_words, value_words
 from toolfold.catalog.reader import damaged
 from toolfold.meta_tools.result import dumps_compact, safe_line
 from toolfold.results import tokens
@@ -74,8 +74,7 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
     }
     lines = [f"{tool.name}{_suffix(tool)}: {description}"]
     required = tool.parameters.get("required", ())
-    for name, schema_or_true in properties(tool.parameters).items():
-        rule = schema_or_true if isinstance(schema_or_true, Mapping) else {}
+    for name, rule in properties(tool.parameters).items():
         words = [word for word in value_words(tool.parameters, rule, _as_text) if word != "string"]
         # A description names the format and an example shows it; the expression is for parameters without an example.
         words += [f"matching {rule['pattern']}"] if "pattern" in rule and not rule.get("examples") else []
@@ -104,19 +103,13 @@ def example_call(tool: Tool) -> dict[str, Any]:
     return {"tool_name": tool.name, "arguments": tool.example}
 
 
-def properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the properties of an object schema, which may have none."""
-    found: Mapping[str, Any] = schema.get("properties", {})
-    return found
-
-
 def without_constraints(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Reduce an object schema to names, types and which properties are required."""
     kept = {key: schema[key] for key in ("type", "required", "anyOf") if key in schema}
     shown: dict[str, dict[str, Any]] = {}
     for name, rule in properties(schema).items():
         shown[name] = {}
-        if isinstance(rule, Mapping) and "type" in rule:
+        if "type" in rule:
             shown[name]["type"] = rule["type"]
             items = rule.get("items")
             if rule["type"] == "array" and isinstance(items, Mapping) and "type" in items:

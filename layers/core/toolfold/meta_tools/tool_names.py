@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold import messages
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, name_key
+from toolfold.catalog.json_schema import properties
 from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object
 from toolfold.meta_tools.corrections import correct, divide, words_of_tables
-from toolfold.meta_tools.detail_levels import properties, signature
+from toolfold.meta_tools.detail_levels import signature
 from toolfold.meta_tools.result import WRITE, MetaCall
 from toolfold.text_safety import quoted
 from toolfold.wording import SignatureText, Text, joined
