@@ -12,7 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from math import isfinite
 from types import MappingProxyType
+from typing import Any
 
 MAX_HEAP_BYTES = 128 << 20
 """Memory that SQLite may allocate in this process: twice what sorting all columns of an answer of 25 MB takes. The C
@@ -112,3 +115,61 @@ def ended_at(connection: sqlite3.Connection, deadline: float) -> Iterator[None]:
     finally:
         timer.cancel()
         connection.set_progress_handler(None, 0)
+
+
+_Value = str | bytes | int | float | None
+
+_MAX_TRIMMED = 1_000
+"""Characters that a trim removes any of: it looks for each character of a text among them."""
+
+
+def _replace(max_chars: int, text: Any, old: Any, new: Any) -> Any:
+    if old and len(text) + text.count(old) * max(0, len(new) - len(old)) > max_chars:
+        raise OverflowError  # SQLite reports an error of the function
+    return text.replace(old, new) if old else text
+
+
+def _trim(name: str, text: Any, characters: Any) -> Any:
+    distinct = bytes(set(characters)) if isinstance(characters, bytes) else "".join(set(characters))
+    if len(distinct) > _MAX_TRIMMED:
+        raise OverflowError
+    return getattr(text, name)(distinct) if distinct else text  # without any, ``strip`` removes white space
+
+
+SLOW_FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
+    "instr": (2, lambda _, text, part: text.find(part) + 1),
+    "replace": (3, _replace),
+    "trim": (2, lambda _, text, characters: _trim("strip", text, characters)),
+    "ltrim": (2, lambda _, text, characters: _trim("lstrip", text, characters)),
+    "rtrim": (2, lambda _, text, characters: _trim("rstrip", text, characters)),
+}
+"""Functions that take a time which is the product of the lengths of two texts, and are not interrupted: the number of
+their arguments, and what replaces them, with the limit of a text before the arguments."""
+
+
+def replace_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None:
+    """Replace :data:`SLOW_FUNCTIONS` by functions that return the same in a time that is a sum; of texts up to a limit.
+
+    Raises:
+        sqlite3.OperationalError: raised by a statement whose text would be longer than ``max_chars``.
+    """
+    for name, (count, function) in SLOW_FUNCTIONS.items():
+        applied = partial(_on_texts, partial(function, max_chars))
+        connection.create_function(name, count, applied, deterministic=True)
+
+
+def _on_texts(function: Callable[..., Any], *values: _Value) -> Any:
+    """Return the result of a function of texts: positions of bytes, where all values are bytes, else of characters."""
+    if None in values:
+        return None
+    are_bytes = all(isinstance(value, bytes) for value in values)
+    result = function(*(values if are_bytes else map(_text, values)))
+    return _text(result) if isinstance(result, bytes) else result
+
+
+def _text(value: _Value) -> str:
+    """Return a value as SQLite converts it to a text: ``1.0e+15``, and ``Inf``."""
+    if isinstance(value, float):
+        digits, exponent, power = f"{value:.15g}".partition("e")
+        return f"{digits}{'' if '.' in digits else '.0'}{exponent}{power}" if isfinite(value) else digits.title()
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

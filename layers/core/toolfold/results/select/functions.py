@@ -17,6 +17,7 @@ from typing import Any
 from toolfold.dates import MONTHS_IN, SECONDS_IN, first_day, moved
 from toolfold.results.types import number_of
 from toolfold.results.values import MISSING
+from toolfold.sqlite_sandbox import SLOW_FUNCTIONS, replace_slow_functions
 from toolfold.text_safety import encodable
 
 _STATE_BYTES = 600
@@ -29,8 +30,7 @@ _VALUE_BYTES = 100
 _MAX_CHARS = 1 << 20
 """Length of a text that a function makes."""
 
-_MAX_ARGUMENT_CHARS = 100
-"""Length of a format, and of characters that are trimmed."""
+_MAX_FORMAT_CHARS = 100
 
 _Rows = Sequence[tuple[Any, ...]]
 
@@ -210,7 +210,7 @@ def _date_minus(value: Any, other: Any) -> str | float | None:
 def _date_format(value: Any, pattern: Any) -> str | None:
     """Return a date in a format of ``strftime`` (``%Y-%m``) or of TO_CHAR (``YYYY-MM``)."""
     time = _time(value)
-    if time is None or not isinstance(pattern, str) or len(pattern) > _MAX_ARGUMENT_CHARS:
+    if time is None or not isinstance(pattern, str) or len(pattern) > _MAX_FORMAT_CHARS:
         return None
     if "%" not in pattern:
         for written, code in _FORMATS:
@@ -258,26 +258,6 @@ def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
-def _replace(text: str, old: Any, new: Any) -> str:
-    old, new = str(old), str(new)
-    if not old:
-        return text
-    if len(text) + text.count(old) * (len(new) - len(old)) > _MAX_CHARS:
-        raise ValueError
-    return text.replace(old, new)
-
-
-def _trimmed(strip: Callable[[str, str], str]) -> Callable[..., Any]:
-    """Return a function that removes any of a few characters; SQLite takes minutes for many of them."""
-
-    def trim(text: str, characters: Any) -> str:
-        if len(str(characters)) > _MAX_ARGUMENT_CHARS:
-            raise ValueError
-        return strip(text, str(characters))
-
-    return _of_text(trim)
-
-
 def _joined(sign: Any, *parts: Any) -> str:
     texts = [f"{part:.12g}" if isinstance(part, float) else str(part) for part in parts if part is not None]
     if sum(map(len, texts)) + len(str(sign)) * len(texts) > _MAX_CHARS:
@@ -294,11 +274,6 @@ _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("shown", 1, lambda value: float(f"{value:.12g}") if isinstance(value, float) else value),
     ("as_number", 1, _as_number),
     ("cast_number", 1, _cast_number),
-    ("instr", 2, _of_text(lambda text, part: text.find(str(part)) + 1)),
-    ("replace", 3, _of_text(_replace)),
-    ("trim", 2, _trimmed(str.strip)),
-    ("ltrim", 2, _trimmed(str.lstrip)),
-    ("rtrim", 2, _trimmed(str.rstrip)),
     ("lower", 1, _of_text(str.lower)),
     ("upper", 1, _of_text(str.upper)),
     ("fold", 1, _of_text(str.casefold)),
@@ -315,13 +290,14 @@ _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("dayname", 1, lambda value: _date_format(value, "%A")),
     ("monthname", 1, lambda value: _date_format(value, "%B")),
 )
-"""Mathematics, which not every build of SQLite has, what takes quadratic time in SQLite, and letters beyond ASCII."""
+"""Mathematics, which not every build of SQLite has, and letters beyond ASCII."""
 
-FUNCTION_NAMES = frozenset(name for name, _, _ in _SCALARS) | AGGREGATES
+FUNCTION_NAMES = frozenset(name for name, _, _ in _SCALARS) | AGGREGATES | SLOW_FUNCTIONS.keys()
 
 
 def add_functions(connection: sqlite3.Connection, reserve: Callable[[int], None]) -> None:
     """Add the functions to a connection; ``reserve`` gets the bytes of an aggregate before it takes memory."""
+    replace_slow_functions(connection, _MAX_CHARS)
     for name, count, function in _SCALARS:
         connection.create_function(name, count, function, deterministic=True)
     for name, (count, compute) in _AGGREGATES.items():

@@ -7,7 +7,6 @@ statement before. Time, memory and what a statement may do are bounded by :mod:`
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import os
@@ -16,9 +15,8 @@ import sqlite3
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from math import isfinite
 from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
@@ -35,7 +33,7 @@ from toolfold.sources.sql.schema import (
     sql_name,
     unique_names,
 )
-from toolfold.sqlite_sandbox import Authorizer, ended_at, is_internal, limit_connection
+from toolfold.sqlite_sandbox import Authorizer, ended_at, is_internal, limit_connection, replace_slow_functions
 
 _TABLES = """
 SELECT name, type, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_schema
@@ -159,46 +157,6 @@ def to_failure(error: Exception, statement: str) -> DatabaseFailure:
 _PRAGMAS = frozenset({"data_version", "page_size"})
 """What full-text search reads of its file. Without a value, a pragma of these changes nothing."""
 
-_Value = str | bytes | int | float | None
-
-
-def _replace_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None:
-    """Replace functions that take a time which is the product of the lengths of two texts, and are not interrupted."""
-
-    def replace(text: Any, old: Any, new: Any) -> Any:
-        if old and len(text) + text.count(old) * max(0, len(new) - len(old)) > max_chars:
-            raise OverflowError  # SQLite reports an error of the function
-        return text.replace(old, new) if old else text
-
-    functions: tuple[tuple[str, int, Callable[..., Any]], ...] = (
-        ("instr", 2, lambda text, part: text.find(part) + 1),
-        ("replace", 3, replace),
-        # Without characters ``strip`` removes white space, SQLite nothing.
-        ("trim", 2, lambda text, characters: text.strip(characters) if characters else text),
-        ("ltrim", 2, lambda text, characters: text.lstrip(characters) if characters else text),
-        ("rtrim", 2, lambda text, characters: text.rstrip(characters) if characters else text),
-    )
-    for name, count, function in functions:
-        connection.create_function(name, count, functools.partial(_on_texts, function), deterministic=True)
-
-
-def _on_texts(function: Callable[..., Any], *values: _Value) -> Any:
-    """Return the result of a function of texts: positions of bytes, where all values are bytes, else of characters."""
-    if None in values:
-        return None
-    are_bytes = all(isinstance(value, bytes) for value in values)
-    result = function(*(values if are_bytes else map(_text, values)))
-    return _text(result) if isinstance(result, bytes) else result
-
-
-def _text(value: _Value) -> str:
-    """Return a value as SQLite converts it to a text: ``1.0e+15``, and ``Inf``."""
-    if isinstance(value, float):
-        digits, exponent, power = f"{value:.15g}".partition("e")
-        return f"{digits}{'' if '.' in digits else '.0'}{exponent}{power}" if isfinite(value) else digits.title()
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
 _PREFIX = "sqlite:///"
 """How a URL of an SQLite file begins; an absolute path follows with its own slash, as SQLAlchemy writes it."""
 
@@ -273,7 +231,7 @@ def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sq
         if sys.version_info >= (3, 12):
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
         max_length = max(max_bytes, _MIN_LENGTH_LIMIT)
-        _replace_slow_functions(connection, max_length)
+        replace_slow_functions(connection, max_length)
         limit_connection(connection, {**_LIMITS, sqlite3.SQLITE_LIMIT_LENGTH: max_length})
     except sqlite3.Error as error:
         connection.close()
