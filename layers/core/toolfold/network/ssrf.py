@@ -146,6 +146,26 @@ def is_loopback_name(host: str) -> bool:
     return address is not None and is_allowed_address("localhost", address)
 
 
+_PORTS = {"http": 80, "https": 443}
+
+
+def origin(url: str) -> str:
+    """Return scheme, host and port of a URL of HTTP, without the port where it is the usual one.
+
+    Raises:
+        ValueError: It has no host, one that is not ASCII, or another scheme.
+
+    >>> origin("https://user@A.example:443/path"), origin("http://[::1]:80/"), origin("http://a.example:8080")
+    ('https://a.example', 'http://[::1]', 'http://a.example:8080')
+    """
+    parts = urlsplit(url)
+    host, usual_port = parts.hostname or "", _PORTS.get(parts.scheme)
+    if not host or not host.isascii() or usual_port is None:
+        raise ValueError("is not a URL that can be requested")
+    name = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{name}" if parts.port in (None, usual_port) else f"{parts.scheme}://{name}:{parts.port}"
+
+
 def literal_address(host: str) -> str | None:
     """Return the IP address that ``host`` is, in any notation that resolvers accept, or None for a name.
 

@@ -12,7 +12,7 @@ from toolfold.errors import CallError, InvalidArguments, UpstreamError
 from toolfold.messages import CHECK_WRITE, CORRECT_ARGUMENTS, SECURE_URL
 from toolfold.models import ParsedResponse, UpstreamResponse
 from toolfold.network.errors import NotSent
-from toolfold.network.ssrf import is_secure_url
+from toolfold.network.ssrf import is_secure_url, origin
 from toolfold.redaction import Redactor
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.http_api.authentication import (
@@ -51,7 +51,6 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MADE = frozenset({201, 202})
 """Status whose Location says where that is which was made."""
 _ACCEPT = "application/json, */*;q=0.8"
-_DEFAULT_PORTS = {"https": 443, "http": 80}
 
 
 class HttpApiAdapter(SourceAdapter):
@@ -187,15 +186,10 @@ def _redirect_target(request: HttpRequest, response: Response) -> str:
         return ""
     try:
         target = urljoin(request.url, location.strip())
-        is_same = _origin(target) == _origin(request.url) and "\\" not in target and "@" not in urlsplit(target).netloc
+        is_same = origin(target) == origin(request.url) and "\\" not in target and "@" not in urlsplit(target).netloc
     except ValueError:  # not a URL
         return ""
     return urlsplit(target)._replace(fragment="").geturl() if is_same and len(target) <= MAX_URL_CHARS else ""
-
-
-def _origin(url: str) -> tuple[str, str, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme)
 
 
 def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> UpstreamResponse:
@@ -216,11 +210,9 @@ def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> Ups
 def _shown_target(endpoint: str, response: Response) -> str:
     """Return scheme, host and port of the target of a redirect, or "" without one. The rest may repeat the key."""
     location = response.headers.get("location", "").strip()
+    if not location:
+        return ""
     try:
-        parts = urlsplit(urljoin(endpoint, location))
-        port = f":{parts.port}" if parts.port else ""
+        return origin(urljoin(endpoint, location))[:200]
     except ValueError:
         return "another address"
-    if not parts.hostname or not parts.hostname.isascii():
-        return "another address"
-    return f"{parts.scheme}://{parts.hostname}{port}"[:200] if location else ""

@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 from toolfold import errors, messages
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse
+from toolfold.network.ssrf import origin
 from toolfold.redaction import Redactor
 from toolfold.results.parsing import require_parsable_json
 from toolfold.results.preview import NEXT_PAGE, NOTE
@@ -61,7 +62,7 @@ def next_link(header: str, url: str) -> str:
             continue
         try:
             absolute = urljoin(url, target.strip())
-            return absolute if urlsplit(absolute)[:2] == urlsplit(url)[:2] else ""
+            return absolute if origin(absolute) == origin(url) else ""
         except ValueError:  # not a URL
             return ""
     return ""

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from toolfold.build.emitter import first_sentence
@@ -85,19 +86,16 @@ def _levels(schema: Any) -> int:
 
 
 def _inlined(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> parts.Schema:
-    """Return ``root`` with the definitions that are circular or used several times, and the others in their place."""
+    """Return ``root`` with the definitions that are used several times, and the others in their place.
+
+    Of each circle that ``root`` leads to, one definition is used several times: from outside, and by the circle.
+    """
     links = {name: parts.references_of(definition) for name, definition in definitions.items()}
-    uses = Counter(parts.references_of(root))
-    for name, targets in links.items():
-        uses.update(targets)
-        if name in targets:
-            uses[name] += 1
-    circular = _circular(links)
+    uses = Counter(chain(parts.references_of(root), *links.values()))
     is_inlined = {
         name
-        for name, definition in definitions.items()
-        if name not in circular
-        and (uses[name] == 1 or (not links[name] and parts.compact_size(definition) <= _SMALL_CHARS))
+        for name, targets in links.items()
+        if uses[name] == 1 or (not targets and parts.compact_size(definitions[name]) <= _SMALL_CHARS)
     }
 
     def rebuild(schema: parts.Schema, depth: int) -> parts.Schema:
@@ -120,23 +118,6 @@ def _inlined(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> par
             kept[name] = rebuild(definitions[name], 1)
             open_ += parts.references_of(kept[name])
     return {**made, "$defs": kept} if kept else made
-
-
-def _circular(links: Mapping[str, list[str]]) -> set[str]:
-    """Return the names that can be reached from themselves: what is left when all others are taken away."""
-    incoming = Counter(target for targets in links.values() for target in set(targets))
-    left = {name: set(targets) for name, targets in links.items()}
-    # Remove what nothing refers to, then what refers to nothing, until neither is left.
-    ready = [name for name in left if not incoming[name]]
-    while ready:
-        for target in left.pop(ready.pop()):
-            incoming[target] -= 1
-            if not incoming[target]:
-                ready.append(target)
-    while ends := [name for name, targets in left.items() if not targets & left.keys()]:
-        for name in ends:
-            del left[name]
-    return set(left)
 
 
 def _shortened(
