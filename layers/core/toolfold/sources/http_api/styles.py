@@ -83,20 +83,11 @@ def path_value(name: str, value: Any, style: str, explode: bool, encode: Encode 
     >>> path_value("id", [3, 4], "matrix", True), path_value("id", {"x": 1}, "simple", True)
     (';id=3;id=4', 'x=1')
     """
-    if isinstance(value, dict) and explode:
-        texts = [f"{encode(key)}={encode(scalar_text(item))}" for key, item in value.items()]
-    else:
-        texts = [encode(text) for text in texts_of(value)]
-    if style == "label":
-        return "." + ("." if explode else ",").join(texts)
-    if style != "matrix":
-        return ",".join(texts)
-    if isinstance(value, dict) and explode:
-        return "".join(f";{text}" for text in texts)
-    if isinstance(value, list) and explode:
-        return "".join(f";{encode(name)}={text}" for text in texts)
-    joined = ",".join(texts)
-    return f";{encode(name)}={joined}" if joined else f";{encode(name)}"
+    if style == "matrix":
+        return "".join(f";{pair}" for pair in named_values(name, value, "form", explode, encode)).removesuffix("=")
+    is_named = isinstance(value, dict) and explode
+    texts = named_values(name, value, "form", True, encode) if is_named else list(map(encode, texts_of(value)))
+    return "." + ("." if explode else ",").join(texts) if style == "label" else ",".join(texts)
 
 
 def _deep(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -31,16 +31,17 @@ _SMALL_CHARS = 120
 """A definition up to this size is repeated where it is used: a reference would be as long."""
 
 _MAX_INLINE_DEPTH = 12
-_MAX_STUB_ENUM = 20
+_MAX_STUB_ENUM, _MAX_ENUM = 20, 200
 _TYPED = ("type", "format")
 _SHORT, _SHORTEST = 150, 80
 
 
 class _Limits(NamedTuple):
-    """How a schema is shortened: levels of arguments that are kept, and characters of descriptions below the first."""
+    """How a schema is shortened: levels of arguments that are kept, and characters of descriptions from a level on."""
 
     levels: int
     description: int
+    from_level: int = 2
 
 
 _STEPS = (
@@ -55,6 +56,7 @@ _STEPS = (
     _Limits(2, _SHORTEST),
     _Limits(2, 0),
     _Limits(1, 0),
+    _Limits(1, _SHORTEST, from_level=1),
 )
 
 
@@ -73,8 +75,7 @@ def complete_schema(root: parts.Schema, converter: SchemaConverter) -> tuple[par
         return made, _fits(made)
 
     first = bisect_left(_STEPS[:-1], True, key=lambda limits: shortened(limits)[1])
-    made, is_enough = shortened(_STEPS[first])
-    return made if is_enough else _with_short_texts(made), True
+    return shortened(_STEPS[first])[0], True
 
 
 def _fits(schema: parts.Schema) -> bool:
@@ -133,12 +134,13 @@ def _shortened(
             keys = ("type", "format", "enum") if len(whole.get("enum", ())) in range(1, _MAX_STUB_ENUM) else _TYPED
             return {key: whole[key] for key in keys if key in whole}
         made = with_inner(schema, lambda key, part: cut(part, level if key in IN_PLACE else level + 1))
-        if level > 1:
+        if level >= limits.from_level:
             made.pop("examples", None)
-            if "description" in made:
-                made["description"] = first_sentence(made["description"], max(limits.description, 2))
-                if not limits.description:
-                    del made["description"]
+            if description := made.pop("description", ""):
+                made |= {"description": first_sentence(description, limits.description)} if limits.description else {}
+            if limits.from_level == 1 and len(values := made.get("enum", ())) > _MAX_ENUM:
+                shown = ", ".join(map(str, values[:_MAX_STUB_ENUM]))
+                made["description"] = f"One of {len(made.pop('enum'))} values: {shown}, …"
         return made
 
     kept = {
@@ -166,17 +168,3 @@ def _distances(root: parts.Schema, definitions: Mapping[str, parts.Schema]) -> d
         if not level:
             break
     return distances
-
-
-def _with_short_texts(schema: parts.Schema) -> parts.Schema:
-    """Return ``schema`` with one sentence for each argument, and without long lists of values."""
-    properties = {}
-    for name, part in schema.get("properties", {}).items():
-        made = {key: value for key, value in part.items() if key != "examples"} if isinstance(part, dict) else part
-        if isinstance(made, dict) and "description" in made:
-            made["description"] = first_sentence(made["description"], _SHORTEST)
-        if isinstance(made, dict) and len(made.get("enum", ())) > 10 * _MAX_STUB_ENUM:
-            shown = ", ".join(map(str, made["enum"][:_MAX_STUB_ENUM]))
-            made["description"] = f"One of {len(made.pop('enum'))} values: {shown}, …"
-        properties[name] = made
-    return {**schema, "properties": properties}

@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from toolfold.build.checks import is_pattern
 from toolfold.build.importers.openapi import schema_parts as parts
 from toolfold.build.importers.openapi.document import DanglingReference, DocumentError, References
 from toolfold.build.yaml_loader import Location
+from toolfold.catalog import json_schema
 from toolfold.catalog.json_schema import LISTS, SINGLE, TYPES
 
-_MAX_HIDDEN_DEPTH = 3
 MAX_DEPTH = 24
 """Levels of a schema between two references. A catalog allows 32 in the schema of a tool, with its ``$defs``."""
 
@@ -244,23 +243,14 @@ class SchemaConverter:
                 continue
             converted: parts.Schema = {}
             for name, part in members.items():
-                if key == "properties" and self._is_hidden(part, (*at, key, name)):
+                rules = json_schema.parts(self.references.data, part) if key == "properties" else ()
+                if any(rule.get("readOnly") is True for rule in rules):
                     hidden.add(name)
                 elif name and parts.is_plain(name) and (key != "patternProperties" or is_pattern(name)):
                     converted[name] = self.convert(part, (*at, key, name), depth + 1)
             if converted or key == "properties":
                 made[key] = converted
         return hidden
-
-    def _is_hidden(self, part: Any, at: Location, depth: int = 0) -> bool:
-        if isinstance(part, dict) and "$ref" in part and "readOnly" not in part:
-            with suppress(DanglingReference):  # which converting notes
-                at, part = self.references.follow(part, at)
-        if not isinstance(part, dict) or "readOnly" in part:
-            return isinstance(part, dict) and part["readOnly"] is True
-        # OpenAPI 3.0 has nothing beside a reference: what a document adds to it stands in an allOf with it.
-        inner = parts.dicts_in(part.get("allOf")) if depth < _MAX_HIDDEN_DEPTH else []
-        return any(self._is_hidden(one, at, depth + 1) for one in inner)
 
     def _add_discriminator(self, schema: Mapping[str, Any], made: parts.Schema, at: Location) -> None:
         """Describe the property that selects an alternative, for which JSON Schema has no keyword."""
