@@ -53,8 +53,7 @@ def _clean(text: str, most: int) -> str:
     plain = _FENCE.sub(" ", _without_tags(_LINK.sub(r"\1", visible)))
     plain = _USER_NAME.sub("", _INSECURE.sub("", plain))
     plain = " ".join(plain.split()).lstrip("#＃﹟ ").strip()
-    if len(plain) > most:
-        plain = plain[: most - 1].rsplit(" ", 1)[0].rstrip() + "…"
+    plain = shorten(plain, most)
     return "" if text_problem(plain) else plain
 
 
@@ -79,11 +78,21 @@ def _without_tags(text: str) -> str:
 def first_sentence(text: str, most: int = SUMMARY_LIMIT) -> str:
     """Return the first sentence of a clean text, without its full stop, shortened to ``most`` characters at a word."""
     end = next((found for found in _SENTENCE_END.finditer(text) if found.start() >= _MIN_SENTENCE), None)
-    sentence = (text if end is None else text[: end.start()]).strip().rstrip(".").rstrip()
-    if len(sentence) <= most:
-        return sentence
-    cut = sentence[: most - 1].rsplit(" ", 1)[0].rstrip(" ,;:(–-")
-    return f"{cut or sentence[: most - 1]}…"
+    return shorten((text if end is None else text[: end.start()]).strip().rstrip(".").rstrip(), most)
+
+
+def shorten(text: str, most: int) -> str:
+    """Return ``text``, cut at the end of a sentence in its second half, or of a word, to at most ``most`` characters.
+
+    >>> shorten("Lists pets. Newest first", 14), shorten("Lists pets, the newest first", 16)
+    ('Lists pets.', 'Lists pets…')
+    """
+    if len(text) <= most:
+        return text
+    ends = [found.end() for found in _SENTENCE_END.finditer(text) if most // 2 <= found.end() <= most]
+    if ends:
+        return text[: ends[-1]]
+    return f"{text[: most - 1].rpartition(' ')[0].rstrip(' ,;:(–-') or text[: most - 1]}…"
 
 
 def clean_schema(schema: Any) -> Any:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from toolfold.build.emitter import clean_text
+from toolfold.build.emitter import clean_text, shorten
 from toolfold.build.text_safety import find_prompt_injection
 from toolfold.catalog.json_schema import IN_PLACE, inner
 from toolfold.sources.http_api.styles import scalar_text
@@ -56,19 +56,6 @@ def without_instructions(text: str) -> tuple[str, str]:
     joined = " ".join(kept)
     what = f"a sentence {found[0][0]}: {found[0][1]}"
     return ("" if find_prompt_injection(joined) else joined), what
-
-
-def shorten(text: str, max_chars: int) -> str:
-    """Return ``text``, cut at the end of a sentence or of a word to at most ``max_chars``."""
-    if len(text) <= max_chars:
-        return text
-    kept = text[:max_chars]
-    ends = [match.start() for match in _SENTENCE_END.finditer(kept)]
-    if ends and ends[-1] >= max_chars // 2:
-        return kept[: ends[-1]]
-    return (
-        kept[: max_chars - 2].rpartition(" ")[0].rstrip(" ,;:(") + " …" if " " in kept else kept[: max_chars - 1] + "…"
-    )
 
 
 Schema = dict[str, Any]
