@@ -31,13 +31,7 @@ from toolfold.build.importers.openapi.document import (
     read_document,
     with_servers_and_security,
 )
-from toolfold.build.importers.openapi.operations import (
-    Binding,
-    Candidate,
-    Operation,
-    bind_operation,
-    find_operations,
-)
+from toolfold.build.importers.openapi.operations import Binding, Operation, bind_operation, find_operations
 from toolfold.build.importers.openapi.schema_parts import dict_at, dicts_in, one_paragraph
 from toolfold.build.importers.openapi.schemas import SchemaConverter
 from toolfold.build.schema import Auth, Model, Url
@@ -70,17 +64,17 @@ class Selection(Model):
     def __bool__(self) -> bool:
         return bool(self.tags or self.paths or self.operations)
 
-    def matches(self, candidate: Candidate) -> bool:
+    def matches(self, operation: Operation) -> bool:
         """Return whether the operation belongs to the selection."""
-        return any(_matches(candidate[key], entry) for key in _WORDS for entry in getattr(self, key))
+        return any(_matches(operation.named_by(key), entry) for key in _WORDS for entry in getattr(self, key))
 
-    def unused_entries(self, candidates: Sequence[Candidate]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    def unused_entries(self, operations: Sequence[Operation]) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Yield the location and a sentence for each entry that matches no operation of the document."""
         for key, word in _WORDS.items():
-            known = [value for candidate in candidates for value in candidate[key]]
+            known = list(dict.fromkeys(name for operation in operations for name in operation.named_by(key)))
             for number, entry in enumerate(getattr(self, key)):
                 if not _matches(known, entry):
-                    hint = did_you_mean(entry, sorted(set(known)) if key == "tags" else known, shown=repr)
+                    hint = did_you_mean(entry, sorted(known) if key == "tags" else known, shown=repr)
                     yield (key, number), f"no operation has the {word} {entry[:100]!r}. {hint}".rstrip(". ")
 
 
@@ -215,16 +209,11 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         )
 
     def _select(self, operations: list[Operation], problems: list[str]) -> list[Operation]:
-        candidates = [operation.candidate for operation in operations]
         include, exclude = self.settings.include, self.settings.exclude
         for key, selection in (("include", include), ("exclude", exclude)):
-            for at, sentence in selection.unused_entries(candidates):
+            for at, sentence in selection.unused_entries(operations):
                 problems.append(f"{self.where(key, *at)}: {key}: {sentence}")
-        selected = [
-            operation
-            for operation, candidate in zip(operations, candidates, strict=True)
-            if (not include or include.matches(candidate)) and not exclude.matches(candidate)
-        ]
+        selected = [one for one in operations if (not include or include.matches(one)) and not exclude.matches(one)]
         if len(selected) > MAX_OPERATIONS:
             where = self.where("document")
             raise SourceError([f"{where}: has {len(selected):,} operations; {MAX_OPERATIONS:,} are read: use include"])

@@ -103,10 +103,6 @@ _WITHOUT_BODY = ("get", "head")
 """Methods whose body has no meaning (RFC 9110, 9.3.1). Some documents state one that is not required."""
 
 
-Candidate = Mapping[str, tuple[str, ...]]
-"""What an operation has for each key of a selection; its names are the operationId and ``METHOD /path``."""
-
-
 @dataclass(frozen=True)
 class Operation:
     """One operation of a document; ``item`` is its path item, whose parameters and servers it shares.
@@ -129,12 +125,11 @@ class Operation:
         listed = self.value.get("tags")
         return tuple(tag for tag in listed if isinstance(tag, str) and tag) if isinstance(listed, list) else ()
 
-    @property
-    def candidate(self) -> Candidate:
-        """What selections look at."""
-        own = self.value.get("operationId")
-        names = dict.fromkeys(name for name in (own, self.name, self.title) if isinstance(name, str))
-        return {"paths": (self.path,), "operations": tuple(names), "tags": self.tags}
+    def named_by(self, key: str) -> tuple[str, ...]:
+        """Return what the entries under a key of a selection name: tags, the path, operationId or ``METHOD /path``."""
+        own = (self.value.get("operationId"), self.name, self.title)
+        names = {"tags": self.tags, "paths": (self.path,), "operations": own}[key]
+        return tuple(name for name in names if isinstance(name, str))
 
     @property
     def title(self) -> str:

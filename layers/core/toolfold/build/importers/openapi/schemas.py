@@ -57,8 +57,6 @@ class SchemaConverter:
         self._sources: dict[str, tuple[Location, Any]] = {}
         self._definitions: dict[str, parts.Schema] = {}
         self._is_checked: set[str] = set()
-        self._links: dict[str, list[str]] = {}
-        self._sizes: dict[str, int] = {}
 
     def text(self, value: Any, at: Location, max_chars: int = MAX_DESCRIPTION) -> str:
         """Return a text of the document as one paragraph that a model may read."""
@@ -78,17 +76,13 @@ class SchemaConverter:
         """Return the definitions that ``schema`` needs, in the order of the first reference to each."""
         found: dict[str, parts.Schema] = {}
         open_ = deque(parts.references_of(schema))
-        size = 0
-        while open_ and size <= max_chars:
+        while open_ and max_chars >= 0:
             name = open_.popleft()
             if name not in found:
                 self.break_circles(name)
                 found[name] = self[name]
-                if name not in self._links:
-                    self._links[name] = parts.references_of(found[name])
-                    self._sizes[name] = parts.compact_size(found[name])
-                size += self._sizes[name]
-                open_ += self._links[name]
+                max_chars -= parts.compact_size(found[name])
+                open_ += parts.references_of(found[name])
         return found
 
     def break_circles(self, name: str, applied: Sequence[str] = ()) -> None:
