@@ -224,6 +224,8 @@ def bind_operation(operation: Operation, requests: SchemaConverter, credentials:
         is_required = isinstance(stated_body, dict) and stated_body.get("required") is True
         if is_required or operation.method not in _WITHOUT_BODY:
             arguments.add_body(body[1], body[0])
+        else:
+            requests.note(body[0], f"{operation.title}: the body is left out, which this method does not have")
         is_expected = operation.method.upper() not in NO_BODY_EXPECTED
         if is_required and not is_expected and arguments.body and "fields" in arguments.body:
             arguments.body["required"] = True  # also where a call has no argument for it

@@ -51,7 +51,7 @@ class SchemaConverter:
     """
 
     def __init__(self, references: References, note: Callable[[Location, str], None]) -> None:
-        self.references, self._note = references, note
+        self.references, self.note = references, note
         self._has_siblings = str(references.data.get("openapi", "")).startswith("3.1")
         self._names: dict[Location, str] = {}
         self._sources: dict[str, tuple[Location, Any]] = {}
@@ -62,7 +62,7 @@ class SchemaConverter:
         """Return a text of the document as one paragraph that a model may read."""
         text, removed = parts.without_instructions(parts.one_paragraph(value, max_chars))
         if removed:
-            self._note(at, f"{removed}; it is left out")
+            self.note(at, f"{removed}; it is left out")
         return text
 
     def __getitem__(self, name: str) -> parts.Schema:
@@ -99,7 +99,7 @@ class SchemaConverter:
         for part in [definition, *parts.in_place(definition)]:
             target = part.get("$ref", "").removeprefix(parts.DEFINITIONS)
             if target in applied:
-                self._note(at, f"{name} applies {target} to the same value in a circle; this reference is left out")
+                self.note(at, f"{name} applies {target} to the same value in a circle; this reference is left out")
                 del part["$ref"]
             elif target:
                 self.break_circles(target, applied)
@@ -133,7 +133,7 @@ class SchemaConverter:
         if not isinstance(schema, dict):
             raise DocumentError(at, "is not a schema")
         if depth > MAX_DEPTH:
-            self._note(at, f"is nested more than {MAX_DEPTH} levels deep; what is deeper accepts any value")
+            self.note(at, f"is nested more than {MAX_DEPTH} levels deep; what is deeper accepts any value")
             return {}
         made: parts.Schema = {}
         if "$ref" in schema and not self._has_siblings:
@@ -147,7 +147,7 @@ class SchemaConverter:
             except DanglingReference as error:
                 if depth == 0 and "properties" not in at[-2:]:
                     raise  # all of a body, of which nothing is known
-                self._note(error.at, f"{error.problem}; any value is accepted")
+                self.note(error.at, f"{error.problem}; any value is accepted")
         self._add_types(schema, made, at)
         self._add_values(schema, made)
         self._add_bounds(schema, made, at)
@@ -163,7 +163,7 @@ class SchemaConverter:
             return
         known = list(dict.fromkeys(name for name in named if name in TYPES))
         if len(known) < len(named):
-            self._note((*at, "type"), f"type {given!r} is not one of JSON Schema; any value is accepted")
+            self.note((*at, "type"), f"type {given!r} is not one of JSON Schema; any value is accepted")
         elif known:
             made["type"] = known[0] if len(known) == 1 else known
         for key, most in (("format", 50), ("contentMediaType", 100), ("contentEncoding", 100)):
@@ -206,7 +206,7 @@ class SchemaConverter:
             if len(pattern) <= _MAX_TEXT_VALUE * 5 and pattern.isprintable() and is_pattern(pattern):
                 made["pattern"] = pattern
             else:
-                self._note((*at, "pattern"), "pattern is not a regular expression of JSON Schema; it is left out")
+                self.note((*at, "pattern"), "pattern is not a regular expression of JSON Schema; it is left out")
 
     def _add_subschemas(self, schema: Mapping[str, Any], made: parts.Schema, at: Location, depth: int) -> None:
         for key in LISTS:
