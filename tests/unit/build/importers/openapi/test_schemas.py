@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 
 from tests.support.openapi_documents import OK, Read, body, document, operation, read
-from toolfold.build.importers.openapi.pruning import MAX_SCHEMA_CHARS
+from toolfold.build.importers.openapi.schemas import MAX_SCHEMA_CHARS
 from toolfold.catalog.schema_checks import check_schema
 from toolfold.execution.validation import ArgumentValidator
 

@@ -16,9 +16,8 @@ from urllib.parse import parse_qsl
 from toolfold.build.importers.openapi import document
 from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.arguments import Arguments
-from toolfold.build.importers.openapi.pruning import complete_schema
 from toolfold.build.importers.openapi.schema_parts import dict_at
-from toolfold.build.importers.openapi.schemas import SchemaConverter
+from toolfold.build.importers.openapi.schemas import SchemaConverter, complete_schema
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog import json_schema
 from toolfold.results.values import clean_names
