@@ -125,9 +125,9 @@ def test_a_database_without_a_snapshot_names_the_command(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{", "snapshot.json:1: is not JSON"),
-        ("[]", "is not a snapshot of this version"),
-        ('{"format": 2}', "is not a snapshot of this version"),
+        ("{", "snapshot.json:1: is not valid JSON"),
+        ("[]", "snapshot.json:1: file: must be keys and values, such as .*; run: toolfold source refresh"),
+        ('{\n"format": 2}', "snapshot.json:2: format: must be 1, not 2; run: toolfold source refresh"),
         (
             json.dumps({"format": 1, "dialect": "postgresql", "fetched_at": "", "schemas": [], "tables": []}),
             "the snapshot is of postgresql; refresh the source again",

@@ -59,7 +59,7 @@ def test_brackets_in_texts_are_no_levels(tmp_path: Path) -> None:
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "source.yaml"
     with path.open("w") as file:
-        file.truncate(yaml_loader.MAX_BYTES + 1)
+        file.truncate(yaml_loader.LIMITS.max_bytes + 1)
     with pytest.raises(SourceError, match=r":1: is larger than 8 MB"):
         yaml_loader.load(path)
 

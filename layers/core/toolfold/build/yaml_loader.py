@@ -1,9 +1,12 @@
-"""Load YAML with the line of every value, for error messages, and within limits.
+"""Load YAML and JSON with the lines of values, for error messages, and within limits.
 
 PyYAML follows YAML 1.1, in which the country code ``NO`` is false and ``12:30`` a number. Here only ``true``,
 ``false``, ``null`` and numbers are not text, as in YAML 1.2 and JSON, and keys are always text.
 
 What pydantic says about the data is reported as ``file:line: key: problem``.
+
+A document of ten megabytes has a million values. The lines of JSON are therefore not recorded: the text is scanned
+again for the few locations that problems and tools refer to.
 
 PyYAML composes nodes by recursion in C, without a limit: a file with 100,000 brackets ends the process.
 """
@@ -11,9 +14,11 @@ PyYAML composes nodes by recursion in C, without a limit: a file with 100,000 br
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
@@ -24,15 +29,16 @@ from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean
 from toolfold.text_safety import quoted
 
-MAX_BYTES = 8 << 20
-"""Of one file. The largest that was written by hand has 130 kB."""
-
 
 class Limits(NamedTuple):
-    """Levels of nesting, and values that aliases may add: nested aliases reach any number in ten lines."""
+    """Levels of nesting, values that aliases may add, of which nested ones reach any number in ten lines, and the size.
+
+    The largest file that was written by hand has 130 kB.
+    """
 
     depth: int = 200
     aliased: int = 100_000
+    max_bytes: int = 8 << 20
 
 
 LIMITS = Limits()
@@ -48,6 +54,7 @@ _BRACKETS = re.compile(r"[\[\]{}]")
 _INDENTATION = re.compile(r"^[ ?:-]+", re.MULTILINE)
 _TAG = "tag:yaml.org,2002:"
 _MERGE = f"{_TAG}merge"
+_SPACE = re.compile(r"[ \t\n\r]*")
 
 # libyaml is ten times as fast; not every build of PyYAML has it.
 _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -111,19 +118,19 @@ class _Unreadable(Exception):
         self.line = line
 
 
-def load(path: Path) -> Document:
-    """Read one YAML file.
+def load(path: Path, limits: Limits = LIMITS) -> Document:
+    """Read one file.
 
     Raises:
         SourceError: The file cannot be read, is not YAML, is too large, or repeats a key in one mapping.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise SourceError([f"{path}:1: is larger than {MAX_BYTES >> 20} MB"])
+        if path.stat().st_size > limits.max_bytes:
+            raise SourceError([f"{path}:1: is larger than {limits.max_bytes >> 20} MB"])
         content = path.read_bytes()
     except OSError as error:
         raise SourceError([f"{path}:1: cannot be read: {error.strerror}"]) from None
-    return parse(path, decode(path, content))
+    return parse(path, decode(path, content), limits=limits)
 
 
 def decode(path: Path | str, content: bytes) -> str:
@@ -140,11 +147,22 @@ def decode(path: Path | str, content: bytes) -> str:
 
 
 def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIMITS) -> Document:
-    """Parse YAML that is a file, or the part of one that begins at ``first_line``.
+    """Parse YAML or JSON that is a file, or YAML that is the part of one that begins at ``first_line``.
 
     Raises:
-        SourceError: It is not YAML, exceeds the limits, or repeats a key in one mapping.
+        SourceError: It is neither, exceeds the limits, or repeats a key in one mapping of YAML.
     """
+    if first_line == 1 and text.lstrip()[:1] == "{":
+        try:
+            # No number of JSON: int() raises ValueError for NaN and Infinity.
+            return Document(path, json.loads(text, parse_constant=int), functools.partial(json_lines, text))
+        except json.JSONDecodeError as error:
+            # YAML may begin with a brace as well; only a file called .json must be JSON.
+            if not str(path).endswith((".yaml", ".yml")):
+                raise SourceError([f"{path}:{error.lineno}: is not valid JSON: {error.msg}"]) from None
+        except (ValueError, RecursionError) as error:
+            reason = "values are nested too deeply" if isinstance(error, RecursionError) else "a number is too large"
+            raise SourceError([f"{path}:1: is not valid JSON: {reason}"]) from None
     try:
         # Both are rare, and reading the events of a large document takes as long as composing it.
         if "*" in text or _depth_at_most(text) > limits.depth:
@@ -204,6 +222,59 @@ def _check_events(text: str, limits: Limits) -> None:
         if sum(inner for _, inner in open_) > limits.aliased + values:
             more = f"aliases that add more than {limits.aliased:,} values" if limits.aliased else "an alias"
             raise _Unreadable(line, f"has {more}; write the values again")
+
+
+def json_lines(text: str, wanted: Iterable[Location]) -> dict[Location, int]:
+    """Return the lines of the ``wanted`` locations that exist in ``text``, which is valid JSON.
+
+    Only objects and lists on the way to a wanted value are read in Python; the parser of ``json`` skips the others.
+    """
+    tree: dict[str | int, Any] = {}
+    for at in wanted:
+        branch = tree
+        for key in at:
+            branch = branch.setdefault(key, {})
+    positions: dict[Location, int] = {}
+    _scan(text, _space(text, 0), tree, (), positions)
+    lines: dict[Location, int] = {}
+    line, last = 1, 0
+    for at, position in sorted(positions.items(), key=lambda item: item[1]):
+        line += text.count("\n", last, position)
+        last = position
+        lines[at] = line
+    return lines
+
+
+_skip_value = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # not in typeshed
+
+
+def _space(text: str, index: int) -> int:
+    return _SPACE.match(text, index).end()  # type: ignore[union-attr]  # it matches the empty string
+
+
+def _scan(text: str, index: int, tree: Mapping[str | int, Any], at: Location, found: dict[Location, int]) -> int:
+    """Record the positions of the members of the value at ``index`` that ``tree`` has, and return its end."""
+    opening = text[index]
+    if opening not in "{[" or not tree:
+        return int(_skip_value(text, index)[1])
+    closing = "}" if opening == "{" else "]"
+    number, index = 0, _space(text, index + 1)
+    while text[index] != closing:
+        key: str | int = number
+        start = index
+        if opening == "{":
+            key, index = scanstring(text, index + 1)
+            index = _space(text, _space(text, index) + 1)
+        if key in tree:
+            found[(*at, key)] = start
+            index = _scan(text, index, tree[key], (*at, key), found)
+        else:
+            index = int(_skip_value(text, index)[1])
+        index = _space(text, index)
+        if text[index] == ",":
+            index = _space(text, index + 1)
+        number += 1
+    return index + 1
 
 
 def _line(node: yaml.Node) -> int:

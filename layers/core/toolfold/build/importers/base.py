@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from toolfold.aws.clients import AwsClients
 from toolfold.build import schema, yaml_loader
@@ -20,6 +20,7 @@ from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog import entries
 from toolfold.catalog.entries import Effect
 from toolfold.catalog.tokenizer import in_words
+from toolfold.errors import SourceError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.fuzzy import did_you_mean
@@ -351,7 +352,7 @@ def key_of_deployment(source: entries.Source, process_settings: Settings, need: 
     return resolve_api_key(source, NO_CREDENTIALS, SecretProvider(process_settings, AwsClients()), need=need)
 
 
-_MAX_SNAPSHOT_BYTES = 50_000_000
+_SNAPSHOT = yaml_loader.Limits(max_bytes=48 << 20)
 
 
 class Snapshot(schema.Model):
@@ -367,26 +368,15 @@ class Snapshot(schema.Model):
     @classmethod
     def read(cls, folder: Path, source_id: str, problems: list[str]) -> Self | None:
         """Return the snapshot in ``folder``; None without one that can be read, and with the reason in ``problems``."""
-        path = folder / SNAPSHOT
-        line = 1
-        try:
-            if path.stat().st_size <= _MAX_SNAPSHOT_BYTES:
-                text = path.read_text(encoding="utf-8")
-                json.loads(text)  # names the line of what is no JSON
-                return cls.model_validate_json(text, strict=True)
-            problem = f"is larger than {_MAX_SNAPSHOT_BYTES:,} bytes"
-        except FileNotFoundError:
-            problem = "there is no snapshot yet"
-        except OSError as error:
-            problem = f"cannot be read: {error.strerror}"
-        except RecursionError:
-            problem = "is nested too deeply"
-        except json.JSONDecodeError as error:
-            line, problem = error.lineno, f"is not JSON: {error.msg}"
-        except ValidationError as error:
-            found = error.errors()[0]
-            problem = f"is not a snapshot of this version: {'.'.join(map(str, found['loc']))}: {found['msg']}"
-        except ValueError as error:
-            problem = str(error)
-        problems.append(f"{path}:{line}: {problem}; run: toolfold source refresh {source_id}")
+        path, found = folder / SNAPSHOT, list[str]()
+        if not path.exists():
+            found.append(f"{path}:1: there is no snapshot yet")
+        else:
+            try:
+                document = yaml_loader.load(path, _SNAPSHOT)
+                if (snapshot := parse_model(cls, document, document.data, found)) is not None:
+                    return snapshot
+            except SourceError as error:
+                found += error.problems
+        problems += (f"{problem}; run: toolfold source refresh {source_id}" for problem in found[:1])
         return None

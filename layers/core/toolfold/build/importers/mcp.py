@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from toolfold.build.importers import base
-from toolfold.build.importers.openapi.document import json_lines
-from toolfold.build.yaml_loader import Location
+from toolfold.build.yaml_loader import Location, json_lines
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Effect
 from toolfold.network.ssrf import is_secure_url

@@ -9,6 +9,7 @@ import pytest
 from tests.support.catalogs import refresh
 from tests.support.http_service import HttpService, Received, Reply, as_json
 from tests.support.openapi_documents import OK, document
+from toolfold.build.yaml_loader import Limits
 from toolfold.errors import SourceError
 from toolfold.settings import Settings
 
@@ -107,7 +108,7 @@ def test_an_allowed_name_with_a_private_address_is_refused(
 def test_a_document_that_is_too_large_is_refused(
     folder: Path, service: HttpService, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolfold.build.importers.openapi.document.MAX_BYTES", 1000)
+    monkeypatch.setattr("toolfold.build.importers.openapi.document.LIMITS", Limits(max_bytes=1000))
     service.answer = (200, {}, b"{" + b" " * 2000 + b"}")
     assert "the document cannot be fetched: 127.0.0.1: " in refused(folder, settings)
 

@@ -1,7 +1,4 @@
-"""Read an OpenAPI document, in JSON or YAML, and find the lines of its values for error messages.
-
-A document of ten megabytes has a million values. The lines of JSON are therefore not recorded: the text is scanned
-again for the few locations that problems and tools refer to.
+"""Read an OpenAPI document, in JSON or YAML, and follow its references.
 
 :func:`fetch_document` reads the one that a service publishes. Its URL is in ``source.yaml``, and what a catalog may
 reach is the operator's to say: ``TOOLFOLD_ALLOWED_HOSTS`` must allow the host, also that of each redirect, and its
@@ -10,13 +7,11 @@ address must be public or, for this machine, loopback.
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
@@ -35,12 +30,10 @@ from toolfold.sources.http_api.body import FORM, MULTIPART
 if TYPE_CHECKING:
     from toolfold.settings import Settings
 
-MAX_BYTES = 64 * 2**20
-"""Largest document. The largest public ones, of cloud providers, have 10 to 20 MB."""
+LIMITS = yaml_loader.Limits(aliased=500_000, max_bytes=64 << 20)
+"""The largest public documents, of cloud providers, have 10 to 20 MB."""
 
-_LIMITS = yaml_loader.Limits(aliased=500_000)
 _VERSIONS = re.compile(r"3\.[01](?:\.\d+)?(?:-\w+)?")
-_SPACE = re.compile(r"[ \t\n\r]*")
 
 
 class DocumentError(Exception):
@@ -111,25 +104,21 @@ def read_document(path: Path) -> Document:
     Raises:
         SourceError: It cannot be read, is too large, or is not an OpenAPI document.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise SourceError([f"{path}:1: cannot be read: {error.strerror}"]) from None
-    return parse_document(content, str(path))
+    return _with_keys(yaml_loader.load(path, LIMITS))
 
 
 def parse_document(content: bytes, name: str) -> Document:
-    """Parse the bytes of a document.
+    """Parse the bytes of a document that was fetched.
 
     Raises:
-        SourceError: It is too large, or is not an OpenAPI document.
+        SourceError: It is not an OpenAPI document.
     """
-    if len(content) > MAX_BYTES:
-        raise SourceError([f"{name}:1: is larger than {MAX_BYTES // 2**20} MB; split it, or remove what is not needed"])
-    document = _parse(yaml_loader.decode(name, content), name)
+    return _with_keys(yaml_loader.parse(name, yaml_loader.decode(name, content), limits=LIMITS))
+
+
+def _with_keys(document: Document) -> Document:
     if not isinstance(document.data, dict):
-        raise SourceError([f"{name}:1: is not an OpenAPI document: it has no keys"])
+        raise SourceError([f"{document.path}:1: is not an OpenAPI document: it has no keys"])
     return document
 
 
@@ -146,74 +135,6 @@ def check_version(document: Document) -> None:
     version = str(data[key])
     if not (_VERSIONS.fullmatch(version) if key == "openapi" else version == "2.0"):
         raise SourceError([f"{document.where(key)}: has the version {version[:40]!r}; 3.0, 3.1 and 2.0 are read"])
-
-
-def _parse(text: str, name: str) -> Document:
-    if text.lstrip()[:1] == "{":
-        try:
-            # No number of JSON: int() raises ValueError for NaN and Infinity.
-            return Document(name, json.loads(text, parse_constant=int), functools.partial(json_lines, text))
-        except json.JSONDecodeError as error:
-            # A YAML document may begin with a brace as well; only a file called .json must be JSON.
-            if not name.endswith((".yaml", ".yml")):
-                raise SourceError([f"{name}:{error.lineno}: is not valid JSON: {error.msg}"]) from None
-        except (ValueError, RecursionError) as error:
-            reason = "values are nested too deeply" if isinstance(error, RecursionError) else "a number is too large"
-            raise SourceError([f"{name}:1: is not valid JSON: {reason}"]) from None
-    return yaml_loader.parse(name, text, limits=_LIMITS)
-
-
-def json_lines(text: str, wanted: Iterable[Location]) -> dict[Location, int]:
-    """Return the lines of the ``wanted`` locations that exist in ``text``, which is valid JSON.
-
-    Only objects and lists on the way to a wanted value are read in Python; the parser of ``json`` skips the others.
-    """
-    tree: dict[str | int, Any] = {}
-    for at in wanted:
-        branch = tree
-        for key in at:
-            branch = branch.setdefault(key, {})
-    positions: dict[Location, int] = {}
-    _scan(text, _space(text, 0), tree, (), positions)
-    lines: dict[Location, int] = {}
-    line, last = 1, 0
-    for at, position in sorted(positions.items(), key=lambda item: item[1]):
-        line += text.count("\n", last, position)
-        last = position
-        lines[at] = line
-    return lines
-
-
-_skip_value = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # not in typeshed
-
-
-def _space(text: str, index: int) -> int:
-    return _SPACE.match(text, index).end()  # type: ignore[union-attr]  # it matches the empty string
-
-
-def _scan(text: str, index: int, tree: Mapping[str | int, Any], at: Location, found: dict[Location, int]) -> int:
-    """Record the positions of the members of the value at ``index`` that ``tree`` has, and return its end."""
-    opening = text[index]
-    if opening not in "{[" or not tree:
-        return int(_skip_value(text, index)[1])
-    closing = "}" if opening == "{" else "]"
-    number, index = 0, _space(text, index + 1)
-    while text[index] != closing:
-        key: str | int = number
-        start = index
-        if opening == "{":
-            key, index = scanstring(text, index + 1)
-            index = _space(text, _space(text, index) + 1)
-        if key in tree:
-            found[(*at, key)] = start
-            index = _scan(text, index, tree[key], (*at, key), found)
-        else:
-            index = int(_skip_value(text, index)[1])
-        index = _space(text, index)
-        if text[index] == ",":
-            index = _space(text, index + 1)
-        number += 1
-    return index + 1
 
 
 MAX_REDIRECTS = 3
@@ -242,7 +163,7 @@ def fetch_document(url: str, source_id: str, process_settings: Settings, where: 
                     headers={"Accept": _ACCEPT, "User-Agent": "toolfold"},
                     deadline=deadline,
                     connect_timeout_s=process_settings.connect_timeout_s,
-                    max_bytes=MAX_BYTES,
+                    max_bytes=LIMITS.max_bytes,
                     is_allowed=address_check(process_settings.private_hosts, source_id, url),
                 )
             except TransportError as error:
