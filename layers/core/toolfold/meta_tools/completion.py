@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 
 class GapKind(Enum):
-    """What is lacking."""
+    """What is lacking: the note on it, what the call returns by default, and whether only an argument shows it."""
 
-    BEGINNING = "rows before the oldest one"
-    START_OF_DAY = "perhaps rows before the oldest one, of the same day"
-    END = "rows after the newest one"
-    FUTURE = "rows after the newest one, of days to come"
-    ROWS = "as many rows"
-    OLDEST = "perhaps the oldest rows"
-    SUMMARY = "perhaps older rows, in figures computed from all rows"
-    MATCHES = "perhaps older rows that meet the conditions"
-    RESOLUTION = "rows near enough to each other for the period"
+    BEGINNING = ("Asked {beginning}; the data begin {first}.", "begins {first}", False)
+    START_OF_DAY = ("Asked {beginning}; the data begin {first}.", "begins {first}", True)
+    END = ("Asked {end}; the data end {last}.", "begins {first}", False)
+    FUTURE = ("Asked {end}; the data end {last}.", "ends {last}", True)
+    ROWS = ("Asked for {wanted} rows{until}; the data have {count}.", "has {rows}{until}", False)
+    OLDEST = ("The oldest of the {rows} since {first}, not of the whole series.", "begins {first}", True)
+    SUMMARY = ("Computed from the {rows} {reach}.", "begins {first}", True)
+    MATCHES = ("Searched the {rows} {reach}.", "begins {first}", True)
+    RESOLUTION = ("The rows are {step}, too far apart for this period.", "has {step} rows", False)
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Gap:
     @property
     def note(self) -> str:
         """What is lacking, as a sentence."""
-        return _NOTES[self.kind].format(**self._fields)
+        return self.kind.value[0].format(**self._fields)
 
     @property
     def default(self) -> str:
         """What the call returns without the arguments."""
-        return _DEFAULTS.get(self.kind, "begins {first}").format(**self._fields)
+        return self.kind.value[1].format(**self._fields)
 
     @property
     def _fields(self) -> dict[str, str]:
@@ -85,26 +85,6 @@ class Gap:
         }
 
 
-_NOTES: Mapping[GapKind, str] = {
-    GapKind.BEGINNING: "Asked {beginning}; the data begin {first}.",
-    GapKind.START_OF_DAY: "Asked {beginning}; the data begin {first}.",
-    GapKind.END: "Asked {end}; the data end {last}.",
-    GapKind.FUTURE: "Asked {end}; the data end {last}.",
-    GapKind.ROWS: "Asked for {wanted} rows{until}; the data have {count}.",
-    GapKind.OLDEST: "The oldest of the {rows} since {first}, not of the whole series.",
-    GapKind.SUMMARY: "Computed from the {rows} {reach}.",
-    GapKind.MATCHES: "Searched the {rows} {reach}.",
-    GapKind.RESOLUTION: "The rows are {step}, too far apart for this period.",
-}
-_DEFAULTS: Mapping[GapKind, str] = {
-    GapKind.RESOLUTION: "has {step} rows",
-    GapKind.ROWS: "has {rows}{until}",
-    GapKind.FUTURE: "ends {last}",
-}
-_ONLY_WITH_ARGUMENTS = (GapKind.START_OF_DAY, GapKind.FUTURE, GapKind.OLDEST, GapKind.SUMMARY, GapKind.MATCHES)
-"""Kinds that lack nothing, as far as is known, unless an argument brings more."""
-
-
 def find_gap(
     tool: Tool,
     arguments: Mapping[str, Any],
@@ -115,31 +95,23 @@ def find_gap(
 ) -> Gap | None:
     """Return what a document lacks of what is requested, or None."""
     covered = coverage.coverage_of(document, requested.table) if requested.depends_on_length else None
-    if covered is None:
+    kind = None if covered is None else _kind(requested, covered, today, selected_rows)
+    if covered is None or kind is None:
         return None
-    kind = _kind(requested, covered, today, selected_rows)
     complete = {}
     for name, value in tool.hints.get("finest" if kind is GapKind.RESOLUTION else "complete", {}).items():
         default = properties(tool.parameters).get(name, {}).get("default")
-        # Fewer rows than the default number of them are all there are.
-        if name not in arguments and value != default and not (type(default) is int and len(covered.dates) < default):
-            complete[name] = value
+        # Fewer rows than the default number of them are all there are; a number of rows is not the whole series.
+        has_all = type(default) is int and len(covered.dates) < default
+        is_part = type(value) is int and kind is GapKind.OLDEST
+        if kind is not GapKind.END and name not in arguments and value != default and not has_all and not is_part:
+            is_count = type(value) is int and kind is GapKind.ROWS  # it need not be the greatest
+            complete[name] = min(value, requested.needed_rows) if is_count else value
     month, parameter = requested.low[: len("2024-01")], tool.hints.get("month", "")
-    if len(month) < len("2024-01") or not requested.high.startswith(month):
-        month = ""
-    if kind is GapKind.END or kind is None:
-        complete = {}
-    elif kind is GapKind.OLDEST:  # a number of rows is not the whole series
-        complete = {name: value for name, value in complete.items() if type(value) is not int}
-    elif kind is GapKind.ROWS:  # a number of rows need not be the greatest
-        complete = {
-            name: min(value, requested.needed_rows) if type(value) is int else value for name, value in complete.items()
-        }
-    elif kind is GapKind.BEGINNING and month and parameter and parameter not in arguments and covered.step_days < 1:
-        complete = {**complete, parameter: month}
-    if kind is None or (not complete and kind in _ONLY_WITH_ARGUMENTS):
-        return None
-    if kind is GapKind.RESOLUTION and not complete and coverage.has_rows(requested, covered):
+    is_month = len(month) == len("2024-01") and requested.high.startswith(month)
+    if kind is GapKind.BEGINNING and is_month and covered.step_days < 1 and parameter and parameter not in arguments:
+        complete[parameter] = month
+    if not complete and (kind.value[2] or (kind is GapKind.RESOLUTION and coverage.has_rows(requested, covered))):
         return None
     return Gap(kind, requested, covered, complete, covered.last[:10] > today.isoformat())
 
