@@ -1,24 +1,28 @@
 """Compare the period and the rows that a ``select`` requests with those of an answer.
 
-Dates are ISO 8601 texts, so they compare as texts; a part of one (``2024``, ``2024-03``) stands for all of its days.
+Dates are ISO 8601 texts, so they compare as texts; a part of one (``2024``, ``2024-03``) stands for all of its days. A
+period that ends at the newest row, or today, is written as a condition on the dates.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolfold.dates import bounds
+from toolfold.dates import bounds, first_day, moved
 from toolfold.fuzzy import normalize
 from toolfold.results import values
 from toolfold.results.tables import Document
 
-DAILY_DAYS = 4.0
+if TYPE_CHECKING:
+    from toolfold.results.select.grammar import Clause
+
+_DAILY_DAYS = 4.0
 """Longest usual distance of daily rows: over a weekend with a holiday."""
 
 _STEP_ROWS = 12
@@ -32,6 +36,14 @@ _STEP_NAMES = ((0.9, "shorter than a day"), (5.0, "daily"), (10.0, "weekly"), (4
 
 _BEGINNING = re.compile(r"inception|birth|founded|ipo", re.I)
 """Names of dates that say nothing about how old the figures beside them are."""
+
+_MAX_DATED_ROWS = 10
+"""Days of ``last 5 days`` up to which daily rows are counted, as the market or the source has them."""
+
+_LONG_AGO = timedelta(days=4)
+"""Before the first of too few days: over any weekend."""
+
+_STEPS = {"previous": -1, "this": 0, "next": 1}
 
 
 @dataclass(frozen=True)
@@ -133,7 +145,7 @@ def lacks_beginning(requested: Requested, covered: Coverage) -> bool:
         return False
     if wanted == begins:  # times of one day
         return "T" in low and low < covered.first
-    if covered.step_days > DAILY_DAYS:
+    if covered.step_days > _DAILY_DAYS:
         return (begins - wanted).days >= covered.step_days
     has_weekends = any(bounds(text)[0].weekday() > 4 for text in covered.dates[:_STEP_ROWS])
     days = ((wanted + timedelta(days=number)).weekday() for number in range(min(7, (begins - wanted).days)))
@@ -154,7 +166,7 @@ def lacks_end(requested: Requested, covered: Coverage, today: date) -> bool:
     wanted, ends = min(bounds(bound)[1], today), bounds(covered.last)[0]
     if not requested.high and wanted <= ends:
         return False
-    return wanted > ends + timedelta(days=_LATE_STEPS * covered.step_days + DAILY_DAYS)
+    return wanted > ends + timedelta(days=_LATE_STEPS * covered.step_days + _DAILY_DAYS)
 
 
 def lacks_future(requested: Requested, covered: Coverage, today: date) -> bool:
@@ -174,7 +186,7 @@ def lacked_rows(requested: Requested, covered: Coverage) -> int:
 def is_too_coarse(requested: Requested, covered: Coverage) -> bool:
     """Return whether the period is given in days, and the rows of the answer are too far apart for it."""
     is_of_days = len(requested.low or requested.high) >= len("2024-01-01")
-    if not is_of_days or covered.step_days <= DAILY_DAYS:
+    if not is_of_days or covered.step_days <= _DAILY_DAYS:
         return False
     low, high = requested.low or covered.first, requested.high or covered.last
     # A row is for the time until the next one, or since the one before.
@@ -208,3 +220,75 @@ def has_dates(document: Document) -> bool:
     """Return whether a date is in the first row of a table, or in a field."""
     rows = (row for table in document.tables for row in table.rows[:1])
     return any(values.is_date(cell) for row in rows for cell in row) or first_date_field(document.metadata) is not None
+
+
+# Periods that end at the newest row, or today
+
+
+def relative(
+    clause: Clause, dated: str, parts: Sequence[str], newest_of: Iterable[tuple[Any, ...]], today: date
+) -> tuple[str, str]:
+    """Return the condition in SQL of a relative period on the column ``dated``, and a note on its dates.
+
+    ``newest_of`` has the values of the columns ``parts``, which have dates of their own, and the newest date of each.
+    """
+    conditions, spans = [], set()
+    for *key, newest in newest_of:
+        if newest is not None:
+            low, high = span(clause, newest, today)
+            spans.add(f"{low} to {high[:10] if 'T23:59:59' in high else high}")
+            same = "".join(f"{part} IS {_literal(value)} AND " for part, value in zip(parts, key, strict=True))
+            conditions.append(f"({same}{dated} >= {_literal(low)} AND {dated} <= {_literal(high)})")
+    count = (clause.numbers[0] if clause.numbers else 0) or 0
+    units = f"{abs(count)} {clause.unit}{'s' if abs(count) != 1 else ''}"
+    words = f"{clause.by} {clause.unit}" if clause.by else f"{'last' if count > 0 else 'next'} {units}"
+    note = f"{words}: {next(iter(spans))}." if len(spans) == 1 else ""
+    return " OR ".join(conditions) or "0", note
+
+
+def span(clause: Clause, newest: str, today: date) -> tuple[str, str]:
+    """Return the first and the last moment of a relative period, which ends at the newest row, or today."""
+    last = min(bounds(newest)[0], today)
+    count = (clause.numbers[0] if clause.numbers else 0) or 0
+    day = timedelta(days=1)
+    if clause.by:
+        unit = "day" if clause.unit in ("hour", "minute") else clause.unit
+        low = _moved(first_day(today if clause.by == "next" else last, unit), _STEPS[clause.by], unit)
+        high = _moved(low, 1, unit) - day
+    elif clause.unit in ("hour", "minute"):
+        first = _moved(datetime.fromisoformat(newest), -count, clause.unit) + timedelta(seconds=1)
+        return first.isoformat(), newest
+    elif count < 0:
+        low, high = today + day, _moved(today, -count, clause.unit)
+    else:
+        low, high = _moved(last, -count, clause.unit) + day, last
+    return low.isoformat(), f"{high}T23:59:59.999999"
+
+
+def counted_days(clause: Clause, dates: Iterable[str], today: date) -> int:
+    """Return the number of days of ``last 5 days`` where those are the days that have rows; 0: other periods."""
+    count = (clause.numbers[0] if clause.numbers else 0) or 0
+    if clause.unit != "day" or not 0 < count <= _MAX_DATED_ROWS:
+        return 0
+    known = sorted(set(dates))
+    is_daily = len(known) > 1 and step_days(known) <= _DAILY_DAYS and known[-1] <= f"{today}~"
+    return count if is_daily else 0
+
+
+def first_counted_day(count: int, dates: Iterable[str]) -> str:
+    """Return the first of so many days that have rows; where there are fewer, a day before all of them."""
+    days = sorted({text[:10] for text in dates})
+    return days[-count] if count <= len(days) else (bounds(days[0])[0] - _LONG_AGO).isoformat()
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return repr(value) if isinstance(value, int | float) else "'" + str(value).replace("'", "''") + "'"
+
+
+def _moved(day: date, count: int, unit: str) -> date:
+    try:
+        return moved(day, count, unit)
+    except (ValueError, OverflowError):
+        return date.max if count > 0 else date(1, 1, 1)

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.select import dialect, periods
+from toolfold.results.select import coverage, dialect
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
@@ -419,7 +419,7 @@ class Query(View):
                 column.replace(node_of(dated if dated.kind.is_date else replace(dated, kind=Kind.DATE)))
             self._add(tail=f"WHERE {dialect.sql_of(self._adapted(tree))}")
             return
-        if count := periods.counted_days(clause, self.rows.table.dates, self.today):
+        if count := coverage.counted_days(clause, self.rows.table.dates, self.today):
             rank = self._add(f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC)")
             condition = f"{dated.sql} IS NOT NULL AND {rank} <= {count}"
             note = f"last {count} days: the last {count} dates that have rows." if count > 1 else ""
@@ -428,6 +428,6 @@ class Query(View):
             columns = ", ".join([*parts, f"max({dated.sql})"])
             grouped = f" GROUP BY {', '.join(parts)}" if parts else ""
             newest_of = self.rows.run(self.ctes, f"SELECT {columns} FROM {self._current}{grouped}")
-            condition, note = periods.relative(clause, dated.sql, parts, newest_of, self.today)
+            condition, note = coverage.relative(clause, dated.sql, parts, newest_of, self.today)
         self._add(tail=f"WHERE {condition}")
         self._note(note)

@@ -16,13 +16,12 @@ from toolfold.dates import bounds, parse_date
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import normalize
 from toolfold.results.select import jmespath
-from toolfold.results.select.coverage import Requested
+from toolfold.results.select.coverage import Requested, counted_days, first_counted_day, span
 from toolfold.results.select.dialect import function_of, is_aggregate, to_sqlite
 from toolfold.results.select.expressions import parse_items, parse_sql
 from toolfold.results.select.grammar import Clause, Selection
 from toolfold.results.select.kinds import COMPARISONS, MIRRORED, is_condition
 from toolfold.results.select.names import PARTS_OF_DATES, find_table, table_name
-from toolfold.results.select.periods import counted_days, first_counted_day, span
 from toolfold.results.select.view import NEIGHBOURS, count_of
 from toolfold.results.tables import DATE_NAMES, Document, Table
 
