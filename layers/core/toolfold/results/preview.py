@@ -326,12 +326,8 @@ def _quoted(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'
 
 
-NEXT_PAGE = "toolfold/next_page"
-"""Type of a block with the ``arguments`` that return the next page, and the ``unknown`` names that are no argument. It
-is of a source adapter, not of a service, and becomes a note."""
-
 NOTE = "toolfold/note"
-"""Type of a block whose ``text`` is a note; likewise."""
+"""Type of a block whose ``text`` is a note: of a source adapter, not of a service. It is cached with the answer."""
 
 MAX_BLOCK_CHARS = 5_000_000
 """Of the JSON of all blocks: a Lambda function returns at most 6 MB, and the answer has more than these."""
@@ -359,20 +355,6 @@ def fit_blocks(blocks: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[li
 
 
 def split_notes(blocks: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], tuple[str, ...]]:
-    """Return the blocks for the model, and notes made of the others.
-
-    >>> split_notes([{"type": NEXT_PAGE, "arguments": {"page": "3"}, "unknown": []}])
-    ([], ('There is more: call again with page=3, other arguments unchanged.',))
-    """
-    notes = [block["text"] for block in blocks if block.get("type") == NOTE]
-    for block in (block for block in blocks if block.get("type") == NEXT_PAGE):
-        given = [
-            f"{name}={value if value.isalnum() else json.dumps(value, ensure_ascii=False)}"
-            for name, value in block["arguments"].items()
-        ]
-        if given and not block["unknown"]:
-            notes.append(f"There is more: call again with {', '.join(given)}, other arguments unchanged.")
-        else:
-            names = f" ({', '.join(block['unknown'])})" if block["unknown"] else ""
-            notes.append(f"There is more, on a page that this tool has no argument for{names}.")
-    return [block for block in blocks if block.get("type") not in (NEXT_PAGE, NOTE)], tuple(notes)
+    """Return the blocks for the model, and the notes among them."""
+    notes = tuple(block["text"] for block in blocks if block.get("type") == NOTE)
+    return [block for block in blocks if block.get("type") != NOTE], notes

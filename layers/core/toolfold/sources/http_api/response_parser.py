@@ -25,7 +25,7 @@ from toolfold.models import ParsedResponse
 from toolfold.network.ssrf import origin
 from toolfold.redaction import Redactor
 from toolfold.results.parsing import require_parsable_json
-from toolfold.results.preview import NEXT_PAGE, NOTE
+from toolfold.results.preview import NOTE
 from toolfold.sources.base import ConnectionFailed
 from toolfold.sources.http_api import faults
 from toolfold.sources.http_api.authentication import taken_names
@@ -68,19 +68,17 @@ def next_link(header: str, url: str) -> str:
     return ""
 
 
-def next_page_block(
+def next_page_note(
     url: str,
     call: Mapping[str, Any],
     schema: Mapping[str, Any],
     arguments: Mapping[str, Any],
     taken: Collection[tuple[str, str]],
-) -> dict[str, Any]:
-    """Return the content block about the next page: the arguments that differ, and names that are no argument.
+) -> str:
+    """Return the note on the next page: with the arguments that differ, or with names that are no argument.
 
-    It is cached with the answer, and :mod:`toolfold.results.preview` makes a note of it.
-
-    >>> next_page_block("https://a.test/pets?p=3", {"path": "/pets"}, {"properties": {"p": {}}}, {"p": 2}, ())
-    {'type': 'toolfold/next_page', 'arguments': {'p': '3'}, 'unknown': []}
+    >>> next_page_note("https://a.test/pets?p=3", {"path": "/pets"}, {"properties": {"p": {}}}, {"p": 2}, ())
+    'There is more: call again with p=3, other arguments unchanged.'
     """
     known = {
         one.name: one.argument
@@ -101,8 +99,11 @@ def next_page_block(
             sent.get(argument), str | int | float | bool | None
         ):
             found[argument] = value
-    is_usable = all(len(value) <= MAX_VALUE_CHARS and value.isprintable() for value in found.values())
-    return {"type": NEXT_PAGE, "arguments": found if is_usable else {}, "unknown": unknown[:5]}
+    if unknown or not found or any(len(one) > MAX_VALUE_CHARS or not one.isprintable() for one in found.values()):
+        names = f" ({', '.join(unknown[:5])})" if unknown else ""
+        return f"There is more, on a page that this tool has no argument for{names}."
+    given = (f"{name}={one if one.isalnum() else json.dumps(one, ensure_ascii=False)}" for name, one in found.items())
+    return f"There is more: call again with {', '.join(given)}, other arguments unchanged."
 
 
 MAX_BLOCK_BYTES = 3_000_000
@@ -167,13 +168,14 @@ class ResponseParser:
                 parsed = read(tool, arguments, response, credentials)
             notes = []
             if tool.effect == "read" and response.status in _PROVISIONAL:
-                notes.append({"type": NOTE, "text": f"{self.source.title} {_PROVISIONAL[response.status]}"})
+                notes.append(f"{self.source.title} {_PROVISIONAL[response.status]}")
                 parsed = parsed._replace(is_final=False)  # not cached
             if response.next_url:
                 taken = taken_names(self.source.auth)
-                notes.append(next_page_block(response.next_url, tool.call, tool.parameters, arguments, taken))
+                notes.append(next_page_note(response.next_url, tool.call, tool.parameters, arguments, taken))
             if notes:
-                parsed = parsed._replace(blocks=json.dumps([*json.loads(parsed.blocks or "[]"), *notes]))
+                added = [{"type": NOTE, "text": note} for note in notes]
+                parsed = parsed._replace(blocks=json.dumps([*json.loads(parsed.blocks or "[]"), *added]))
             return parsed
         except errors.UpstreamError as error:
             if tool.effect == "read" or self._states_forms:
