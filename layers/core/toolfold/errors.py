@@ -150,7 +150,7 @@ class InvalidSelect(InvalidArguments):
         reason: what is wrong with it, without a full stop.
         next_step: what to do now.
         forms: whole selects that may be meant, best first.
-        facts: what suggestions are made from: ``unknown`` is a wrong name, ``function`` a wrong function.
+        facts: what suggestions are made from: ``unknown`` is a wrong name, ``replaces`` expressions and other texts.
         details: further JSON values for the result.
     """
 

@@ -11,12 +11,12 @@ blocks is cut; images and other data stay as they are.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolfold.budget import WorkBudget
 from toolfold.results import tokens, values
+from toolfold.results.select.names import written_name
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_unsafe, has_unsafe, quoted_name
 
@@ -63,7 +63,6 @@ _LINE_SHARE = 4  # a preview of plain text ends with a line, unless that costs m
 _MAX_LINK_SHARE = 3  # a link that costs more than this fraction of the budget is in the structured data only
 _MAX_REQUEST_SHARE = 5  # an example that costs more than this fraction of the budget is replaced by words
 _MAX_NAME_CHARS = 40  # of a name in an example: a name from data may be any text, and the line is ours
-_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 _ROWS = 20  # the newest or the first, in the example of a smaller request; the other one has figures of a column
 _FUNCTIONS = ("min", "max", "avg")
 _MAX_CELL_CHARS = 2000  # that are counted
@@ -287,11 +286,12 @@ def smaller_requests(document: Document, given: Selection | None = None) -> list
     if not document.tables:
         fields = document.metadata if isinstance(document.metadata, dict) else {}
         usable = list(filter(_is_usable, fields))
-        scalars = [_quoted(name) for name in usable if not isinstance(fields[name], list | dict)][:2]
-        return [f"select={json.dumps(','.join(scalars) or 'jmespath: ' + (_quoted(usable[0]) if usable else '[0]'))}"]
+        scalars = [written_name(name) for name in usable if not isinstance(fields[name], list | dict)][:2]
+        first = (written_name(usable[0]) if usable[0].isascii() else f'"{usable[0]}"') if usable else "[0]"
+        return [f"select={json.dumps(','.join(scalars) or f'jmespath: {first}')}"]
     table = max(document.tables, key=lambda table: len(table.rows))
     prefix = f"{given.text}; " if given is not None else ""
-    prefix += f"from {_quoted(table.name)}; " if len(document.tables) > 1 and _is_usable(table.name) else ""
+    prefix += f"from {written_name(table.name)}; " if len(document.tables) > 1 and _is_usable(table.name) else ""
     first_row = dict(zip(table.columns, table.rows[0] if table.rows else (), strict=False))
     usable = list(filter(_is_usable, table.columns))
     dates = [name for name in usable if values.is_date(first_row.get(name))][:1]
@@ -300,14 +300,14 @@ def smaller_requests(document: Document, given: Selection | None = None) -> list
     key = dates or usable[:1]
     main = (decimals[-1:] or numbers or [name for name in usable if name not in key])[:1]
     names = list(dict.fromkeys([*key, *main]))
-    steps = [",".join(map(_quoted, names))] if names else []
+    steps = [",".join(map(written_name, names))] if names else []
     answered = [*names, *(name for name in table.keys if name in table.columns and name not in names)]
     places = [table.columns.index(name) for name in answered]  # the keys of a row stay with it
     lines = [answered, *([str(row[place])[:_MAX_CELL_CHARS] for place in places] for row in table.rows[:_ROWS])]
     steps.append(f"last {_ROWS}" if dates else f"limit {_ROWS}")
     examples = [_example(prefix + "; ".join(steps), lines)]
     for column in main if numbers else ():
-        figures = [f"{function}({_quoted(column)})" for function in _FUNCTIONS]
+        figures = [f"{function}({written_name(column)})" for function in _FUNCTIONS]
         examples.append(_example(prefix + ", ".join(figures), [figures, [str(first_row[column])] * len(figures)]))
     return examples
 
@@ -320,10 +320,6 @@ def _example(select: str, answer: Sequence[Sequence[str]]) -> str:
 def _is_usable(name: str) -> bool:
     """Return whether a name can be quoted in an expression, and is short enough to be shown in a notice."""
     return len(name) <= _MAX_NAME_CHARS and '"' not in name and "\\" not in name and not has_unsafe(name)
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'
 
 
 NOTE = "toolfold/note"

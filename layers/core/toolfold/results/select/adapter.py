@@ -290,7 +290,7 @@ class Adapter:
             _require_times(node)
         is_column = name in _OF_DATES and column_of(arguments[-1]) is not None
         if is_column and kind_of(arguments[-1]) not in (Kind.DATE, Kind.DATETIME, Kind.EMPTY, Kind.ANY):
-            raise invalid(f"{shown(arguments[-1])} is no column of dates", unfit=shown(arguments[-1]))
+            raise invalid(f"{shown(arguments[-1])} is no column of dates")
         return node
 
     def _ordered(self, node: exp.Expr) -> exp.Expr:
@@ -348,7 +348,7 @@ def _require_number(node: exp.Expr) -> None:
     _require_order(node)
     kind = kind_of(node)
     if kind in (Kind.TEXT, Kind.DATE, Kind.DATETIME):
-        raise invalid(f"{shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number", unfit=shown(node))
+        raise invalid(f"{shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number")
 
 
 def time_of(name: str, unit: str) -> str:
@@ -381,7 +381,7 @@ def _mixed(node: exp.Expr) -> Exception:
     problem = f"the values of {name} are not of one kind: {quoted_name(misfit)} does not fit the others"
     unit = re.fullmatch(r"\d[\d.,]*( ?[A-Za-z]+)", misfit)
     replaces = [_other(name, f"CAST(replace({name}, '{unit[1]}', '') AS REAL)")] if unit else []
-    return invalid(problem, _equality_form(node), unfit=name, replaces=replaces)
+    return invalid(problem, _equality_form(node), replaces=replaces)
 
 
 def _equality_form(node: exp.Expr) -> str:

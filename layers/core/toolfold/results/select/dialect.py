@@ -153,7 +153,7 @@ def _called(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     if name not in CALLABLE | _ROW_FUNCTIONS:
         known = sorted(CALLABLE | _ROW_FUNCTIONS)
         next_step = f"{did_you_mean(name, known)}There are {_MOST_SQL_FUNCTIONS}, …"
-        raise invalid(f"there is no function {quoted_name(name)}", next_step, function=name)
+        raise invalid(f"there is no function {quoted_name(name)}", next_step)
     return call_of(name, *arguments)
 
 
