@@ -33,7 +33,7 @@ from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import comma_separated, is_json_type, json_lines
 from toolfold.sources.http_api.request import status_error
 from toolfold.sources.http_api.styles import scalar_text
-from toolfold.text_safety import encodable
+from toolfold.text_safety import encodable, quoted_name
 from toolfold.wording import joined
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def next_page_note(
         ):
             found[argument] = value
     if unknown or not found or any(len(one) > MAX_VALUE_CHARS or not one.isprintable() for one in found.values()):
-        names = f" ({', '.join(unknown[:5])})" if unknown else ""
+        names = f" ({', '.join(map(quoted_name, unknown[:5]))})" if unknown else ""
         return f"There is more, on a page that this tool has no argument for{names}."
     given = (f"{name}={one if one.isalnum() else json.dumps(one, ensure_ascii=False)}" for name, one in found.items())
     return f"There is more: call again with {', '.join(given)}, other arguments unchanged."
