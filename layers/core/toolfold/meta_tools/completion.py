@@ -14,6 +14,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import properties
+from toolfold.dates import bounds
 from toolfold.errors import CallError, PremiumOnly
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.results.select import coverage
@@ -117,20 +118,21 @@ def find_gap(
 
 
 def _kind(requested: Requested, covered: Coverage, today: date, selected_rows: int) -> GapKind | None:
+    low, high, ends = requested.low, requested.high, bounds(covered.last)[0]
     if coverage.is_too_coarse(requested, covered):
         return GapKind.RESOLUTION
     if coverage.lacks_beginning(requested, covered):
         return GapKind.BEGINNING
-    if coverage.begins_within_day(requested, covered):
+    is_day = len(low) == len("2024-01-01") and covered.first.startswith(f"{low}T")
+    if is_day and not covered.first.endswith("T00:00:00"):  # it begins at some time of that day
         return GapKind.START_OF_DAY
     if coverage.lacked_rows(requested, covered) > 0:
         return GapKind.ROWS
-    if coverage.lacks_future(requested, covered, today):
+    if high and today < ends < bounds(high)[1]:
         return GapKind.FUTURE
     if coverage.lacks_end(requested, covered, today):
         return GapKind.END
-    is_of_future = covered.last[:10] > today.isoformat()
-    if requested.low or (is_of_future and (requested.high or requested.is_oldest_first)):
+    if low or (ends > today and (high or requested.is_oldest_first)):
         return None
     if requested.is_oldest_first:
         return GapKind.OLDEST

@@ -40,7 +40,7 @@ _BEGINNING = re.compile(r"inception|birth|founded|ipo", re.I)
 _MAX_DATED_ROWS = 10
 """Days of ``last 5 days`` up to which daily rows are counted, as the market or the source has them."""
 
-_LONG_AGO = timedelta(days=4)
+_LONG_AGO_DAYS = 4
 """Before the first of too few days: over any weekend."""
 
 _STEPS = {"previous": -1, "this": 0, "next": 1}
@@ -152,27 +152,11 @@ def lacks_beginning(requested: Requested, covered: Coverage) -> bool:
     return has_weekends or any(weekday < 5 for weekday in days)
 
 
-def begins_within_day(requested: Requested, covered: Coverage) -> bool:
-    """Return whether the answer begins at some time of the first day of the period, not with that day."""
-    is_day = len(requested.low) == len("2024-01-01") and covered.first.startswith(f"{requested.low}T")
-    return is_day and not covered.first.endswith("T00:00:00")
-
-
 def lacks_end(requested: Requested, covered: Coverage, today: date) -> bool:
     """Return whether rows of the requested period, up to ``today``, are newer than all rows of the answer."""
     bound = requested.high or requested.low
-    if not bound:
-        return False
-    wanted, ends = min(bounds(bound)[1], today), bounds(covered.last)[0]
-    if not requested.high and wanted <= ends:
-        return False
-    return wanted > ends + timedelta(days=_LATE_STEPS * covered.step_days + _DAILY_DAYS)
-
-
-def lacks_future(requested: Requested, covered: Coverage, today: date) -> bool:
-    """Return whether the answer has rows of the future, and the requested period goes beyond them."""
-    ends = bounds(covered.last)[0]
-    return bool(requested.high) and ends > today and bounds(requested.high)[1] > ends
+    wanted = min(bounds(bound)[1], today) if bound else date.min
+    return (wanted - bounds(covered.last)[0]).days > _LATE_STEPS * covered.step_days + _DAILY_DAYS
 
 
 def lacked_rows(requested: Requested, covered: Coverage) -> int:
@@ -278,7 +262,7 @@ def counted_days(clause: Clause, dates: Iterable[str], today: date) -> int:
 def first_counted_day(count: int, dates: Iterable[str]) -> str:
     """Return the first of so many days that have rows; where there are fewer, a day before all of them."""
     days = sorted({text[:10] for text in dates})
-    return days[-count] if count <= len(days) else (bounds(days[0])[0] - _LONG_AGO).isoformat()
+    return days[-count] if count <= len(days) else _moved(bounds(days[0])[0], -_LONG_AGO_DAYS, "day").isoformat()
 
 
 def _literal(value: Any) -> str:
