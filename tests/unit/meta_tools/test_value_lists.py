@@ -273,12 +273,13 @@ def part(label: Any, *tables: Table, **metadata: Any) -> LabelledDocument:
     return LabelledDocument((label,), Document(tables, metadata))
 
 
-def test_metadata_is_common_or_a_row_for_each_part() -> None:
-    rows = Table("data", ("date", "a", "b"), [("2026-01-01", 1, 2)])
+@pytest.mark.parametrize(("name", "fields"), [("data", "fields"), ("", "fields"), ("prices", "data")])
+def test_metadata_is_common_or_a_row_for_each_part(name: str, fields: str) -> None:
+    rows = Table(name, ("date", "a", "b"), [("2026-01-01", 1, 2)])
     found = combine(["symbol"], [part("A", rows, unit="USD", name="Ay"), part("B", rows, unit="USD")], WorkBudget())
     assert found.metadata == {"unit": "USD"}
     assert [(table.name, table.columns) for table in found.tables] == [
-        ("", ("symbol", "name")), ("data", ("symbol", "date", "a", "b")),
+        (fields, ("symbol", "name")), (name, ("symbol", "date", "a", "b")),
     ]  # fmt: skip
     assert found.tables[0].rows == [("A", "Ay"), ("B", None)]
 

@@ -15,7 +15,7 @@ from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.text_safety import quoted_name
 
 _FIELDS = "fields"
-"""Name of the table of what is no table in the answers, where they have a table without a name."""
+"""Name of the table of what is no table in the answers, where ``data`` is another of their tables."""
 
 _VALUE = "value"
 """Name of a column that says nothing: beside others it is called like its call."""
@@ -73,7 +73,8 @@ def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], bu
         columns = tuple(dict.fromkeys(key for one in own for key in one))
         rows = [Table("", columns, [tuple(one.get(key) for key in columns)]) for one in own]
         found = [(part.labels, table) for part, table in zip(parts, rows, strict=True)]
-        tables.append(_stacked(_FIELDS if "" in names else "", varied, found, budget))
+        name = "" if not names else "data" if {"", "data"}.isdisjoint(names) else _FIELDS
+        tables.append(_stacked(name, varied, found, budget))
     for name in names:
         tables.append(_stacked(name, varied, _tables_called(name, parts), budget))
     left = {
