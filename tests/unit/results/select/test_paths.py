@@ -137,7 +137,7 @@ def test_lists_are_compared_by_the_values_in_them(select: str, expected: str) ->
         (QUOTES, "AAPL.price", "key = AAPL; price"),
         (QUOTES, "AAPL.price, MSFT.price", "no column AAPL.price"),
         (QUOTES, "SELECT AAPL.price FROM data", "no column AAPL.price"),
-        (SERIES, "max(value)", '"prices: max(value)" or "volumes: max(value)"'),
+        (SERIES, "max(value)", '"from prices; max(value)" or "from volumes; max(value)"'),
         ([{"a": {f"k{index}": index for index in range(41)}, "b": 1}] * 2, "x", "Columns: a, b."),
         (SQUARE, "count", "this answer is one object"),
         (SQUARE, "last 1", "this answer is one object"),

@@ -318,7 +318,7 @@ class _Evaluation:
         if not fitting and len(set(map(str, errors))) == 1:
             raise errors[0]
         problem = "several tables fit" if fitting else "no table fits"
-        forms = [f"{written_name(name)}: {step.text}" for name in names]
+        forms = [f"from {written_name(name)}; {step.text}" for name in names]
         raise invalid(f"{problem} {quoted_name(step.text)}", f"Tables: {listed(names)}.",
                       offset=step.offset, forms=forms, is_choice=bool(fitting))  # fmt: skip
 
