@@ -362,6 +362,12 @@ class Query(View):
             raise self._invalid(f"{quoted_name(text)} is no single value", forms=[f"order by {text}"])
         node = self._row(exp.Ordered(this=trees[0]))
         inner = node.this
+        if inner.find(exp.Column) is None or (self._is_summary(trees[0]) and not self.partition):
+            meant = (argument_of(trees[0]) if is_aggregate(trees[0]) else None) or trees[0]
+            at = int(meant.name) if isinstance(meant, exp.Literal) and meant.is_int else 0
+            name = self.names.columns[at - 1].name if 0 < at <= len(self.names.columns) else meant.name
+            forms = [self.step.text.replace(text, written_name(name))]
+            raise self._invalid(f"{text_of(trees[0])} is the same for all rows, which it cannot sort", forms=forms)
         collation = " COLLATE NOCASE" if kind_of(inner) is Kind.TEXT and isinstance(inner, exp.Column) else ""
         return f"{dialect.sql_of(inner)}{collation}"
 
