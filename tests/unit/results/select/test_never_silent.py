@@ -701,6 +701,8 @@ ODD_TABLES = [
     Case("a place that cannot sort", csv("n,v", "a,1", "b,3", "c,2"), "order by 2 desc; n", "n: b / c / a"),
     Case("a total that cannot sort", csv("n,v", "a,1", "b,3", "c,2"), "order by sum(v) desc; n", "n: b / c / a"),
     Case("a sum that cannot sort", csv("n,v", "a,1", "b,3"), "order by 1 + 1", says=("same for all",)),
+    Case("words for true", csv("n,v", "a,yes", "b,no", "c,"), "v is false; count", "count: 0", says=("v has no, yes",)),
+    Case("words for true, not", csv("n,v", "a,true", "b,x"), "v is not true; n", "n: b"),
     Case("a total of several tables", QUEUES, "a: sum(v)", "sum(v): 3"),
     Case("a column with the name of a unit", FLAGS,
          "SELECT date_trunc('month', day) AS m, sum(v) AS s FROM data GROUP BY 1", "m,s: 2026-01-01,19"),

@@ -31,6 +31,7 @@ from toolfold.text_safety import quoted_name
 _OF_DATES = frozenset(("date_part", "dayname", "monthname"))
 _OF_TIMES = _OF_DATES | {"date", "datetime", "strftime", "date_trunc", "date_add", "date_diff", "date_format"}
 _NAMES_OF_PARTS: Mapping[str, Sequence[str]] = {"dayname": WEEKDAYS, "monthname": MONTHS}
+_MAY_BE_TRUE = (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY)
 _TRUTHS = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
 
 
@@ -218,8 +219,12 @@ class Adapter:
         return exp.paren(exp.and_(self._comparison(low), self._comparison(high), copy=False))
 
     def _is(self, node: exp.Expr) -> exp.Expr:
-        """Return whether a cell is null; a list without values is."""
-        if kind_of(node.this) is not Kind.NESTED or not isinstance(node.expression, exp.Null):
+        """Return whether a cell is null, as a list without values is; or true, as no text is but one for that."""
+        kind = kind_of(node.this)
+        if isinstance(node.expression, exp.Boolean) and kind not in _MAY_BE_TRUE and not kind.is_number:
+            equal = self._comparison(exp.EQ(this=node.this.copy(), expression=node.expression))
+            return exp.paren(exp.and_(exp.Not(this=exp.Is(this=node.this, expression=exp.Null())), equal, copy=False))
+        if kind is not Kind.NESTED or not isinstance(node.expression, exp.Null):
             return node
         return exp.paren(exp.or_(node, exp.EQ(this=node.this.copy(), expression=exp.Literal.string("[]"))))
 
@@ -247,7 +252,7 @@ class Adapter:
         takes_numbers = isinstance(node, exp.Where | exp.Having)
         for side in (node.this, node.expression):
             kind = kind_of(side.unnest()) if isinstance(side, exp.Expr) else Kind.ANY
-            fits = kind in (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY) or (takes_numbers and kind.is_number)
+            fits = kind in _MAY_BE_TRUE or (takes_numbers and kind.is_number)
             if not fits and not isinstance(side, exp.Subquery):
                 name = shown(side)
                 word = rf"(?<![\w'\".]){re.escape(name)}(?![\w'\".])"
