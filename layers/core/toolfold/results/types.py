@@ -64,7 +64,7 @@ class ColumnType:
 
 _NUMBER = re.compile(
     r"(?P<open>\()?(?P<sign>[-+\u2212])?(?P<currency>[$€£¥])?(?P<inner>[-\u2212])?"
-    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?P<exponent>[eE][-+]?\d{1,3})?"
+    r"(?P<digits>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?P<exponent>[eE][-+]?\d{1,3})?"
     r" ?(?P<suffix>[%$€£¥]|[kKMBT]|bn)?(?(open)\))",
     re.A,
 )
@@ -76,8 +76,11 @@ _MAGNITUDES = {"k": 3, "m": 6, "b": 9, "bn": 9, "t": 12}
 _NUMBER_LIKE = re.compile(r"[-+\u2212$€£¥( ]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT$€£¥]|bn|[AaPp][Mm])?")
 """A text that a reader takes for a number, a date or a time."""
 
-_MEASURE = re.compile(r"[-+\u2212]?\d[\d.,]* ?[^\W\d_]{1,12}(?: [-+]?\d[\d.,:]*(?: [^\W\d_]{1,12})?){0,5}")
-"""Numbers with a unit: 5 kg, 900KB, 10th, 3 days 04:00:00. As texts, 5 kg is more than 12 kg."""
+_MEASURE = re.compile(
+    r"[-+\u2212]?\d[\d.,]* ?[^\s\d.,:;]{1,12}(?: [-+]?\d[\d.,:]*(?: [^\W\d_]{1,12})?){0,5}"
+    r"|-?P(?=T?\d)(?:\d+[YMWD]){0,4}(?:T(?:\d+(?:[.,]\d+)?[HMS]){1,3})?"
+)
+"""Numbers with a unit: 5 kg, 900KB, 10th, 3 days 04:00:00, 9 km/h, PT45M. As texts, 5 kg is more than 12 kg."""
 
 _SLASHED = re.compile(r"(\d\d?)([-/.])(\d\d?)\2(\d{4})(?P<time>[ T].*)?")
 _COMPACT_YEARS = range(19000101, 21001232)
@@ -146,6 +149,7 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
             return ColumnType(kind, [None if text is None else known[text] for text in texts], unit=unit)
     others = [text for text in given if not _NUMBER_LIKE.fullmatch(text) and not _iso(text)]
     if len(others) < len(given) or all(map(_MEASURE.fullmatch, given)):  # some look like numbers or dates
+        others = others or [text for text in given if not _NUMBER.fullmatch(text)]
         return ColumnType(Kind.MIXED, texts, misfit=(others or given)[0])
     return ColumnType(Kind.TEXT, [None if cell in values.MISSING_WORDS else cell for cell in cells])
 
@@ -173,6 +177,7 @@ def _numbers(texts: Sequence[str]) -> _Read | str | None:
     """Return the numbers that texts spell, the first text that does not fit the others, or None for other texts."""
     known: dict[str, Any] = {}
     units: dict[str, str] = {}
+    decimals: dict[str, str] = {}
     for text in texts:
         match = _NUMBER.fullmatch(text)
         if match is None:
@@ -180,6 +185,8 @@ def _numbers(texts: Sequence[str]) -> _Read | str | None:
         number = _number(match)
         if number is None or is_code(text):
             return text
+        if type(number) is float and decimals.setdefault(text.rstrip("0"), text) != text:
+            return text  # 1.1 and 1.10 are two versions
         known[text] = number
         units.setdefault(match["currency"] or (match["suffix"] or "").strip("kKMBTbn"), text)
     if len(units) > 1:

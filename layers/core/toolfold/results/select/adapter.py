@@ -31,6 +31,7 @@ from toolfold.text_safety import quoted_name
 _OF_DATES = frozenset(("date_part", "dayname", "monthname"))
 _OF_TIMES = _OF_DATES | {"date", "datetime", "strftime", "date_trunc", "date_add", "date_diff", "date_format"}
 _NAMES_OF_PARTS: Mapping[str, Sequence[str]] = {"dayname": WEEKDAYS, "monthname": MONTHS}
+_DECIMAL_COMMA = re.compile(r"0,\d+|(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})")
 _MAY_BE_TRUE = (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY)
 _TRUTHS = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
 
@@ -383,10 +384,14 @@ def _mixed(node: exp.Expr) -> Exception:
     node = node if column_of(node) is not None else argument_of(node) or node
     column, name = column_of(node), shown(node)
     misfit = column.misfit if column is not None else ""
-    problem = f"the values of {name} are not of one kind: {quoted_name(misfit)} does not fit the others"
-    unit = re.fullmatch(r"\d[\d.,]*( ?[A-Za-z]+)", misfit)
-    replaces = [_other(name, f"CAST(replace({name}, '{unit[1]}', '') AS REAL)")] if unit else []
-    return invalid(problem, _equality_form(node), replaces=replaces)
+    problem = f"the values of {name} are not of one kind of numbers or dates, as {quoted_name(misfit)} shows"
+    written = re.fullmatch(r"[-+]?(\d[\d.,]*)( ?[^\s\d.,'\\]+)?", misfit)
+    text = f"replace({name}, '{written[2]}', '')" if written and written[2] else name
+    if written and _DECIMAL_COMMA.fullmatch(written[1]):
+        text = f"replace(replace({text}, '.', ''), ',', '.')"
+    replaces = [_other(name, f"CAST({text} AS REAL)")] if text != name else []
+    next_step = f"{_equality_form(node)} CAST({name} AS REAL) reads each text as a number, or refuses it."
+    return invalid(problem, next_step, replaces=replaces)
 
 
 def _equality_form(node: exp.Expr) -> str:

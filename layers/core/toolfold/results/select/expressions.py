@@ -354,7 +354,10 @@ def _literal(kind: str, text: str) -> str:
     number = number_of(text)
     if number is None:
         raise invalid(f"{quoted_name(text)} is not a number that can be calculated with")
-    return f"_percent({number})" if text.endswith("%") else repr(number)
+    if text.endswith("%"):
+        return f"_percent({number})"
+    is_plain = text[-1].isdecimal() and text.replace(".", "").isdecimal()
+    return text if is_plain else repr(number)  # 1.10 may be compared with a text
 
 
 def _quoted(name: str) -> str:
