@@ -229,17 +229,30 @@ def value_words(
     types, described = type_words(root, schema), dict[str, Any]()
     for rule in parts(root, schema):
         described = {**rule, **described}
-    options = [described["const"]] if "const" in described else described.get("enum")
-    words = ["|".join(types) or "any"]
+    words = [_options(root, schema, shown) or "|".join(types) or "any"]
     if types == ["array"]:
         sizes = [str(described.get(key, "")) for key in ("minItems", "maxItems")]
         size = f"{' to '.join(sizes) if all(sizes) else f'≥{sizes[0]}' if sizes[0] else f'≤{sizes[1]}'} "
-        items = "/".join(f"{type_}s" for type_ in type_words(root, described.get("items"))) or "values"
+        item = described.get("items")
+        items = _options(root, item, shown) or "/".join(f"{type_}s" for type_ in type_words(root, item)) or "values"
         words = [f"array of {size if any(sizes) else ''}{items}"]
-    elif isinstance(options, list):
-        words = ["|".join([*map(shown, options[:MAX_OPTIONS]), *(["…"] if len(options) > MAX_OPTIONS else [])])]
     words += [f"{sign}{described[key]}" for key, sign in signs if key in described]
     return [*words, *([f"default {shown(described['default'])}"] if "default" in described else [])]
+
+
+def _options(root: Any, schema: Any, shown: Callable[[Any], str], depth: int = 0) -> str:
+    """Return the values that ``schema`` lists, or one of its alternatives does beside types: ``a|b|null``."""
+    rules = parts(root, schema)
+    values = next(
+        ([one["const"]] if "const" in one else _list(one["enum"]) for one in rules if {"const", "enum"} & one.keys()),
+        [],
+    )
+    if values:
+        return "|".join([*map(shown, values[:MAX_OPTIONS]), *(["…"] if len(values) > MAX_OPTIONS else [])])
+    choices = branches(rules) if depth < _MAX_DEPTH else []
+    listed = [_options(root, one, shown, depth + 1) for one in choices]
+    words = (found or "|".join(type_words(root, one)) or "any" for found, one in zip(listed, choices, strict=True))
+    return "|".join(dict.fromkeys(words)) if any(listed) else ""
 
 
 def _list(value: Any) -> list[Any]:
