@@ -306,5 +306,5 @@ def meta_tool(name: str) -> Tool:
     # Without an argument that it has no place for, a call of several would be another one.
     effect: Effect = "write" if name in COMBINING_TOOLS else "read"
     call = {"blank_allowed": ["query"]}
-    blank = Tool("", "", "", "", "", "", (), "free", effect, "", (), schema, "fields: ", {}, {}, (), "", call, {})
+    blank = Tool("", "", "", "", "", "", (), "free", effect, "", (), schema, "fields: ", {}, {}, call, {}, (), "")
     return blank._replace(name=name, title=tool.title, summary=", ".join(rules), description=tool.description)
