@@ -66,6 +66,7 @@ def test_a_number_for_any_text_is_no_date() -> None:
         ({"type": "string", "format": "date", "pattern": "^[0-9.]+$"}, "31.07.2025", "31.07.2025"),
         ({"type": "string"}, "July 1, 2025", "July 1, 2025"),
         ({"type": "number"}, "$1,000", 1000),
+        ({"type": "number"}, "1,234.5", 1234.5),
         ({"type": "integer"}, "-€ 50", -50),
         ({"type": "string", "pattern": "^[A-Z]{3}$"}, " usd", "USD"),
         ({"type": "array", "items": {"type": "string", "pattern": "^[A-Z]{3}$"}}, "usd,EUR", ["USD", "EUR"]),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import KEY
+from tests.support.catalogs import compiled
 from tests.support.meta_tools import call, error
 from toolfold import messages
 from toolfold.catalog.store import FileStore
@@ -210,6 +211,52 @@ def test_what_is_selected_by_an_argument_comes_before_the_select_that_was_given(
     proposed = error(call(tools, tool, {**MSFT, **given}, select=select))["next_call"]["TOOL_CALL"]
     assert proposed == {"tool_name": tool, "arguments": MSFT, "select": right}
     assert not tools.call("TOOL_CALL", proposed).is_error
+
+
+FIND: Mapping[str, Any] = {
+    "id": {"type": "string"},
+    "share": {"type": "number"},
+    "unit": {"enum": ["celsius", "fahrenheit"]},
+    "state": {"type": "array", "items": {"enum": ["OPEN", "CLOSED", "LATE"]}},
+    "ward": {"schema": {"anyOf": [{"type": "string", "enum": ["Cardiology", "Radiology"]}, {"type": "null"}]}},
+}
+
+
+@pytest.fixture(scope="module")
+def finder(tmp_path_factory: pytest.TempPathFactory) -> MetaTools:
+    """Return meta-tools with one tool, whose parameters are ``FIND``."""
+    folder = tmp_path_factory.mktemp("catalog") / "desk"
+    folder.mkdir()
+    tool = {"name": "find", "path": "/find", "summary": "Visits of a patient by ward", "parameters": FIND}
+    source = {"kind": "http_api", "base_url": "https://desk.test", "tools": [tool]}
+    (folder / "source.yaml").write_text(json.dumps(source))
+    catalog = compiled(folder.parent)
+    return MetaTools(lambda: catalog, ToolExecutor(Settings.from_environment({})))
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"id": 42}, {"id": "42"}),
+        ({"id": 1.5}, None),
+        ({"share": "1,5"}, {"share": 1.5}),
+        ({"share": "-1.234,25"}, {"share": -1234.25}),
+        ({"share": "1, 2, 3"}, {"share": ["1", "2", "3"]}),
+        ({"unit": "F"}, {"unit": "fahrenheit"}),
+        ({"state": "opn, late"}, {"state": ["OPEN", "LATE"]}),
+        ({"state": ["close"]}, {"state": ["CLOSED"]}),
+        ({"state": ["close", "x"]}, None),
+        ({"ward": "cardio"}, {"ward": "Cardiology"}),
+    ],
+)
+def test_value_that_is_written_otherwise_is_proposed(finder: MetaTools, given: Any, meant: Any) -> None:
+    refused = error(call(finder, "desk__find", given))
+    assert refused.get("next_call", {}).get("TOOL_CALL", {}).get("arguments") == meant
+
+
+def test_values_of_a_list_are_in_the_error(finder: MetaTools) -> None:
+    refused = error(call(finder, "desk__find", {"state": ["x"]}))
+    assert refused["problems"][0]["expected"] == "array of OPEN|CLOSED|LATE"
 
 
 def test_period_with_two_readings_is_not_left_out(tools: MetaTools) -> None:

@@ -32,7 +32,7 @@ _SPAN = re.compile(r"(?P<count>\d{1,4})?[ _-]*(?P<unit>[a-z][a-z-]{0,12})")
 _UNIT_FIRST = re.compile(r"(?P<unit>[dhmw])(?P<count>\d{1,3})")
 _COUNT = re.compile(r"\d{1,4}")
 _NUMBER = re.compile(r"(?P<number>[+-]?\d{1,9}(?:\.\d{1,9})?)[ -]?(?:periods?|bars?|days?|d|rows?|x)?")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[,_ ]\d{3})+")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[,_ ]\d{3})+(?:\.\d{1,9})?")
 _CURRENCY = re.compile(r"^([+-]?)[$€£¥] ?")
 _BOOLEANS = {"true": True, "yes": True, "y": True, "t": True, "on": True, "1": True,
              "false": False, "no": False, "n": False, "f": False, "off": False, "0": False}  # fmt: skip
@@ -119,11 +119,11 @@ def spans(value: Any) -> Iterator[Proposal]:
 def numbers(value: Any) -> Iterator[Proposal]:
     """Yield the number in a text such as ``14 days``, ``20-day`` and ``1,000``."""
     text = _CURRENCY.sub(r"\1", _with_digits(value)) if isinstance(value, str) and _is_short(value) else ""
-    if match := _NUMBER.fullmatch(text):
-        number = float(match["number"])
-        yield Proposal(int(number) if number.is_integer() else number, True)
-    elif _THOUSANDS.fullmatch(text):
-        yield Proposal(int(re.sub(r"[,_ ]", "", text)), True)
+    match = _NUMBER.fullmatch(text)
+    if match or _THOUSANDS.fullmatch(text):
+        digits = match["number"] if match else re.sub(r"[,_ ]", "", text)
+        whole, _, decimals = digits.partition(".")
+        yield Proposal(float(digits) if decimals.strip("0") else int(whole), True)
 
 
 def booleans(value: Any) -> Iterator[Proposal]:

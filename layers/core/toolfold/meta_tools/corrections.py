@@ -42,6 +42,7 @@ _WITH = re.compile(r"with (?P<parameter>\w+) also (?P<column>\w+)")
 _MAX_NAMED, _MAX_PLACED = 5, 20
 """Unknown arguments that a note names, and that are compared with the parameters: a call may have any number."""
 
+_DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d{1,9}),(?:\d{1,2}|\d{4,9})")
 _PLAIN = re.compile(r"[\w.-]+")
 _COMPARED = re.compile(r"[<>]=? ?-?\d+(?:\.\d+)?")
 _ENDS = re.compile(r"(\d+(?:\.\d+)?) ?(?:-|to|\.\.) ?(\d+(?:\.\d+)?)")
@@ -273,7 +274,7 @@ def _move(
 
 
 def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:
-    """Return the value that a refused one means: the closest option or day, or a list; None: none is known."""
+    """Return the value that a refused one means: the closest option, day or number, or a list; None: none is known."""
     rule = properties(tool.parameters).get(name, {})
     if not tool.source and isinstance(value, list):  # of a meta-tool: the first items
         most = next((one["maxItems"] for one in (rule, *rule.get("anyOf", ())) if "maxItems" in one), len(value))
@@ -282,17 +283,22 @@ def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) ->
     bounded = rule.get("type") == "integer" and (not tool.source or _counts_rows(name))
     if bounded and (number := whole_number(value) or 0) > 0:
         return min(max(number, rule.get("minimum", 1)), rule.get("maximum", number))
+    if "number" in allowed_types(tool.parameters, rule) and _DECIMAL_COMMA.fullmatch(str(value)):
+        return float(str(value).replace(".", "").replace(",", "."))
     listed = value if isinstance(value, list) else listed_values(value)
     takes = reader.reads(name, listed) if reader.separator(name) else all(reader.reads(name, one) for one in listed)
     if listed and takes and (tool.only_reads or len(listed) == 1):
         return listed[0] if len(listed) == 1 else listed
-    if items := tool.call.get("lists", {}).get(name, {}).get("items"):
-        separator = reader.separator(name)
-        given = value if isinstance(value, list) else str(value).split(separator)
+    separator = reader.separator(name)
+    items = tool.call.get("lists", {}).get(name, {}).get("items")
+    if items := items or _listed(tool, keyword(tool.parameters, rule, "items")):
+        given = value if isinstance(value, list) else str(value).split(separator or ",")
         read = [_closest_option(str(item).strip(), items) for item in given]
-        return separator.join(filter(None, read)) if read and all(read) else None
+        return (separator.join(filter(None, read)) if separator else read) if read and all(read) else None
     if isinstance(value, str) and not value.isdecimal() and (wrong := impossible_date(value)) and wrong.nearest:
         return wrong.nearest
+    if type(value) is int and reader.accepts(name, str(value)):
+        return str(value)
     return _closest_option(str(value), _options(tool, name)) if isinstance(value, str | int | float) else None
 
 
@@ -300,7 +306,7 @@ def _closest_option(text: str, options: Sequence[str]) -> str | None:
     """Return the option that ``text`` resembles, or begins; None where none or several do."""
     digits = re.findall(r"\d+", text)
     options = [option for option in options if re.findall(r"\d+", option) == digits]  # another number is another value
-    begun = names_beginning(text, options, least=3)
+    begun = names_beginning(text, options, least=1 if len(text) == 1 else 3)
     closest = begun if len(begun) == 1 else closest_matches(text, options)
     return closest[0] if closest else None
 
@@ -340,7 +346,13 @@ def _inside(tool: Tool, unknown: Mapping[str, Any], given: Mapping[str, Any]) ->
 
 
 def _options(tool: Tool, name: str) -> list[str]:
-    options = keyword(tool.parameters, properties(tool.parameters).get(name, {}), "enum")
+    return _listed(tool, properties(tool.parameters).get(name, {}))
+
+
+def _listed(tool: Tool, rule: Any) -> list[str]:
+    """Return the texts that a schema lists, or one of its alternatives does."""
+    rules = (rule, *(keyword(tool.parameters, rule, "anyOf") or keyword(tool.parameters, rule, "oneOf") or ()))
+    options = next(filter(None, (keyword(tool.parameters, one, "enum") for one in rules)), None)
     return [option for option in options if isinstance(option, str)] if isinstance(options, list) else []
 
 
