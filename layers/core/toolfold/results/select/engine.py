@@ -313,7 +313,11 @@ class _Evaluation:
             raise invalid(found.reason, str(found.suggestion), forms=forms, **found.facts)
         if not fitting and "unknown" in errors[0].facts:
             known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
-            found = unknown_column(str(errors[0].facts["unknown"]), list(known))
+            unknown = [str(error.facts["unknown"]) for error in errors]
+            if len(set(unknown)) > 1 and all(name in known for name in unknown):  # each table has a part of them
+                problem = f"{listed(dict.fromkeys(unknown))} are columns of different tables"
+                raise invalid(problem, f"Read one after the other; tables: {listed(names)}.", offset=step.offset)
+            found = unknown_column(unknown[0], list(known), step=step.text)
             raise found.changed(next_step=f"{found.suggestion} Tables: {listed(names)}.") if known else found
         if not fitting and len(set(map(str, errors))) == 1:
             raise errors[0]
@@ -321,6 +325,12 @@ class _Evaluation:
         forms = [f"from {written_name(name)}; {step.text}" for name in names]
         raise invalid(f"{problem} {quoted_name(step.text)}", f"Tables: {listed(names)}.",
                       offset=step.offset, forms=forms, is_choice=bool(fitting))  # fmt: skip
+
+    def _error_count(self) -> int:
+        """Return the errors in an answer that has data as well, as those of GraphQL do."""
+        listed = self._document.metadata.get("errors") if isinstance(self._document.metadata, dict) else None
+        count = len(listed) if isinstance(listed, list) else 0
+        return count + sum(len(table.rows) for table in self._tables if table.name == "errors")
 
     def _rows(self, table: Table) -> Rows:
         return Rows(table, self._open.enter_context(Statements(self._budget)))
@@ -341,9 +351,12 @@ class _Evaluation:
             if is_nothing and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes]
-            if query.place != "_n" or query.is_sql or any(" WHERE " in cte for cte in query.ctes):
-                # sorted, ranked, computed from all rows, or searched for
+            is_whole = len(found.rows) == len(query.rows.table.rows)
+            if is_whole or query.place != "_n" or query.is_sql or any(" WHERE " in cte for cte in query.ctes):
+                # all of them, sorted, ranked, computed from all rows, or searched for
                 notes.append(page_note(self._document.metadata, counts, query.rows.table))
+            if (count := self._error_count()) and query.rows.table.name != "errors":
+                notes.append(f"The answer reports errors beside these rows ({count:,}): select errors.")
             tables.append(found)
         notes = list(dict.fromkeys(note for note in notes if note))
         if self._is_object and len(tables) == 1 and len(tables[0].rows) == 1:
