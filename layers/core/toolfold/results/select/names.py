@@ -201,6 +201,11 @@ def unknown_column(name: str, known: Sequence[str], *, offset: int | None = None
     alike = made_of or closest_matches(name, compared, 3)
     closest = list(dict.fromkeys([*same, *having, *begun, *alike]))[:3]
     replaces = [(rf"(?<!\w){re.escape(name)}(?!\w)", written_name(one).replace("\\", "")) for one in closest]
+    # A name with other signs in it, such as attributes.due-on, is written in quotes.
+    plain = step.replace('"', "")
+    whole = [one for one in compared if name in one and one in plain and not one.isidentifier()]
+    spelled = ((one, r'\."?'.join(re.escape(part) + '"?' for part in one.split("."))) for one in whole)
+    replaces = [*((rf'(?<![\w"])"?{form}(?!\w)', written_name(one)) for one, form in spelled), *replaces]
     if (text := f'"{name}"') in step:
         texts = [(re.escape(text), "'" + name.replace("'", "''") + "'"), (re.escape(step), step.replace('"', "'"))]
         is_compared = re.search(rf"(?:[=>]|\blike|\bin\s*\()\s*{re.escape(text)}", step, re.I)
