@@ -225,13 +225,19 @@ def _converted(node: exp.Cast) -> exp.Expr:
 
 def _item(node: exp.Bracket) -> exp.Expr:
     """Refuse the place of an item in a list: ``coordinates[2]``."""
-    parts = node.this.parts if isinstance(node.this, exp.Column) else [node.this]
-    name, place = ".".join(part.name for part in parts), node.expressions[0].name
-    if not place.isdecimal():
+    while isinstance(node.parent, exp.Bracket):
+        node = node.parent
+    places = [one.expressions[0] for one in node.walk() if isinstance(one, exp.Bracket)][::-1]
+    if not all(place.name.isdecimal() for place in places):
         return node
-    form = f"json_extract({written_name(name)}, '$[{place}]')"
-    replaces = [(rf"\"?{re.escape(name)}\"?\[{place}\]", form)]
-    raise invalid(f'"[{place}]" cannot follow {quoted_name(name)}', f"Write {form}.", replaces=replaces)
+    column = node.find(exp.Column, exp.Identifier) or node
+    name = ".".join(part.name for part in (column.parts if isinstance(column, exp.Column) else [column]))
+    texts = [place.sql() for place in places]
+    path = "".join(f"[#{text}]" if text.startswith("-") else f"[{text}]" for text in texts)
+    form = f"json_extract({written_name(name)}, '${path}')"
+    given = r"\s*".join(rf"\[{text}\]" for text in texts)
+    problem = f'"[{"][".join(texts)}]" cannot follow {quoted_name(name)}'
+    raise invalid(problem, f"Write {form}.", replaces=[(rf"\"?{re.escape(name)}\"?{given}", form)])
 
 
 def _share(node: exp.WithinGroup) -> exp.Expr:

@@ -19,7 +19,7 @@ from toolfold.dates import MONTHS, moved, parse_date
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results.select.expressions import split_items, split_outside
 from toolfold.results.select.guess_rules import REPLACED, REPLACED_SIGNS, STEP_RULES, SUMMARY, UNITS, WORD_RULES
-from toolfold.results.select.names import find_table, table_name, words_of, written_name
+from toolfold.results.select.names import find_table, known_names, table_name, words_of, written_name
 from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.results.types import Kind
 
@@ -58,7 +58,7 @@ _PATH = re.compile(
     rf"(?:\$\.?)?(?P<head>[A-Za-z_][\w ]*)?(?:\[(?P<place>{_PLACE})\])?"
     rf"(?:\.(?P<tail>[\w. ]+))?(?:\[(?P<end>{_PLACE})\])?"
 )
-_OF_ROW = re.compile(r"(?P<head>[A-Za-z_]\w*\[\d+\])\.(?P<rest>.+)")
+_OF_ROW = re.compile(r"(?P<head>[A-Za-z_][\w.]*\[\d+\])\.(?P<rest>.+)")
 BOUNDS = {"since": ">=", "after": ">", "before": "<", "until": "<="}
 """Words of a period → the comparison of dates that each is."""
 
@@ -143,7 +143,9 @@ class _Guess:
         document = document or Document()
         self._tables, self._name = document.tables, document.name
         self._fields = list(document.metadata) if isinstance(document.metadata, dict) else []
-        self._columns = {normalize(name): name for table in self._tables for name in table.columns}
+        paths = [name for table in self._tables for name in known_names(table, table.columns)]
+        self._columns = {normalize(name): name for name in paths}
+        self._columns |= {normalize(name): name for table in self._tables for name in table.columns}
         self._columns |= {normalize(name): name for name in self._fields}
 
     def steps(self, text: str, rounds: int = _MAX_ROUNDS) -> Iterator[str]:
@@ -224,6 +226,13 @@ class _Guess:
         found = find_table(text, self._tables) if len(normalize(text)) > 2 else None
         return found if found is not None and found.name else None
 
+    def _table_of(self, head: str, tail: str) -> tuple[Table | None, str]:
+        """Return the table of a path, and what follows its name."""
+        path = f"{head}.{tail}"
+        whole = self._find_table(path) if tail else None
+        is_whole = whole is not None and normalize(whole.name) == normalize(path)
+        return (whole, "") if is_whole else (self._find_table(head), tail)
+
     def _kinds(self, name: str) -> Iterator[Kind]:
         return (table.type_of(table.columns.index(name)).kind for table in self._tables if name in table.columns)
 
@@ -246,13 +255,15 @@ class _Guess:
         head, tail = (match["head"] or "").strip(), (match["tail"] or "").strip(" .")
         place = match["place"] if match["place"] is not None else match["end"]
         found: list[str] = []
-        table = self._find_table(head)
+        table, tail = self._table_of(head, tail)
         if self._name and normalize(head) in normalize(self._name):
             head = ""
         if table is not None:
             found.append(f"from {table_name(table)}")
-        elif head and not self.is_column(head) and self.is_column(f"{head}.{tail}"):
-            return None
+        elif (head and not self.is_column(head) and self.is_column(f"{head}.{tail}")) or (
+            place and Kind.NESTED in self._kinds(self._columns.get(normalize(head), ""))
+        ):
+            return None  # of the list in a cell
         elif self.is_column(head) or not place:  # rows[0:5] are those of any list
             tail = ".".join(filter(None, (head, tail)))
         names = tail.split(".") if not self.is_column(tail) else []
