@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.meta_tools import call, error
-from tests.support.upstream import Upstream
+from tests.support.upstream import Upstream, notice
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge
 from toolfold.meta_tools import plan
@@ -147,6 +147,22 @@ def test_failed_parts_are_named_with_the_next_step(tools: MetaTools) -> None:
     assert missing.startswith("NOSUCH1, NOSUCH2 failed: NO_DATA. ")
     assert refused.startswith("Apple Inc failed: INVALID_ARGUMENTS. ")
     assert '"tool_name":"SYMBOL_SEARCH","arguments":{"keywords":"Apple Inc"}' in refused
+
+
+def test_note_on_a_failed_part_says_where_the_words_of_the_service_are(make_tools: Callable[..., MetaTools]) -> None:
+    def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        if query["symbol"] == "ODD":
+            return notice("the moon is in the wrong house")
+        return 200, {}, b"symbol,open,price,latestDay\nIBM,1,1,2026-01-13\n"
+
+    with Upstream(reply) as upstream:
+        tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
+        result = call(tools, QUOTE, {"symbol": ["IBM", "ODD"]})
+        alone = call(tools, QUOTE, {"symbol": "ODD"})
+    (note,) = (note for note in result.structured["notes"] if "failed" in note)
+    assert note.endswith("Call with such a value alone to read what the service says.")
+    assert "moon" not in note
+    assert "moon" in error(alone)["upstream_says"]
 
 
 def test_parts_that_all_fail_are_one_error(tools: MetaTools) -> None:

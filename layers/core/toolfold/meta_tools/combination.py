@@ -160,7 +160,11 @@ def merge_answers(call: Call, item: Item, today: date, budget: WorkBudget) -> An
     failures: dict[tuple[str, str], list[Part]] = {}
     for part, error in failed:
         failures.setdefault((error.code, error.message), []).append(part)
-    steps = {(error.code, error.message): error.suggestion for _, error in reversed(failed)}  # of the first of a kind
+    alone = "Call with such a value alone to read what the service says."  # which is no text of a note
+    steps = {  # of the first of a kind
+        (error.code, error.message): alone if "upstream_says" in error.details else error.suggestion
+        for _, error in reversed(failed)
+    }
     lines += [f"{_labels(own)} failed: {kind[0]}. {kind[1]} {steps[kind]}" for kind, own in failures.items()]
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
     select = call.options.select
