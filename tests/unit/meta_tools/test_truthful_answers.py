@@ -303,6 +303,10 @@ def series(*dates: str) -> Document:
             series("2019-05-02", "2019-05-01", "2019-04-30"),
             "The newest row is of 2019-05-02; nothing newer was returned.",
         ),
+        (
+            series("2019-05-02T01:00:00+02:00", "2019-05-02T00:00:00+02:00", "2019-05-01T23:00:00+02:00"),
+            "The newest row is of 2019-05-01T23:00:00Z; nothing newer was returned.",
+        ),
         (series("2026-01-09", "2026-01-08", "2026-01-07"), None),
         (series("2025-12-31", "2025-11-30", "2025-10-31"), None),
         (

@@ -145,7 +145,7 @@ def notes_on(
         series = [table for table in whole.tables if table.columns and normalize(table.columns[0]) in DATE_NAMES]
         covered = coverage_of(Document(tuple(series)))
         if covered is not None and is_late(covered, today):
-            notes.append(f"The newest row is of {covered.last}; nothing newer was returned.")
+            notes.append(f"The newest row is of {covered.last}{covered.zone}; nothing newer was returned.")
         field = None if whole.tables or tool.freshness not in _LIVE else first_date_field(whole.metadata)
         if field is not None and (today - bounds(field[1])[0]).days > _MAX_QUOTE_DAYS:
             notes.append(f"These figures are old: {quoted_name(field[0])} is {quoted_name(field[1])}.")

@@ -100,11 +100,13 @@ class Coverage:
         first: the oldest.
         last: the newest.
         dates: those of the longest table.
+        zone: ``Z`` where they are in UTC, and shown with other offsets.
     """
 
     first: str
     last: str
     dates: Sequence[str]
+    zone: str = ""
 
     @cached_property
     def step_days(self) -> float:
@@ -121,11 +123,12 @@ def coverage_of(document: Document, table_name: str = "") -> Coverage | None:
     """Return the dates of the tables of an answer, or of the one that is named; None where no table has dates."""
     name = normalize(table_name)
     tables = [table for table in document.tables if not name or normalize(table.name).endswith(name)]
-    columns = [table.dates for table in tables if table.dates]
-    if not columns:
+    dated = [table for table in tables if table.dates]
+    if not dated:
         return None
-    longest = max(columns, key=len)
-    return Coverage(min(map(min, columns)), max(map(max, columns)), longest)
+    longest, columns = max(dated, key=lambda table: len(table.dates)), [table.dates for table in dated]
+    is_moved = longest.date_index is not None and longest.type_of(longest.date_index).unit == "UTC"
+    return Coverage(min(map(min, columns)), max(map(max, columns)), longest.dates, "Z" if is_moved else "")
 
 
 def step_days(dates: Sequence[str]) -> float:
