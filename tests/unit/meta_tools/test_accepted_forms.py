@@ -29,7 +29,6 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (LIST, {**GOLD, "n": 3}, LIST, {**GOLD, "limit": 3}),
     (LIST, {**GOLD, "page_size": 3, "page": 2}, LIST, {**GOLD, "limit": 3, "offset": 3}),
     (LIST, {**GOLD, "page": 1}, LIST, {**GOLD, "offset": 0}),
-    (LIST, {**GOLD, "page": "2"}, LIST, {**GOLD, "offset": 8}),
     (LIST, {**GOLD, "cursor": "8"}, LIST, {**GOLD, "offset": 8}),
     (LIST, {**GOLD, "more": {"offset": 8}}, LIST, {**GOLD, "offset": 8}),
     (LIST, {"categories": ["forex"], "tagMode": "all", "tags": "price"}, LIST,
@@ -119,6 +118,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (LIST, {**GOLD, "select": "close"}, "leaves out select", LIST, GOLD),
     (LIST, {**GOLD, "cursor": "abc"}, "≥0", LIST, GOLD),
     (LIST, {**GOLD, "page": 0}, "leaves out page", LIST, GOLD),
+    (LIST, {**GOLD, "page": "2"}, "leaves out page", LIST, GOLD),  # the answer has the offset
     (LIST, {**GOLD, "q": "silver"}, "Send query once", LIST, GOLD),
     (LIST, {**GOLD, "apikey": "SECRETSECRET"}, "leaves out apikey", LIST, GOLD),
     (LIST, QUOTE, "TOOL_CALL runs the tool", CALL, QUOTE),

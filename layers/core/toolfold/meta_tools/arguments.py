@@ -184,14 +184,12 @@ def json_problem(text: str) -> str:
     return "arguments must be an object, or the JSON text of one"
 
 
-_PAGED_BY = 8
-"""Tools on a page of a search, where ``page`` comes without ``limit``; as in ``tool_list.SEARCH_TOOLS``."""
-
-
 def _page(value: Any, given: Mapping[str, Any]) -> int | None:
+    """Return where a page begins; None where that is not known: pages without ``limit`` end where their tokens do."""
     number = whole_number(value)
     limit = next((one for key, one in given.items() if own_name("TOOL_LIST", key) == "limit"), None)
-    return (number - 1) * (whole_number(limit) or _PAGED_BY) if number is not None and number >= 1 else None
+    length = 0 if number == 1 else whole_number(limit)
+    return (number - 1) * length if number is not None and number >= 1 and length is not None else None
 
 
 def _calls(value: Any, _given: Mapping[str, Any]) -> list[Any] | None:
