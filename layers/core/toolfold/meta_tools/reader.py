@@ -38,7 +38,7 @@ from toolfold.meta_tools.arguments import (
     put,
 )
 from toolfold.meta_tools.corrections import call_or_description, correct, corrected
-from toolfold.meta_tools.definitions import TOOLS
+from toolfold.meta_tools.definitions import MAX_NAMES, TOOLS
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 from toolfold.text_safety import quoted
@@ -211,13 +211,26 @@ def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, 
             if isinstance(value, str):
                 return value, rest if key == "tool_name" else _without_kind(rest)
             if not isinstance(value, dict):
-                first = value[0] if isinstance(value, list) and value else None
-                following = _proposed(catalog, first, _merged(rest)) or next_call("TOOL_LIST", {})
+                following = _calls_of(catalog, value, _merged(rest)) if isinstance(value, list) else {}
+                following = following or next_call("TOOL_LIST", {})
                 problem = f"tool_name must be the name of a tool, not {quoted(value)}"
                 raise invalid(TOOL, problem, ONE_TOOL, **following)
             given = {**rest, key: value}
         given = _lifted(TOOL, _without_kind(given), [key])
     raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
+
+
+def _calls_of(catalog: Catalog, names: list[Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the detail of an error with a call of each tool, or with the description of all; empty: one is unknown."""
+    found = [find_name(catalog, name) if isinstance(name, str) else None for name in names[:MAX_NAMES]]
+    tools = [tool for name in found if name is not None and (tool := catalog.get(name)) is not None]
+    if not tools or len(tools) < len(names):
+        return {}
+    calls = [call_or_description(catalog, tool.name, arguments).get("next_call", {}) for tool in tools]
+    if all("TOOL_CALL" in call for call in calls) and all(tool.only_reads for tool in tools):
+        batch = {"calls": [call["TOOL_CALL"] for call in calls]}
+        return next_call("TOOL_CALL", {"tool_name": "TOOL_BATCH", "arguments": batch})
+    return next_call("TOOL_GET", {"tool_name": [tool.name for tool in tools]})
 
 
 def _name_key(catalog: Catalog, given: Mapping[str, Any]) -> str | None:
