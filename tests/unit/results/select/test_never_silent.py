@@ -554,6 +554,7 @@ ANSWERS_OF_APIS = [
          "data.repo.nodes[1].t", "t: y"),
     Case("a path in a row", json.dumps({"items": [{"p": {"name": "x"}}, {"p": {"name": "y"}}], "n": 2}),
          "items[1].p.name", "p.name: y"),
+    Case("a function of a name that there is not", csv("day,v", "2026-01-01,5"), 'max("price (EUR)")', "nothing"),
     Case("a list as a key of groups", ORDER, "count by tags", "tags,count: a,1 / b,2", says=("are lists",)),
     Case("different values of lists", ORDER, "distinct tags; count", "count: 2", says=("are lists",)),
     Case("different values of lists", ORDER, "count(distinct tags)", "count(DISTINCT x.value): 2", says=("are lists",)),

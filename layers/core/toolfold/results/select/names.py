@@ -209,6 +209,7 @@ def unknown_column(name: str, known: Sequence[str], *, offset: int | None = None
     if (text := f'"{name}"') in step:
         texts = [(re.escape(text), "'" + name.replace("'", "''") + "'"), (re.escape(step), step.replace('"', "'"))]
         is_compared = re.search(rf"(?:[=>]|\blike|\bin\s*\()\s*{re.escape(text)}", step, re.I)
+        texts = texts if is_compared or f"({text})" not in step else []  # a function of a text is no answer
         replaces, closest = ([*texts, *replaces], closest[:1]) if is_compared else ([*replaces, *texts], closest)
     means = f"Did you mean {' or '.join(map(quoted_name, closest))}? " if closest else ""
     facts: dict[str, Any] = {"replaces": replaces, "is_choice": len(closest) > 1, "unknown": name}
