@@ -47,6 +47,9 @@ class TestPath:
 
         assert differences(refused, [(value, "petId") for value in rows]) == {}
 
+    def test_letters_of_a_template_that_are_not_ascii_are_percent_encoded(self) -> None:
+        assert bind({"path": "/düne/{größe}.{x}"}, {"größe": "50%", "x": "é"}).path == "/d%C3%BCne/50%25.%C3%A9"
+
     def test_a_missing_value_is_refused(self) -> None:
         with pytest.raises(InvalidArgument, match=r"missing|empty"):
             bind(PETS, {})
@@ -316,7 +319,7 @@ def test_a_header_of_a_source_cannot_be_for_credentials_or_break_a_line() -> Non
 
 
 def test_a_template_may_have_everything_that_a_path_has() -> None:
-    for path in ("/", "/a/", "/a.b/{x}.{y}", "/a:b/@c", "/{a}/-/{b}", "/%20"):
+    for path in ("/", "/a/", "/a.b/{x}.{y}", "/a:b/@c", "/{a}/-/{b}", "/%20", "/düne/{größe}"):
         check_template(path)
 
 

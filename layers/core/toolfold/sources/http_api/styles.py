@@ -101,8 +101,10 @@ def _deep(path: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 _PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
-_TEMPLATE = re.compile(r"(?:/[\w.~!$&'()*+,;=:@{}%-]+)+/?|/", re.ASCII)
-"""A path by RFC 3986, section 3.3, without empty segments, with placeholders."""
+_TEMPLATE = re.compile(r"(?:/[\w.~!$&'()*+,;=:@{}%-]+)+/?|/")
+"""A path by RFC 3987, section 2.2, without empty segments, with placeholders."""
+
+_KEPT_IN_PATH = "/.~!$&'()*+,;=:@%-"
 
 _MAX_LAYERS = 3
 """Percent-encodings on top of each other that a proxy and a server behind it may decode."""
@@ -137,7 +139,9 @@ def check_template(template: str) -> None:
         ValueError: it does not start with a slash, has an empty or a dot segment, a query or a fragment.
     """
     if _TEMPLATE.fullmatch(template) is None:
-        raise ValueError("must start with / and have no empty segment, white space, ? or #")
+        raise ValueError(
+            "must start with / and have no empty segment, and no sign that no path has, such as ? or a space"
+        )
     if any(_decoded(segment) in _DOTS for segment in template.split("/")):
         raise ValueError("has a segment . or ..")
     if "{" in _PLACEHOLDER.sub("", template) or "}" in _PLACEHOLDER.sub("", template):
@@ -161,7 +165,7 @@ def expand_path(template: str, values: Mapping[str, str]) -> str:
         # Some servers drop what follows a semicolon before they resolve dot segments.
         if _decoded(segment).partition(";")[0] in _DOTS:
             raise InvalidArgument(names, "makes a part of the path . or ..")
-    return path
+    return quote(path, safe=_KEPT_IN_PATH)  # letters of the template that are not ASCII: RFC 3987, section 3.1
 
 
 def check_value(argument: str, text: str, slashes: str = "") -> None:
