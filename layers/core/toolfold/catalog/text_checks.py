@@ -19,8 +19,9 @@ _DEFAULT_PORTS = {"https": "443", "http": "80"}
 _MAX_PORT_DIGITS = 5
 _HOST_NAME = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-")
 _IPV6 = frozenset("abcdef0123456789:")
-_REFUSED = frozenset(" @#\\")
-"""A user name in a URL is not shown as one by every program, and some parsers take a backslash for a slash."""
+_REFUSED = frozenset(" @#\\{}")
+"""A user name in a URL is not shown as one by every program, some parsers take a backslash for a slash, and what is in
+braces was to be filled in."""
 
 _WEB_SCHEMES = ("http", "ftp", "file", "ws")
 """Schemes of URLs that are not encrypted, or that read this machine."""
@@ -85,7 +86,7 @@ def host_of(url: str) -> str:
 
 
 def _url_problem(url: str) -> str:
-    return "" if host_of(url) else "must be an https URL without user name and fragment; http is for this machine alone"
+    return "" if host_of(url) else "must be an https URL without user name, {} and fragment; http is for this machine"
 
 
 FORMATS: Mapping[str, Callable[[str], str]] = {

@@ -105,11 +105,13 @@ def request_problem(url: str) -> str:
         return ""
     if "@" in urlsplit(url).netloc:
         return "must have no user and password: leave them out, and add --basic"
+    if found := re.search(r"\{[^{}]*\}", url):
+        return f"must have a value in the place of {found[0]}"
     return "must be an https URL, or http:// and this machine"
 
 
 def _example_problem(url: str) -> str:
-    found = re.search(r"\{\w+\}|<\w+>|(?<=/):[a-z]\w*", url)
+    found = re.search(r"<\w+>|(?<=/):[a-z]\w*", url)
     return request_problem(url) or (f"must have a value in the place of {found[0]}" if found else "")
 
 

@@ -85,6 +85,7 @@ HEADER = {"type": "apiKey", "in": "header", "name": "X-Key"}
             {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "token", "scopes": {}}}},
             {"oauth2": {"token_url": "https://pets.test/v1/token", "scopes": ["read"]}},
         ),
+        ({"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "{root}/token", "scopes": {}}}}, None),
         ({"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://id.test"}}}, {"bearer": True}),
     ],
 )
