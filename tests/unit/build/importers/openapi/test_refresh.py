@@ -79,7 +79,7 @@ def test_a_change_of_a_definition_is_reported(folder: Path, service: HttpService
     [
         ((404, {}, b"no"), "answers with the status 404"),
         ((200, {}, b"<html>"), "is not an OpenAPI document: it has no keys"),
-        ((200, {}, b'{"openapi": "2.9"}'), "has the version '2.9'"),
+        ((200, {}, b'{"openapi": "2.9"}'), "is openapi '2.9'"),
         ((302, {"location": "file:///etc/passwd"}, b""), "'file:///etc/passwd', which is not an https URL"),
         ((302, {"location": "http://169.254.169.254/latest/meta-data"}, b""), "which is not an https URL"),
         ((302, {"location": "https://10.0.0.1/openapi.json"}, b""), "not allowed here: 10.0.0.1. Set TOOLFOLD_ALLOWED"),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LIMITS = yaml_loader.Limits(aliased=500_000, max_bytes=64 << 20)
 """The largest public documents, of cloud providers, have 10 to 20 MB."""
 
-_VERSIONS = re.compile(r"3\.[01](?:\.\d+)?(?:-\w+)?")
+_VERSIONS = re.compile(r"3\.[012](?:\.\d+)?(?:-\w+)?")
 
 
 class DocumentError(Exception):
@@ -134,7 +134,8 @@ def check_version(document: Document) -> None:
     key = "openapi" if "openapi" in data else "swagger"
     version = str(data[key])
     if not (_VERSIONS.fullmatch(version) if key == "openapi" else version == "2.0"):
-        raise SourceError([f"{document.where(key)}: has the version {version[:40]!r}; 3.0, 3.1 and 2.0 are read"])
+        known = "openapi 3.0 to 3.2 and swagger 2.0"
+        raise SourceError([f"{document.where(key)}: is {key} {version[:40]!r}; {known} are read"])
 
 
 MAX_REDIRECTS = 3
