@@ -42,6 +42,8 @@ def styled(style: str, explode: bool, schema: Any = {}) -> dict[str, Any]:  # no
         ([parameter("q", allowReserved=True)], {"q": "a/b:c"}, ("q=a/b:c",)),
         ([{"name": "where", "in": "query", "content": {"application/json": {"schema": OBJECT}}}],
          {"where": {"a": [1]}}, ("where=%7B%22a%22%3A%5B1%5D%7D",)),
+        ([{"name": "from", "in": "query", "content": {"*/*": {"schema": {"type": "string"}}}}],
+         {"from": "2026-01-05"}, ("from=2026-01-05",)),
         ([parameter("tag", schema=LIST, explode=False)], {"tag": []}, ()),
     ],
 )  # fmt: skip

@@ -122,11 +122,9 @@ class Arguments:
         sent: dict[str, Any] = {"in": location, "name": name}
         if isinstance(content := parameter.get("content"), dict) and content:
             content_type, media = next(iter(content.items()))
-            if "json" not in content_type:
-                problem = f"parameter {name!r} has content of the type {content_type[:60]!r}"
-                raise DocumentError((*at, "content"), problem)
             made = self._converter.convert(dict_at(media).get("schema", {}), (*at, "content", content_type, "schema"))
-            sent["content_type"] = "application/json"
+            # Spring writes */* for any parameter. What is not JSON is sent as the text that it is.
+            sent["content_type"] = JSON if "json" in content_type else "text/plain"
         else:
             made = self._converter.convert(parameter.get("schema", {}), (*at, "schema"))
             sent |= _style(location, name, parameter, at)
