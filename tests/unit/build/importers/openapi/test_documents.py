@@ -64,6 +64,7 @@ REFERENCE = {"$ref": "#/components/schemas/Pet"}
         ({"parameters": [{"name": f"p{n}", "in": "query"} for n in range(301)]}, "has more than 300 parameters"),
         ({"requestBody": body(REFERENCE)}, "'#/components/schemas/Pet' points to nothing"),
         ({"requestBody": body({"type": "string"}, "image/*")}, "has a body of a type that cannot be sent"),
+        ({"requestBody": body({"type": "string"}, "multipart/form-data")}, "has a form whose schema is of the type"),
         ({"requestBody": {"content": 3}}, "is not a request body"),
         ({"requestBody": body(3)}, "is not a schema"),
         ({"servers": [{"url": "https://other.test"}]}, "has a server of its own, https://other.test"),

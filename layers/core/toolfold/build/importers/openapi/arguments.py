@@ -209,6 +209,8 @@ class Arguments:
         self.body = {"content_type": media.content_type, "argument": argument}
         made = dict(dict_at(converted))
         target = self._converter[made["$ref"].removeprefix(DEFINITIONS)] if "$ref" in made else made
+        if media.kind == "form" and target.get("type", "object") != "object":
+            raise DocumentError(media.at, f"has a form whose schema is of the type {target['type']}, not object")
         if media.kind == "binary":
             # Of base64, which OpenAPI 3.0 calls byte as well, the text is what is sent.
             if {target.get("contentEncoding"), target.get("format")}.isdisjoint({"base64", "byte"}):
