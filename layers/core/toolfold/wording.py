@@ -188,7 +188,6 @@ _MODEL_TERMS = {
     "repeat": "repeat this call with approval_token",
     "bundle": "the file that REQUESTS_CA_BUNDLE names",
     "proxy": "which HTTPS_PROXY names",
-    "source_variable": "TOOLFOLD_SOURCE_<ID>_URL",
 }
 """Field that a text does not have → its words for a model."""
 

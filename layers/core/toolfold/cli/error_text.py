@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -59,9 +58,6 @@ class Person(Reader):
                 return "set" if is_windows else "export"
             case "sqlite_url":
                 return f"sqlite:///{'C:/' if is_windows else ''}shop.db"
-            case "source_variable":
-                given = [key for key in os.environ if re.fullmatch(r"TOOLFOLD_SOURCE_\w+_URL", key)]
-                return given[0] if len(given) == 1 else "TOOLFOLD_SOURCE_<ID>_URL"
             case "bundle":
                 variable, path = ca_bundle(os.environ)
                 return f"{variable}={path}" if variable else f"{path} (set REQUESTS_CA_BUNDLE to use another one)"

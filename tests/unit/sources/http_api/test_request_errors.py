@@ -2,7 +2,10 @@
 
 import re
 
+import pytest
+
 from toolfold.catalog.model import Catalog
+from toolfold.cli.error_text import for_person
 from toolfold.errors import UpstreamTimeout
 from toolfold.network import errors
 from toolfold.network.errors import NotSent
@@ -28,3 +31,11 @@ def test_each_has_a_sentence_and_a_next_step_without_placeholders(catalog: Catal
         timeouts = errors.ConnectTimeout | errors.DeadlineBeforeConnection | errors.ReadTimeout
         assert isinstance(error, UpstreamTimeout) is issubclass(kind, timeouts)
         assert isinstance(error, NotSent) is issubclass(kind, errors.NotSent)
+
+
+def test_a_person_reads_which_variable_has_the_url_of_the_source(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_SOURCE_PETS_URL", "https://pets.test")  # of another source
+    error = to_call_error(errors.ConnectionRefused("api.example"), catalog.source("alpha_vantage"), 25_000_000)
+    assert "(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL)" in for_person(error)[1]

@@ -232,16 +232,25 @@ STEPS: _Texts = {
 """The next step of a person at a terminal."""
 
 
+def url_variable(source: Source) -> str:
+    """Return the environment variable that replaces the URL of ``source``."""
+    return f"TOOLFOLD_SOURCE_{source.id.upper()}_URL"
+
+
 def to_call_error(
     error: errors.TransportError, source: Source, max_bytes: int, smaller_response_hint: str = SMALLER_RESPONSE_HINT
 ) -> CallError:
     """Return the error of the call that ended in ``error``: one of ``network.errors.NotSent`` if nothing was sent."""
-    if isinstance(error, errors.ConnectTimeout):
-        return ConnectTimeout(*_texts(error, {}), retryable=True)
     if isinstance(error, errors.ReadTimeout | errors.DeadlineBeforeConnection):
         return upstream_timeout(source)
-    fields = {"max_mb": f"{max_bytes / 1e6:g}", "smaller_response_hint": smaller_response_hint}
+    fields = {
+        "max_mb": f"{max_bytes / 1e6:g}",
+        "smaller_response_hint": smaller_response_hint,
+        "source_variable": url_variable(source),
+    }
     problem, step = _texts(error, fields)
+    if isinstance(error, errors.ConnectTimeout):
+        return ConnectTimeout(problem, step, retryable=True)
     if isinstance(error, errors.RetryableTransportError):
         failure = NotConnected if isinstance(error, errors.NotSent) else ConnectionFailed
         return failure(problem, step, retryable=True)

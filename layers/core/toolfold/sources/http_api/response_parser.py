@@ -31,7 +31,7 @@ from toolfold.sources.http_api import faults
 from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import comma_separated, is_json_type, json_lines
-from toolfold.sources.http_api.request import status_error
+from toolfold.sources.http_api.request import status_error, url_variable
 from toolfold.sources.http_api.styles import scalar_text
 from toolfold.text_safety import encodable, quoted_name
 from toolfold.wording import joined
@@ -327,7 +327,9 @@ class ResponseParser:
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> errors.CallError:
         status, title, said = response.status, self.source.title, _said(response, credentials)
-        check = messages.CHECK_URL if status == 404 else messages.UNEXPECTED
+        check = messages.UNEXPECTED
+        if status == 404:
+            check = messages.CHECK_URL.filled(source_variable=url_variable(self.source))
         error = status_error(title, status, response.retry_after_s, check)
         if self._states_forms:
             return error.changed(**said)
