@@ -50,7 +50,7 @@ MEANINGS: Mapping[str, str] = {
     "oauth2": "[Client credentials](#oauth2): the key is `client_id:client_secret`.",
     "scopes": "Scopes of the token.",
     "ToolOverlay.title": "Name for people.",
-    "ToolOverlay.summary": "The line in a listing, 10 to 120 characters.",
+    "ToolOverlay.summary": "The line in a listing, at most 120 characters.",
     "ToolOverlay.description": "What a model reads before a call.",
     "ToolOverlay.effect": "What a call changes at the source.",
     "ToolOverlay.expose": "Whether the tool may be called; `false` hides it.",

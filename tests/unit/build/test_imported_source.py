@@ -93,6 +93,7 @@ def test_the_summary_is_the_first_sentence_of_the_description(tmp_path: Path) ->
     assert tool.description == "Returns the weather of a city (e.g. Oslo). It is updated hourly. # Notes"
     tool = tool_of(compiled(tmp_path, [{"name": "a", "summary": "Rain by day, in mm. For towns."}]), "toy__a")
     assert (tool.summary, tool.description) == ("Rain by day, in mm", "Rain by day, in mm. For towns.")
+    assert tool_of(compiled(tmp_path, [{"name": "a", "summary": "Up"}]), "toy__a").summary == "Up (Toy)"
 
 
 def test_the_source_says_where_it_comes_from(tmp_path: Path) -> None:

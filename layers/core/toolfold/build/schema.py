@@ -58,7 +58,7 @@ Paragraph = Annotated[str, StringConstraints(max_length=2000, strip_whitespace=T
 Prose = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT, strip_whitespace=True), _format("text")]
 Summary = Annotated[
     str,
-    StringConstraints(min_length=10, max_length=SUMMARY_LIMIT),
+    StringConstraints(min_length=1, max_length=SUMMARY_LIMIT),
     AfterValidator(_one_sentence_line),
     _format("text"),
 ]

@@ -139,7 +139,9 @@ def find_source(folder: Path, source_id: str) -> SourceFolder:
 
 
 _MAX_TITLE, _MAX_DESCRIPTION = 150, 2000
-_MIN_SUMMARY = 10
+_SHORT_SUMMARY = 10
+"""Characters below which a summary says too little, and is followed by the title of its source."""
+
 _MAX_TAGS, _MAX_NAME = 6, 64
 _NOT_IN_TAG = re.compile(r"[^a-z0-9]+")
 _HASH_DIGITS = 12
@@ -306,8 +308,8 @@ def _completed(
     title = overlay.title or tool.title or words[:_MAX_TITLE]
     description = overlay.description or tool.description or tool.summary
     summary = overlay.summary or first_sentence(tool.summary or description)
-    if len(summary) < _MIN_SUMMARY:
-        summary = first_sentence(f"{summary or title} ({source_title})").ljust(_MIN_SUMMARY, "…")
+    if len(summary) < _SHORT_SUMMARY:
+        summary = first_sentence(f"{summary or title} ({source_title})")
     tags = [*overlay.tags, *map(_tag, tool.tags), *settings.tags, *([_tag(settings.id)] if settings.prefix else [])]
     example = overlay.example or tool.example
     return replace(
