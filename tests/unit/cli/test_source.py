@@ -250,7 +250,10 @@ def test_a_test_does_not_call_a_tool_that_writes(run: Run, handbook: Path) -> No
     code, _, err = run("source", "test", "handbook")
     assert code == 1
     assert "has no tool that only reads, so nothing was called" in err
-    assert "does more than read (write)" in run("source", "test", "handbook", "forms")[2]
+    assert ": {effect: read}}" in err
+    err = run("source", "test", "handbook", "forms")[2]
+    assert "does more than read (write)" in err
+    assert "this calls it: toolfold call handbook__forms" in " ".join(err.split())
 
 
 def test_a_test_prefers_an_answer_with_fields_to_a_picture(

@@ -224,8 +224,8 @@ def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
     if name is None:
         if not reading:
             raise ToolfoldError(
-                f"{source_id} has no tool that only reads, so nothing was called. If one of its {len(tools)} tools "
-                "does, correct it in overlay.yaml: tools: {NAME: {effect: read}}"
+                f"{source_id} has no tool that only reads, so nothing was called. For a tool that does, write into its "
+                f"overlay.yaml: tools: {{{tools[0].name.rpartition('__')[2]}: {{effect: read}}}}"
             )
         return min(reading, key=lambda tool: (len(tool.parameters.get("required", ())), not tool.returns))
     found = catalog.get(name) or catalog.get(f"{source_id}__{name}")
@@ -235,7 +235,8 @@ def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
         raise ToolfoldError(f"{source_id} has no tool {name!r}. {hint}")
     if found.effect != "read" or found.needs_approval:
         raise ToolfoldError(
-            f"{found.name} does more than read ({found.effect}), so it was not called. Tools that only read: {named}"
+            f"{found.name} does more than read ({found.effect}), so it was not called. Tools that only read: {named}. "
+            f"After `toolfold catalog compile`, this calls it: toolfold call {found.name}"
         )
     return found
 

@@ -93,7 +93,7 @@ def _last_lines(fault: McpFault, adapter: McpAdapter, key: str) -> str:
     text = fault.log.decode("utf-8", "replace") if isinstance(fault, ServerFault) else ""
     lines = [line.strip() for line in text.splitlines() if line.strip()][-_MAX_LINES:]
     shown = " / ".join(_PASSWORD.sub("//…@", adapter.texts.said(line, SourceCredentials(key))) for line in lines)
-    return f" It wrote: {shown}." if shown else " Run its command at a terminal: that shows what it writes."
+    return f" It wrote: {shown.rstrip('.')}." if shown else " Run its command at a terminal: that shows what it writes."
 
 
 def _token_of_user(source: Source, client: str, process: Settings) -> str:
