@@ -1,13 +1,14 @@
 """The catalog is read from a file at the first call, and a file that is not a catalog is refused."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.catalogs import BUNDLED_TOOLS, tool_of
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.store import FileStore, bundled_path, open_store
+from toolfold.catalog.store import FileStore, S3Store, bundled_path, open_store
 from toolfold.errors import CatalogUnavailable, SettingsError
 from toolfold.settings import Settings
 
@@ -78,3 +79,10 @@ def test_sources_and_tools_are_immutable(catalog: Catalog) -> None:
         source.base_url = "x"  # type: ignore[misc]
     with pytest.raises(KeyError):
         catalog.source("other")
+
+
+def test_the_next_step_without_the_reader_of_s3_is_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(CatalogUnavailable, match="the S3 reader is not installed") as caught:
+        S3Store("s3://catalogs/today", max_age_s=60)()
+    assert "pip install 'toolfold[aws]'" in caught.value.suggestion

@@ -340,8 +340,11 @@ class S3Store:
         try:
             import obstore
         except ImportError:
-            logger.error("obstore is not installed; pip install 'toolfold[aws]'")
-            raise unavailable("is in S3, and the S3 reader is not installed") from None
+            from toolfold.messages import TELL_OPERATOR_TO  # for errors only
+
+            logger.error("obstore is not installed")
+            step = TELL_OPERATOR_TO.filled(do="run: pip install 'toolfold[aws]'")
+            raise unavailable("is in S3, and the S3 reader is not installed", step) from None
         try:
             if self._client is None:
                 bucket, prefix = self._bucket, self._prefix
