@@ -21,6 +21,19 @@ PET = {"type": "object", "properties": {
     "tags": {"type": "array", "items": {"type": "string"}}, "born_at": {"type": "string", "format": "date-time"},
 }}  # fmt: skip
 KINDS = {"type": "string", "enum": ["cat", "dog"]}
+STOP = {"type": "object", "properties": {"at": {"type": "integer"}}, "required": ["at"]}
+STOPS = {"type": "array", "items": {"$ref": "#/components/schemas/Stop"}}
+TOUR = {
+    "type": "object",
+    "required": ["stops"],
+    "properties": {"stops": STOPS, "seats": {"type": "array", "items": {"type": "integer"}}},
+}
+NOTE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+PHOTO = {
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary"}, "kind": KINDS},
+    "required": ["file"],
+}
 
 
 def operation(name: str, returned: Any, *parameters: Any, **more: Any) -> dict[str, Any]:
@@ -49,10 +62,27 @@ DOCUMENT = document(
         },
         "/pets/{id}": {"get": operation("get_pet", PET, parameter("id", "path", {"type": "integer"}, required=True))},
         "/tours": {
-            "get": operation("list_tours", PET, parameter("Site-Id", "header", {"type": "string"}, required=True))
+            "get": operation("list_tours", PET, parameter("Site-Id", "header", {"type": "string"}, required=True)),
+            "post": operation("add_tour", PET, requestBody=body({"$ref": "#/components/schemas/Tour"})),
         },
+        "/pets/{kind}/tours": {
+            "get": operation(
+                "list_tours_of",
+                {"type": "object", "properties": {"kind": KINDS, "ids": {"type": "array"}}},
+                parameter("kind", "path", KINDS, required=True),
+                parameter("kind", "query", {"type": "integer"}),
+                parameter("ids", "query", {"type": "array", "items": {"type": "integer"}}),
+                parameter("day", "cookie", {"type": "string", "enum": ["Monday"]}),
+            ),
+        },
+        "/photos": {"post": operation("add_photo", PET, requestBody=body(PHOTO, "multipart/form-data"))},
+        "/notes": {"post": operation("add_note", PET, requestBody=body(NOTE, "application/x-www-form-urlencoded"))},
+        "/rows": {"post": operation("add_rows", PET, requestBody=body({"type": "array", "items": STOP}))},
     },
-    components={"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    components={
+        "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        "schemas": {"Stop": STOP, "Tour": TOUR},
+    },
     security=[{"token": []}],
 )
 
@@ -109,6 +139,31 @@ def test_errors_and_faults(api: Api) -> None:
     assert differences(lambda *request: get(api, *request)[0], rows) == {}
 
 
+def test_values_are_read_from_where_the_tool_sends_them(api: Api) -> None:
+    form = {**HEADERS, "Content-Type": "application/x-www-form-urlencoded"}
+    parts = {**HEADERS, "Content-Type": "multipart/form-data; boundary=b"}
+    photo = '--b\r\nContent-Disposition: form-data; name="{}"; filename="a"\r\n\r\nabc\r\n--b--\r\n'
+    rows = [
+        ("/pets/cat/tours?kind=3&ids=1&ids=2", HEADERS, "GET", b"", 200),
+        ("/pets/cat/tours?ids=1,2", HEADERS, "GET", b"", 200),
+        ("/pets/3/tours", HEADERS, "GET", b"", 400),
+        ("/pets/cat/tours?kind=cat", HEADERS, "GET", b"", 400),
+        ("/pets/cat/tours?ids=a", HEADERS, "GET", b"", 400),
+        ("/pets/cat/tours", {**HEADERS, "Cookie": "a=b; day=Monday"}, "GET", b"", 200),
+        ("/pets/cat/tours", {**HEADERS, "Cookie": "a=b; day=Friday"}, "GET", b"", 400),
+        ("/tours", HEADERS, "POST", b'{"stops": [{"at": 1}], "seats": [1, 2]}', 200),
+        ("/tours", HEADERS, "POST", b'{"stops": [{"at": "x"}]}', 400),
+        ("/rows", HEADERS, "POST", b'[{"at": 1}]', 200),
+        ("/rows", HEADERS, "POST", b'[{"at": "x"}]', 400),
+        ("/rows", HEADERS, "POST", b"", 400),
+        ("/notes", form, "POST", b"text=a+b", 200),
+        ("/notes", form, "POST", b"other=a", 400),
+        ("/photos", parts, "POST", photo.format("file").encode(), 200),
+        ("/photos", parts, "POST", photo.format("other").encode(), 400),
+    ]
+    assert differences(lambda path, *request: get(api, path, *request)[0], rows) == {}
+
+
 def test_the_same_request_gives_the_same_bytes(api: Api) -> None:
     assert get(api, "/pets") == get(api, "/pets")
 
@@ -117,6 +172,9 @@ def test_functions_of_a_source_without_a_key_are_answered(tmp_path: Path) -> Non
     (tmp_path / "catalog.json").write_bytes(small_catalog())
     with MockApi(catalog=tmp_path / "catalog.json") as mock_api:
         assert mock_api.variables == {"TOOLFOLD_SOURCE_TIDES_URL": mock_api.url}
-        found = requests.get(mock_api.url, {"operation": "HIGH_WATER", "harbour": "Bergen"}, timeout=5).json()
+        with requests.Session() as session:  # a connection on which a body would be the next response
+            assert session.head(f"{mock_api.root_url}/nothing", timeout=5).status_code == 404
+            query = {"operation": "HIGH_WATER", "harbour": "Bergen"}
+            found = session.get(mock_api.url, params=query, timeout=5).json()
     assert list(found["times"][0]) == ["time", "metres"]
     assert isinstance(found["times"][0]["metres"], float)

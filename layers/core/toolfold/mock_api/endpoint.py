@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
@@ -40,27 +41,31 @@ def strip_number(key: str) -> str:
     return _NUMBERED.sub("", key)
 
 
-_TYPES: Mapping[str, re.Pattern[str]] = {
-    "integer": re.compile(r"[+-]?\d{1,9}"),
-    "number": re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)"),
-    "boolean": re.compile("true|false"),
-}
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}T\d{4}")
 """A text that is refused unless that time exists."""
 
 
-def _accepts(rule: Mapping[str, Any], text: str) -> bool:
-    """Return whether the JSON Schema of one value accepts it as it is written in a query."""
-    kind = str(rule.get("type"))
-    if not text.strip() or (kind in _TYPES and not _TYPES[kind].fullmatch(text)):
+def _exists(text: str) -> bool:
+    """Return whether a text is not blank, nor a time that does not exist."""
+    try:
+        return bool(text.strip()) and not (_TIME.fullmatch(text) and not datetime.fromisoformat(text))
+    except ValueError:
         return False
-    if _TIME.fullmatch(text):
-        try:
-            datetime.fromisoformat(text)
-        except ValueError:
-            return False
-    value = float(text) if kind in ("integer", "number") else text == "true" if kind == "boolean" else text
-    return jsonschema_rs.is_valid(dict(rule), value)
+
+
+def _typed(text: str) -> Any:
+    """Return the JSON that a text is, or the text."""
+    try:
+        return json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _readings(sent: Sequence[str]) -> Iterator[Any]:
+    """Yield what the texts of one parameter may mean: a text or JSON, or a list of these, also behind commas."""
+    yield from (sent[0], _typed(sent[0]))
+    for texts in (list(sent), sent[0].split(",")):
+        yield from (texts, [_typed(text) for text in texts])
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +192,29 @@ class Endpoint:
         """The outline that an importer made of the declared response: its rows or fields, and what is beside them."""
         return {part: names.split(",") for part, names in _OUTLINE.findall(self.tool.returns)}
 
-    def arguments_of(self, sent: Query) -> Query:
-        """Return what was sent for a tool with a path of its own by the names of its arguments."""
-        bound = self.tool.call.get("parameters", {})
-        names = {how.get("name", argument): argument for argument, how in bound.items()}
-        fields = self.tool.call.get("body", {}).get("fields", {})
-        names |= {name: argument for argument, name in fields.items()}
-        return [(names.get(name, name), value) for name, value in sent]
+    @cached_property
+    def _validators(self) -> Mapping[str, jsonschema_rs.Validator]:
+        """Name in the query → what checks its value."""
+        shared = {"$defs": self.tool.parameters.get("$defs", {})}
+        return {name: jsonschema_rs.validator_for({**shared, **rule}) for name, rule in self.rules.items()}
+
+    @cached_property
+    def _arguments(self) -> Mapping[tuple[str, str], str]:
+        """Place and name in a request → argument, of a tool with a path of its own; a whole body has no name."""
+        body, bound = self.tool.call.get("body", {}), self.tool.call.get("parameters", {})
+        found = {("body", name): argument for argument, name in body.get("fields", {}).items()}
+        found |= {("body", ""): body["argument"]} if "argument" in body else {}
+        for argument in [*bound, *self.rules]:
+            how = bound.get(argument, {})
+            name = how.get("name", argument)
+            place = how.get("in", "path" if f"{{{name}}}" in self.path else "query")
+            if argument not in found.values():
+                found[place, name.lower() if place == "header" else name] = argument
+        return found
+
+    def arguments_of(self, sent: Iterable[tuple[str, str, str]]) -> Query:
+        """Return place, name and value of what was sent as pairs of argument and value."""
+        return [(self._arguments.get((place, name), name), value) for place, name, value in sent]
 
     def parse(self, query: Query, today: date) -> Request | None:
         """Return the validated request, or None when a required parameter is missing or a value is invalid.
@@ -203,16 +224,13 @@ class Endpoint:
         values: dict[str, tuple[str, ...]] = {}
         lists = self.tool.call.get("lists", {})
         for name, rule in self.rules.items():
-            sent = get_values(query, name)
-            if rule.get("type") == "array":
-                if len(sent) > rule.get("maxItems", len(sent)):
-                    return None
-                of_one = rule.get("items", {})
-            else:
-                sent, of_one = sent[:1], rule
+            sent, is_valid = get_values(query, name), self._validators[name].is_valid
             listed = lists.get(name) or lists.get(name.lower())
-            parts = [part for text in sent for part in (split_list(text) if listed else [text])]
-            if (not sent and name in self.required) or not all(_accepts(of_one, part) for part in parts):
+            parts = [part for text in sent[:1] for part in split_list(text)] if listed else list(sent)
+            groups = [[part] for part in parts] if listed else [parts] if parts else []
+            if (not sent and name in self.required) or not all(
+                all(map(_exists, group)) and any(map(is_valid, _readings(group))) for group in groups
+            ):
                 return None
             allowed = (listed or {}).get("items")
             if allowed and not all(part.partition("(")[0] in allowed for part in parts):

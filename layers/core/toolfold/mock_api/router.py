@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from email import message_from_string
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 from toolfold.catalog.entries import Source
 from toolfold.catalog.store import FileStore, bundled_path
@@ -39,14 +41,33 @@ class PathRequest(NamedTuple):
     body: bytes = b""
 
     @property
-    def members(self) -> Query:
-        """The members of a body that is a JSON object."""
-        try:
-            document = json.loads(self.body or b"{}")
-        except ValueError:
-            return []
-        members = document.items() if isinstance(document, dict) else ()
-        return [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in members]
+    def sent(self) -> Iterator[tuple[str, str, str]]:
+        """Place, name and text of all that was sent beside the path; the whole body has no name."""
+        headers = {name.lower(): text for name, text in self.headers.items()}
+        yield from (("query", name, text) for name, text in self.query)
+        yield from (("header", name, text) for name, text in headers.items())
+        for pair in headers.get("cookie", "").split(";"):
+            name, _, text = pair.strip().partition("=")
+            yield "cookie", name, unquote(text)
+        body = self.body.decode("utf-8", "replace")
+        if body:
+            yield "body", "", body
+        yield from (("body", name, text) for name, text in _fields(headers.get("content-type", ""), body))
+
+
+def _fields(content_type: str, body: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a form, or the members of a JSON object."""
+    if content_type.startswith("multipart/"):
+        for part in message_from_string(f"Content-Type: {content_type}\n\n{body}").walk():
+            if name := part.get_param("name", header="content-disposition"):
+                yield str(name), str(part.get_payload())
+    elif content_type == "application/x-www-form-urlencoded":
+        yield from parse_qsl(body)
+    else:
+        with contextlib.suppress(ValueError):
+            document = json.loads(body or "{}")
+            for name, value in document.items() if isinstance(document, dict) else ():
+                yield name, value if isinstance(value, str) else json.dumps(value)
 
 
 class Api:
@@ -73,13 +94,14 @@ class Api:
 
     @cached_property
     def _paths(self) -> Sequence[tuple[re.Pattern[str], Endpoint]]:
-        """Pattern of method and path, and endpoint; those without placeholders first."""
+        """Pattern of method and path, and endpoint; the longest paths first, and those without placeholders."""
         found = []
         for endpoint in self.endpoints.values():
             pieces = re.split(r"\{[^}]+\}", endpoint.path)
             pattern = "([^/]+)".join(map(re.escape, pieces))
             method = endpoint.tool.call.get("method", "GET")
-            found.append((len(pieces), re.compile(f"{method} (?:/[^/]+)*?{pattern}"), endpoint))
+            order = -endpoint.path.count("/"), len(pieces)
+            found.append((order, re.compile(f"{method} (?:/[^/]+)*?{pattern}"), endpoint))
         return [(pattern, endpoint) for _, pattern, endpoint in sorted(found, key=lambda one: one[0]) if endpoint.path]
 
     def answer_path(self, sent: PathRequest, now: datetime | None = None) -> tuple[Response, str]:
@@ -88,8 +110,7 @@ class Api:
             if match := pattern.fullmatch(f"{sent.method} {sent.path}"):
                 names = re.findall(r"\{([^}]+)\}", endpoint.path)
                 named = zip(names, map(unquote, match.groups()), strict=True)
-                pairs = [*named, *sent.query, *sent.members, *sent.headers.items()]
-                query = endpoint.arguments_of(pairs)
+                query = endpoint.arguments_of([*(("path", *pair) for pair in named), *sent.sent])
                 return self._answer_bound(endpoint, query, sent, now), endpoint.function
         return json_response({"error": "There is nothing at this path."}, 404), ""
 
@@ -97,7 +118,9 @@ class Api:
         auth, key = endpoint.source.auth, ""
         if auth is not None:
             headers = {name.lower(): text for name, text in sent.headers.items()}
-            key = get_first(query, auth.query_key or "") or headers.get((auth.header or "Authorization").lower(), "")
+            key = get_first(sent.query, auth.query_key or "") or headers.get(
+                (auth.header or "Authorization").lower(), ""
+            )
             if not key and "credentials" not in endpoint.tool.call:
                 return json_response({"error": "Credentials are missing."}, 401)
         if fault := requested_fault(query, endpoint, key.rpartition(" ")[2]):

@@ -209,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
             response = replace(response, delay_s=response.delay_s + self.api._latency_s)
         self._send(response)
 
-    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
+    do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
     def _send(self, response: Response) -> None:
         if response.connection in ("closed", "reset"):
@@ -236,6 +236,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _send_body(self, response: Response) -> None:
+        if self.command == "HEAD":
+            return
         if response.connection == "truncated":
             self.wfile.write(response.body[: len(response.body) // 2])
             self.close_connection = True
