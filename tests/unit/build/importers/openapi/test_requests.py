@@ -64,6 +64,8 @@ def test_query_parameters_have_their_styles(
         (styled("matrix", False), "a", "/pets/;id=a/x"),
         (parameter("id", "path", required=True, description=ENCODED), "group/project", "/pets/group%2Fproject/x"),
         (parameter("id", "path", required=True, description=ENCODED), "group%2Fproject", "/pets/group%2Fproject/x"),
+        (parameter("id", "path", required=True, example="maker/name"), "maker/name", "/pets/maker%2Fname/x"),
+        (parameter("id", "path", {"enum": ["a/b"]}, required=True), "a/b", "/pets/a%2Fb/x"),
     ],
 )
 def test_path_parameters_have_their_styles(tmp_path: Path, given: dict[str, Any], value: Any, path: str) -> None:

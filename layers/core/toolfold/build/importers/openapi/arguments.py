@@ -130,11 +130,13 @@ class Arguments:
             sent |= _style(location, name, parameter, at)
         if parameter.get("allowReserved") is True and location == "query":
             sent["reserved"] = True
+        described = _described(made, parameter, at, self._converter)
         if location == "path" and parameter.get("x-multi-segment") is True:
             sent["slashes"] = "plain"  # GitHub's word for a branch or a path of a file
-        elif location == "path" and _ENCODED.search(str(parameter.get("description"))):
-            sent["slashes"] = "encoded"
-        described = _described(made, parameter, at, self._converter)
+        elif location == "path":
+            shown = [*described.get("enum", ()), *described.get("examples", ())]
+            if _ENCODED.search(str(parameter.get("description"))) or any("/" in str(value) for value in shown):
+                sent["slashes"] = "encoded"  # as OpenAPI sends any sign of a value that a path gives a meaning
         if spell_comparisons(name) != name:
             described["description"] = f"{described.get('description', '').rstrip('.')}. Sent as {name}.".lstrip(". ")
         short, taken = argument_name(name) or location, {known.lower() for known in self._properties}
