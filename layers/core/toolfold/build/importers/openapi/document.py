@@ -113,7 +113,11 @@ def parse_document(content: bytes, name: str) -> Document:
     Raises:
         SourceError: It is not an OpenAPI document.
     """
-    return _with_keys(yaml_loader.parse(name, yaml_loader.decode(name, content), limits=LIMITS))
+    text = yaml_loader.decode(name, content)
+    if text.lstrip()[:1] == "<":
+        step = "the URL of a document often ends in openapi.json, swagger.json or v3/api-docs"
+        raise SourceError([f"{name}:1: is a page of HTML or XML, and not an OpenAPI document; {step}"])
+    return _with_keys(yaml_loader.parse(name, text, limits=LIMITS))
 
 
 def _with_keys(document: Document) -> Document:
@@ -179,6 +183,8 @@ def fetch_document(url: str, source_id: str, process_settings: Settings, where: 
         client.close()
     if response.status != 200:
         problem = f"{host_of(url)} answers with the status {response.status}"
+        if response.status in (401, 403):
+            problem += "; download it as one who is signed in, into the folder of the source"
         raise SourceError([f"{where}: the document cannot be fetched: {problem}"])
     return response.body
 

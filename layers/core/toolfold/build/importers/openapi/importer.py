@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -345,8 +346,10 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         content = formatted(read, settings.document)
         fetched = parse_document(content, url)
         check_version(fetched)
-        path = self.folder / settings.document
-        return base.Fetched(compare(read_document(path) if path.is_file() else None, fetched), content)
+        path, old = self.folder / settings.document, None
+        with suppress(SourceError):  # a damaged one is replaced
+            old = read_document(path) if path.is_file() else None
+        return base.Fetched(compare(old, fetched), content)
 
 
 def compare(old: Document | None, new: Document) -> base.RefreshReport:
@@ -356,7 +359,7 @@ def compare(old: Document | None, new: Document) -> base.RefreshReport:
         for api in (old, new)
     )
     report = base.RefreshReport.between(before, after)
-    if not report and old is not None and old.data != new.data:
+    if not report and (old is None or old.data != new.data):
         return base.RefreshReport(changed=("components",))
     return report
 
