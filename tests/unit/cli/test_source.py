@@ -93,6 +93,7 @@ def test_adding_skills_shows_and_writes_the_source_and_says_what_is_next(
         ("openapi pets http://pets.example/o.json", "DOCUMENT must be an https URL"),
         ("http weather", "URL is missing."),
         ("http weather https://api.example/towns/{town}", "URL must have a value in the place of {town}"),
+        ("http weather https://api.example/düne", "URL must be percent-encoded: https://api.example/d%C3%BCne"),
         ("http weather https://api.example/towns/:town/rain", "URL must have a value in the place of :town"),
         ("http weather http://api.example/x", "URL must be an https URL"),
         ("sql shop mysql://x", "DATABASE must begin with sqlite: or postgresql://"),

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import click
 
@@ -107,6 +107,8 @@ def request_problem(url: str) -> str:
         return "must have no user and password: leave them out, and add --basic"
     if found := re.search(r"\{[^{}]*\}", url):
         return f"must have a value in the place of {found[0]}"
+    if host_of(encoded := quote(url, safe="%/:?#[]@!$&'()*+,;=~").partition("#")[0]):
+        return f"must be percent-encoded: {encoded}"
     return "must be an https URL, or http:// and this machine"
 
 
