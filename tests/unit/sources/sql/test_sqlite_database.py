@@ -274,10 +274,18 @@ def test_a_text_that_grows_by_replacing_is_refused(database: SqliteDatabase) -> 
 # Errors.
 
 
+def test_names_in_double_quotes_are_names(database: SqliteDatabase) -> None:
+    sql = 'SELECT upper("name"), "id" AS "a ""b" FROM "customers" AS "x y" WHERE "x y"."id" = 1 -- "d"'
+    guarded = check_statement(sql, "sqlite", database.read_schema(soon()))
+    assert database.query(guarded.text, [], 1, soon()).columns == ('upper("name")', 'a "b')
+
+
 @pytest.mark.parametrize(
     ("statement", "sentences"),
     [
         ("SELECT nam FROM customers", ["there is no column nam", "Did you mean name?"]),
+        ('SELECT "nam" FROM customers', ["there is no column nam", "Did you mean name?"]),
+        ('SELECT name FROM customers WHERE name = "Zoe"', ["no column Zoe", "A text is in single quotes: 'Zoe'."]),
         ("SELECT o.nam FROM orders o JOIN customers USING (id)", ["there is no column o.nam", "name"]),
         ("SELECT createdat, createdBy FROM customers", ["no column createdBy", "Did you mean createdAt?"]),
         ("SELECT * FROM ordrs", ["there is no table ordrs (line 1, column 15)", "Did you mean orders?"]),

@@ -91,7 +91,7 @@ class GuardedStatement(NamedTuple):
     """A statement that only reads.
 
     Attributes:
-        text: the statement without a semicolon at its end.
+        text: the statement without a semicolon at its end; for SQLite with names in backticks.
         tables: the tables that it reads.
     """
 
@@ -125,7 +125,17 @@ def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> Gua
         references.check_columns()
     except RecursionError:
         raise _refused("it is nested too deeply") from None
-    return GuardedStatement(text, tables)
+    return GuardedStatement(_in_backticks(text, tokens) if dialect == "sqlite" else text, tables)
+
+
+def _in_backticks(statement: str, tokens: list[Token]) -> str:
+    """Return ``statement`` with its names in backticks: in double quotes SQLite takes an unknown name for text."""
+    pieces, end = list[str](), 0
+    for token in tokens:
+        if token.token_type is TokenType.IDENTIFIER and statement[token.start] == '"':
+            pieces += [statement[end : token.start], f"`{token.text.replace('`', '``')}`"]
+            end = token.end + 1
+    return "".join([*pieces, statement[end:]])
 
 
 def _tokenize(statement: str, dialect: str) -> list[Token]:

@@ -288,7 +288,8 @@ class SqliteDatabase:
                 cursor = self._connection.execute(statement, values)
                 if cursor.description is None:
                     raise DatabaseFailure(FailureKind.NOT_ALLOWED)
-                names = unique_names(column[0] for column in cursor.description)
+                # Of an expression it is its text, in which the guard has put names into backticks.
+                names = unique_names(column[0].replace("`", '"') for column in cursor.description)
                 lines, has_more = self._fetch(cursor, names, limit)
             finally:
                 self._connection.set_authorizer(None)
