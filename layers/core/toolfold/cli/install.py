@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from toolfold.catalog.entries import Auth
 from toolfold.catalog.store import open_store
 from toolfold.cli.application import Options, fail, os_errors
 from toolfold.cli.config_files import Document, JsonDocument, TomlDocument, is_secret_name, to_toml, without_secrets
@@ -22,7 +23,7 @@ from toolfold.cli.output import print_message
 from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm
 from toolfold.client.channels import find_access, region_of_address
-from toolfold.errors import SettingsError, ToolfoldError
+from toolfold.errors import CallError, SettingsError, ToolfoldError
 from toolfold.exposure.profiles import find_profile
 from toolfold.files import replace_file
 from toolfold.mcp_clients import CLIENTS, Client, deployment_entry, own_command, to_text
@@ -59,13 +60,14 @@ def run(options: Options) -> int:
     shown = f"the tools of {options.profile}" if options.profile else "TOOL_LIST, TOOL_GET and TOOL_CALL"
     print(f"Added to {changed}\nRestart {client.title}; it then shows {shown}.")
     names = entry.get("env", {})
-    has_key = _KEY_VARIABLE in names or any(name.startswith("TOOLFOLD_SOURCE_") for name in names)
-    if not options.endpoint and not has_key:
-        print_message(
-            f"No API key was written, because {_KEY_VARIABLE} is not set here. Set it and run this command again, or "
-            f'add it to "env" in the file. A free key: https://www.alphavantage.co/support/#api-key'
-        )
-    elif wrong := [name for name, value in names.items() if is_secret_name(name) and PLACEHOLDER.fullmatch(value)]:
+    for title, auth in () if options.endpoint else _keys_of_catalog(options, names):
+        if auth.environment not in names:
+            again = "" if auth.environment == _KEY_VARIABLE else f" with --env {auth.environment}"
+            print_message(
+                f"The server has no key for {title}. Set {auth.environment} and run this command again{again}, or add "
+                f'it to "env" in the file.{f" A key: {auth.signup_url}" if auth.signup_url else ""}'
+            )
+    if wrong := [name for name, value in names.items() if is_secret_name(name) and PLACEHOLDER.fullmatch(value)]:
         print_message(
             f"{wrong[0]} has {names[wrong[0]]} in the place of a key, as the entry now has. Set it and run this "
             "command again, or correct it in the file."
@@ -189,6 +191,16 @@ def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
     if missing:
         print_message(f"Set here, but not for the server: {', '.join(missing)}. To pass one on, add --env NAME.")
     return client.entry([*own_command(), *(["--profile", options.profile] if options.profile else [])], environment)
+
+
+def _keys_of_catalog(options: Options, environment: Mapping[str, str]) -> list[tuple[str, Auth]]:
+    """Return title and key of each source of the server's catalog; none where only the server can read it."""
+    own = {name: os.environ[name] for name, file in options.from_file.items() if file == str(settings_path(None))}
+    settings = Settings.from_environment({**own, **environment})
+    with contextlib.suppress(CallError, ToolfoldError):
+        sources = () if settings.catalog.startswith("s3://") else open_store(settings)().sources
+        return [(source.title, source.auth) for source in sources if source.auth is not None]
+    return []
 
 
 def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]:
