@@ -144,3 +144,10 @@ def test_a_document_that_is_a_symbolic_link_is_refused(tmp_path: Path) -> None:
 def test_a_document_elsewhere_is_refused(name: str) -> None:
     with pytest.raises(ValidationError):
         OpenApiSettings.model_validate({"id": "pets", "kind": "openapi", "document": name})
+
+
+@pytest.mark.parametrize(
+    ("summary", "title"), [("ListPets", "List Pets"), ("list_pets", "list pets"), ("All pets", "All pets")]
+)
+def test_a_summary_that_is_the_name_of_a_function_is_written_in_words(tmp_path: Path, summary: str, title: str) -> None:
+    assert read(tmp_path, operation(summary=summary)).tool.title == title

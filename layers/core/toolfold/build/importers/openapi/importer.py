@@ -293,8 +293,8 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             self._findings.note(operation.at, f"{operation.title}: inner parts of the schema are left out")
         summary = self._requests.text(value.get("summary"), (*operation.at, "summary"), MAX_SUMMARY).rstrip(".")
         description = self._requests.text(value.get("description"), (*operation.at, "description"), MAX_DESCRIPTION)
-        title = summary
-        # Frameworks make a summary of the name of a function: "List Pets".
+        # Frameworks make a summary of the name of a function: "List Pets", or "ListPets".
+        title = summary = in_words(summary) if summary.isidentifier() else summary
         if description and summary.lower() == in_words(operation.name).lower():
             summary = ""
         if value.get("deprecated") is True:
