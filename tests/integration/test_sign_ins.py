@@ -165,11 +165,19 @@ def test_a_ticket_and_a_state_work_once_and_in_one_browser(world: World) -> None
     assert world.issuer.kinds().count("authorization_code") == 2
 
 
-def test_a_user_who_refuses_is_not_signed_in(world: World) -> None:
-    world.issuer.is_denied = True
-    status, page, _ = Browser().open(world.link())
-    assert (status, "was refused" in page) == (400, True)
-    assert world.link()
+@pytest.mark.parametrize(
+    ("failure", "status", "said"), [({"is_denied": True}, 400, "refused"), ({"token_path": "/gone"}, 502, "failed")]
+)
+def test_a_sign_in_that_is_refused_or_fails_ends_what_waits_for_it(
+    world: World, failure: dict[str, Any], status: int, said: str
+) -> None:
+    vars(world.issuer).update(failure)
+    tokens, source = world.app.executor.services.user_tokens, world.app.catalog_store().source("notes")
+    begun = tokens.begin(source, CLIENT)
+    found, page, _ = Browser().open(begun.url)
+    assert begun.ended.wait(5)
+    assert (found, said in page, begun.is_signed_in) == (status, True, False)
+    assert world.link() != begun.url
 
 
 def test_an_expired_token_is_refreshed_once_for_all_calls(world: World) -> None:
@@ -199,13 +207,6 @@ def test_a_revoked_token_is_deleted_and_the_user_asked_again(world: World) -> No
     assert not world.records()
     world.sign_in()
     assert not world.call().structured["cached"]  # answers belong to a token
-
-
-def test_a_read_with_a_refused_token_is_repeated_with_a_new_one(world: World) -> None:
-    world.sign_in()
-    world.service.refused.update(world.issuer.issued)
-    assert not world.call().is_error
-    assert len(world.service.received) == 2
 
 
 @pytest.mark.parametrize("is_public", [False, True])

@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold import private_folder
 from toolfold.aws.clients import error_code
@@ -52,13 +52,9 @@ def create_shared_store(
 
     def open_store() -> CacheStore:
         if is_table:
-            from toolfold.cache.dynamodb import DynamoDBStore
-
-            table = location.removeprefix(TABLE_PREFIX)
-            return DynamoDBStore(aws, table, settings.cache_bucket, timeout_s, cooldown_s, clock, on_failure)
-        from toolfold.cache.sqlite import SQLiteStore
-
-        return SQLiteStore(location, settings.cache_file_bytes, timeout_s)
+            options = {"cooldown_s": cooldown_s, "clock": clock, "on_failure": on_failure}
+            return _open_table(settings, aws, timeout_s, settings.cache_bucket, **options)
+        return _open_file(location, settings.cache_file_bytes, timeout_s)
 
     return FailSafeStore(open_store, cooldown_s, clock, repeats_warnings=is_table, name=name, on_failure=on_failure)
 
@@ -101,25 +97,24 @@ class Records:
 
 def records_in_table(settings: Settings, aws: AwsClients) -> Records:
     """Return the records in the table that ``settings.cache`` names."""
-
-    def open_store() -> CacheStore:
-        from toolfold.cache.dynamodb import DynamoDBStore
-
-        table = settings.cache.removeprefix(TABLE_PREFIX)
-        return DynamoDBStore(aws, table, "", settings.secret_timeout_s, is_consistent=True)
-
-    return Records(open_store)
+    return Records(lambda: _open_table(settings, aws, settings.secret_timeout_s, is_consistent=True))
 
 
 def records_in_file(path: str, timeout_s: float) -> Records:
     """Return the records in a SQLite file of the user; ``timeout_s`` is for another process that writes."""
+    return Records(lambda: _open_file(path, _MAX_FILE_BYTES, timeout_s, is_durable=True))
 
-    def open_store() -> CacheStore:
-        from toolfold.cache.sqlite import SQLiteStore
 
-        return SQLiteStore(path, _MAX_FILE_BYTES, timeout_s, is_durable=True)
+def _open_table(settings: Settings, aws: AwsClients, timeout_s: float, bucket: str = "", **options: Any) -> CacheStore:
+    from toolfold.cache.dynamodb import DynamoDBStore
 
-    return Records(open_store)
+    return DynamoDBStore(aws, settings.cache.removeprefix(TABLE_PREFIX), bucket, timeout_s, **options)
+
+
+def _open_file(path: str, max_bytes: int, timeout_s: float, *, is_durable: bool = False) -> CacheStore:
+    from toolfold.cache.sqlite import SQLiteStore
+
+    return SQLiteStore(path, max_bytes, timeout_s, is_durable=is_durable)
 
 
 def given_secret(variable: str, given: str, read_reference: Callable[[str], str]) -> bytes:
