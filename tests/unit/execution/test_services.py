@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.clocks import Clock
+from toolfold.cache.base import FailSafeStore
 from toolfold.errors import (
     CallError,
     InvalidArguments,
@@ -16,7 +18,7 @@ from toolfold.errors import (
     UpstreamTimeout,
 )
 from toolfold.execution import upstream
-from toolfold.execution.services import KEPT_S, SingleFlight, SourceHealth
+from toolfold.execution.services import KEPT_REQUEST_S, KEPT_S, KeptRequests, SingleFlight, SourceHealth
 from toolfold.execution.upstream import OF_SOURCE, Circuit, CircuitBreakers
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 
@@ -110,3 +112,22 @@ def test_a_failure_is_forgotten() -> None:
     health.record_failure(tool(), NotConnected("It is down.", ""))
     now = KEPT_S + 1
     assert not health.troubles()
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_what_the_cache_does_not_take_is_kept_by_a_process_that_is_alone(is_alone: bool) -> None:
+    clock = Clock("2026-01-13 12:00")
+
+    def refuse() -> Any:
+        raise OSError
+
+    kept = KeptRequests(FailSafeStore(refuse, 30.0, clock.monotonic), clock.clocks(), is_alone=is_alone)
+    assert kept.add({"text": "x" * 300_000}) is None
+    added = kept.add({"text": "x"})
+    assert (added is not None) == is_alone
+    if added is not None:
+        assert kept.get(added[0]) == added[1]
+        assert [kept.use_once(added[0]) for _ in range(2)] == [True, False]
+        clock.now += KEPT_REQUEST_S
+        assert kept.get(added[0]) is None
+    assert not kept.use_once("A" * 22)  # of a store that says nothing
