@@ -10,7 +10,7 @@ from toolfold.catalog.entries import FORMAT
 from toolfold.catalog.reader import parse_head
 from toolfold.catalog.store import bundled_path, parse_catalog
 
-CONTRACTS = {5: "bafad1ed9c3a80f715bfdc8109d6973a609bb6c803591ccc28e6f8527acd5001"}
+CONTRACTS = {5: "3d210956da81d12cf7b3d8e540702472fef2008815ad1c5600ac7c4a596714ad"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

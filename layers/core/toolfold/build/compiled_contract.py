@@ -32,6 +32,7 @@ from toolfold.catalog.entries import (
 )
 from toolfold.catalog.json_schema import DIALECT
 from toolfold.catalog.skills import SkillFile
+from toolfold.sources.http_api.binding import Parameter
 from toolfold.sources.mcp import connection as mcp
 from toolfold.sources.sql.schema import SqlSettings, TableFilter
 
@@ -147,16 +148,9 @@ class HttpField(Part):
     base64: bool = False
 
 
-class HttpParameter(Part):
-    """How an argument is sent. Which styles a location has, ``sources.http_api.binding`` checks."""
-
-    location: Literal["path", "query", "header", "cookie"] = Field(default="query", alias="in")
-    name: Printable = ""
-    style: Printable = ""
-    explode: bool = True
-    content_type: MediaType = ""
-    slashes: Printable = ""
-    reserved: bool = False
+_Location = get_type_hints(Parameter)["location"]
+HttpParameter = _entry(Parameter, "argument", "location", **{"in": _Location})
+"""How an argument is sent. Which styles a location has, ``sources.http_api.binding`` checks."""
 
 
 class HttpBody(Part):
@@ -176,7 +170,7 @@ class HttpCall(Part):
 
     method: Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] = "GET"
     path: str
-    parameters: dict[str, HttpParameter] = {}
+    parameters: dict[str, HttpParameter] = {}  # type: ignore[valid-type]
     sends: dict[str, Any] = {}
     body: HttpBody = HttpBody()
 

@@ -31,10 +31,11 @@ import functools
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
 from toolfold.catalog.contract import check_part
+from toolfold.catalog.entries import Rule, parse_entry
 from toolfold.sources.http_api.body import encode_body, is_json_type
 from toolfold.sources.http_api.styles import (
     SEPARATORS,
@@ -72,17 +73,20 @@ class BoundRequest(NamedTuple):
     body: bytes | None = None
 
 
+_Printable = Annotated[str, Rule(format="printable")]
+
+
 class Parameter(NamedTuple):
-    """How one argument is sent. Fields as in the binding."""
+    """How one argument is sent. Fields as in the binding, where ``location`` is ``in``."""
 
     argument: str
-    location: str
-    name: str
-    style: str
-    explode: bool
-    content_type: str
-    slashes: str
-    reserved: bool
+    location: Literal["path", "query", "header", "cookie"] = "query"
+    name: _Printable = ""
+    style: _Printable = ""
+    explode: bool = True
+    content_type: Annotated[str, Rule(pattern="^[ -~]*$")] = ""
+    slashes: _Printable = ""
+    reserved: bool = False
 
 
 def bind(
@@ -139,25 +143,17 @@ def bound_parameters(call: Mapping[str, Any], values: Mapping[str, Any] | None =
     in_path = placeholders(str(call.get("path", "")))
     body = call.get("body", {})
     in_body = {*body.get("fields", {}), *([body["argument"]] if "argument" in body else [])}
-    known = {str(how.get("name", argument)) for argument, how in declared.items() if how.get("in", "path") == "path"}
+    known = {how.get("name", argument) for argument, how in declared.items() if how.get("in", "path") == "path"}
     unnamed = [name for name in in_path if name not in declared and name not in known]
     for argument in dict.fromkeys((*declared, *unnamed, *(values or {}))):
         if argument in in_body and argument not in declared:
             continue
         how = declared.get(argument, {})
-        name = str(how.get("name", argument))
-        location = str(how.get("in", "path" if name in in_path else "query"))
-        style = str(how.get("style", STYLES.get(location, ("",))[0]))
-        yield Parameter(
-            argument,
-            location,
-            name,
-            style,
-            bool(how.get("explode", style == "form")),
-            str(how.get("content_type", "")),
-            str(how.get("slashes", "")),
-            how.get("reserved") is True,
-        )
+        name = how.get("name", argument)
+        location = how.get("in", "path" if name in in_path else "query")
+        style = how.get("style", STYLES.get(location, ("",))[0])
+        usual = {"name": name, "style": style, "explode": style == "form"}
+        yield parse_entry(Parameter, {**usual, **how}, argument=argument, location=location)
 
 
 def _segment(one: Parameter, value: Any) -> str:
