@@ -295,7 +295,7 @@ def test_categories_of_the_same_name_are_distinguished_by_source(tmp_path: Path)
         "forecasts": ["get-Wave.heights", "FORECAST"],
         "Forecasts": ["get-Wave.heights", "FORECAST"],
     }.items():
-        positions = parse_filters("TOOL_LIST", catalog, {"category": given}).positions(catalog)
+        positions = parse_filters(catalog, {"category": given}).positions(catalog)
         assert positions is not None
         assert [catalog.summary(position).name for position in sorted(positions)] == names
 
@@ -304,7 +304,7 @@ def test_a_category_of_one_source_is_also_found_by_its_source(tmp_path: Path) ->
     catalog = compiled(written(tmp_path))
     assert [category.name for category in catalog.categories] == ["forecasts"]
     for given in ("forecasts", "weather/forecasts"):
-        assert parse_filters("TOOL_LIST", catalog, {"category": given}).positions(catalog) == {0}
+        assert parse_filters(catalog, {"category": given}).positions(catalog) == {0}
 
 
 AREA: dict[str, Any] = {

@@ -80,18 +80,18 @@ def _is_short(value: Any) -> bool:
 def _sizes(text: str) -> Iterator[tuple[str, int]]:
     """Yield the lengths of time that ``text`` may mean, the likelier first. ``1m`` is a minute, ``1M`` a month."""
     lowered = _with_digits(text)
-    match = _UNIT_FIRST.fullmatch(lowered) or _SPAN.fullmatch(lowered)
-    if match is None:
-        return
-    count = int(match["count"] or 1)
-    if match["unit"] == "m":
-        units = ["month", "minute"] if "M" in text else ["minute", "month"]
-    else:
-        unit = match["unit"].replace("-", "")
-        units = [UNITS[unit]] if unit in UNITS else []
-    for unit in units:
+    for count, unit in _lengths(_UNIT_FIRST.fullmatch(lowered) or _SPAN.fullmatch(lowered), "M" in text):
         counted_in, size = _SIZES[unit]
         yield counted_in, size * count
+
+
+def _lengths(match: re.Match[str] | None, is_month: bool) -> list[tuple[int, str]]:
+    """Return how many of which unit a match may mean; ``is_month``: a month rather than a minute, where it says m."""
+    if match is None:
+        return []
+    unit, of_m = match["unit"].replace("-", ""), ["month", "minute"] if is_month else ["minute", "month"]
+    units = of_m if unit == "m" else [UNITS[unit]] if unit in UNITS else []
+    return [(int(match["count"] or 1), one) for one in units]
 
 
 def _with_digits(text: str) -> str:
@@ -101,18 +101,12 @@ def _with_digits(text: str) -> str:
 
 def spans(value: Any) -> Iterator[Proposal]:
     """Yield a span of time as ``6month``, as patterns of spans ask for it."""
-    if not isinstance(value, str) or len(value) > _MAX_CHARS:
-        return
-    text = value.lower().strip()
+    text = value.lower().strip() if isinstance(value, str) and len(value) <= _MAX_CHARS else ""
     match = _SPAN.fullmatch(text.removeprefix("last ").removeprefix("past "))
-    if match is None:
-        return
-    unit = match["unit"]
-    names = ["month", "minute"] if unit == "m" else [UNITS[unit]] if unit in UNITS else []
-    for name in names:
-        if name in _SPAN_UNITS:
-            yield Proposal(f"{int(match['count'] or 1)}{name}", unit == "m" or not match["count"])
-    if normalize(value) in ("all", "max", "everything", "maximum"):
+    for count, unit in _lengths(match, True):
+        if match is not None and unit in _SPAN_UNITS:
+            yield Proposal(f"{count}{unit}", match["unit"] == "m" or not match["count"])
+    if normalize(text) in ("all", "max", "everything", "maximum"):
         yield Proposal("full", True)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from toolfold.dates import UNITS, Period, Reading, parse_date, parse_period
+from toolfold.dates import UNITS, Period, parse_date, parse_period
 from toolfold.fuzzy import normalize
 
 _WORDS = {
@@ -72,16 +72,11 @@ def _written(period: Period | None) -> str:
     """Return a period as ``select`` takes it; nothing of one that it has no words for."""
     if period is None or period.unit in ("second", "minute", "hour", "quarter", "halfyear"):
         return ""
-    if _is_within_a_day(period.low, period.high):
-        return "..".join(f"{end.low:%Y-%m-%dT%H:%M:%S}" for end in (period.low, period.high) if end)
+    ends = [end.low for end in (period.low, period.high) if end is not None and end.has_time]
+    if len(ends) == 2 and ends[0].date() == ends[1].date() and ends[0] < ends[1] and ends[0].hour:
+        return "..".join(f"{end:%Y-%m-%dT%H:%M:%S}" for end in ends)  # a part of one day, which has rows of minutes
     low, high = period.low and period.low.low.date(), period.high and period.high.high.date()
     if period.unit:
         counted = f"last {period.count} {period.unit}s" if period.count != 1 else f"past {period.unit}"
         return counted if period.count else "ytd"
     return f"{low}..{high}" if low and high else f"since {low}" if low else f"until {high}"
-
-
-def _is_within_a_day(low: Reading | None, high: Reading | None) -> bool:
-    """Return whether a period is a part of one day, which has rows of minutes."""
-    ends = [end.low for end in (low, high) if end is not None and end.has_time]
-    return len(ends) == 2 and ends[0].date() == ends[1].date() and ends[0] < ends[1] and bool(ends[0].hour)

@@ -37,6 +37,7 @@ from toolfold.execution.validation_problems import (
     describe_expected,
     rule_at,
     type_problem,
+    value_at,
 )
 from toolfold.messages import CORRECT_ARGUMENTS, INVALID_ARGUMENT, INVALID_OF_SEVERAL
 from toolfold.text_safety import quoted
@@ -340,7 +341,7 @@ def _coerce(
         changes = [change for error in errors_of(arguments) for change in _changes(root, arguments, error)[1]]
         chosen = {change.path: change.value for change in reversed(changes)}
         for path in sorted(chosen, key=len, reverse=True):  # before the value that they are in is replaced
-            parent, last, value = _value_at(arguments, path[:-1]), path[-1], chosen[path]
+            parent, last, value = value_at(arguments, path[:-1]), path[-1], chosen[path]
             if value is None:
                 del parent[last]
             else:
@@ -361,16 +362,10 @@ def _whole_numbers(root: Mapping[str, Any], arguments: Mapping[str, Any]) -> dic
     }
 
 
-def _value_at(value: Any, path: Iterable[str | int]) -> Any:
-    for key in path:
-        value = value[key]
-    return value
-
-
 def _changes(root: Mapping[str, Any], arguments: Any, error: Any) -> tuple[int, list[_Change]]:
     """Return the changes after which a value has not this error, and how far the value is from that."""
     path, kind = tuple(error.instance_path), error.kind
-    value = _value_at(arguments, path)
+    value = value_at(arguments, path)
     if value is None:
         is_declared = path[-1] in properties(root, rule_at(root, path[:-1]))
         return (0, [_Change(path, None)]) if is_declared else (_OTHER_ERROR, [])

@@ -154,7 +154,7 @@ class Translator:
 
     def _text(self, error: Any) -> str:
         path, kind = list(error.instance_path), error.kind
-        value = self._value(path)
+        value = value_at(self._arguments, path)
         if kind.name in ("additionalProperties", "unevaluatedProperties"):
             named = ", ".join(quoted(name) for name in kind.unexpected[:MAX_UNKNOWN])
             return f"has keys that are not allowed: {named}"
@@ -198,7 +198,9 @@ class Translator:
             yield self._problem([*path, first], f"{MISSING}, or {others} instead" if others else MISSING)
         elif all(branch[0].kind.name == "type" and branch[0].instance_path == path for branch in failed):
             given = [name for branch in failed for name in branch[0].kind.types]
-            yield self._problem(path, type_problem(self._phrase(path, list(dict.fromkeys(given))), self._value(path)))
+            yield self._problem(
+                path, type_problem(self._phrase(path, list(dict.fromkeys(given))), value_at(self._arguments, path))
+            )
         else:
             typed = [branch for branch in failed if branch[0].kind.name != "type" or branch[0].instance_path != path]
             meant = [branch for branch in typed if not any(_is_tag(one, path) for one in branch)]
@@ -213,14 +215,15 @@ class Translator:
                 words = [*(dict.fromkeys(given) if place == path else ()), describe_expected({"enum": options})]
                 yield {**self._problem(place, self._text(tags[0])), "expected": " or ".join(words)}
 
-    def _value(self, path: Sequence[str | int]) -> Any:
-        found: Any = self._arguments
-        try:
-            for key in path:
-                found = found[key]
-        except (LookupError, TypeError):
-            return None
-        return found
+
+def value_at(value: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at ``path``; None where there is none."""
+    try:
+        for key in path:
+            value = value[key]
+    except (LookupError, TypeError):
+        return None
+    return value
 
 
 def rule_at(root: Any, path: Sequence[str | int]) -> Any:

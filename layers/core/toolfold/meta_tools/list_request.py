@@ -45,24 +45,24 @@ class Filters(NamedTuple):
         return frozenset.intersection(*matching) if matching else None
 
 
-def parse_filters(tool: str, catalog: Catalog, arguments: Mapping[str, Any]) -> Filters:
+def parse_filters(catalog: Catalog, arguments: Mapping[str, Any]) -> Filters:
     """Parse ``category``, ``tag``, ``tag_mode``, ``access`` and ``source``.
 
     Raises:
         InvalidArguments: one of them is a name that the catalog does not have.
     """
-    access = _named(tool, catalog, arguments, "access")
+    access = _named(catalog, arguments, "access")
     return Filters(
-        _named(tool, catalog, arguments, "category"),
-        _named(tool, catalog, arguments, "tag"),
+        _named(catalog, arguments, "category"),
+        _named(catalog, arguments, "tag"),
         # A tool that is free in part works with a free key.
         (*access, "mixed") if "free" in access else access,
-        _named(tool, catalog, arguments, "source"),
+        _named(catalog, arguments, "source"),
         arguments.get("tag_mode") == "all",
     )
 
 
-def _named(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str) -> tuple[str, ...]:
+def _named(catalog: Catalog, arguments: Mapping[str, Any], kind: str) -> tuple[str, ...]:
     """Return the names of categories, tags or sources that are given in any spelling, or by title."""
     given = arguments.get(kind)
     if given is None:
@@ -78,22 +78,22 @@ def _named(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str)
     found: list[str] = []
     for text in (name for name in names if name.strip(" ,[]")):
         if normalize(text) not in spellings:
-            raise _unknown(tool, catalog, {**arguments, kind: names}, kind, text)
+            raise _unknown(catalog, {**arguments, kind: names}, kind, text)
         found += spellings[normalize(text)]
     return tuple(dict.fromkeys(found))
 
 
-def _corrected(tool: str, arguments: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
+def _corrected(arguments: Mapping[str, Any], name: str, value: Any) -> dict[str, Any]:
     """Return the detail of an error with the call in which an argument has another value; None: it is left out."""
     others = {key: given for key, given in arguments.items() if key != name}
-    return next_call(tool, others if value is None else {**others, name: value})
+    return next_call(TOOL, others if value is None else {**others, name: value})
 
 
 _MIN_BEGINNING = 4
 """Letters that are taken for the beginning of a name: ``crypto`` of ``cryptocurrencies``."""
 
 
-def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: str, text: str) -> InvalidArguments:
+def _unknown(catalog: Catalog, arguments: Mapping[str, Any], kind: str, text: str) -> InvalidArguments:
     from toolfold.messages import THERE_ARE  # for errors only
 
     names = {spelling: found[0] for spelling, found in _SPELLINGS[kind](catalog).items() if found}
@@ -108,8 +108,8 @@ def _unknown(tool: str, catalog: Catalog, arguments: Mapping[str, Any], kind: st
     meant = [closest[0] if name == text else name for name in arguments[kind] if closest or name != text]
     if not meant and kind != "access":  # what the name is about is searched for
         arguments = {"query": text, **arguments}
-    following = _corrected(tool, arguments, kind, meant if len(meant) > 1 else next(iter(meant), None))
-    return invalid(tool, f"there is no {kind} {quoted(text)}", hint, closest=closest, **following)
+    following = _corrected(arguments, kind, meant if len(meant) > 1 else next(iter(meant), None))
+    return invalid(TOOL, f"there is no {kind} {quoted(text)}", hint, closest=closest, **following)
 
 
 def _category_spellings(catalog: Catalog) -> dict[str, list[str]]:
@@ -193,11 +193,11 @@ def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRe
     if problem:
         short = [query[:_PROPOSED_LENGTH] for query in queries[:MAX_QUERIES]]
         proposed = short if is_several else _line(short[0])
-        raise invalid(TOOL, problem, hint, **_corrected(TOOL, arguments, "query", proposed))
+        raise invalid(TOOL, problem, hint, **_corrected(arguments, "query", proposed))
     is_blank = arguments.get("query") is not None and not queries
     given = {name: arguments.get(name) for name in ("limit", "offset", "token_budget", "detail")}
     notice = "The query is blank, so nothing was searched for." if is_blank else ""
-    return ListRequest(queries, parse_filters(TOOL, catalog, arguments), **given, notice=notice)
+    return ListRequest(queries, parse_filters(catalog, arguments), **given, notice=notice)
 
 
 def _line(text: str) -> str:
