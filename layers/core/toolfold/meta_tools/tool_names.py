@@ -23,6 +23,7 @@ from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object
 from toolfold.meta_tools.corrections import correct, divide, words_of_tables
 from toolfold.meta_tools.detail_levels import signature
+from toolfold.meta_tools.list_request import parse_filters
 from toolfold.meta_tools.result import WRITE, MetaCall
 from toolfold.text_safety import quoted
 from toolfold.wording import SignatureText, Text, joined
@@ -218,18 +219,9 @@ def _object(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return parse_object(_given(arguments, "arguments")) or {}
 
 
-def _source(catalog: Catalog, kind: str, given: Any) -> str | None:
+def _source(catalog: Catalog, given: Any) -> str | None:
     """Return the id of the source that is named, by id or title; None where none is."""
-    if given is None:
-        return None
-    spellings = {normalize(form): source.id for source in catalog.sources for form in (source.title, source.id)}
-    found = spellings.get(normalize(given)) if isinstance(given, str) else None
-    if found is None:
-        ids = [source.id for source in catalog.sources]
-        closest = closest_matches(given, ids) if isinstance(given, str) else []
-        hint = did_you_mean(str(given), closest).strip() or f"There are {', '.join(ids[:20])}."
-        raise invalid(kind, f"there is no source {quoted(given)}", hint, closest=closest)
-    return found
+    return None if is_blank(given) else next(iter(parse_filters(catalog, {"source": [str(given)]}).source), None)
 
 
 def _tool(catalog: Catalog, kind: str, source: str | None, given: Any, rest: Mapping[str, Any] | None = None) -> str:
@@ -256,7 +248,7 @@ _CONNECTOR = ("source", "tool", "subcommand")
 
 
 def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "connector") -> MetaCall:
-    source, given = _source(catalog, kind, _given(arguments, "source")), _given(arguments, "tool")
+    source, given = _source(catalog, _given(arguments, "source")), _given(arguments, "tool")
     subcommand, rest = normalize(str(_given(arguments, "subcommand") or "")), _rest(arguments, *_CONNECTOR)
     runs = subcommand in _EXECUTE or bool(closest_matches(subcommand, _EXECUTE))
     if given is None and not runs:
@@ -269,7 +261,7 @@ def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "conn
 
 
 def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    source, own = _source(catalog, "database", _given(arguments, "source")), _sources_of(catalog, "database")
+    source, own = _source(catalog, _given(arguments, "source")), _sources_of(catalog, "database")
     source = own[0] if source is None and len(own) == 1 else source
     named = "subcommand" if _key(arguments, "subcommand") else "tool"
     subcommand = normalize(str(_given(arguments, named) or "").rpartition("__")[2])
@@ -302,12 +294,12 @@ def _request_tools(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
 
 
 def _server_tools(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    source = _source(catalog, "list-server-tools", _given(arguments, "source") or arguments.get("name"))
+    source = _source(catalog, _given(arguments, "source") or arguments.get("name"))
     return MetaCall("TOOL_LIST", {"source": source} if source else {})
 
 
 def _tool_details(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "tool-details") -> MetaCall:
-    source = _source(catalog, kind, _given(arguments, "source"))
+    source = _source(catalog, _given(arguments, "source"))
     return MetaCall("TOOL_GET", {"tool_name": _tool(catalog, kind, source, _given(arguments, "tool"))})
 
 
