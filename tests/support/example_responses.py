@@ -40,7 +40,7 @@ def example_response(id_: str) -> ExampleResponse:
     for parameter, few in FEW_ROWS.items():
         if few in takes.get(parameter, {}).get("enum", ()):
             arguments[parameter] = few
-    checked, problems = validation.validate_arguments(tool.parameters, tool.call, arguments)
+    checked, problems = validation.ArgumentValidator(tool.parameters, tool.call).validate(arguments)
     assert problems == []
     query = parse_qsl("&".join([*bind(tool.call, checked).query, "apikey=mock-key"]), keep_blank_values=True)
     return ExampleResponse(tool, kind, _first_rows(_api().answer(query, None).body.decode(), kind))

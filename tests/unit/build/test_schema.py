@@ -14,7 +14,7 @@ from toolfold.catalog.entries import Tool as CompiledTool
 from toolfold.catalog.search import closest_names, search
 from toolfold.catalog.store import parse_catalog
 from toolfold.errors import SourceError
-from toolfold.execution.validation import validate_arguments
+from toolfold.execution.validation import ArgumentValidator
 from toolfold.meta_tools.definitions import instructions
 from toolfold.meta_tools.list_request import parse_filters
 
@@ -329,11 +329,10 @@ def test_a_parameter_may_be_any_json_schema(tmp_path: Path) -> None:
     assert tool.parameters["required"] == ["area"]
     assert tool.parameters["$defs"] == AREA["$defs"]
     assert tool.parameters["properties"]["area"]["description"] == "Where."
-    checked, problems = validate_arguments(
-        tool.parameters, tool.call, {"area": {"corners": [["0", 0], [0, 1], [1, 0]]}}
-    )
+    given = {"area": {"corners": [["0", 0], [0, 1], [1, 0]]}}
+    checked, problems = ArgumentValidator(tool.parameters, tool.call).validate(given)
     assert (checked, problems) == (TRIANGLE, [])
-    _, problems = validate_arguments(tool.parameters, tool.call, {"area": {"corners": []}})
+    _, problems = ArgumentValidator(tool.parameters, tool.call).validate({"area": {"corners": []}})
     assert [problem["parameter"] for problem in problems] == ["area.corners"]
 
 
@@ -341,12 +340,12 @@ def test_the_parameters_of_a_tool_may_be_one_json_schema(tmp_path: Path) -> None
     whole = {"type": "object", "properties": {"userId": {"type": "string"}, "n": {"type": ["integer", "null"]}}}
     tool = forecast(tmp_path, parameters=None, schema=whole, example={"userId": ""})
     assert tool.parameters == whole
-    assert validate_arguments(tool.parameters, tool.call, {"userId": " ", "n": None, "other": 1})[1] == []
+    assert ArgumentValidator(tool.parameters, tool.call).validate({"userId": " ", "n": None, "other": 1})[1] == []
 
 
 def test_an_argument_of_an_open_schema_does_not_replace_what_is_always_sent(tmp_path: Path) -> None:
     tool = forecast(tmp_path, parameters=None, schema={"type": "object"}, example={})
-    _, problems = validate_arguments(tool.parameters, tool.call, {"function": "DROP"})
+    _, problems = ArgumentValidator(tool.parameters, tool.call).validate({"function": "DROP"})
     expected = {"parameter": "function", "problem": "is not a parameter of this tool", "expected": "no value"}
     assert problems == [expected]
 

@@ -40,7 +40,7 @@ def test_the_example_call_sends_the_query_that_the_api_expects(catalog: Catalog)
     found = {}
     for name in EXPECTED:
         tool = tool_of(catalog, name)
-        checked, problems = validation.validate_arguments(tool.parameters, tool.call, EXAMPLES[name])
+        checked, problems = validation.ArgumentValidator(tool.parameters, tool.call).validate(EXAMPLES[name])
         assert problems == [], name
         found[name] = urlencode(sorted(parse_qsl("&".join(bind(tool.call, checked).query))))
     assert found == EXPECTED

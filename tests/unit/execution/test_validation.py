@@ -13,7 +13,7 @@ CATALOG = FileStore(bundled_path())()
 def check(name: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     tool = CATALOG.get(name)
     assert tool is not None
-    return validation.validate_arguments(tool.parameters, tool.call, arguments)
+    return validation.ArgumentValidator(tool.parameters, tool.call).validate(arguments)
 
 
 def complaints(name: str, **arguments: Any) -> list[str]:

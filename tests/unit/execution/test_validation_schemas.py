@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from tests.support.cpu_time import cpu_within
 from tests.support.examples import examples
-from toolfold.execution.validation import ArgumentValidator, SchemaError, validate_arguments
+from toolfold.execution.validation import ArgumentValidator, SchemaError
 from toolfold.execution.validation_problems import describe_expected
 
 JUDGE = jsonschema.Draft202012Validator
 
 
 def check(schema: dict[str, Any], arguments: dict[str, Any], **call: Any) -> tuple[dict[str, Any], list[Any]]:
-    return validate_arguments(schema, call, arguments)
+    return ArgumentValidator(schema, call).validate(arguments)
 
 
 def one(rule: Any, **root: Any) -> dict[str, Any]:

@@ -51,14 +51,14 @@ def check_tool(freshness: Collection[str], tool: Tool, entry: Mapping[str, Any])
     for name, rule in rules.items():
         schema = {"properties": {name: rule}, "$defs": entry["parameters"].get("$defs", {})}
         for kind, value in _values(name, rule, entry["hints"]):
-            for problem in validation.validate_arguments(schema, entry["call"], {name: value})[1]:
+            for problem in validation.ArgumentValidator(schema, entry["call"]).validate({name: value})[1]:
                 found = f"{kind} {value!r}: {problem['problem']} ({problem['expected']})"
                 yield f"{where('parameters', name)}: {name}: {found}"
 
 
 def check_example(entry: Mapping[str, Any], where: Callable[..., str]) -> Iterator[str]:
     """Yield problems of the example of a compiled tool whose schemas are valid."""
-    _, violations = validation.validate_arguments(entry["parameters"], entry["call"], entry["example"])
+    _, violations = validation.ArgumentValidator(entry["parameters"], entry["call"]).validate(entry["example"])
     for problem in violations:
         yield f"{where('example')}: example: {problem['parameter']} {problem['problem']} ({problem['expected']})"
 
@@ -115,7 +115,7 @@ def check_references(tools: Mapping[str, Any], locations: Mapping[str, str]) -> 
             if free["access"] == "premium":
                 yield f"{where}: free_instead names {instead['tool']}, which is premium"
             given = {**free["example"], **instead["arguments"]}
-            for problem in validation.validate_arguments(free["parameters"], free["call"], given)[1]:
+            for problem in validation.ArgumentValidator(free["parameters"], free["call"]).validate(given)[1]:
                 yield f"{where}: free_instead: {problem['parameter']} {problem['problem']}"
 
 

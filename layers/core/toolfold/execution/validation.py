@@ -258,13 +258,6 @@ class ArgumentValidator:
         return {"parameter": quoted(name)[1:-1], "problem": problem, "expected": expected}
 
 
-def validate_arguments(
-    schema: Mapping[str, Any], call: Mapping[str, Any], arguments: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[Problem]]:
-    """Check ``arguments`` once. A caller that checks many makes an :class:`ArgumentValidator`, and keeps it."""
-    return ArgumentValidator(schema, call).validate(arguments)
-
-
 def invalid_arguments(tool: Tool, resolved: ResolvedArguments) -> InvalidArguments:
     """Return the error for arguments with problems."""
     problems = resolved.problems
