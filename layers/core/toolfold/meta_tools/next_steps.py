@@ -21,32 +21,28 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
 
-_SATURDAY, _SUNDAY = 5, 6
+_MONDAY, _SATURDAY, _SUNDAY = 0, 5, 6
 _DAY = timedelta(days=1)
 _NEW = timedelta(days=7)
 """Age of a day from which on every source has it: some publish days later."""
 
 
-def doubt_of(day: date, today: date) -> tuple[str, date | None]:
-    """Return why there may be no data of ``day``, and the weekday before it; None where that is too new to be known.
+def doubt_of(day: date, today: date) -> str:
+    """Return why there may be no data of ``day``.
 
     >>> doubt_of(date(2026, 1, 10), date(2026, 3, 2))
-    ('is a Saturday', datetime.date(2026, 1, 9))
+    'is a Saturday'
     """
-    before = weekday_before(day) if day < today - _NEW else None
     if day > today:
-        return "is in the future", before
+        return "is in the future"
     if day.weekday() in (_SATURDAY, _SUNDAY):
-        return f"is a {('Saturday', 'Sunday')[day.weekday() - _SATURDAY]}", before
-    return ("may not be over" if day == today else "may be a market holiday"), before
+        return f"is a {('Saturday', 'Sunday')[day.weekday() - _SATURDAY]}"
+    return "may not be over" if day == today else "may be a market holiday"
 
 
 def weekday_before(day: date) -> date:
     """Return the last day before ``day`` that is not in a weekend."""
-    day -= _DAY
-    while day.weekday() in (_SATURDAY, _SUNDAY):
-        day -= _DAY
-    return day
+    return day - _DAY * {_SUNDAY: 2, _MONDAY: 3}.get(day.weekday(), 1)
 
 
 _MAX_CALL_CHARS = 310
@@ -182,12 +178,13 @@ def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> tuple[str | Text, boo
         readings = parse_date(arguments.get(name))
         day = readings[0].low.date() if readings else None
         if day is not None and str(day) == arguments[name]:
-            doubt, other = doubt_of(day, datetime.now(UTC).date())
-            if other is None and name not in tool.parameters.get("required", ()):
+            today = datetime.now(UTC).date()
+            doubt = doubt_of(day, today)
+            if day >= today - _NEW and name not in tool.parameters.get("required", ()):
                 rest = {key: value for key, value in arguments.items() if key != name}
                 step = messages.NEWEST_DAY.filled(name=name, call=_call(tool.name, rest))
             else:
-                other = other or weekday_before(day)
+                other = weekday_before(day)
                 call = _call(tool.name, {**arguments, name: other.isoformat()})
                 step = messages.OTHER_DAY.filled(day=other, call=call)
             is_certain = not doubt.startswith("may")
