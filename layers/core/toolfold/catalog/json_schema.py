@@ -207,12 +207,13 @@ def type_words(root: Any, schema: Any) -> list[str]:
 BOUNDS = (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"), ("exclusiveMaximum", "<"))
 """Keyword with a bound of a value → what it is in :func:`value_words`."""
 
-MAX_OPTIONS = 50
-"""Allowed values that are listed."""
-
 
 def value_words(
-    root: Any, schema: Any, shown: Callable[[Any], str] = str, signs: Sequence[tuple[str, str]] = BOUNDS
+    root: Any,
+    schema: Any,
+    shown: Callable[[Any], str] = str,
+    signs: Sequence[tuple[str, str]] = BOUNDS,
+    most: int | None = None,
 ) -> list[str]:
     """Return what ``schema`` takes in a few words: type or allowed values, bounds, default.
 
@@ -221,6 +222,7 @@ def value_words(
         schema: the JSON Schema of a value.
         shown: returns how a value is written.
         signs: keywords, with the words before their values.
+        most: how many of the allowed values are listed; None: all.
 
     Example:
         >>> value_words({}, {"type": "integer", "minimum": 1, "default": 10})
@@ -229,28 +231,26 @@ def value_words(
     types, described = type_words(root, schema), dict[str, Any]()
     for rule in parts(root, schema):
         described = {**rule, **described}
-    words = [_options(root, schema, shown) or "|".join(types) or "any"]
+    words = [_options(root, schema, shown, most) or "|".join(types) or "any"]
     if types == ["array"]:
         sizes = [str(described.get(key, "")) for key in ("minItems", "maxItems")]
         size = f"{' to '.join(sizes) if all(sizes) else f'≥{sizes[0]}' if sizes[0] else f'≤{sizes[1]}'} "
         item = described.get("items")
-        items = _options(root, item, shown) or "/".join(f"{type_}s" for type_ in type_words(root, item)) or "values"
+        plural = "/".join(f"{type_}s" for type_ in type_words(root, item))
+        items = _options(root, item, shown, most) or plural or "values"
         words = [f"array of {size if any(sizes) else ''}{items}"]
     words += [f"{sign}{described[key]}" for key, sign in signs if key in described]
     return [*words, *([f"default {shown(described['default'])}"] if "default" in described else [])]
 
 
-def _options(root: Any, schema: Any, shown: Callable[[Any], str], depth: int = 0) -> str:
+def _options(root: Any, schema: Any, shown: Callable[[Any], str], most: int | None, depth: int = 0) -> str:
     """Return the values that ``schema`` lists, or one of its alternatives does beside types: ``a|b|null``."""
     rules = parts(root, schema)
-    values = next(
-        ([one["const"]] if "const" in one else _list(one["enum"]) for one in rules if {"const", "enum"} & one.keys()),
-        [],
-    )
-    if values:
-        return "|".join([*map(shown, values[:MAX_OPTIONS]), *(["…"] if len(values) > MAX_OPTIONS else [])])
+    for rule in rules:
+        if values := [rule["const"]] if "const" in rule else _list(rule.get("enum")):
+            return "|".join([*map(shown, values[:most]), *(["…"] if most is not None and values[most:] else [])])
     choices = branches(rules) if depth < _MAX_DEPTH else []
-    listed = [_options(root, one, shown, depth + 1) for one in choices]
+    listed = [_options(root, one, shown, most, depth + 1) for one in choices]
     words = (found or "|".join(type_words(root, one)) or "any" for found, one in zip(listed, choices, strict=True))
     return "|".join(dict.fromkeys(words)) if any(listed) else ""
 

@@ -6,6 +6,7 @@ came and what was expected. Values of unknown arguments are never repeated: one 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
@@ -45,8 +46,8 @@ QUOTED_CHARACTERS = 60
 MAX_UNKNOWN = 20
 """Unknown arguments that are named. Their number is the caller's choice; the size of the answer must not be."""
 
-_MAX_PATTERN = 100
-"""Characters of a pattern that are shown."""
+_MAX_OPTIONS, _MAX_PATTERN = 50, 100
+"""Allowed values that are listed, and characters of a pattern that are shown."""
 
 UNKNOWN, MISSING = "is not a parameter of this tool", "is missing"
 """Problems by which an argument is known as one that the tool does not have, or that it needs."""
@@ -100,15 +101,19 @@ def describe_expected(schema: Any, root: Any = None) -> str:
         root: the schema that its references point into; ``schema`` itself where it is not given.
     """
     root = schema if root is None else root
-    words = json_schema.value_words(root, schema, lambda value: shortened(str(value)), _SIGNS)
+    words = json_schema.value_words(root, schema, _shown, _SIGNS, _MAX_OPTIONS)
     if "object" in words[0].split("|") and (keys := list(json_schema.properties(root, schema))):
-        words.insert(1, "with " + ", ".join(keys[: json_schema.MAX_OPTIONS]))
+        words.insert(1, "with " + ", ".join(keys[:_MAX_OPTIONS]))
     if (pattern := json_schema.keyword(root, schema, "pattern")) is not None:
         words.append(f"matching {str(pattern)[:_MAX_PATTERN]}")
     examples = json_schema.keyword(root, schema, "examples")
     if isinstance(examples, list) and examples:
         words.append(f"e.g. {examples[0]}")
     return ", ".join(words) if words != ["any"] else "any value"
+
+
+def _shown(value: Any) -> str:
+    return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def type_problem(phrase: str, value: Any) -> str:

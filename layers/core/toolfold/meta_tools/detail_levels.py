@@ -75,7 +75,8 @@ def full(tool: Tool) -> tuple[dict[str, Any], str]:
     lines = [f"{tool.name}{_suffix(tool)}: {description}"]
     required = tool.parameters.get("required", ())
     for name, rule in properties(tool.parameters).items():
-        words = [word for word in value_words(tool.parameters, rule, _as_text) if word != "string"]
+        words = value_words(tool.parameters, rule, _as_text)
+        words = words[words[0] == "string" and "enum" not in rule :]
         # A description names the format and an example shows it; the expression is for parameters without an example.
         words += [f"matching {rule['pattern']}"] if "pattern" in rule and not rule.get("examples") else []
         words += ["required"] if name in required else []
