@@ -180,7 +180,7 @@ class ArgumentValidator:
         return value, self._wrong_date(name, value)
 
     def _wrong_date(self, name: str, value: Any) -> str:
-        """Return what is wrong with a date: none is in the calendar, or ``format`` asks for the form of RFC 3339.
+        """Return what is wrong with a date: none is in the calendar, or it lacks the form of RFC 3339 that ``format`` requires.
 
         Parameters whose description or pattern may ask for another form are not checked for it, nor words such as
         today. What only looks like a date is wrong where the parameter takes no other text.

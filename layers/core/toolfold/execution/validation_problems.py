@@ -222,7 +222,7 @@ class Translator:
 
 
 def value_at(value: Any, path: Sequence[str | int]) -> Any:
-    """Return the value at ``path``; None where there is none."""
+    """Return the value at ``path``; None where the path ends before."""
     try:
         for key in path:
             value = value[key]

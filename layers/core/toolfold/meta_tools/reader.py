@@ -276,7 +276,7 @@ def _refuse_call(catalog: Catalog, tool: str, read: Mapping[str, Any], name: str
 def _proposed(
     catalog: Catalog, named: Any, arguments: Mapping[str, Any], options: Mapping[str, Any] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return the detail of an error with the call of the tool that ``named`` is a name of; empty where it is none."""
+    """Return the detail of an error with the call of the tool that ``named`` is a name of; empty for another text."""
     found = find_name(catalog, named) if isinstance(named, str) else None
     return {} if found is None else call_or_description(catalog, found, arguments, options)
 
