@@ -70,6 +70,7 @@ def test_a_number_for_any_text_is_no_date() -> None:
         ({"type": "integer"}, "-€ 50", -50),
         ({"type": "string", "pattern": "^[A-Z]{3}$"}, " usd", "USD"),
         ({"type": "array", "items": {"type": "string", "pattern": "^[A-Z]{3}$"}}, "usd,EUR", ["USD", "EUR"]),
+        ({"type": "array", "items": {"type": "string", "pattern": "^[a-z]$"}}, "a," * 50_000, "array of strings"),
         ({"type": "string", "pattern": "^(?=.*[A-Z]).{8,}$"}, "a password", "string, matching ^(?=.*[A-Z]).{8,}$"),
     ],
 )

@@ -264,14 +264,14 @@ class ArgumentReader(ArgumentValidator):
             if is_period and keyword(self.schema, self.properties[name], "maxItems") == 2:
                 items = [value] * 2
         read: list[Proposal] = []
-        for index, item in enumerate(items):
+        for index, item in enumerate(items if len(items) <= _MAX_ITEMS else ()):
             bound: Bound = "" if len(items) == 1 else "start" if index == 0 else "end"
-            if self.accepts(name, [item]):
-                read.append(Proposal(item, False))
-            elif (found := self._meant(name, rule, item, bound, lambda one: [one])) is not None:
-                read.append(found)
-        is_whole = read and len(read) == len(items)
-        return Proposal([one.value for one in read], any(one.is_noted for one in read)) if is_whole else None
+            is_whole = self.accepts(name, [item])
+            found = Proposal(item, False) if is_whole else self._meant(name, rule, item, bound, lambda one: [one])
+            if found is None:
+                return None
+            read.append(found)
+        return Proposal([one.value for one in read], any(one.is_noted for one in read)) if read else None
 
     def _tickers(self, name: str, value: str) -> tuple[str, bool]:
         if self.ticker_patterns[name].fullmatch(value):

@@ -180,10 +180,10 @@ class ArgumentValidator:
         return value, self._wrong_date(name, value)
 
     def _wrong_date(self, name: str, value: Any) -> str:
-        """Return what is wrong with a date: none is in the calendar, or it lacks the form of RFC 3339 that ``format`` requires.
+        """Return what is wrong with a date: no calendar has it, or it is not written as RFC 3339 does.
 
-        Parameters whose description or pattern may ask for another form are not checked for it, nor words such as
-        today. What only looks like a date is wrong where the parameter takes no other text.
+        The form is that of ``format``. Parameters whose description or pattern may ask for another form are not checked
+        for it, nor words such as today. What only looks like a date is wrong where the parameter takes no other text.
         """
         rule = self.properties.get(name)
         if rule is None:

@@ -99,13 +99,16 @@ def _without_premium(
     free = tool.hints.get("free_instead")
     other = None if free is None else catalog.get(free["tool"])
     if free is not None and other is not None:
-        own = properties(other.parameters).keys() - other.hints.get("complete", {}).keys()
-        premium = other.hints.get("premium", {})
-        given = {
-            name: arguments[name] for name in arguments if name in own and arguments[name] not in premium.get(name, ())
-        }
-        taken = correct(catalog, other, {**given, **free["arguments"]}).arguments
-        yield messages.TAKE_FREE, {"call": _call(other.name, taken)}
+        reader, complete, premium = (
+            reader_of(catalog, other),
+            other.hints.get("complete", {}),
+            other.hints.get("premium", {}),
+        )
+        own = {name: value for name, value in arguments.items() if name in reader.properties.keys() - complete.keys()}
+        taken = {name: value for name, value in own.items() if isinstance(value, list) or reader.reads(name, value)}
+        given = {name: value for name, value in taken.items() if value not in premium.get(name, ())}
+        found = correct(catalog, other, {**given, **free["arguments"]})
+        yield messages.TAKE_FREE, {"call": _call(other.name, found.arguments)}
 
 
 def _items(tool: Tool, name: str, value: Any) -> list[str]:

@@ -259,8 +259,10 @@ def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArgument
     rest = _merged(given)
     query = rest.get("query", rest.get("q"))
     following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
-    calls = (_proposed(catalog, rest[key], {name: rest[name] for name in rest if name != key}) for key in rest)
-    return invalid(TOOL, "tool_name must be the name of a tool", NAME_TOOL, **next(filter(None, calls), following))
+    named = (key for key, value in rest.items() if isinstance(value, str) and find_name(catalog, value))
+    if (key := next(named, None)) is not None:
+        following = _proposed(catalog, rest.pop(key), rest)
+    return invalid(TOOL, "tool_name must be the name of a tool", NAME_TOOL, **following)
 
 
 def _refuse_call(catalog: Catalog, tool: str, read: Mapping[str, Any], name: str) -> None:
