@@ -108,6 +108,7 @@ def test_answer_is_right(columns: dict[str, list[Any]], select: str, names: list
         ({"x": [5]}, "x * 10; SELECT x FROM data", "no column x"),
         ({"x": [5, 6]}, "SELECT x FROM data WHERE x > 5; [-1:]", "needs an order"),
         ({"x": [5]}, "{ last 2", "cannot be read"),
+        ({"x": [5]}, 'date(datetime("" / 1000))', "cannot be read"),
         ({"10year": [5]}, "year >= 2025", "no column year"),
         ({"x": [5]}, "SELECT x FROM data WHERE x < in.1", "no column in.1"),
     ],

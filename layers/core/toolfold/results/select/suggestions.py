@@ -127,7 +127,7 @@ def _as_sql(select: str, kind_of: KindOf) -> Iterator[str]:
     *before, (last, _) = split_outside(select, ";")
     if kind_of(last.strip()):
         return
-    with suppress(SqlglotError, RecursionError):
+    with suppress(SqlglotError, RecursionError, ValueError):
         tree = sqlglot.parse_one(f"SELECT {last} FROM data")
         # "close volume" would show one column under the name of the other.
         names = len(list(tree.find_all(exp.Alias)))
