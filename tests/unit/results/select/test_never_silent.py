@@ -593,6 +593,7 @@ ANSWERS_OF_APIS = [
     Case("several tables, one of which has the column", tables(a=[{"x": 1}], b=[{"y": {"l": [{"z": "u"}]}}]),
          "y.l.z = u; count", "count: 1"),
     Case("a field inside an object", GRAPH, "stars.totalCount", "999"),
+    Case("a field inside an object", '{"rows":[{"x":1}],"m":{"n":{"größe":5}}}', "größe", "5"),
     Case("a field inside an object", GRAPH, "data.repo.issues.totalCount", '{"data.repo.issues.totalCount":40}'),
     Case("a page deep in a document", GRAPH, "count", "count: 2", says=("2 of 40 rows",)),
     Case("a page of a deep table", GRAPH.replace("totalCount", "n"), "count", "count: 2", says=("hasNextPage",)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -97,7 +96,8 @@ def evaluate(
         is_name = unknown and normalize(unknown) == normalize(selection.text)
         for path, _ in _fields(document.metadata) if is_name else ():  # inside the objects beside the tables
             if len(path) > 1 and normalize(unknown) == normalize(".".join(path[-unknown.count(".") - 1 :])):
-                guesses.append("jmespath: " + ".".join(one if one.isidentifier() else json.dumps(one) for one in path))
+                names = (one if one.isascii() and one.isidentifier() else f'"{one}"' for one in path)
+                guesses.append(f"jmespath: {'.'.join(names)}")
         guesses += suggested(selection.text, kind_of_step, document, today) or []
         raise evaluation.with_form(error, _forms(error, selection, evaluation.at, guesses)) from None
 
