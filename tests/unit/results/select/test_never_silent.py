@@ -555,6 +555,12 @@ ANSWERS_OF_APIS = [
     Case("a path in a row", json.dumps({"items": [{"p": {"name": "x"}}, {"p": {"name": "y"}}], "n": 2}),
          "items[1].p.name", "p.name: y"),
     Case("a function of a name that there is not", csv("day,v", "2026-01-01,5"), 'max("price (EUR)")', "nothing"),
+    *(Case("texts of numbers in SQL", json.dumps([{"v": "2.0", "p": "$5"}, {"v": "2.10", "p": "$12"}]), select, right,
+           answer={"kind": "typed"})
+      for select, right in (("SELECT v, p FROM data WHERE p > 9", "v,p: 2.10,$12"),
+                            ("SELECT v + 1 AS v FROM data", "v: 3 / 3.1"),
+                            ("SELECT v FROM data; max(v)", "max(v): 2.1"),
+                            ("SELECT max(p) AS top FROM data", "top: 12"))),
     Case("a list as a key of groups", ORDER, "count by tags", "tags,count: a,1 / b,2", says=("are lists",)),
     Case("different values of lists", ORDER, "distinct tags; count", "count: 2", says=("are lists",)),
     Case("different values of lists", ORDER, "count(distinct tags)", "count(DISTINCT x.value): 2", says=("are lists",)),

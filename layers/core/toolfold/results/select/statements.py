@@ -84,7 +84,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         ]
         if known := next((known for source, at in read if (known := source.type_of_all(at, cells))), None):
             types[index] = known
-        columns.append(cells if known else _restored(cells, read))
+        columns.append(_as_shown(cells, read) if known else _restored(cells, read))
     return Table("", titles, list(zip(*columns, strict=True)), types=types)
 
 
@@ -99,6 +99,17 @@ def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:
     name, path = ("|".join(map(re.escape, sorted(some, key=len, reverse=True))) or "(?!)" for some in (names, paths))
     return re.sub(rf"('(?:[^']|'')*'|\"[^\"]*\")|((?<![\w.`\[])(?:{name})|(?<![\w`\[])(?:{path}))(?!\w)",
                   lambda match: match[1] or f'"{match[2]}"', text)  # fmt: skip
+
+
+def _as_shown(cells: Sequence[Any], read: Sequence[tuple[_Source, int]]) -> Sequence[Any]:
+    """Return numbers of a column as its texts write them, 2.10 for 2.1, where each is written in one way."""
+    for source, index in read:
+        typed, given = source.rows.table.type_of(index), [row[index] for row in source.rows.table.rows]
+        if typed.kind.is_number and str in map(type, given):
+            texts: dict[Any, Any] = {}
+            if all(texts.setdefault(value, cell) == cell for value, cell in zip(typed.values, given, strict=True)):
+                return [texts.get(cell, cell) for cell in cells]
+    return cells
 
 
 def _restored(cells: Sequence[Any], read: Sequence[tuple[_Source, int]]) -> Sequence[Any]:
