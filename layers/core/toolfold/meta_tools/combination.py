@@ -160,7 +160,7 @@ def merge_answers(call: Call, item: Item, today: date, budget: WorkBudget) -> An
     failures: dict[tuple[str, str], list[Part]] = {}
     for part, error in failed:
         failures.setdefault((error.code, error.message), []).append(part)
-    alone = "Call with such a value alone to read what the service says."  # which is no text of a note
+    alone = "Call with such a value alone to read what the service says."  # notes are ours
     steps = {  # of the first of a kind
         (error.code, error.message): alone if "upstream_says" in error.details else error.suggestion
         for _, error in reversed(failed)
