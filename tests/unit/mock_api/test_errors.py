@@ -114,8 +114,8 @@ def document_of(sent: list[tuple[str, str]]) -> dict[str, Any]:
 
 def test_a_missing_required_parameter_is_an_error() -> None:
     for function, endpoint in open_api().endpoints.items():
-        for name in endpoint.required:
-            sent = [pair for pair in query(function) if pair[0] != name]
+        for name in endpoint.tool.parameters.get("required", ()):
+            sent = [pair for pair in query(function) if pair[0].lower() != name]
             assert document_of(sent)["Error Message"].endswith(f" for {function}."), (function, name)
 
 

@@ -363,7 +363,7 @@ def analytics(request: Request) -> Data:
 
     Those of sliding windows are of the newest day.
     """
-    symbols, (start, *end) = request.text("SYMBOLS").upper().split(","), request.values["RANGE"]
+    symbols, (start, *end) = request.text("symbols").upper().split(","), request.values["range"]
     try:
         bars = daily_bars([find_stock(symbol) for symbol in symbols].pop(), request.today)
     except UnknownSymbol:
@@ -372,14 +372,14 @@ def analytics(request: Request) -> Data:
     if back := re.fullmatch(r"(\d+)([a-z]+)", start):
         first = (request.today - timedelta(days=min(int(back[1]) * _DAYS[back[2]], 36500))).isoformat()
     labels = [bar.label for bar in bars if first <= bar.label <= last]
-    if len(labels) < int(request.text("WINDOW_SIZE") or 3):
+    if len(labels) < int(request.text("window_size") or 3):
         raise RefusedRequest("analytics_error")
     results = {
         text.upper(): {symbol: market.seeded(text, symbol, labels[-1]).uniform(0.001, 0.04) for symbol in symbols}
-        for text in request.items("CALCULATIONS")
+        for text in request.items("calculations")
     }
     meta = {"symbols": ",".join(symbols), "min_dt": labels[0], "max_dt": labels[-1],
-            "ohlc": request.text("OHLC").capitalize(), "interval": request.text("INTERVAL")}  # fmt: skip
+            "ohlc": request.text("ohlc").capitalize(), "interval": request.text("interval")}  # fmt: skip
     document = {"meta_data": meta, "payload": {"RETURNS_CALCULATIONS": results}}
     return Data({"": [document]}, columns=tuple(document))
 

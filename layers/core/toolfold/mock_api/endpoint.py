@@ -74,7 +74,7 @@ class Request:
 
     Attributes:
         endpoint: What is requested.
-        values: Every known parameter that was sent or has a default, by its name in the query.
+        values: Every argument that was sent or has a default.
         today: The newest day of the data.
     """
 
@@ -139,24 +139,11 @@ class Endpoint:
         """Whether numbers are numbers in JSON. Alpha Vantage writes them as texts."""
         return self.source.kind != "alpha_vantage"
 
-    @cached_property
-    def _sent_as(self) -> Mapping[str, str]:
-        """Argument → name in the query, of a function."""
-        bound = {} if self.path else self.tool.call.get("parameters", {})
-        return {argument: how.get("name", argument) for argument, how in bound.items()}
-
-    @cached_property
+    @property
     def rules(self) -> Mapping[str, Mapping[str, Any]]:
-        """Name in the query → JSON Schema."""
-        names = self._sent_as
+        """Argument → JSON Schema."""
         properties: Mapping[str, Any] = self.tool.parameters.get("properties", {})
-        return {names.get(name, name): rule for name, rule in properties.items()}
-
-    @cached_property
-    def required(self) -> Sequence[str]:
-        """The parameters without which a request is an error."""
-        names = self._sent_as
-        return [names.get(name, name) for name in self.tool.parameters.get("required", ())]
+        return properties
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -194,13 +181,13 @@ class Endpoint:
 
     @cached_property
     def _validators(self) -> Mapping[str, jsonschema_rs.Validator]:
-        """Name in the query → what checks its value."""
+        """Argument → what checks its value."""
         shared = {"$defs": self.tool.parameters.get("$defs", {})}
         return {name: jsonschema_rs.validator_for({**shared, **rule}) for name, rule in self.rules.items()}
 
     @cached_property
     def _arguments(self) -> Mapping[tuple[str, str], str]:
-        """Place and name in a request → argument, of a tool with a path of its own; a whole body has no name."""
+        """Place and name in a request → argument; a whole body has no name."""
         body, bound = self.tool.call.get("body", {}), self.tool.call.get("parameters", {})
         found = {("body", name): argument for argument, name in body.get("fields", {}).items()}
         found |= {("body", ""): body["argument"]} if "argument" in body else {}
@@ -217,18 +204,18 @@ class Endpoint:
         return [(self._arguments.get((place, name), name), value) for place, name, value in sent]
 
     def parse(self, query: Query, today: date) -> Request | None:
-        """Return the validated request, or None when a required parameter is missing or a value is invalid.
+        """Return the validated request, or None when a required argument is missing or a value is invalid.
 
-        Parameters that the endpoint does not have are ignored, as the vendor does.
+        Arguments that the endpoint does not have are ignored, as the vendor does.
         """
         values: dict[str, tuple[str, ...]] = {}
-        lists = self.tool.call.get("lists", {})
+        lists, required = self.tool.call.get("lists", {}), self.tool.parameters.get("required", ())
         for name, rule in self.rules.items():
             sent, is_valid = get_values(query, name), self._validators[name].is_valid
-            listed = lists.get(name) or lists.get(name.lower())
+            listed = lists.get(name)
             parts = [part for text in sent[:1] for part in split_list(text)] if listed else list(sent)
             groups = [[part] for part in parts] if listed else [parts] if parts else []
-            if (not sent and name in self.required) or not all(
+            if (not sent and name in required) or not all(
                 all(map(_exists, group)) and any(map(is_valid, _readings(group))) for group in groups
             ):
                 return None

@@ -151,7 +151,8 @@ class Api:
             return error_response("demo_key_only", query)
         if endpoint is None:
             return error_response("unknown_function", query)
-        request = endpoint.parse(query, now.date() if now else NEWEST_DAY)
+        arguments = endpoint.arguments_of(("query", *pair) for pair in query)
+        request = endpoint.parse(arguments, now.date() if now else NEWEST_DAY)
         refusal = "invalid_inputs_news" if endpoint.function == "NEWS_SENTIMENT" else "invalid_call"
         if request is None:
             return error_response(refusal, query)
@@ -181,10 +182,8 @@ def _refused_to_free_key(request: Request, query: Query) -> Response | None:
     for name, values in endpoint.tool.hints.get("premium", {}).items():
         if request.text(name) in values:
             return error_response("not_entitled" if name == "entitlement" else "premium_parameter", query)
-    items = endpoint.tool.hints.get("free_items", {})
-    lists = {name.lower(): request.items(name) for name in request.values}
-    is_sliding = "WINDOW_SIZE" in request.values
-    if any(len(lists[name]) > most for name, most in items.items()) or (is_sliding and len(lists["calculations"]) > 1):
+    most = {**endpoint.tool.hints.get("free_items", {}), **({"calculations": 1} if request.text("window_size") else {})}
+    if any(len(request.items(name)) > number for name, number in most.items()):
         return error_response("premium_endpoint", query)
     return None
 
