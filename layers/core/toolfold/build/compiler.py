@@ -141,7 +141,8 @@ def compile_sources(
     tools, locations = _tool_entries(definitions, names, problems, left_out)
     definitions = [entry for entry in definitions if entry.tool.name in tools]
     used = {entry.source.settings.id for entry in definitions}
-    empty = [source.settings.id for source in loaded if source.settings.id not in used and source.has_failed]
+    described = [source.settings.id for source in loaded if source.left_out or source.tools]
+    empty = [id_ for id_ in described if id_ not in used]
     left_out += (f"{folder}: the source {id_} is left out: none of its tools can be used" for id_ in empty)
     loaded = [source for source in loaded if source.settings.id not in empty]
     if not loaded:

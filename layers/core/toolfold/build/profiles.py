@@ -21,8 +21,8 @@ from toolfold.build.search_index import TellingRequests
 from toolfold.build.writer import runs
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog import profiles
-from toolfold.catalog.entries import EFFECTS, RESERVED_NAMES, Access, name_key
-from toolfold.catalog.profiles import DEFAULT, SWITCHES, Kind, kind_of
+from toolfold.catalog.entries import DEFAULT_PROFILE, EFFECTS, RESERVED_NAMES, Access, name_key
+from toolfold.catalog.profiles import SWITCHES, Kind, kind_of
 from toolfold.catalog.reader import line_key
 from toolfold.fuzzy import did_you_mean, normalize
 from toolfold.settings.parsers import KIND_MODE_SYNONYMS, MODE_SYNONYMS
@@ -255,19 +255,19 @@ class _Compiler:
                         yield f"{self._where(group, name, key, field)}: there is no {field} {value!r}.{hint}"
 
     def compile(self) -> dict[str, Any]:
-        profiles = {DEFAULT: ProfileSettings(), **self._file.profiles}
+        profiles = {DEFAULT_PROFILE: ProfileSettings(), **self._file.profiles}
         entries = {name: self._entry(name, profile) for name, profile in profiles.items()}
         plain = {"title", "most_used"}
-        names = [name for name in profiles if name != DEFAULT or entries[name].keys() - plain]
+        names = [name for name in profiles if name != DEFAULT_PROFILE or entries[name].keys() - plain]
         exposed: dict[str, Any] = {}
         formats = {id_: entry.get("format_parameter", "") for id_, entry in self._sources.items()}
         for name, profile in profiles.items():
             listed = [(self._names[at], self._tools[self._names[at]]) for at in sorted(self._listed(profile))]
             # The ready-made profiles show what default lists.
-            if name == DEFAULT or profile.mode in (None, "grouped"):
+            if name == DEFAULT_PROFILE or profile.mode in (None, "grouped"):
                 taken = {*self._positions, *_META_NAMES}
                 exposed[f"{name}/grouped"] = make_groups(self._categories, listed, self._kinds, formats, taken)
-            if name == DEFAULT or profile.mode in (None, "kinds"):
+            if name == DEFAULT_PROFILE or profile.mode in (None, "kinds"):
                 exposed[f"{name}/kinds"] = make_kinds(self._sources, listed, self._kinds)
         definitions = {
             line_key(at): definition_of(name, entry, self._requests, formats.get(entry["source"], ""))

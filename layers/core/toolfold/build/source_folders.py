@@ -190,11 +190,6 @@ class LoadedSource(base.ImportedSource):
     is_imported: bool
     unread: Sequence[UnreadText]
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether a source that has no tool in the catalog was to have some."""
-        return bool(self.left_out or self.tools)
-
 
 def _load(
     kind: type[base.Importer[Any]], folder: Path, document: yaml_loader.Document, problems: list[str]

@@ -32,7 +32,7 @@ COMBINING_TOOLS = ("TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
 DESCRIBE_STEP = "Next: TOOL_GET(tool_name) for the parameters, then TOOL_CALL."
 """What to do after a list of tools in one line each, which the compiled listing says as well."""
 
-RESERVED_NAMES = (*META_TOOLS, "TOOL_CALL_WRITE", "TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT")
+RESERVED_NAMES = (*META_TOOLS, "TOOL_CALL_WRITE", *COMBINING_TOOLS)
 """Names that no tool of a catalog may have."""
 
 MAX_LISTED = 1000

@@ -10,10 +10,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-from toolfold.catalog.entries import DEFAULT_PROFILE, Count, Remark, Rule, parse_entry
+from toolfold.catalog.entries import Count, Remark, Rule, parse_entry
 from toolfold.catalog.reader import are_runs, damaged, integers
-
-DEFAULT = DEFAULT_PROFILE
 
 Mode = Literal["progressive", "lazy", "grouped", "direct", "kinds", "auto", "research"]
 MODES: tuple[Mode, ...] = get_args(Mode)

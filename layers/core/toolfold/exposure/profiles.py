@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from toolfold.catalog.entries import EFFECT_WORDS, Tool
-from toolfold.catalog.profiles import DEFAULT, MODES, Profile, kind_of
+from toolfold.catalog.entries import DEFAULT_PROFILE, EFFECT_WORDS, Tool
+from toolfold.catalog.profiles import MODES, Profile, kind_of
 from toolfold.catalog.reader import positions_in
 from toolfold.catalog.view import CatalogView
 from toolfold.errors import ContextMismatch, ProfileNotFound, ToolNotExposed
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def profile_names(catalog: Catalog) -> list[str]:
     """Return the names of all profiles: ``default``, those of ``profiles.yaml``, and one for each mode."""
-    return list(dict.fromkeys((DEFAULT, *catalog.profile_names, *MODES)))
+    return list(dict.fromkeys((DEFAULT_PROFILE, *catalog.profile_names, *MODES)))
 
 
 def select(tools: MetaTools, name: str) -> ExposedTools:
@@ -55,7 +55,9 @@ def resolve_profile(catalog: Catalog, name: str, settings: Settings) -> Resoluti
 
 def default_view(catalog: Catalog, settings: Settings) -> Catalog:
     """Return the part of ``catalog`` that the path without a profile exposes."""
-    return catalog.memoize("default view", lambda: view_of(catalog, resolve_profile(catalog, DEFAULT, settings)))
+    return catalog.memoize(
+        "default view", lambda: view_of(catalog, resolve_profile(catalog, DEFAULT_PROFILE, settings))
+    )
 
 
 def find_profile(catalog: Catalog, name: str) -> tuple[Profile, bool]:
@@ -66,11 +68,11 @@ def find_profile(catalog: Catalog, name: str) -> tuple[Profile, bool]:
     Raises:
         ProfileNotFound: There is no such profile.
     """
-    if name == DEFAULT or name in catalog.profile_names:
+    if name == DEFAULT_PROFILE or name in catalog.profile_names:
         return catalog.profile(name), False
     mode = MODE_SYNONYMS.get(name, name)
     if mode in MODES:
-        return catalog.profile(DEFAULT)._replace(name=mode, mode=mode), True
+        return catalog.profile(DEFAULT_PROFILE)._replace(name=mode, mode=mode), True
     raise _not_found(catalog, name)
 
 
