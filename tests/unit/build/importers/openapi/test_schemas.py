@@ -104,6 +104,7 @@ NAME = {"$ref": "#/components/schemas/Name"}
         ({**NAME, "description": "Of the pet."}, "3.0.3", {"description": "Of the pet."}),
         ({**NAME, "type": "number", "enum": [1], "minLength": 3}, "3.0.3", {}),  # ignored beside a reference
         ({**NAME, "minLength": 3}, "3.1.0", {"minLength": 3}),
+        ({**NAME, "minLength": 3}, "3.2.0", {"minLength": 3}),
     ],
 )  # fmt: skip
 def test_what_stands_beside_a_reference_is_read_as_its_version_says(

@@ -1,4 +1,4 @@
-"""Convert the schemas of OpenAPI 3.0 and 3.1 to JSON Schema 2020-12, and shorten what is too large for a model to read.
+"""Convert the schemas of OpenAPI 3.0 to 3.2 to JSON Schema 2020-12, and shorten what is too large for a model to read.
 
 Each schema that a reference points to is converted once, and has one name among the ``$defs`` of every tool that needs
 it. Circular references therefore stay references.
@@ -59,7 +59,7 @@ class SchemaConverter:
 
     def __init__(self, references: References, note: Callable[[Location, str], None]) -> None:
         self.references, self.note = references, note
-        self._has_siblings = str(references.data.get("openapi", "")).startswith("3.1")
+        self._has_siblings = not str(references.data.get("openapi", "3.0")).startswith("3.0")
         self._names: dict[Location, str] = {}
         self._sources: dict[str, tuple[Location, Any]] = {}
         self._definitions: dict[str, parts.Schema] = {}
