@@ -154,7 +154,7 @@ def test_a_body_is_sent_as_its_content_type_says(
 def test_a_body_that_a_read_need_not_have_is_left_out_with_a_note(tmp_path: Path) -> None:
     found = read(tmp_path, operation("get", requestBody={**body(PET), "required": False}))
     assert found.tool.parameters["properties"] == {}
-    assert [note.partition(": ")[2].partition(":")[0] for note in found.source.notes] == ["GET /pets"]
+    assert [note.partition(": ")[2].partition(":")[0] for note in found.imported.notes] == ["GET /pets"]
 
 
 @pytest.mark.parametrize(
