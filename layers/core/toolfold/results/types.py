@@ -185,7 +185,7 @@ def _numbers(texts: Sequence[str]) -> _Read | str | None:
         number = _number(match)
         if number is None or is_code(text):
             return text
-        if type(number) is float and decimals.setdefault(text.rstrip("0"), text) != text:
+        if type(number) is float and not match["exponent"] and decimals.setdefault(text.rstrip("0"), text) != text:
             return text  # 1.1 and 1.10 are two versions
         known[text] = number
         units.setdefault(match["currency"] or (match["suffix"] or "").strip("kKMBTbn"), text)

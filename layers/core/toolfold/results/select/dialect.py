@@ -225,12 +225,13 @@ def _converted(node: exp.Cast) -> exp.Expr:
 
 def _item(node: exp.Bracket) -> exp.Expr:
     """Refuse the place of an item in a list: ``coordinates[2]``."""
-    while isinstance(node.parent, exp.Bracket):
-        node = node.parent
-    places = [one.expressions[0] for one in node.walk() if isinstance(one, exp.Bracket)][::-1]
+    whole: exp.Expr = node
+    while isinstance(whole.parent, exp.Bracket):
+        whole = whole.parent
+    places = [one.expressions[0] for one in whole.walk() if isinstance(one, exp.Bracket)][::-1]
     if not all(place.name.isdecimal() for place in places):
         return node
-    column = node.find(exp.Column, exp.Identifier) or node
+    column = whole.find(exp.Column, exp.Identifier) or whole
     name = ".".join(part.name for part in (column.parts if isinstance(column, exp.Column) else [column]))
     texts = [place.sql() for place in places]
     path = "".join(f"[#{text}]" if text.startswith("-") else f"[{text}]" for text in texts)

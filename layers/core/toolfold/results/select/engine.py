@@ -345,13 +345,15 @@ class _Evaluation:
         tables: list[Table] = []
         notes = [*self._document.notes]
         counts = {table_name(table): len(table.rows) for table in self._tables}
+        fields = () if self._is_object else _fields(self._document.metadata)
+        has_next = any(value and normalize(path[-1].rpartition(".")[2]) in _NEXT for path, value in fields)
         for query in self._queries.values():
             found = query.result()
             is_nothing = not found.rows or (query.is_summary and not any(map(any, found.rows)))
             if is_nothing and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes]
-            is_whole = len(found.rows) == len(query.rows.table.rows)
+            is_whole = has_next and len(found.rows) == len(query.rows.table.rows)
             if is_whole or query.place != "_n" or query.is_sql or any(" WHERE " in cte for cte in query.ctes):
                 # all of them, sorted, ranked, computed from all rows, or searched for
                 notes.append(page_note(self._document.metadata, counts, query.rows.table))
