@@ -10,6 +10,7 @@ from tests.support.catalogs import BUNDLED_TOOLS, tool_of
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, S3Store, bundled_path, open_store
 from toolfold.errors import CatalogUnavailable, SettingsError
+from toolfold.extras import install_command
 from toolfold.settings import Settings
 
 
@@ -85,4 +86,4 @@ def test_the_next_step_without_the_reader_of_s3_is_to_install_it(monkeypatch: py
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(CatalogUnavailable, match="the S3 reader is not installed") as caught:
         S3Store("s3://catalogs/today", max_age_s=60)()
-    assert "pip install 'toolfold[aws]'" in caught.value.suggestion
+    assert install_command("aws") in caught.value.suggestion

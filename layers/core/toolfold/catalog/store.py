@@ -340,10 +340,11 @@ class S3Store:
         try:
             import obstore
         except ImportError:
-            from toolfold.messages import TELL_OPERATOR_TO  # for errors only
+            from toolfold.extras import install_command  # for errors only, as the next
+            from toolfold.messages import TELL_OPERATOR_TO
 
             logger.error("obstore is not installed")
-            step = TELL_OPERATOR_TO.filled(do="run: pip install 'toolfold[aws]'")
+            step = TELL_OPERATOR_TO.filled(do=f"run: {install_command('aws')}")
             raise unavailable("is in S3, and the S3 reader is not installed", step) from None
         try:
             if self._client is None:

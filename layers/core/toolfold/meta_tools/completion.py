@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class GapKind(Enum):
-    """What is lacking: the note on it, what the call returns by default, and whether only an argument shows it."""
+    """What is lacking: the note on it, what the call returns by default, and whether it is none without an argument."""
 
     BEGINNING = ("Asked {beginning}; the data begin {first}.", "begins {first}", False)
     START_OF_DAY = ("Asked {beginning}; the data begin {first}.", "begins {first}", True)
@@ -37,6 +37,9 @@ class GapKind(Enum):
     SUMMARY = ("Computed from the {rows} {reach}.", "begins {first}", True)
     MATCHES = ("Searched the {rows} {reach}.", "begins {first}", True)
     RESOLUTION = ("The rows are {step}, too far apart for this period.", "has {step} rows", False)
+
+    def __init__(self, note: str, default: str, needs_argument: bool) -> None:
+        self.note, self.default, self.needs_argument = note, default, needs_argument
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,12 @@ class Gap:
     @property
     def note(self) -> str:
         """What is lacking, as a sentence."""
-        return self.kind.value[0].format(**self._fields)
+        return self.kind.note.format(**self._fields)
 
     @property
     def default(self) -> str:
         """What the call returns without the arguments."""
-        return self.kind.value[1].format(**self._fields)
+        return self.kind.default.format(**self._fields)
 
     @property
     def _fields(self) -> dict[str, str]:
@@ -112,7 +115,7 @@ def find_gap(
     is_month = len(month) == len("2024-01") and requested.high.startswith(month)
     if kind is GapKind.BEGINNING and is_month and covered.step_days < 1 and parameter and parameter not in arguments:
         complete[parameter] = month
-    if not complete and (kind.value[2] or (kind is GapKind.RESOLUTION and coverage.has_rows(requested, covered))):
+    if not complete and (kind.needs_argument or (kind is GapKind.RESOLUTION and coverage.has_rows(requested, covered))):
         return None
     return Gap(kind, requested, covered, complete, covered.last[:10] > today.isoformat())
 

@@ -352,5 +352,5 @@ def fit_blocks(blocks: Sequence[Mapping[str, Any]], max_tokens: int) -> tuple[li
 
 def split_notes(blocks: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], tuple[str, ...]]:
     """Return the blocks for the model, and the notes among them."""
-    notes = tuple(block["text"] for block in blocks if block.get("type") == NOTE)
-    return [block for block in blocks if block.get("type") != NOTE], notes
+    own = [block for block in blocks if str(block.get("type")).startswith("toolfold/")]
+    return [block for block in blocks if block not in own], tuple(one["text"] for one in own if one["type"] == NOTE)

@@ -124,7 +124,7 @@ class Arguments:
             content_type, media = next(iter(content.items()))
             made = self._converter.convert(dict_at(media).get("schema", {}), (*at, "content", content_type, "schema"))
             # Spring writes */* for any parameter. What is not JSON is sent as the text that it is.
-            sent["content_type"] = JSON if "json" in content_type else "text/plain"
+            sent["content_type"] = JSON if "json" in str(content_type) else "text/plain"
         else:
             made = self._converter.convert(parameter.get("schema", {}), (*at, "schema"))
             sent |= _style(location, name, parameter, at)
@@ -211,7 +211,7 @@ class Arguments:
         self.body = {"content_type": media.content_type, "argument": argument}
         made = dict(dict_at(converted))
         target = self._converter[made["$ref"].removeprefix(DEFINITIONS)] if "$ref" in made else made
-        if media.kind == "form" and target.get("type", "object") != "object":
+        if media.kind == "form" and "object" not in target.get("type", "object"):  # one type or several
             raise DocumentError(media.at, f"has a form whose schema is of the type {target['type']}, not object")
         if media.kind == "binary":
             # Of base64, which OpenAPI 3.0 calls byte as well, the text is what is sent.
