@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class GapKind(Enum):
-    """What is lacking: the note on it, what the call returns by default, and whether it is none without an argument."""
+    """What is lacking: the note on it, what the call returns by default, and whether an argument has to ask for it."""
 
     BEGINNING = ("Asked {beginning}; the data begin {first}.", "begins {first}", False)
     START_OF_DAY = ("Asked {beginning}; the data begin {first}.", "begins {first}", True)
