@@ -324,7 +324,11 @@ class TestResponses:
             (as_json_text(b'{"errors": 2, "status": "done"}'), "json", '{"errors": 2, "status": "done"}'),
             (as_json_text(b'{"errors": [{"message": "x"}], "data": {"a": 1}}'), "json", ...),
             ((200, {"content-type": "text/csv"}, b"a,b\n1,2\n"), "csv", "a,b\n1,2"),
-            (as_csv(b"a;b\n1,5;2,5\n"), "csv", 'a,b\r\n"1,5","2,5"\r\n'),
+            (as_csv(b"a;b\n1,5;2.000\n-1.000,250;\n"), "csv", "a,b\r\n1.5,2000\r\n-1000.250,\r\n"),
+            (as_csv(b"a;b\n1,5;x\n2,500;3,5\n"), "csv", "a,b\r\n1.5,x\r\n2.500,3.5\r\n"),
+            (as_csv(b"a;b\n1,250;2,500\n"), "csv", 'a,b\r\n"1,250","2,500"\r\n'),
+            (as_csv(b"a;b\n1,5;0.500\n"), "csv", 'a,b\r\n"1,5",0.500\r\n'),
+            (as_csv(b"a;b\n1,5;1,2,3\n1,5;\n"), "csv", 'a,b\r\n"1,5","1,2,3"\r\n"1,5",\r\n'),
             (as_csv(b"a\tb\n1\tx|y\n"), "csv", "a,b\r\n1,x|y\r\n"),
             (as_csv(b'a|"b;c"\n1|";"\n'), "csv", "a,b;c\r\n1,;\r\n"),
             (as_csv(b"# made, today\n#\na,b\n1,2\n"), "csv", "a,b\n1,2"),
@@ -345,6 +349,11 @@ class TestResponses:
 
         expected = [(reply, (kind, reply[2].decode() if body is ... else body)) for reply, kind, body in rows]
         assert differences(read, expected) == {}
+
+    def test_a_decimal_comma_that_is_read_is_noted(self, pets: Pets, service: HttpService) -> None:
+        service.answer = as_csv(b"a;b\n-1.000,25;7\n")
+        note = "Numbers here have a decimal comma: -1.000,25 is read as -1000.25."
+        assert split_notes(json.loads(pets.call().blocks)) == ([], (note,))
 
     def test_a_failure_with_a_status_of_success_is_an_error_of_a_read(self, pets: Pets, service: HttpService) -> None:
         rows = [

@@ -14,7 +14,7 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 
@@ -43,6 +43,16 @@ _SEPARATOR_LINE = re.compile(r"sep=.\r?\n", re.IGNORECASE)
 _QUOTED_CELL = re.compile(r'"[^"]*"')
 _COMPARED = 10
 """Lines of a table that show how its values are separated."""
+
+_NUMBER = re.compile(r"[-+]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?%?", re.ASCII)
+"""A number whose decimals follow a comma, and whose thousands may be separated by points."""
+_CELL = r"(?:(?<=[;\t|\"\n])|^)[-+]?(?:{})%?(?=[;\t|\"\r\n]|$)"
+_DECIMAL_COMMA = re.compile(_CELL.format(r"[\d.]*,(?:\d\d?|\d{4,})|0,\d+|\d{4,},\d+|[\d.]+\.\d{3},\d+"), re.ASCII)
+"""A cell whose comma cannot separate thousands."""
+_OTHER_NUMBERS = re.compile(
+    _CELL.format(r"(?:0|\d{4,})\.\d+|\d*\.(?:\d\d?|\d{4,})|[\d,]*,\d{3}\.\d+|\d+(?:,\d+){2,}"), re.ASCII
+)
+"""A cell with a decimal point, or with more than one comma."""
 
 _TEXT_TYPES = re.compile(
     r"text/.*|.*[/+](json|xml|yaml|x-yaml|csv|toml|x-ndjson|ndjson|jsonl|x-jsonlines|javascript|ecmascript|graphql|sql"
@@ -125,8 +135,11 @@ def json_lines(text: str) -> str:
     return f"[{','.join(given)}]"
 
 
-def comma_separated(text: str) -> str | None:
-    """Return a table with commas between its values, without the comments before it; None for other text."""
+def comma_separated(text: str) -> tuple[str, str] | None:
+    """Return a table with commas between its values, and a note where its numbers are written in another way.
+
+    Without the comments before the table; None for other text.
+    """
     text = _SEPARATOR_LINE.sub("", text, count=1)
     comments = list(itertools.takewhile(lambda line: line[0] == "#", text.splitlines(keepends=True)))
     body = text[len("".join(comments)) :]
@@ -140,10 +153,20 @@ def comma_separated(text: str) -> str | None:
         body = comments[-1] + body  # the names of the columns
     text = body
     if separator == ",":
-        return text
+        return text, ""
+    rows: Iterable[list[str]] = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    found, note = _DECIMAL_COMMA.search(text), ""
+    if found is not None and not _OTHER_NUMBERS.search(text):
+        rows = (list(map(_with_decimal_point, row)) for row in rows)
+        note = f"Numbers here have a decimal comma: {found[0]} is read as {_with_decimal_point(found[0])}."
     written = io.StringIO()
-    csv.writer(written).writerows(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    return written.getvalue()
+    csv.writer(written).writerows(rows)
+    return written.getvalue(), note
+
+
+def _with_decimal_point(cell: str) -> str:
+    is_number = ("," in cell or "." in cell) and _NUMBER.fullmatch(cell)
+    return cell.replace(".", "").replace(",", ".") if is_number else cell
 
 
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"

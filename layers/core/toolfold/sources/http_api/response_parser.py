@@ -218,8 +218,11 @@ class ResponseParser:
             raise errors.UpstreamError(problem, messages.PAGE_FOR_PEOPLE, **_said(response, credentials))
         # JSON that is broken off has commas in its lines, too.
         is_table = media_type in _CSV or (form == "csv" and not may_be_json)
-        table = comma_separated(text) if is_table else None
-        return ParsedResponse("text", text) if table is None else ParsedResponse("csv", table)
+        found = comma_separated(text) if is_table else None
+        if found is None:
+            return ParsedResponse("text", text)
+        table, note = found
+        return ParsedResponse("csv", table, blocks=json.dumps([{"type": NOTE, "text": note}]) if note else "")
 
     def _stated_content(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
