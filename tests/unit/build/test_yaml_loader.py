@@ -15,6 +15,7 @@ _LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 REFUSED = {
     "a list that is open": ("a: [", ":2: is not valid YAML"),
     "a key twice": ("a: 1\nb: 2\na: 3", ":3: key 'a' is given twice"),
+    "a key twice in braces": ('{"a": 1,\n"a": 2}', ":2: key 'a' is given twice"),
     "a key that is a list": ("? [a]\n: 1", ":1: a key must be text"),
     "an object of Python": ("a: !!python/name:os.system", ":1: is not valid YAML: it has the tag"),
     "a number without an end": ("a: 1" + "0" * 400, ":1: has a number that is too large"),

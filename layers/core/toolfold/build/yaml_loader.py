@@ -33,12 +33,14 @@ from toolfold.text_safety import quoted
 class Limits(NamedTuple):
     """Levels of nesting, values that aliases may add, of which nested ones reach any number in ten lines, and the size.
 
-    The largest file that was written by hand has 130 kB.
+    The largest file that was written by hand has 130 kB. What programs write may be JSON, which has neither limit: in
+    braces that a person writes, a key that is given twice is a mistake.
     """
 
     depth: int = 200
     aliased: int = 100_000
     max_bytes: int = 8 << 20
+    may_be_json: bool = False
 
 
 LIMITS = Limits()
@@ -147,12 +149,12 @@ def decode(path: Path | str, content: bytes) -> str:
 
 
 def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIMITS) -> Document:
-    """Parse YAML or JSON that is a file, or YAML that is the part of one that begins at ``first_line``.
+    """Parse YAML, or JSON where ``limits`` allow it, that is a file or the part of one that begins at ``first_line``.
 
     Raises:
         SourceError: It is neither, exceeds the limits, or repeats a key in one mapping of YAML.
     """
-    if first_line == 1 and text.lstrip()[:1] == "{":
+    if limits.may_be_json and text.lstrip()[:1] == "{":
         try:
             # No number of JSON: int() raises ValueError for NaN and Infinity.
             return Document(path, json.loads(text, parse_constant=int), functools.partial(json_lines, text))

@@ -1,10 +1,12 @@
 """What schemas of MCP servers become: of 2020-12, without required defaults, closed; names of what is returned."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolfold.build.importers.mcp import closed, returns_of, to_2020_12
+from toolfold.build import yaml_loader
+from toolfold.build.importers.mcp import McpImporter, McpSettings, closed, returns_of, to_2020_12
 
 STRING = {"type": "string"}
 
@@ -87,3 +89,23 @@ def wrapped(part: dict[str, Any]) -> dict[str, Any]:
 )
 def test_what_is_returned_is_named_without_what_a_framework_wraps_it_in(schema: Any, names: str) -> None:
     assert returns_of(schema) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "begin", "problem"),
+    [
+        ("Adds", "\ufeff", ""),
+        ("Adds", "# as YAML\n", ""),
+        ("\\ud800", "", "snapshot.json:1: has values nested too deeply, or half of a surrogate pair; run: toolfold"),
+        ('", "x": ' + "[" * 250 + "]" * 250 + ', "y": "', "", "snapshot.json:1: has values nested too deeply"),
+    ],
+)
+def test_snapshot_is_read_or_refused_with_its_line(text: str, begin: str, problem: str, tmp_path: Path) -> None:
+    settings = McpSettings(id="a", kind="mcp", transport="http", url="https://a.example/mcp")
+    tool = f'{{"name": "add", "inputSchema": {{"description": "{text}"}}}}'
+    known = '"fetched_at": "", "protocol_version": "", "server": {}, "instructions": ""'
+    (tmp_path / "snapshot.json").write_text(f'{begin}{{{known}, "tools": [\n{tool}]}}', encoding="utf-8")
+    problems: list[str] = []
+    found = McpImporter(tmp_path, settings, yaml_loader.parse("source.yaml", "")).read(problems)
+    assert problem in "".join(problems)
+    assert [tool.name for tool in found.tools] == ["add"] if found else problem

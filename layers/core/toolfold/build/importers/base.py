@@ -352,7 +352,7 @@ def key_of_deployment(source: entries.Source, process_settings: Settings, need: 
     return resolve_api_key(source, NO_CREDENTIALS, SecretProvider(process_settings, AwsClients()), need=need)
 
 
-_SNAPSHOT = yaml_loader.Limits(max_bytes=48 << 20)
+SNAPSHOT_LIMITS = yaml_loader.Limits(max_bytes=48 << 20, may_be_json=True)
 
 
 class Snapshot(schema.Model):
@@ -373,10 +373,13 @@ class Snapshot(schema.Model):
             found.append(f"{path}:1: there is no snapshot yet")
         else:
             try:
-                document = yaml_loader.load(path, _SNAPSHOT)
+                document = yaml_loader.load(path, SNAPSHOT_LIMITS)
                 if (snapshot := parse_model(cls, document, document.data, found)) is not None:
-                    return snapshot
+                    # Of any value, JSON of pydantic has 200 levels at most, and no half of a surrogate pair.
+                    return cls.model_validate_json(snapshot.to_json().encode())
             except SourceError as error:
                 found += error.problems
+            except ValueError:
+                found.append(f"{path}:1: has values nested too deeply, or half of a surrogate pair")
         problems += (f"{problem}; run: toolfold source refresh {source_id}" for problem in found[:1])
         return None

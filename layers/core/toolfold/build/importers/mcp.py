@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
+from toolfold.build import yaml_loader
 from toolfold.build.importers import base
-from toolfold.build.yaml_loader import Location, json_lines
+from toolfold.build.yaml_loader import Location
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Effect
 from toolfold.network.ssrf import is_secure_url
@@ -207,7 +208,7 @@ class McpImporter(base.Importer[McpSettings]):
         places: dict[str, Location] = {}
         for position, tool in enumerate(snapshot.tools):
             places.setdefault(str(tool["name"]), ("tools", position, "name"))
-        lines = json_lines(path.read_text(encoding="utf-8"), places.values())
+        lines = yaml_loader.load(path, base.SNAPSHOT_LIMITS).lines(places.values())
         names = [str(tool["name"]) for tool in snapshot.tools]
         tools = [
             _to_tool(tool, f"{path}:{lines[places[name]]}", settings)

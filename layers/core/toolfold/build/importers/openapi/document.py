@@ -30,7 +30,7 @@ from toolfold.sources.http_api.body import FORM, MULTIPART
 if TYPE_CHECKING:
     from toolfold.settings import Settings
 
-LIMITS = yaml_loader.Limits(aliased=500_000, max_bytes=64 << 20)
+LIMITS = yaml_loader.Limits(aliased=500_000, max_bytes=64 << 20, may_be_json=True)
 """The largest public documents, of cloud providers, have 10 to 20 MB."""
 
 _VERSIONS = re.compile(r"3\.[012](?:\.\d+)?(?:-\w+)?")
