@@ -73,12 +73,13 @@ def test_a_schema_is_converted(tmp_path: Path, schema: Any, expected: Any) -> No
 def test_read_only_fields_are_not_sent_and_write_only_fields_are_not_returned(tmp_path: Path) -> None:
     properties = {"id": {"type": "integer", "readOnly": True}, "name": STRING, "secret": {**STRING, "writeOnly": True}}
     properties["made"] = {"allOf": [STRING, {"readOnly": True}]}
+    properties["own"] = {"allOf": [{**STRING, "readOnly": True}], "readOnly": False}
     schema = {"type": "object", "required": ["id", "name", "made"], "properties": properties}
     answer = {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}}
     tool = read(tmp_path, operation("post", requestBody=body(schema), responses=answer)).tool
-    assert list(tool.parameters["properties"]) == ["name", "secret"]
+    assert list(tool.parameters["properties"]) == ["name", "secret", "own"]
     assert tool.parameters["required"] == ["name"]
-    assert tool.returns == "fields: id,name,made"
+    assert tool.returns == "fields: id,name,made,own"
 
 
 def test_a_discriminator_selects_one_of_several_alternatives_that_fit(tmp_path: Path) -> None:

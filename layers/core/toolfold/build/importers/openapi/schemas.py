@@ -244,8 +244,7 @@ class SchemaConverter:
                 continue
             converted: parts.Schema = {}
             for name, part in members.items():
-                rules = json_schema.parts(self.references.data, part) if key == "properties" else ()
-                if any(rule.get("readOnly") is True for rule in rules):
+                if key == "properties" and json_schema.keyword(self.references.data, part, "readOnly") is True:
                     hidden.add(name)
                 elif name and parts.is_plain(name) and (key != "patternProperties" or is_pattern(name)):
                     converted[name] = self.convert(part, (*at, key, name), depth + 1)
