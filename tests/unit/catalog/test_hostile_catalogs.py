@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.support.catalogs import tool_of
 from tests.support.cpu_time import cpu_within
 from tests.support.hostile_catalogs import with_head, with_line
+from toolfold.catalog.json_schema import value_words
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.schema_checks import check_schema, max_nesting
 from toolfold.catalog.store import bundled_path, parse_catalog
@@ -349,6 +350,14 @@ def test_arguments_for_a_schema_that_branches_at_each_level_are_limited_in_depth
     with cpu_within(MAX_CPU_S):
         _, problems = ArgumentValidator(schema, {}).validate({"a": value})
     assert "nested too deeply" in problems[0]["problem"]
+
+
+def test_references_that_multiply_within_the_limit_are_described_once() -> None:
+    alternatives = {f"n{level}": {"anyOf": [{"$ref": f"#/$defs/n{level + 1}"}] * 2} for level in range(8)}
+    schema = {"$defs": alternatives | {"n8": {"enum": ["a"]}}, "$ref": "#/$defs/n0"}
+    check_schema(schema)
+    with cpu_within(MAX_CPU_S):
+        assert all(value_words(schema, schema) == ["a"] for _ in range(2_000))
 
 
 def test_a_schema_that_refers_to_itself_once_at_each_level_is_not_limited() -> None:

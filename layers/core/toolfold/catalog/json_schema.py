@@ -176,13 +176,21 @@ def keyword(root: Any, schema: Any, name: str) -> Any:
     return next((rule[name] for rule in parts(root, schema) if name in rule), None)
 
 
-def allowed_types(root: Any, schema: Any, depth: int = 0) -> frozenset[str]:
-    """Return the types that ``schema`` allows by ``type``, ``enum``, ``const`` and alternatives."""
+def allowed_types(
+    root: Any, schema: Any, depth: int = 0, known: dict[int, frozenset[str]] | None = None
+) -> frozenset[str]:
+    """Return the types that ``schema`` allows by ``type``, ``enum``, ``const`` and alternatives.
+
+    ``known`` has the types of the alternatives found so far, by identity: references to references multiply them.
+    """
     if schema is False:
         return frozenset()
     if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return _ANY
-    types = _ANY
+    known = {} if known is None else known
+    if id(schema) in known:
+        return known[id(schema)]
+    types = known[id(schema)] = _ANY
     for rule in parts(root, schema):
         if isinstance(given := rule.get("type"), str | list):
             named = {given} if isinstance(given, str) else {name for name in given if isinstance(name, str)}
@@ -192,7 +200,8 @@ def allowed_types(root: Any, schema: Any, depth: int = 0) -> frozenset[str]:
             types &= {json_type(value) for value in values} | {"number" for v in values if isinstance(v, float)}
         for key in ("anyOf", "oneOf"):
             if choices := _list(rule.get(key)):
-                types &= frozenset().union(*(allowed_types(root, choice, depth + 1) for choice in choices))
+                types &= frozenset().union(*(allowed_types(root, one, depth + 1, known) for one in choices))
+    known[id(schema)] = types
     return types
 
 
@@ -243,16 +252,31 @@ def value_words(
     return [*words, *([f"default {shown(described['default'])}"] if "default" in described else [])]
 
 
-def _options(root: Any, schema: Any, shown: Callable[[Any], str], most: int | None, depth: int = 0) -> str:
+def _options(
+    root: Any,
+    schema: Any,
+    shown: Callable[[Any], str],
+    most: int | None,
+    depth: int = 0,
+    known: dict[int, str] | None = None,
+) -> str:
     """Return the values that ``schema`` lists, or one of its alternatives does beside types: ``a|b|null``."""
+    known = {} if known is None else known
+    if id(schema) in known or depth > _MAX_DEPTH:
+        return known.get(id(schema), "")
+    known[id(schema)] = ""
     rules = parts(root, schema)
     for rule in rules:
         if values := [rule["const"]] if "const" in rule else _list(rule.get("enum")):
-            return "|".join([*map(shown, values[:most]), *(["…"] if most is not None and values[most:] else [])])
-    choices = branches(rules) if depth < _MAX_DEPTH else []
-    listed = [_options(root, one, shown, most, depth + 1) for one in choices]
-    words = (found or "|".join(type_words(root, one)) or "any" for found, one in zip(listed, choices, strict=True))
-    return "|".join(dict.fromkeys(words)) if any(listed) else ""
+            words = [*map(shown, values[:most]), *(["…"] if most is not None and values[most:] else [])]
+            break
+    else:
+        choices = branches(rules)
+        listed = [_options(root, one, shown, most, depth + 1, known) for one in choices]
+        found = zip(listed, choices, strict=True) if any(listed) else ()
+        words = list(dict.fromkeys(text or "|".join(type_words(root, one)) or "any" for text, one in found))
+    known[id(schema)] = "|".join(words)
+    return known[id(schema)]
 
 
 def _list(value: Any) -> list[Any]:
