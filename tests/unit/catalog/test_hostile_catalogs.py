@@ -227,6 +227,7 @@ HOSTILE_TOOLS: dict[str, dict[str, Any]] = {
     "schema that is its own reference": {"parameters": {"$ref": "#"}},
     "schema with references in a circle": {"parameters": {"$defs": {"a": {"anyOf": [TO_A] * 9}}, **TO_A}},
     "schema with references that double": {"parameters": {"$ref": "#/$defs/n0", "$defs": DOUBLED}},
+    "schema with a reference to a value": {"parameters": {"default": {"$ref": 5}, "$ref": "#/default"}},
     "schema of another host": {"parameters": {"$ref": "https://evil.example/schema"}},
     "schema of a file": {"parameters": {"$ref": "file:///etc/passwd"}},
     "schema that is deep": {"parameters": DEEP},

@@ -82,7 +82,9 @@ def _checked(schema: Any, depth: int, count: list[int]) -> Iterator[Mapping[str,
     yield schema
     for keyword, value in schema.items():
         parts: Iterable[Any] = ()
-        if keyword in NAMED and isinstance(value, dict):
+        if keyword in NAMED:
+            if not isinstance(value, dict):
+                raise ValueError(f"has {keyword} that are no object")
             check_value(list(value))
             parts = value.values()
         elif keyword in _LISTS and isinstance(value, list):
@@ -147,7 +149,8 @@ class _Applied:
         found = [self._anchors.get(one[1:]) or resolve(self._root, one) for one in references]
         for one in (*found, *(one for keyword, one in inner(part) if keyword in IN_PLACE)):
             if isinstance(one, dict):
-                self._schemas.setdefault(id(one), one)
+                if id(one) not in self._schemas:  # the value of an unknown keyword, or of one that has data
+                    self._schemas |= {id(below): below for below in _checked(one, 0, [0])}
                 yield one
 
     def inside(self, part: Mapping[str, Any]) -> Counter[tuple[str, int]]:
