@@ -248,7 +248,7 @@ class TestAuditFile:
         assert "Bergen" not in path.read_text()
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
-    @pytest.mark.parametrize("content", [b"", b'{"kind": "audit-log"}\n'])
+    @pytest.mark.parametrize("content", [b"\n", b'{"kind": "audit-log"}\n'])
     def test_file_of_the_user_stays_as_it_is(
         self,
         make_world: Callable[..., World],

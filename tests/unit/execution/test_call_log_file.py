@@ -58,6 +58,21 @@ def test_a_folder_that_does_not_exist_stops_no_call(tmp_path: Path, caplog: pyte
     assert "TOOLFOLD_CALL_LOG is not written, calls go on: No such file or directory (1 lines lost)" in caplog.text
 
 
+@pytest.mark.parametrize("made", [(b'{"timestamp":',), (audit.HEADER, audit.HEADER)])
+def test_a_file_that_is_emptied_on_a_full_disk_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: tuple[bytes, ...]
+) -> None:
+    path, write = tmp_path / "calls.jsonl", os.write
+    log = audit.LineFile("TOOLFOLD_CALL_LOG", str(path), *made)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:9]))
+        log.write({"timestamp": 1})
+    path.write_bytes(b"")
+    log.write({"timestamp": 2})
+    log.write({"timestamp": 3})
+    assert lines(path)[-2:] == [{"timestamp": 2, "lost": 1}, {"timestamp": 3}]
+
+
 def test_a_full_file_becomes_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "MAX_BYTES", 300)
     path = tmp_path / "calls.jsonl"

@@ -4,7 +4,7 @@ The audit log has one line for each call of a tool, also for one that was refuse
 its fields are in the log line of the call, which is then written at every TOOLFOLD_LOG_LEVEL. TOOLFOLD_AUDIT_FILE names
 a file instead, to which lines are appended; nothing else is ever done with it.
 
-A file that does not begin as one of toolfold's is refused, and stays as it is.
+A file that does not begin as one of toolfold's is refused, and stays as it is; an empty one is as a new one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class LineFile:
     Args:
         variable: the setting that names it.
         path: ``~`` stands for the user's home. The file is made by the first line.
-        beginnings: what it begins with, by which it is known as one that toolfold made.
+        beginning: what it begins with, by which it is known as one that toolfold made; or it is empty.
         header: the first line of a new one.
         is_secret: whether one that other users can read is refused.
 
@@ -70,9 +70,9 @@ class LineFile:
     """
 
     def __init__(
-        self, variable: str, path: str, beginnings: tuple[bytes, ...], header: bytes = b"", *, is_secret: bool = False
+        self, variable: str, path: str, beginning: bytes, header: bytes = b"", *, is_secret: bool = False
     ) -> None:
-        self._variable, self._path, self._beginnings = variable, path, beginnings
+        self._variable, self._path, self._beginning = variable, path, beginning
         self._header, self._is_secret = header, is_secret
         self.on_line: Callable[[str], None] | None = None
         self._lost, self._is_cut, self._reported_at = 0, False, float("-inf")
@@ -85,8 +85,7 @@ class LineFile:
             if self.on_line is not None:
                 self.on_line(line)
             try:
-                # An empty line ends one that was cut by a full disk.
-                if self._append(b"\n" * self._is_cut + line.encode() + b"\n") > max_bytes:
+                if self._append(line.encode() + b"\n") > max_bytes:
                     with contextlib.suppress(OSError):  # another process has just done it
                         os.replace(found := self._find(), f"{found}.1")
                 self._lost, self._is_cut = 0, False
@@ -116,17 +115,12 @@ class LineFile:
 
     def _append(self, line: bytes) -> int:
         """Append a line by one write, which other processes cannot divide; return the size of the file."""
-        found, flags = self._find(), os.O_RDWR | os.O_APPEND | NO_FOLLOW
-        is_new = True
+        found = self._find()
+        descriptor = os.open(found, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_FOLLOW, 0o600)
         try:
-            descriptor = os.open(found, flags | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            is_new, descriptor = False, os.open(found, flags)
-        try:
-            if is_new:
-                line = self._header + line
-            else:
-                self._check(found, descriptor)
+            self._check(found, descriptor)
+            # An empty file is new, or one in which a full disk left nothing. An empty line ends one that was cut.
+            line = (b"\n" * self._is_cut if os.fstat(descriptor).st_size else self._header) + line
             if os.write(descriptor, line) != len(line):
                 raise _Cut(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return os.fstat(descriptor).st_size
@@ -143,7 +137,7 @@ class LineFile:
         status = os.fstat(descriptor)
         private_folder.check_owned_file(found, status)
         os.lseek(descriptor, 0, os.SEEK_SET)
-        if os.read(descriptor, max(map(len, self._beginnings))) not in self._beginnings:
+        if os.read(descriptor, len(self._beginning)) not in (self._beginning, b""):
             raise PathRefused(f"{found} was not made by toolfold: it does not begin as a log of this kind does")
         if self._is_secret and os.name != "nt" and status.st_mode & 0o077:
             raise PathRefused(f"other users can read {found}")
@@ -155,7 +149,7 @@ def _reason(error: Exception) -> str:
 
 def _audit_file(settings: Settings) -> LineFile | None:
     path = settings.audit_file
-    return LineFile("TOOLFOLD_AUDIT_FILE", path, (HEADER,), HEADER, is_secret=True) if path else None
+    return LineFile("TOOLFOLD_AUDIT_FILE", path, HEADER, HEADER, is_secret=True) if path else None
 
 
 def check_audit_setting(settings: Settings) -> None:
@@ -182,7 +176,7 @@ class CallLogFile(LineFile):
     """
 
     def __init__(self, path: str, now: Callable[[], float] = time.time) -> None:
-        super().__init__("TOOLFOLD_CALL_LOG", path, (b'{"timestamp":', b""))
+        super().__init__("TOOLFOLD_CALL_LOG", path, b'{"timestamp":')
         self._now = now
 
     def record_call(self, call: CallLog) -> None:
