@@ -248,6 +248,15 @@ class TestAuditFile:
         assert "Bergen" not in path.read_text()
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
+    def test_key_of_its_hashes_is_in_a_folder_of_the_user_where_the_cache_is_a_table(
+        self, make_world: Callable[..., World], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "of-user"))
+        monkeypatch.chdir(tmp_path)
+        world = make_world(CACHE="dynamodb://table", AUDIT_FILE=str(tmp_path / "audit.jsonl"))
+        by_meta_tool(world, TOOL, ARGUMENTS, {})
+        assert not list(tmp_path.glob("dynamodb*"))
+
     @pytest.mark.parametrize("content", [b"\n", b'{"kind": "audit-log"}\n'])
     def test_file_of_the_user_stays_as_it_is(
         self,

@@ -169,9 +169,9 @@ def record_key(id_: str) -> str:
 
 
 def approval_file(settings: Settings, name: str = FILE_NAME) -> str:
-    """Return the path of a file of approvals, without DynamoDB; empty: the user has no folder for it."""
+    """Return the path of a file of approvals, beside that of the cache; empty: the user has no folder for it."""
     location = settings.cache
-    if location in ("", "memory", "off"):
+    if location in ("", "memory", "off") or location.startswith(TABLE_PREFIX):
         location = with_local_defaults(settings.replaced(cache="")).cache
     folder = os.path.dirname(os.path.abspath(os.path.expanduser(location)))
     return "" if location == "memory" else os.path.join(folder, name)
