@@ -279,6 +279,7 @@ def test_a_ticket_is_for_one_source_and_ends(world: World, monkeypatch: pytest.M
         f"{HOST}/ui/sign-in/notes?ticket=",
         f"{HOST}/ui/sign-in/notes?ticket={ticket[:-6]}AAAAAA",
         f"{HOST}/ui/sign-in/notes?ticket=%ff%00",
+        f"{HOST}/ui/sign-in/notes?ticket=eyJhbGciOiJkaXIiLCJlbmMiOltdfQ....",  # "enc":[]
         f"{HOST}/ui/sign-in/notes?{'&'.join(f'a{index}=1' for index in range(100))}",
     ):
         assert tab.step(url)[0] == 400

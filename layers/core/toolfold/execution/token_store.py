@@ -182,7 +182,7 @@ class SignInStore:
         try:
             token = jwe.decrypt_compact(text, self._key(purpose), algorithms=_ALGORITHMS)
             record = json.loads(token.plaintext or b"")
-        except (JoseError, ValueError, RecursionError):
+        except (JoseError, ValueError, TypeError, RecursionError):
             return None
         return record if token.headers().get("kid") == name and isinstance(record, dict) else None
 
