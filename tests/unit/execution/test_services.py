@@ -18,6 +18,7 @@ from toolfold.errors import (
     UpstreamTimeout,
 )
 from toolfold.execution import upstream
+from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.execution.services import KEPT_REQUEST_S, KEPT_S, KeptRequests, SingleFlight, SourceHealth
 from toolfold.execution.upstream import OF_SOURCE, Circuit, CircuitBreakers
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
@@ -121,7 +122,7 @@ def test_what_the_cache_does_not_take_is_kept_by_a_process_that_is_alone(is_alon
     def refuse() -> Any:
         raise OSError
 
-    kept = KeptRequests(FailSafeStore(refuse, 30.0, clock.monotonic), clock.clocks(), is_alone=is_alone)
+    kept = KeptRequests(FailSafeStore(refuse, 30.0, clock.monotonic), clock.clocks(), "salt", is_alone=is_alone)
     assert kept.add({"text": "x" * 300_000}) is None
     added = kept.add({"text": "x"})
     assert (added is not None) == is_alone
@@ -131,3 +132,6 @@ def test_what_the_cache_does_not_take_is_kept_by_a_process_that_is_alone(is_alon
         clock.now += KEPT_REQUEST_S
         assert kept.get(added[0]) is None
     assert not kept.use_once("A" * 22)  # of a store that says nothing
+    caller, of_others = RequestCredentials(x_api_key="x"), KeptRequests(None, clock.clocks(), "", is_alone=True)
+    assert kept.caller(NO_CREDENTIALS) == ""
+    assert kept.caller(caller) != of_others.caller(caller)  # without the salt, keys could be found by trying

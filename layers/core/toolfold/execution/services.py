@@ -27,6 +27,7 @@ from toolfold.client_call import Clock
 from toolfold.errors import CACHE_UNAVAILABLE, LIMITS_UNAVAILABLE, CallError, SourceChanged, UpstreamTimeout
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.audit import AuditLog
+from toolfold.execution.credentials import principal_id
 from toolfold.execution.limits import ClientLimits, RateLimiter
 from toolfold.execution.upstream import Upstream
 from toolfold.network.errors import NotSent
@@ -37,6 +38,7 @@ from toolfold.sources.base import AdapterContext, ConnectionFailed, create_adapt
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.approval import Approvals
+    from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.user_tokens import UserTokens
     from toolfold.settings import Settings
     from toolfold.wording import Text
@@ -170,11 +172,13 @@ class KeptRequests:
     Args:
         shared: where other processes find them too; None: in this process alone.
         clock: the clock.
+        salt: of the hashes that stand for the API keys of callers.
         is_alone: whether this process keeps what ``shared`` does not take: the next request comes to it as well.
     """
 
-    def __init__(self, shared: FailSafeStore[CacheStore] | None, clock: Clock, *, is_alone: bool) -> None:
+    def __init__(self, shared: FailSafeStore[CacheStore] | None, clock: Clock, salt: str, *, is_alone: bool) -> None:
         self._shared, self._own, self._clock = shared, MemoryStore(_MAX_OWN_BYTES), clock
+        self._salt = f"toolfold continue {salt}".encode(errors="surrogatepass")
         self._is_alone = is_alone or shared is None
 
     def add(self, request: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -197,6 +201,10 @@ class KeptRequests:
         """Return whether this is the first use of a request, of all processes; False where that is not known."""
         now = self._clock.now()
         return self._run(id_, lambda store: store.acquire_slot(f"{_key(id_)}/used", now, now + KEPT_REQUEST_S)) == 0
+
+    def caller(self, credentials: RequestCredentials) -> str:
+        """Return the id of a caller, whose request is kept; empty for one without a token and a key."""
+        return principal_id(credentials, self._salt)
 
     def _put(self, store: CacheStore, id_: str, request: Mapping[str, Any]) -> bool:
         content = json.dumps(request).encode()
@@ -288,7 +296,7 @@ class Services:
         self.client_limits = ClientLimits(settings, limits, self.clock)
         kept = create_shared_store(settings, monotonic, aws, name="Kept requests", on_failure=report_cache)
         is_alone = not settings.cache.startswith(TABLE_PREFIX)
-        self.kept_requests = KeptRequests(kept, self.clock, is_alone=is_alone)
+        self.kept_requests = KeptRequests(kept, self.clock, settings.key_salt, is_alone=is_alone)
         urls = settings.source_urls.items()
         self.imitated = frozenset(id_ for id_, url in urls if url and urlsplit(url).hostname in LOOPBACK)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.execution.credentials import principal_id
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.reader import read_values
 
@@ -18,20 +17,17 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.dispatcher import MetaRequest
 
 
-CALLER_SALT = b"toolfold continue"
-"""For the id of the caller in a kept request."""
-
-
 def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: Sequence[Item]) -> str | None:
     """Return the token for the rest of a request; None where it cannot be kept."""
+    kept = request.tools.executor.services.kept_requests
     rest = {
         "tool": tool,
         "catalog": request.catalog.fingerprint,
-        "caller": principal_id(request.credentials, CALLER_SALT),
+        "caller": kept.caller(request.credentials),
         "is_read": all(item.is_read for item in items),
         "arguments": {name: value for name, value in arguments.items() if name not in ("continue", "approval_token")},
     }
-    added = request.tools.executor.services.kept_requests.add(rest)
+    added = kept.add(rest)
     return None if added is None else added[0]
 
 
@@ -47,8 +43,8 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
         return arguments
     kept = request.tools.executor.services.kept_requests
     rest = kept.get(token) if isinstance(token, str) else None
-    caller, problem = principal_id(request.credentials, CALLER_SALT), ""
-    if rest is None or "tool" not in rest or rest["caller"] != caller:
+    problem = ""
+    if rest is None or "tool" not in rest or rest["caller"] != kept.caller(request.credentials):
         problem = "is not one of this caller, or has expired"
     elif rest["tool"] != tool:
         problem = f"is one of {rest['tool']}"

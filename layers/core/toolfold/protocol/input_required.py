@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.client_call import iso_time
 from toolfold.errors import AuthorizationRequired
-from toolfold.execution.credentials import principal_id
 from toolfold.execution.services import KEPT_REQUEST_S
-from toolfold.meta_tools.continuation import CALLER_SALT
 from toolfold.protocol import versions
 from toolfold.protocol.jsonrpc import JsonRpcError
 
@@ -133,7 +131,7 @@ def create_task(
     store: KeptRequests, request: Request, name: str, arguments: Mapping[str, Any], result: Result
 ) -> dict[str, Any] | None:
     """Return the task of a call whose ``result`` is not complete; None where it cannot be kept."""
-    call = {"name": name, "arguments": arguments, **_owner(request)}
+    call = {"name": name, "arguments": arguments, **_owner(store, request)}
     added = store.add({**call, "status": "working", "answered": result.answered})
     return None if added is None else {"resultType": "task", **_shown(*added)}
 
@@ -153,7 +151,7 @@ def answer_task(
         )
     id_ = message.params.get("taskId")
     task = store.get(id_) if isinstance(id_, str) else None
-    if not isinstance(id_, str) or task is None or not _owner(request).items() <= task.items():
+    if not isinstance(id_, str) or task is None or not _owner(store, request).items() <= task.items():
         step = f"A task ends {KEPT_REQUEST_S // 60} minutes after its call: make the call again."
         raise JsonRpcError(versions.INVALID_PARAMS, f"There is no such task of this caller. {step}")
     if message.method == "tasks/cancel" and task["status"] == "working":
@@ -173,8 +171,8 @@ def answer_task(
     return _shown(id_, task), result if is_complete else None
 
 
-def _owner(request: Request) -> dict[str, str]:
-    return {"caller": principal_id(request.credentials(), CALLER_SALT), "profile": request.profile}
+def _owner(store: KeptRequests, request: Request) -> dict[str, str]:
+    return {"caller": store.caller(request.credentials()), "profile": request.profile}
 
 
 def _shown(id_: str, task: Mapping[str, Any]) -> dict[str, Any]:
