@@ -104,7 +104,9 @@ def test_a_pipe_is_continued_with_the_approval(tools: MetaTools) -> None:
     codes: list[str] = []
     run_concurrently([lambda: codes.append(failure(tools, "TOOL_PIPE", given)["code"])] * 8)
     assert sorted(codes) == ["APPROVAL_REQUIRED", *["INVALID_ARGUMENTS"] * 7]  # used once: it has calls that write
-    assert "was used before" in failure(tools, "TOOL_PIPE", given)["message"]
+    refused = failure(tools, "TOOL_PIPE", given)
+    assert "was used before" in refused["message"]
+    assert refused["suggestion"].startswith("They may have taken effect")
 
 
 def test_a_tool_that_writes_needs_approval_in_a_script(catalog: Catalog) -> None:

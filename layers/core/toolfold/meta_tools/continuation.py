@@ -43,7 +43,7 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
         return arguments
     kept = request.tools.executor.services.kept_requests
     rest = kept.get(token) if isinstance(token, str) else None
-    problem = ""
+    problem, step = "", "Send the remaining calls again; nothing was sent."
     if rest is None or "tool" not in rest or rest["caller"] != kept.caller(request.credentials):
         problem = "is not one of this caller, or has expired"
     elif rest["tool"] != tool:
@@ -52,8 +52,8 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
         problem = "was made with another catalog, whose tools may differ"
     elif not rest["is_read"] and not kept.use_once(token):
         problem = "has calls that change something, and was used before"
+        step = "They may have taken effect: check with a tool that reads before you send one again."
     if rest is None or problem:
-        step = "Send the remaining calls again; nothing was sent."
         raise invalid(tool, f"the token in continue {problem}", step)
     given = {**rest["arguments"], **arguments}
     done = given.pop("done", 0)
