@@ -154,13 +154,13 @@ def comma_separated(text: str) -> tuple[str, str] | None:
     text = body
     if separator == ",":
         return text, ""
-    rows: Iterable[list[str]] = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    cells: Iterable[list[str]] = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     found, note = _DECIMAL_COMMA.search(text), ""
     if found is not None and not _OTHER_NUMBERS.search(text):
-        rows = (list(map(_with_decimal_point, row)) for row in rows)
+        cells = (list(map(_with_decimal_point, row)) for row in cells)
         note = f"Numbers here have a decimal comma: {found[0]} is read as {_with_decimal_point(found[0])}."
     written = io.StringIO()
-    csv.writer(written).writerows(rows)
+    csv.writer(written).writerows(cells)
     return written.getvalue(), note
 
 
