@@ -161,6 +161,10 @@ def test_a_pool_without_a_domain_is_named_in_the_log(
     shim: Gateway, pool: CognitoServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     metadata = {name: value for name, value in pool.server_metadata().items() if "_endpoint" not in name}
-    monkeypatch.setattr(pool, "server_metadata", lambda: metadata)
-    assert shim.get(METADATA)["statusCode"] == 503
+    with monkeypatch.context() as patch:
+        patch.setattr(pool, "server_metadata", lambda: metadata)
+        assert shim.get(METADATA)["statusCode"] == 503
     assert any("a user pool needs a domain" in line for line in caplog.messages)
+    assert shim.get(METADATA)["statusCode"] == 503  # what was read is used for a while
+    monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 0.0)
+    assert shim.get(METADATA)["statusCode"] == 200  # the pool has a domain now

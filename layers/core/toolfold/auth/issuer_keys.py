@@ -177,9 +177,15 @@ class Issuer:
         self._read_at = self._tried_at = float("-inf")
         self._has_failed = True
 
-    def metadata(self) -> Mapping[str, Any]:
-        """Return the metadata; raises IssuerUnreachable where they are not cached, and cannot be read."""
+    def metadata(self, *needed: str) -> Mapping[str, Any]:
+        """Return the metadata. Those that lack a name that is ``needed`` are read again: an operator may have added it.
+
+        Raises:
+            IssuerUnreachable: They are not cached, or lack it, and cannot be read.
+        """
         self._read()
+        if not self._metadata.keys() >= set(needed):
+            self._read(renew=True)
         return self._metadata
 
     def find_keys(self, key_type: str, key_id: str | None, *, renew: bool = False) -> list[Key]:

@@ -159,7 +159,7 @@ class CognitoShim:
         if request.path.rstrip("/") == REGISTER_PATH:
             return self._register(request)
         try:
-            metadata = self._issuer.metadata()
+            metadata = self._issuer.metadata(*_REQUIRED)
         except IssuerUnreachable as error:
             return error.response()
         endpoints = {name: metadata[name] for name in _ENDPOINTS if isinstance(metadata.get(name), str)}

@@ -109,7 +109,7 @@ class SignInPages:
         if ticket is None or ticket.source != source_id:
             return Page(400, USED)
         settings, step = self._app.settings, ticket.next()
-        endpoint = self._server.issuer.metadata().get("authorization_endpoint")
+        endpoint = self._server.issuer.metadata(name := "authorization_endpoint").get(name)
         if not isinstance(endpoint, str) or not host_of(endpoint):
             raise UnusableDocument("its metadata name no authorization endpoint that can be used")
         redirect_uri = self._redirect_uri(_PERSON)
