@@ -1,6 +1,7 @@
 """What every store does, what the one in a file does beside that, and what happens when one fails."""
 
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from botocore.exceptions import NoCredentialsError
 
 from tests.support.threads import run_concurrently
 from toolfold.cache.base import CacheStore, FailSafeStore, increment
+from toolfold.cache.records import Records
 from toolfold.cache.response_cache import MemoryStore
 from toolfold.cache.sqlite import SQLiteStore
 
@@ -130,3 +132,13 @@ def test_a_lack_of_memory_is_a_miss_without_a_cooldown() -> None:
 
     assert store.run(fail) is None
     assert store.run(lambda _store: "value") == "value"
+
+
+def test_threads_that_use_records_first_have_one_store() -> None:
+    def open_store() -> MemoryStore:
+        time.sleep(0.02)
+        return MemoryStore(1000)
+
+    records, added = Records(open_store), list[bool]()
+    run_concurrently([lambda: added.append(records.run(lambda store: store.replace("a", None, b"1")))] * 4)
+    assert sorted(added) == [False, False, False, True]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -76,7 +77,7 @@ class Records:
     """A store that is opened when it is needed first. Safe to use from many threads."""
 
     def __init__(self, open_store: Callable[[], CacheStore]) -> None:
-        self._open_store = open_store
+        self._open_store, self._lock = open_store, threading.Lock()
         self._store: CacheStore | None = None
 
     def run(self, operation: Callable[[CacheStore], T]) -> T:
@@ -86,9 +87,9 @@ class Records:
             Unavailable: it failed, and nothing is known about the record.
         """
         try:
-            if self._store is None:
-                self._store = self._open_store()
-            return operation(self._store)
+            with self._lock:  # two in memory would each have a part of the records
+                store = self._store = self._store or self._open_store()
+            return operation(store)
         except Exception as error:
             if isinstance(error, OSError):
                 self._store = None  # opened again when it is needed next: a file may have been deleted
