@@ -14,7 +14,7 @@ import io
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 
@@ -46,13 +46,13 @@ _COMPARED = 10
 
 _NUMBER = re.compile(r"[-+]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?%?", re.ASCII)
 """A number whose decimals follow a comma, and whose thousands may be separated by points."""
-_CELL = r"(?:(?<=[;\t|\"\n])|^)[-+]?(?:{})%?(?=[;\t|\"\r\n]|$)"
-_DECIMAL_COMMA = re.compile(_CELL.format(r"[\d.]*,(?:\d\d?|\d{4,})|0,\d+|\d{4,},\d+|[\d.]+\.\d{3},\d+"), re.ASCII)
-"""A cell whose comma cannot separate thousands."""
-_OTHER_NUMBERS = re.compile(
-    _CELL.format(r"(?:0|\d{4,})\.\d+|\d*\.(?:\d\d?|\d{4,})|[\d,]*,\d{3}\.\d+|\d+(?:,\d+){2,}"), re.ASCII
+_SURE = re.compile(r".*,(?:\d\d?|\d{4,})%?|[-+]?(?:0|\d{4,}),.*|.*\..*,.*", re.ASCII)
+"""Of these one whose comma cannot separate thousands."""
+_OTHER_NUMBER = re.compile(
+    r"[-+]?(?:(?:0|\d{4,})\.\d+|\d*\.(?:\d\d?|\d{4,})|[\d,]*,\d{3}\.\d+|\d+(?:,\d+){2,})%?", re.ASCII
 )
-"""A cell with a decimal point, or with more than one comma."""
+"""A number with a decimal point, or with more than one comma."""
+_DIGIT, _DECIMALS = re.compile(r"\d"), re.compile(r"\d,\d", re.ASCII)
 
 _TEXT_TYPES = re.compile(
     r"text/.*|.*[/+](json|xml|yaml|x-yaml|csv|toml|x-ndjson|ndjson|jsonl|x-jsonlines|javascript|ecmascript|graphql|sql"
@@ -154,19 +154,44 @@ def comma_separated(text: str) -> tuple[str, str] | None:
     text = body
     if separator == ",":
         return text, ""
-    cells: Iterable[list[str]] = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    found, note = _DECIMAL_COMMA.search(text), ""
-    if found is not None and not _OTHER_NUMBERS.search(text):
-        cells = (list(map(_with_decimal_point, row)) for row in cells)
-        note = f"Numbers here have a decimal comma: {found[0]} is read as {_with_decimal_point(found[0])}."
+    # Where decimals follow a comma, programs separate values by semicolons. Beside tabs and bars, "1,2" may be a list.
+    columns, note = _decimal_commas(text) if separator == ";" and _DECIMALS.search(text) else (set[int](), "")
     written = io.StringIO()
-    csv.writer(written).writerows(cells)
+    writer = csv.writer(written)
+    for line, row in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=separator)):
+        for index in columns if line else ():
+            if index < len(row) and _NUMBER.fullmatch(row[index]):
+                row[index] = _with_decimal_point(row[index])
+        writer.writerow(row)
     return written.getvalue(), note
 
 
-def _with_decimal_point(cell: str) -> str:
-    is_number = ("," in cell or "." in cell) and _NUMBER.fullmatch(cell)
-    return cell.replace(".", "").replace(",", ".") if is_number else cell
+def _decimal_commas(text: str) -> tuple[set[int], str]:
+    """Return the places of the columns whose numbers have decimal commas, and a note; none where one has a point.
+
+    All values with digits in such a column are numbers: one of dates, addresses or lists stays as it is.
+    """
+    found, others, sure = set[int](), set[int](), dict[int, str]()
+    for row in itertools.islice(csv.reader(io.StringIO(text, newline=""), delimiter=";"), 1, None):
+        for index, cell in enumerate(row):
+            if cell.isdecimal() or (index in others and "." not in cell and "," not in cell):
+                continue
+            if _OTHER_NUMBER.fullmatch(cell):
+                return set(), ""
+            if _NUMBER.fullmatch(cell):
+                found.add(index)
+                if index not in sure and _SURE.fullmatch(cell):
+                    sure[index] = cell
+            elif _DIGIT.search(cell):
+                others.add(index)
+    example = next((cell for index, cell in sure.items() if index not in others), "")
+    if not example:
+        return set(), ""
+    return found - others, f"Numbers here have a decimal comma: {example} is read as {_with_decimal_point(example)}."
+
+
+def _with_decimal_point(number: str) -> str:
+    return number.replace(".", "").replace(",", ".")
 
 
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
