@@ -170,6 +170,6 @@ def _on_texts(function: Callable[..., Any], *values: _Value) -> Any:
 def _text(value: _Value) -> str:
     """Return a value as SQLite converts it to a text: ``1.0e+15``, and ``Inf``."""
     if isinstance(value, float):
-        digits, exponent, power = f"{value:.15g}".partition("e")
+        digits, exponent, power = f"{value + 0.0:.15g}".partition("e")  # without the sign of -0.0
         return f"{digits}{'' if '.' in digits else '.0'}{exponent}{power}" if isfinite(value) else digits.title()
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

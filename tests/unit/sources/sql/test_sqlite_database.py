@@ -256,6 +256,7 @@ def test_functions_return_what_those_of_sqlite_return(database: SqliteDatabase) 
         ("trim(' a ', '')", " a "),
         ("replace(1e15, 'e', ' x 10^')", "1.0 x 10^+15"),
         ("instr(123456789012345678.0, '.2')", 2),
+        ("replace(-0.0, '-', '')", "0.0"),
         ("replace(2.50, '.', ',') || trim(-9e999, '-')", "2,5Inf"),
     ]
     with closing(sqlite3.connect(":memory:")) as plain:
@@ -286,6 +287,13 @@ def test_names_in_double_quotes_are_names(database: SqliteDatabase) -> None:
         ("SELECT nam FROM customers", ["there is no column nam", "Did you mean name?"]),
         ('SELECT "nam" FROM customers', ["there is no column nam", "Did you mean name?"]),
         ('SELECT name FROM customers WHERE name = "Zoe"', ["no column Zoe", "A text is in single quotes: 'Zoe'."]),
+        (
+            'SELECT 1 FROM customers WHERE name = "namE."',
+            ["Did you mean name?", "A text is in single quotes: 'namE.'."],
+        ),
+        ('SELECT 1 FROM customers WHERE name = "O\'Hara"', ['no column "O\'Hara"', "single quotes: 'O''Hara'."]),
+        ('SELECT group_concat(name, ". ") FROM customers', ["A text is in single quotes: '. '."]),
+        ('SELECT name FROM customers WHERE name = ""', ["A text is in single quotes: ''."]),
         ("SELECT o.nam FROM orders o JOIN customers USING (id)", ["there is no column o.nam", "name"]),
         ("SELECT createdat, createdBy FROM customers", ["no column createdBy", "Did you mean createdAt?"]),
         ("SELECT * FROM ordrs", ["there is no table ordrs (line 1, column 15)", "Did you mean orders?"]),

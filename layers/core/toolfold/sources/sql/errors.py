@@ -212,7 +212,8 @@ def _no_column(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, 
     closest = _closest(last, {column: schema.sql_name(column) for column in known})
     listed = f"Columns: {_listed(map(schema.sql_name, known))}." if known else ""
     other = f" {last} is a column of {_listed(elsewhere)}." if elsewhere and not closest else ""
-    text = f" A text is in single quotes: '{last}'." if f'"{last}"' in statement and not closest else ""
+    meant = next((one.replace("'", "''") for one in (name, last) if f'"{one}"' in statement), None)
+    text = "" if meant is None else f" A text is in single quotes: '{_shown(meant)}'."
     step = f"{closest}{listed}{other}{text}" or "describe_table lists the columns of a table."
     return f"there is no column {quoted_name(name)}", step
 
