@@ -14,6 +14,7 @@ from tests.support.tables import differences
 from toolfold.build.compiler import compile_folder
 from toolfold.mock_api import MockApi
 from toolfold.mock_api.router import Api, PathRequest, open_api
+from toolfold.sources.http_api.body import FORM
 
 HEADERS = {"Authorization": "Bearer key"}
 PET = {"type": "object", "properties": {
@@ -140,7 +141,7 @@ def test_errors_and_faults(api: Api) -> None:
 
 
 def test_values_are_read_from_where_the_tool_sends_them(api: Api) -> None:
-    form = {**HEADERS, "Content-Type": "application/x-www-form-urlencoded"}
+    form = {**HEADERS, "Content-Type": FORM}
     parts = {**HEADERS, "Content-Type": "multipart/form-data; boundary=b"}
     photo = '--b\r\nContent-Disposition: form-data; name="{}"; filename="a"\r\n\r\nabc\r\n--b--\r\n'
     rows = [
@@ -158,6 +159,8 @@ def test_values_are_read_from_where_the_tool_sends_them(api: Api) -> None:
         ("/rows", HEADERS, "POST", b"", 400),
         ("/notes", form, "POST", b"text=a+b", 200),
         ("/notes", form, "POST", b"other=a", 400),
+        ("/notes", {**HEADERS, "Content-Type": f"{FORM}; charset=UTF-8"}, "POST", b"text=a+b", 200),
+        ("/notes", HEADERS, "POST", b"[" * 100_000, 400),
         ("/photos", parts, "POST", photo.format("file").encode(), 200),
         ("/photos", parts, "POST", photo.format("other").encode(), 400),
     ]

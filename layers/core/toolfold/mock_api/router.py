@@ -61,10 +61,10 @@ def _fields(content_type: str, body: str) -> Iterator[tuple[str, str]]:
         for part in message_from_string(f"Content-Type: {content_type}\n\n{body}").walk():
             if name := part.get_param("name", header="content-disposition"):
                 yield str(name), str(part.get_payload())
-    elif content_type == "application/x-www-form-urlencoded":
+    elif content_type.partition(";")[0].strip().lower() == "application/x-www-form-urlencoded":
         yield from parse_qsl(body)
     else:
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             document = json.loads(body or "{}")
             for name, value in document.items() if isinstance(document, dict) else ():
                 yield name, value if isinstance(value, str) else json.dumps(value)
