@@ -51,7 +51,7 @@ _SURE = re.compile(r".*,(?:\d\d?|\d{4,})%?|[-+]?(?:0|\d{4,}),.*|.*\..*,.*", re.A
 _OTHER_NUMBER = re.compile(
     r"[-+]?(?:(?:0|\d{4,})\.\d+|\d*\.(?:\d\d?|\d{4,})|[\d,]*,\d{3}\.\d+|\d+(?:,\d+){2,})%?", re.ASCII
 )
-"""A number with a decimal point, or with more than one comma."""
+"""A number with a decimal point, or with more than one comma; none of those above."""
 _DIGIT, _DECIMALS = re.compile(r"\d"), re.compile(r"\d,\d", re.ASCII)
 
 _TEXT_TYPES = re.compile(
@@ -160,7 +160,7 @@ def comma_separated(text: str) -> tuple[str, str] | None:
     writer = csv.writer(written)
     for line, row in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=separator)):
         for index in columns if line else ():
-            if index < len(row) and _NUMBER.fullmatch(row[index]):
+            if index < len(row) and _DIGIT.search(row[index]):
                 row[index] = _with_decimal_point(row[index])
         writer.writerow(row)
     return written.getvalue(), note
@@ -169,19 +169,19 @@ def comma_separated(text: str) -> tuple[str, str] | None:
 def _decimal_commas(text: str) -> tuple[set[int], str]:
     """Return the places of the columns whose numbers have decimal commas, and a note; none where one has a point.
 
-    All values with digits in such a column are numbers: one of dates, addresses or lists stays as it is.
+    All values with digits in such a column are such numbers: one of dates, addresses or lists stays as it is.
     """
     found, others, sure = set[int](), set[int](), dict[int, str]()
     for row in itertools.islice(csv.reader(io.StringIO(text, newline=""), delimiter=";"), 1, None):
         for index, cell in enumerate(row):
             if cell.isdecimal() or (index in others and "." not in cell and "," not in cell):
                 continue
-            if _OTHER_NUMBER.fullmatch(cell):
-                return set(), ""
             if _NUMBER.fullmatch(cell):
                 found.add(index)
                 if index not in sure and _SURE.fullmatch(cell):
                     sure[index] = cell
+            elif _OTHER_NUMBER.fullmatch(cell):
+                return set(), ""
             elif _DIGIT.search(cell):
                 others.add(index)
     example = next((cell for index, cell in sure.items() if index not in others), "")
