@@ -276,9 +276,9 @@ def test_a_text_that_grows_by_replacing_is_refused(database: SqliteDatabase) -> 
 
 
 def test_names_in_double_quotes_are_names(database: SqliteDatabase) -> None:
-    sql = 'SELECT upper("name"), "id" AS "a ""b" FROM "customers" AS "x y" WHERE "x y"."id" = 1 -- "d"'
+    sql = 'SELECT upper("name"), "id" AS "a ""b`c" FROM "customers" AS "x y" WHERE "x y"."id" = 1 -- "d"'
     guarded = check_statement(sql, "sqlite", database.read_schema(soon()))
-    assert database.query(guarded.text, [], 1, soon()).columns == ('upper("name")', 'a "b')
+    assert database.query(guarded.text, [], 1, soon()).columns == ('upper("name")', 'a "b`c')
 
 
 @pytest.mark.parametrize(

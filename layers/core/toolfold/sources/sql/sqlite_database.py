@@ -289,7 +289,8 @@ class SqliteDatabase:
                 if cursor.description is None:
                     raise DatabaseFailure(FailureKind.NOT_ALLOWED)
                 # Of an expression it is its text, in which the guard has put names into backticks.
-                names = unique_names(column[0].replace("`", '"') for column in cursor.description)
+                named = [column[0] for column in cursor.description]
+                names = unique_names(name.replace("`", '"') if name in statement else name for name in named)
                 lines, has_more = self._fetch(cursor, names, limit)
             finally:
                 self._connection.set_authorizer(None)
