@@ -332,6 +332,7 @@ class TestResponses:
             (as_csv(b"10.05;b\n01.02.2024;1,5\n"), "csv", "10.05,b\r\n01.02.2024,1.5\r\n"),
             (as_csv(b"a;b\n192.168.100.200;1,5\n10.0.0.1;2\n"), "csv", "a,b\r\n192.168.100.200,1.5\r\n10.0.0.1,2\r\n"),
             (as_csv(b'a;b\n52.5,13.4;"x;1,5;"\n'), "csv", 'a,b\r\n"52.5,13.4","x;1,5;"\r\n'),
+            (as_csv(b'a,b\n1,"x\n""y"""\n\n2, "5,6" \n3,4" z\n'), "csv", 'a,b\n1,"x\n""y"""\n\n2, "5,6" \n3,4" z'),
             (as_csv(b"ids\tb\n1,2\t3\n"), "csv", 'ids,b\r\n"1,2",3\r\n'),
             (as_csv(b"a\tb\n1\tx|y\n"), "csv", "a,b\r\n1,x|y\r\n"),
             (as_csv(b'a|"b;c"\n1|";"\n'), "csv", "a,b;c\r\n1,;\r\n"),

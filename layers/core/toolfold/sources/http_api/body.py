@@ -40,9 +40,10 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SEPARATORS = (",", ";", "\t", "|")
 _SEPARATOR_LINE = re.compile(r"sep=.\r?\n", re.IGNORECASE)
 """The first line of a table for Excel."""
-_QUOTED_CELL = re.compile(r'"[^"]*"')
-_COMPARED = 10
-"""Lines of a table that show how its values are separated."""
+_QUOTED_CELL = re.compile(r'(^|[,;\t|]) *"[^"]*(?:""[^"]*)*"', re.MULTILINE)
+"""It may have separators and line ends."""
+_COMPARED, _MAX_READ = 10, 1_000
+"""Rows of a table that show how its values are separated, and the lines in which they are looked for."""
 
 _NUMBER = re.compile(r"[-+]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?%?", re.ASCII)
 """A number whose decimals follow a comma, and whose thousands may be separated by points."""
@@ -143,7 +144,8 @@ def comma_separated(text: str) -> tuple[str, str] | None:
     text = _SEPARATOR_LINE.sub("", text, count=1)
     comments = list(itertools.takewhile(lambda line: line[0] == "#", text.splitlines(keepends=True)))
     body = text[len("".join(comments)) :]
-    rows = [_QUOTED_CELL.sub("", line) for line in body.split("\n", _COMPARED)[:_COMPARED] if line.strip()]
+    head = _QUOTED_CELL.sub(r"\1x", "\n".join(body.split("\n", _MAX_READ)[:_MAX_READ]))
+    rows = [line for line in head.split("\n", _COMPARED)[:_COMPARED] if line.strip()]
     counts = {separator: min((row.count(separator) for row in rows), default=0) for separator in _SEPARATORS}
     separator = max(_SEPARATORS, key=counts.__getitem__)
     if not counts[separator] or "\n" not in text:
