@@ -73,6 +73,9 @@ _NUMBER = re.compile(
 _MAGNITUDES = {"k": 3, "m": 6, "b": 9, "bn": 9, "t": 12}
 """Suffix → zeros: 8.3B is read as 8.3e9, because 8.3 times 10^9 is not 8300000000."""
 
+_VERSION = re.compile(r"(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*))?", re.A)
+"""What may be a version: 1.1 and 1.10 are two of them, but one number in a column that has a 1.05, a sign or a unit."""
+
 _NUMBER_LIKE = re.compile(r"[-+\u2212$€£¥( ]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT$€£¥]|bn|[AaPp][Mm])?")
 """A text that a reader takes for a number, a date or a time."""
 
@@ -178,6 +181,7 @@ def _numbers(texts: Sequence[str]) -> _Read | str | None:
     known: dict[str, Any] = {}
     units: dict[str, str] = {}
     decimals: dict[str, str] = {}
+    twice = ""
     for text in texts:
         match = _NUMBER.fullmatch(text)
         if match is None:
@@ -185,12 +189,14 @@ def _numbers(texts: Sequence[str]) -> _Read | str | None:
         number = _number(match)
         if number is None or is_code(text):
             return text
-        if type(number) is float and not match["exponent"] and decimals.setdefault(text.rstrip("0"), text) != text:
-            return text  # 1.1 and 1.10 are two versions
+        if type(number) is float and decimals.setdefault(text.rstrip("0"), text) != text:
+            twice = twice or text
         known[text] = number
         units.setdefault(match["currency"] or (match["suffix"] or "").strip("kKMBTbn"), text)
     if len(units) > 1:
         return list(units.values())[1]
+    if twice and all(map(_VERSION.fullmatch, texts)):
+        return twice
     kind = Kind.INTEGER if all(type(value) is int for value in known.values()) else Kind.NUMBER
     return known, kind, next(iter(units))
 

@@ -288,7 +288,7 @@ class Adapter:
             raise invalid(f"{name} needs a column", f"Write e.g. {name}(close).")
         if name == "length" and kind_of(arguments[0]) is Kind.NESTED:
             return call_of("json_array_length", arguments[0])
-        if name in OF_ORDERED or name == "cast_number":
+        if name in OF_ORDERED or (name == "cast_number" and not _may_be_cast(arguments[0])):
             _require_order(arguments[0])
         for argument in arguments if name in OF_NUMBERS else ():
             _require_number(argument)
@@ -380,6 +380,12 @@ def _other(name: str, form: str) -> tuple[str, str]:
     return rf"(?<![\w.'])\"?{re.escape(name.strip(chr(34)))}\"?(?![\w.'])", form
 
 
+def _may_be_cast(node: exp.Expr) -> bool:
+    """Return whether the text that shows that a column is mixed is a number; as of versions, which have no order."""
+    column = column_of(node)
+    return column is not None and number_of(column.misfit) is not None
+
+
 def _mixed(node: exp.Expr) -> Exception:
     node = node if column_of(node) is not None else argument_of(node) or node
     column, name = column_of(node), shown(node)
@@ -390,7 +396,8 @@ def _mixed(node: exp.Expr) -> Exception:
     if written and _DECIMAL_COMMA.fullmatch(written[1]):
         text = f"replace(replace({text}, '.', ''), ',', '.')"
     replaces = [_other(name, f"CAST({text} AS REAL)")] if text != name else []
-    next_step = f"{_equality_form(node)} CAST({name} AS REAL) reads each text as a number, or refuses it."
+    cast = f" CAST({name} AS REAL) reads each text as a number, or refuses it."
+    next_step = f"{_equality_form(node)}{cast if _may_be_cast(node) else ''}"
     return invalid(problem, next_step, replaces=replaces)
 
 

@@ -242,9 +242,13 @@ def _as_number(value: Any) -> Any:
 
 
 def _cast_number(value: Any) -> Any:
-    """Return the number that a text spells, all of it: of ``5 kg`` SQLite's own CAST returns the beginning."""
+    """Return the number that a text spells, all of it: of ``5 kg`` SQLite's own CAST returns the beginning.
+
+    In a text a percent sign or a currency is a unit, as the others may have another one.
+    """
     number = int(value) if isinstance(value, str) and re.fullmatch(r"\d{1,19}", value) else _as_number(value)
-    if number is None and value is not None and value.strip() not in MISSING:
+    has_unit = isinstance(value, str) and not frozenset("%$€£¥").isdisjoint(value)
+    if (number is None or has_unit) and value is not None and value.strip() not in MISSING:
         raise ValueError
     return number
 
