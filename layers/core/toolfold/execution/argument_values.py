@@ -32,6 +32,7 @@ _SPAN = re.compile(r"(?P<count>\d{1,4})?[ _-]*(?P<unit>[a-z][a-z-]{0,12})")
 _UNIT_FIRST = re.compile(r"(?P<unit>[dhmw])(?P<count>\d{1,3})")
 _COUNT = re.compile(r"\d{1,4}")
 _NUMBER = re.compile(r"(?P<number>[+-]?\d{1,9}(?:\.\d{1,9})?)[ -]?(?:periods?|bars?|days?|d|rows?|x)?")
+_SIGNED = re.compile(r"-?\d*\.\d+|-\d+")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[,_ ]\d{3})+(?:\.\d{1,9})?")
 _CURRENCY = re.compile(r"^([+-]?)[$€£¥] ?")
 _BOOLEANS = {"true": True, "yes": True, "y": True, "t": True, "on": True, "1": True,
@@ -56,9 +57,12 @@ class Proposal(NamedTuple):
 
 
 def spelled_options(value: Any, options: Sequence[Any]) -> Iterator[Proposal]:
-    """Yield the members of ``options`` that have the letters and digits of ``value``."""
-    spelled = normalize(str(value)) if _is_short(value) else ""
-    yield from (Proposal(option, False) for option in options if spelled and normalize(str(option)) == spelled)
+    """Yield the members of ``options`` that have the letters and digits of ``value``; -1 and 1.5 are not 1 and 15."""
+    text = str(value).strip() if _is_short(value) else ""
+    spelled = "" if _SIGNED.fullmatch(text) else normalize(text)
+    for option in options:
+        if str(option) == text or (spelled and normalize(str(option)) == spelled):
+            yield Proposal(option, False)
 
 
 def measured_options(value: Any, options: Sequence[Any]) -> Iterator[Proposal]:
