@@ -158,6 +158,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (CALL, {**QUOTE, "tool_name": ["GLOBAL_QUOTE", "EARNINGS"]}, "one tool", CALL,
      {"tool_name": "TOOL_BATCH", "arguments": {"calls": [QUOTE, {**QUOTE, "tool_name": "EARNINGS"}]}}),
     (CALL, {**QUOTE, "tool_name": ["GLOBAL_QUOTE", "NO_SUCH_TOOL"]}, "one tool", LIST, {}),
+    (CALL, {"tool_name": "GLOBAL_QUOTE(symbol='A', symbol='B')"}, "Did you mean", GET, {"tool_name": "GLOBAL_QUOTE"}),
     (CALL, {**QUOTE, "tool_name": "GLOBAL_QUOT"}, "Did you mean GLOBAL_QUOTE(symbol, ", CALL, QUOTE),
     (CALL, {"tool_name": "stock_price", "arguments": {"ticker": "IBM"}}, "Did you mean GLOBAL_QUOTE(", CALL, QUOTE),
     (CALL, {"tool_name": "NOPE", "arguments": IBM}, "TOOL_LIST with what you need", LIST, {"query": "nope"}),

@@ -157,6 +157,8 @@ def _parse_python(text: str) -> dict[str, Any] | None:
             return None
         words = ((one.arg, one.value) for one in call.keywords)
         named = {name: one.id if isinstance(one, ast.Name) else ast.literal_eval(one) for name, one in words}
+        if len(named) < len(call.keywords):  # one of them twice
+            return None
         parsed: Any = ast.literal_eval(call.args[0]) if call.args else named
         json.dumps(parsed, allow_nan=False)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):

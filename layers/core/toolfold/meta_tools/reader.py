@@ -403,9 +403,10 @@ class _CallReader:
         """Return the arguments that ``text`` may mean: pairs, or the value of the only required parameter."""
         if not text or len(text) > MAX_NEXT_CALL:
             return {}
-        pairs = [_PAIR.fullmatch(part) for part in re.split(r"[&,;\n]", text)]
-        if all(pairs):
-            return {pair[1]: pair[2].strip("'\"") for pair in pairs if pair is not None}
+        parts = re.split(r"[&,;\n]", text)
+        named = {pair[1]: pair[2].strip("'\"") for part in parts if (pair := _PAIR.fullmatch(part)) is not None}
+        if len(named) == len(parts):  # all are pairs, and none of them has the name of another
+            return named
         required = self._tool.parameters.get("required", ())
         is_value = len(required) == 1 and re.fullmatch(r"[\"']?[\w.:-]{1,20}[\"']?", text)
         return {required[0]: text.strip("'\"")} if is_value else {}
