@@ -216,6 +216,7 @@ def test_what_is_selected_by_an_argument_comes_before_the_select_that_was_given(
 FIND: Mapping[str, Any] = {
     "id": {"type": "string"},
     "share": {"type": "number"},
+    "day": {"type": "string", "format": "date"},
     "unit": {"enum": ["celsius", "fahrenheit"]},
     "state": {"type": "array", "items": {"enum": ["OPEN", "CLOSED", "LATE"]}},
     "ward": {"schema": {"anyOf": [{"type": "string", "enum": ["Cardiology", "Radiology"]}, {"type": "null"}]}},
@@ -239,6 +240,7 @@ def finder(tmp_path_factory: pytest.TempPathFactory) -> MetaTools:
     [
         ({"id": 42}, {"id": "42"}),
         ({"id": 1.5}, None),
+        ({"day": 42}, None),
         ({"share": "1,5"}, {"share": 1.5}),
         ({"share": "-1.234,25"}, {"share": -1234.25}),
         ({"share": "1, 2, 3"}, {"share": ["1", "2", "3"]}),
@@ -246,6 +248,7 @@ def finder(tmp_path_factory: pytest.TempPathFactory) -> MetaTools:
         ({"state": "opn, late"}, {"state": ["OPEN", "LATE"]}),
         ({"state": ["close"]}, {"state": ["CLOSED"]}),
         ({"state": ["close", "x"]}, None),
+        ({"state": ["close"] * 60_000}, None),
         ({"ward": "cardio"}, {"ward": "Cardiology"}),
     ],
 )

@@ -21,6 +21,7 @@ from toolfold.execution.argument_values import bound_of, listed_values
 from toolfold.execution.period_select import REQUESTED
 from toolfold.fuzzy import closest_matches, names_beginning, normalize
 from toolfold.meta_tools.arguments import is_blank, next_call, whole_number
+from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.text_safety import quoted, shortened
 from toolfold.wording import CallText, Text, joined, names_call
 
@@ -286,6 +287,8 @@ def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) ->
     if "number" in allowed_types(tool.parameters, rule) and _DECIMAL_COMMA.fullmatch(str(value)):
         return float(str(value).replace(".", "").replace(",", "."))
     listed = value if isinstance(value, list) else listed_values(value)
+    if len(listed or ()) > MAX_CALLS:
+        return None
     takes = reader.reads(name, listed) if reader.separator(name) else all(reader.reads(name, one) for one in listed)
     if listed and takes and (tool.only_reads or len(listed) == 1):
         return listed[0] if len(listed) == 1 else listed
@@ -297,7 +300,8 @@ def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) ->
         return (separator.join(filter(None, read)) if separator else read) if read and all(read) else None
     if isinstance(value, str) and not value.isdecimal() and (wrong := impossible_date(value)) and wrong.nearest:
         return wrong.nearest
-    if type(value) is int and reader.accepts(name, str(value)):
+    is_free = "string" in allowed_types(tool.parameters, rule) and keyword(tool.parameters, rule, "format") is None
+    if tool.source and type(value) is int and is_free and reader.accepts(name, str(value)):
         return str(value)
     return _closest_option(str(value), _options(tool, name)) if isinstance(value, str | int | float) else None
 
