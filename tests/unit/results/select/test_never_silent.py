@@ -269,6 +269,10 @@ NUMBERS = [
     Case("numbers that may be versions", column("12.5", "12.50", "9.5"), "sum(v)", says=("CAST(v AS REAL) reads",)),
     Case("versions as numbers", column("12.5", "12.50", "9.5"), "sum(CAST(v AS REAL))", "sum(CAST(v AS REAL)): 34.5"),
     Case("units as numbers", column("5%", "0.5"), "sum(CAST(v AS REAL))", says=("is no number",)),
+    *(Case("a number of a text", column("5 kg", "12 kg"), f"{name}(v)",
+         f"{name}(CAST(replace(v, ' kg', '') AS REAL)): {right}")
+      for name, right in (("round", "5 / 12"), ("sign", "1 / 1"))),
+    Case("a number of a date", column("2024-01-01", "2024-01-02"), "round(v)", says=("v is a date",)),
     Case("decimal commas", column("1.234,5", "999"), "max(v)", "max(v): 1234.5", otherwise=("1.234,5",)),
     Case("minus sign", column("\u22125", "3", "\u22121"), "min(v)", "min(v): -5"),
     Case("negative in parentheses", column("(1,234)", "12", "7"), "min(v)", "min(v): -1234", otherwise=("(1,234)",)),

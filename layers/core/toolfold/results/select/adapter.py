@@ -17,6 +17,7 @@ from toolfold.results.select.kinds import (
     COMPARISONS,
     MIRRORED,
     OF_NUMBERS,
+    OF_ONE_NUMBER,
     OF_ORDERED,
     argument_of,
     column_of,
@@ -290,8 +291,9 @@ class Adapter:
             return call_of("json_array_length", arguments[0])
         if name in OF_ORDERED or (name == "cast_number" and not _may_be_cast(arguments[0])):
             _require_order(arguments[0])
-        for argument in arguments if name in OF_NUMBERS else ():
-            _require_number(argument)
+        for argument in arguments if name in OF_NUMBERS | OF_ONE_NUMBER else ():
+            if name in OF_NUMBERS or column_of(argument) is not None:  # digits of a text may be computed
+                _require_number(argument)
         if name in _OF_TIMES:
             _require_times(node)
         is_column = name in _OF_DATES and column_of(arguments[-1]) is not None

@@ -23,6 +23,9 @@ OF_NUMBERS = AGGREGATES - {"first", "last"} | {"sum", "avg", "change", "pct_chan
 OF_ORDERED = frozenset(("min", "max"))
 """Functions whose argument is a number, and one that has an order."""
 
+OF_ONE_NUMBER = frozenset(("abs", "sqrt", "ln", "log", "exp", "power", "floor", "ceil", "round", "sign", "mod"))
+"""Functions of the number in a row: of 5 kg SQLite rounds the 5, of a date the year."""
+
 _KINDS: tuple[tuple[Kind, str], ...] = (
     (Kind.INTEGER, "count date_part date_diff length instr"),
     (Kind.NUMBER, "cast_number abs sqrt ln log exp power floor ceil round"),
