@@ -388,6 +388,13 @@ def _may_be_cast(node: exp.Expr) -> bool:
     return column is not None and number_of(column.misfit) is not None
 
 
+def note_on_texts(tree: exp.Expr) -> str:
+    """Return a note on a column of numbers whose texts are compared, as 1.1 and 1.10 are two versions; or nothing."""
+    sides = (side for one in tree.find_all(exp.EQ, exp.NEQ, exp.In) for side in one.iter_expressions())
+    name = next((shown(side) for side in sides if kind_of(side) is Kind.MIXED and _may_be_cast(side)), "")
+    return f"{name} is compared as text; CAST({name} AS REAL) is compared as a number." if name else ""
+
+
 def _mixed(node: exp.Expr) -> Exception:
     node = node if column_of(node) is not None else argument_of(node) or node
     column, name = column_of(node), shown(node)

@@ -19,7 +19,7 @@ from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, expressions
-from toolfold.results.select.adapter import Adapter, time_of
+from toolfold.results.select.adapter import Adapter, note_on_texts, time_of
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
@@ -208,6 +208,7 @@ class View:
                 self._require_no_lists(column, "count(DISTINCT x.value)" if is_only else "")
             if column is not None and one is not tree and not isinstance(one.parent, exp.Ordered):
                 self._note_zone(column)
+        self._note(note_on_texts(tree))
         return Adapter(self.today).adapt(tree)
 
     def _require_no_lists(self, column: Column, items: str, groups: str = "") -> None:
