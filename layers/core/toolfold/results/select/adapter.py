@@ -224,6 +224,10 @@ class Adapter:
         """Return whether a cell is null, as a list without values is; or true, as no text is but one for that."""
         kind = kind_of(node.this)
         if isinstance(node.expression, exp.Boolean) and kind not in _MAY_BE_TRUE and not kind.is_number:
+            if kind.is_date:
+                raise invalid(
+                    f"{shown(node.this)} is a date, neither true nor false", f"Write {shown(node.this)} is null."
+                )
             equal = self._comparison(exp.EQ(this=node.this.copy(), expression=node.expression))
             return exp.paren(exp.and_(exp.Not(this=exp.Is(this=node.this, expression=exp.Null())), equal, copy=False))
         if kind is not Kind.NESTED or not isinstance(node.expression, exp.Null):

@@ -233,7 +233,7 @@ def _item(node: exp.Bracket) -> exp.Expr:
         return node
     column = whole.find(exp.Column, exp.Identifier) or whole
     name = ".".join(part.name for part in (column.parts if isinstance(column, exp.Column) else [column]))
-    texts = [place.sql() for place in places]
+    texts = [f"-{place.name}" if isinstance(place, exp.Neg) else place.name for place in places]
     path = "".join(f"[#{text}]" if text.startswith("-") else f"[{text}]" for text in texts)
     form = f"json_extract({written_name(name)}, '${path}')"
     given = r"\s*".join(rf"\[{text}\]" for text in texts)
