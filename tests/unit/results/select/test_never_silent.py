@@ -578,6 +578,8 @@ ANSWERS_OF_APIS = [
                             ("SELECT v + 1 AS v FROM data", "v: 3 / 3.1"),
                             ("SELECT v FROM data; max(v)", "max(v): 2.1"),
                             ("SELECT max(p) AS top FROM data", "top: 12"))),
+    Case("a missing number in SQL", json.dumps([{"w": 0.25}, {"w": "N/A"}]), "SELECT w FROM data", "w: 0.25 / ",
+         answer={"kind": "typed"}),
     Case("a list as a key of groups", ORDER, "count by tags", "tags,count: a,1 / b,2", says=("are lists",)),
     Case("different values of lists", ORDER, "distinct tags; count", "count: 2", says=("are lists",)),
     Case("different values of lists", ORDER, "count(distinct tags)", "count(DISTINCT x.value): 2", says=("are lists",)),

@@ -107,7 +107,8 @@ def _as_shown(cells: Sequence[Any], read: Sequence[tuple[_Source, int]]) -> Sequ
         typed, given = source.rows.table.type_of(index), [row[index] for row in source.rows.table.rows]
         if typed.kind.is_number and str in map(type, given):
             texts: dict[Any, Any] = {}
-            if all(texts.setdefault(value, cell) == cell for value, cell in zip(typed.values, given, strict=True)):
+            written = [(value, cell) for value, cell in zip(typed.values, given, strict=True) if value is not None]
+            if all(texts.setdefault(value, cell) == cell for value, cell in written):
                 return [texts.get(cell, cell) for cell in cells]
     return cells
 
