@@ -14,6 +14,7 @@ from tests.support.upstream import Upstream
 from toolfold.client_call import Clock
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
 
@@ -410,6 +411,19 @@ def _slow(release: threading.Event) -> Callable[[dict[str, str]], tuple[int, dic
         return 200, {}, f"{header}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
 
     return reply
+
+
+def test_machine_that_stalls_after_the_last_response_loses_no_answer(
+    make_tools: Callable[..., MetaTools], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stall(plan: Plan, *given: Any) -> None:
+        finish(plan, *given)
+        time.sleep(max(0.0, plan.budget.remaining_s))
+
+    finish = Plan._finish
+    monkeypatch.setattr(Plan, "_finish", stall)
+    found = make_tools().call("TOOL_BATCH", {"calls": [quote("IBM"), quote("AAPL")]}, deadline=time.monotonic() + 1.5)
+    assert found.structured["summary"]["succeeded"] == 2
 
 
 @pytest.mark.slow

@@ -107,7 +107,7 @@ class CallSession:
         Raises:
             AnswerTooLarge: no turn was free before the deadline.
         """
-        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
+        self.allow_shaping()
         upstream = self.services.upstream(self.catalog.source(tool.source))
         self.budget.suggestion = upstream.adapter.smaller_response_hint
         self._chars += len(response.body)
@@ -117,6 +117,10 @@ class CallSession:
                     "The answer is large, and others were being processed until the end of this call."
                 )
             self._has_turn = True
+
+    def allow_shaping(self) -> None:
+        """Leave time for what follows responses, which may have come late on a busy machine."""
+        self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
 
     def release_turn(self) -> None:
         """Give the turn back: nothing of the answers so far is shaped any more."""

@@ -173,6 +173,7 @@ class Plan(CallSession):
                 continue
             self._perform_group(group, max_parallel, stops_on_error)
             is_stopped = stops_on_error and any(item.error is not None for item in group)
+        self.allow_shaping()
 
     def with_next_call(self, given: Mapping[str, Any], error: CallError) -> CallError:
         """Return ``error`` with the call that would work, where that follows from the schema."""
