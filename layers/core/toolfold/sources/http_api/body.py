@@ -45,14 +45,12 @@ _QUOTED_CELL = re.compile(r'(^|[,;\t|]) *"[^"]*(?:""[^"]*)*"', re.MULTILINE)
 _COMPARED, _MAX_READ = 10, 1_000
 """Rows of a table that show how its values are separated, and the lines in which they are looked for."""
 
-_NUMBER = re.compile(r"[-+]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?%?", re.ASCII)
+_COMMA_NUMBER = re.compile(r"[-+]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?%?", re.ASCII)
 """A number whose decimals follow a comma, and whose thousands may be separated by points."""
 _SURE = re.compile(r".*,(?:\d\d?|\d{4,})%?|[-+]?(?:0|\d{4,}),.*|.*\..*,.*", re.ASCII)
 """Of these one whose comma cannot separate thousands."""
-_OTHER_NUMBER = re.compile(
-    r"[-+]?(?:(?:0|\d{4,})\.\d+|\d*\.(?:\d\d?|\d{4,})|[\d,]*,\d{3}\.\d+|\d+(?:,\d+){2,})%?", re.ASCII
-)
-"""A number with a decimal point, or with more than one comma; none of those above."""
+_POINT_NUMBER = re.compile(r"[-+]?(?:\d*\.\d+|[\d,]*,\d{3}\.\d+|\d+(?:,\d+){2,})%?", re.ASCII)
+"""Of others one with a decimal point, or with more than one comma."""
 _DIGIT, _DECIMALS = re.compile(r"\d"), re.compile(r"\d,\d", re.ASCII)
 
 _TEXT_TYPES = re.compile(
@@ -178,11 +176,11 @@ def _decimal_commas(text: str) -> tuple[set[int], str]:
         for index, cell in enumerate(row):
             if cell.isdecimal() or (index in others and "." not in cell and "," not in cell):
                 continue
-            if _NUMBER.fullmatch(cell):
+            if _COMMA_NUMBER.fullmatch(cell):
                 found.add(index)
                 if index not in sure and _SURE.fullmatch(cell):
                     sure[index] = cell
-            elif _OTHER_NUMBER.fullmatch(cell):
+            elif _POINT_NUMBER.fullmatch(cell):
                 return set(), ""
             elif _DIGIT.search(cell):
                 others.add(index)
