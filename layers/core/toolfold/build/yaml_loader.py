@@ -18,7 +18,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
@@ -247,7 +246,7 @@ def json_lines(text: str, wanted: Iterable[Location]) -> dict[Location, int]:
     return lines
 
 
-_skip_value = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # not in typeshed
+_decode_value = json.JSONDecoder().raw_decode
 
 
 def _space(text: str, index: int) -> int:
@@ -258,20 +257,20 @@ def _scan(text: str, index: int, tree: Mapping[str | int, Any], at: Location, fo
     """Record the positions of the members of the value at ``index`` that ``tree`` has, and return its end."""
     opening = text[index]
     if opening not in "{[" or not tree:
-        return int(_skip_value(text, index)[1])
+        return _decode_value(text, index)[1]
     closing = "}" if opening == "{" else "]"
     number, index = 0, _space(text, index + 1)
     while text[index] != closing:
         key: str | int = number
         start = index
         if opening == "{":
-            key, index = scanstring(text, index + 1)
+            key, index = _decode_value(text, index)
             index = _space(text, _space(text, index) + 1)
         if key in tree:
             found[(*at, key)] = start
             index = _scan(text, index, tree[key], (*at, key), found)
         else:
-            index = int(_skip_value(text, index)[1])
+            index = _decode_value(text, index)[1]
         index = _space(text, index)
         if text[index] == ",":
             index = _space(text, index + 1)
