@@ -33,6 +33,7 @@ from toolfold.catalog.entries import (
 from toolfold.catalog.json_schema import DIALECT
 from toolfold.catalog.skills import SkillFile
 from toolfold.sources.http_api.binding import Parameter
+from toolfold.sources.http_api.styles import Method, QueryStyle
 from toolfold.sources.mcp import connection as mcp
 from toolfold.sources.sql.schema import SqlSettings, TableFilter
 
@@ -141,15 +142,14 @@ Printable = Annotated[str, Field(json_schema_extra={"format": "printable"})]
 class HttpField(Part):
     """How a field of a body is sent; keys as in ``sources.http_api.binding``."""
 
-    style: Literal["form", "spaceDelimited", "pipeDelimited", "deepObject"] = "form"
+    style: QueryStyle = "form"
     explode: bool = True
     content_type: MediaType = ""
     filename: Printable = ""
     base64: bool = False
 
 
-_Location = get_type_hints(Parameter)["location"]
-HttpParameter = _entry(Parameter, "argument", "location", **{"in": _Location})
+HttpParameter = _entry(Parameter, "argument", "location", **{"in": get_type_hints(Parameter)["location"]})
 """How an argument is sent. Which styles a location has, ``sources.http_api.binding`` checks."""
 
 
@@ -168,7 +168,7 @@ class HttpBody(Part):
 class HttpCall(Part):
     """``call`` of an HTTP API."""
 
-    method: Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    method: Method = "GET"
     path: str
     parameters: dict[str, HttpParameter] = {}  # type: ignore[valid-type]
     sends: dict[str, Any] = {}

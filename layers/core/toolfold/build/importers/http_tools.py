@@ -13,11 +13,7 @@ from toolfold.build import schema
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImporterSettings, ToolOverlay
 from toolfold.catalog.entries import Access, Format
 from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
-from toolfold.sources.http_api.styles import check_template
-
-Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
-Location = Literal["path", "query", "header", "cookie", "body"]
-Style = Literal["form", "simple", "label", "matrix", "spaceDelimited", "pipeDelimited", "deepObject"]
+from toolfold.sources.http_api.styles import Location, Method, PathStyle, QueryStyle, check_template
 
 BODY_TYPES = {
     "json": JSON,
@@ -94,12 +90,12 @@ class HttpParameter(SchemaKeywords):
     """Key of a shared parameter, of which the other keys replace values."""
     name: str | None = None
     """Name of the argument, for a shared parameter whose key is another."""
-    in_: Location | None = Field(default=None, alias="in")
+    in_: Literal[Location, "body"] | None = Field(default=None, alias="in")
     """Where it is sent; by default in the path that names it, in the body of POST, PUT and PATCH, else in the query."""
     required: bool = False
     sent_as: Annotated[str, StringConstraints(min_length=1)] | None = None
     """Name in the request where it is not that of the parameter."""
-    style: Style | None = None
+    style: Literal[QueryStyle, PathStyle] | None = None
     """How a list or an object is written; by default as in OpenAPI."""
     explode: bool | None = None
     """Whether each item of a list is sent separately, ``a=1&a=2``, or all together, ``a=1,2``."""

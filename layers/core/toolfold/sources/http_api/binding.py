@@ -31,7 +31,7 @@ import functools
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from toolfold.catalog.contract import check_part
@@ -41,6 +41,7 @@ from toolfold.sources.http_api.styles import (
     SEPARATORS,
     STYLES,
     InvalidArgument,
+    Location,
     check_template,
     check_value,
     cookie_text,
@@ -80,7 +81,7 @@ class Parameter(NamedTuple):
     """How one argument is sent. Fields as in the binding, where ``location`` is ``in``."""
 
     argument: str
-    location: Literal["path", "query", "header", "cookie"] = "query"
+    location: Location = "query"
     name: _Printable = ""
     style: _Printable = ""
     explode: bool = True

@@ -15,12 +15,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 from urllib.parse import quote, unquote
 
+Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
+Location = Literal["path", "query", "header", "cookie"]
+PathStyle = Literal["simple", "label", "matrix"]
+QueryStyle = Literal["form", "spaceDelimited", "pipeDelimited", "deepObject"]
+
 STYLES: Mapping[str, tuple[str, ...]] = {
-    "path": ("simple", "label", "matrix"),
-    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "path": get_args(PathStyle),
+    "query": get_args(QueryStyle),
     "header": ("simple",),
     "cookie": ("form",),
 }

@@ -353,7 +353,7 @@ def _encoding(media: _Media, properties: Mapping[str, Any]) -> dict[str, dict[st
     made: dict[str, dict[str, Any]] = {}
     for name, value in dict_at(media.value, "encoding").items():
         one, given = dict[str, Any](), dict_at(value)
-        if given.get("style") in ("form", "spaceDelimited", "pipeDelimited", "deepObject"):
+        if given.get("style") in STYLES["query"]:
             one["style"] = given["style"]
         if isinstance(given.get("explode"), bool):
             one["explode"] = given["explode"]
