@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from toolfold.build import yaml_loader
 from toolfold.build.importers.base import ImportedSource, Tool
 from toolfold.build.importers.openapi.importer import OpenApiImporter
+from toolfold.catalog.allow_list import own_variable
+from toolfold.catalog.entries import Auth
 
 OK: dict[str, Any] = {"responses": {"200": {"description": "OK"}}}
 
@@ -26,8 +28,9 @@ class Read(NamedTuple):
     @property
     def auth(self) -> dict[str, Any] | None:
         """How calls authenticate, as ``source.yaml`` has it."""
-        auth = self.imported.auth
-        return None if auth is None else auth.model_dump(exclude_defaults=True)
+        source = self.imported.source
+        usual = {**Auth._field_defaults, "environment": own_variable(source.id)}
+        return source.auth and {key: value for key, value in source.auth._asdict().items() if value != usual[key]}
 
     @property
     def tools(self) -> dict[str, Tool]:

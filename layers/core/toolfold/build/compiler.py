@@ -78,8 +78,8 @@ def _texts(entry: ToolDefinition, vocabulary: Vocabulary, redirected: list[str])
     # Written requests say better what a tool is for than its parameters, which similar tools share.
     rules = {} if tool.example_queries else json_schema.properties(tool.parameters)
     parameters = {name: str(rule.get("description", "")) for name, rule in rules.items()}
-    source = entry.source.entry
-    called = search_index.source_names(str(source["title"]), entry.source.settings.id, str(source.get("base_url", "")))
+    source = entry.source.source
+    called = search_index.source_names(source.title, source.id, source.base_url)
     return {
         "name": [in_words(tool.name)],
         "source": [in_words(name) for name in called],
@@ -161,7 +161,7 @@ def compile_sources(
         raise SourceError(problems)
     emitter.finish(tools)
     categories = _categories(definitions)
-    sources = {source.settings.id: source.entry for source in loaded}
+    sources = {source.settings.id: emitter.source_entry(source.source) for source in loaded}
     parts = {"sources": sources, "categories": categories, "tools": tools}
     profiles = compile_profiles(folder, parts, [entry.tool for entry in definitions], problems)
     if problems:
@@ -245,7 +245,7 @@ def _tool_entries(
         entry = emitter.tool_entry(id_, label, tool, source.settings.identifiers)
         for _, holder, key in checks.references(entry):
             holder[key] = names[id_].get(holder[key], holder[key])
-        found = list(checks.check_tool(source.entry["freshness"], tool, entry))
+        found = list(checks.check_tool(source.source.freshness, tool, entry))
         if not found and (wrong := list(checks.check_example(entry, tool.where))):
             if tool.is_example_generated:  # for example of a pattern; no example is better than one that fails
                 entry["example"] = {}

@@ -117,12 +117,16 @@ HASH_DIGITS = 8
 """Hexadecimal digits of the SHA-256 of a tool: enough to compare two versions of the same tool."""
 
 
-def source_entry(source: entries.Source, auth: Mapping[str, Any] | None) -> dict[str, Any]:
+def source_entry(source: entries.Source) -> dict[str, Any]:
     """Return the entry of a source in the catalog, without the fields that have their usual value."""
-    usual = entries.Source._field_defaults
-    entry = {key: value for key, value in source._asdict().items() if value or key not in usual}
+    entry = _stated(source)
     del entry["id"]
+    auth = None if source.auth is None else _stated(source.auth)
     return {"title": source.title, "description": source.description, **entry, "auth": auth}
+
+
+def _stated(record: entries.Source | entries.Auth) -> dict[str, Any]:
+    return {key: value for key, value in record._asdict().items() if value or key not in record._field_defaults}
 
 
 _MADE_LATER = frozenset({"name", "confirm", "relations", "see_also", "hash"})

@@ -10,10 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from toolfold.catalog import entries
-from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.query import OUTSIDE
 from toolfold.catalog.text_checks import FORMATS, MAX_TEXT
-from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.faults import pattern_steps
 
 SUMMARY_LIMIT = 120
@@ -268,16 +266,6 @@ class Auth(Model):
     """Whether the key in an MCP request is passed on to this source. It is not sent to other sources."""
     signup_url: Annotated[Page, StringConstraints(pattern=r"^https://")] | None = None
     """Page on which a user can get a key."""
-
-    def entry(self, source_id: str) -> dict[str, Any]:
-        """Return the credentials in the catalog, with the variable that they have where none is named."""
-        entry = self.model_dump(exclude_defaults=True)
-        entry.setdefault("environment", own_variable(source_id))
-        return entry
-
-    def taken_names(self, source_id: str) -> frozenset[tuple[str, str]]:
-        """Return location and name of what calls send the credentials as."""
-        return taken_names(entries.Auth(**self.entry(source_id)))
 
     @model_validator(mode="after")
     def _has_one_place(self) -> Auth:

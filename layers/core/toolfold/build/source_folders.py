@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -179,13 +179,11 @@ class LoadedSource(base.ImportedSource):
     The tools of a category follow each other, and ``categories`` has that of each.
 
     Attributes:
-        entry: The source in the catalog.
         is_imported: Whether the texts were written for other readers; fewer rules are checked then.
         unread: Texts that a person has to read first; ``left_out`` has a line about each.
     """
 
     settings: base.ImporterSettings
-    entry: Mapping[str, Any]
     vocabulary: Vocabulary
     is_imported: bool
     unread: Sequence[UnreadText]
@@ -211,7 +209,7 @@ def _load(
         version=clean_text(source.version, emitter.MAX_LABEL),
         instructions=clean_text(source.instructions, emitter.MAX_PARAGRAPH),
     )
-    auth, notes, tools = found.auth or settings.auth, list(found.notes), []
+    notes, tools = list(found.notes), []
     for one in (one for one in found.tools if one.name not in refused):
         tool = replace(one, function=one.name, category=one.category or settings.id)
         if importer.is_imported:
@@ -233,7 +231,6 @@ def _load(
         left_out=[*found.left_out, *map(str, unread)],
         notes=notes,
         settings=settings,
-        entry=emitter.source_entry(source, None if auth is None else auth.entry(settings.id)),
         vocabulary=_vocabulary(folder, categories, problems),
         is_imported=importer.is_imported,
         unread=unread,

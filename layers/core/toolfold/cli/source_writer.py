@@ -98,8 +98,8 @@ def _check(fresh: Path, draft: Draft, target: Path) -> list[tuple[str, str]]:
     importer = find_importer(str(draft.settings.get("kind"))).open(fresh, document, problems)
     if importer is not None and not draft.is_refreshed:
         found = importer.read(problems)
-        if found is not None and found.auth is not None:
-            needed.append((str(found.auth.entry(draft.id)["environment"]), "YOUR_KEY"))
+        if found is not None and found.source.auth is not None:
+            needed.append((found.source.auth.environment, "YOUR_KEY"))
         needed += host_variables("" if found is None else found.source.base_url)
     if problems:
         raise SourceError(["Nothing was written:", *(one.replace(f"{fresh}/", f"{target}/") for one in problems)])

@@ -59,7 +59,7 @@ def _entry(source: SourceFolder) -> dict[str, Any]:
     problems = [source.problem] if source.problem else []
     loaded = None if problems else load_source(source.folder, problems)
     problems += [] if loaded is None else loaded.left_out
-    found = source.data if loaded is None else loaded.entry
+    found = source.data if loaded is None else loaded.source._asdict()
     state = "works" if not problems else output.counted(len(problems), "problem")
     if loaded is None and not why_not(source):
         state = "to be refreshed"

@@ -18,6 +18,7 @@ from toolfold.aws.clients import AwsClients
 from toolfold.build import schema, yaml_loader
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog import entries
+from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Effect
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
@@ -148,9 +149,15 @@ class ImporterSettings(schema.Model):
             raise ValueError(f"id has {len(self.id)} characters, and {MAX_PREFIX} are the most in names of tools")
         return self
 
+    @property
+    def catalog_auth(self) -> entries.Auth | None:
+        """The credentials as a catalog has them, with the variable that they are in where none is named."""
+        if self.auth is None:
+            return None
+        return entries.Auth(**{"environment": own_variable(self.id), **self.auth.model_dump(exclude_defaults=True)})
+
     def as_source(self, base_url: str, connection: Mapping[str, Any], description: str = "") -> entries.Source:
         """Return the source as a catalog has it. ``description`` is for one whose settings have none."""
-        auth = entries.Auth(**self.auth.entry(self.id)) if self.auth is not None else None
         limits = self.model_dump(include={"timeout_s", "max_response_bytes"}, exclude_none=True)
         return entries.Source(
             id=self.id,
@@ -158,7 +165,7 @@ class ImporterSettings(schema.Model):
             kind=self.kind,
             base_url=base_url,
             function_key="",
-            auth=auth,
+            auth=self.catalog_auth,
             freshness={FRESHNESS_CLASS: self.freshness_s},
             no_data=self.no_data,
             faults=(),
@@ -239,7 +246,6 @@ class ImportedSource:
         categories: Name, an identifier in lower case → category of ``tools``; one that is not here has the title and
             description of the source.
         files: Content that calls return: its SHA-256 in hexadecimal digits → text, or bytes.
-        auth: How calls authenticate, where the source says more than ``auth`` of the settings.
         left_out: What the source describes and no tool can express, each as ``file:line: problem``. The others compile;
             ``toolfold catalog lint`` reports these as errors.
         notes: What tools lack without harm, each as ``file:line: sentence``.
@@ -249,7 +255,6 @@ class ImportedSource:
     source: entries.Source
     categories: Mapping[str, Category] = field(default_factory=dict)
     files: Mapping[str, str | bytes] = field(default_factory=dict)
-    auth: schema.Auth | None = None
     left_out: Sequence[str] = ()
     notes: Sequence[str] = ()
 

@@ -23,6 +23,7 @@ from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import did_you_mean
 from toolfold.results import values
+from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
 from toolfold.sources.http_api.styles import placeholders
 
@@ -360,7 +361,7 @@ def _contradictions(
     settings: HttpApiSettings, tool: HttpTool, parameters: Mapping[str, HttpParameter], where: Where
 ) -> Iterator[str]:
     """Yield what the models cannot know. A tool that keeps its name is written for the catalog, and lacks nothing."""
-    places = dict.fromkeys(settings.auth.taken_names(settings.id) if settings.auth else (), "the key")
+    places = dict.fromkeys(taken_names(settings.catalog_auth), "the key")
     for name, one in parameters.items():
         at, is_value = where("parameters", name), one.schema_ is None and one.fixed is None
         if is_value and not (one.type or one.enum):

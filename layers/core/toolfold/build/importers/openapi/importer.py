@@ -41,6 +41,7 @@ from toolfold.catalog.entries import KEY_PLACES
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean
+from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import check_header
 
 if TYPE_CHECKING:
@@ -175,11 +176,11 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             schemes = access.undeclared_key(holders, self._references)
             self._states_security |= bool(schemes)  # so that the key is sent where there is one, and not required
         chosen, auth = self._authentication(operations, schemes)
+        settings = self.settings.model_copy(update={"auth": auth})
         is_token = auth is not None and (auth.bearer or auth.oauth2 is not None)
         every = [(one.item, one.value) for one in found]
         tokens = access.token_names(every, self._references) if is_token else frozenset[str]()
-        places = frozenset() if auth is None else auth.taken_names(self.settings.id)
-        credentials = access.Credentials(places, tokens)
+        credentials = access.Credentials(taken_names(settings.catalog_auth), tokens)
         lines = self._api.lines([one.at for one in operations])
         found_tools: list[tuple[str, base.Tool]] = []
         for one in operations:
@@ -195,8 +196,8 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             problems += left_out or [f"{self._api.path}:1: has no operation that is included"]
             return None
         base_url = access.common_base([server for server, _ in found_tools])
-        info, headers = dict_at(self._data, "info"), self.settings.headers
-        source = self.settings.as_source(base_url, {"headers": headers} if headers else {}, self._description(info))
+        info, headers = dict_at(self._data, "info"), settings.headers
+        source = settings.as_source(base_url, {"headers": headers} if headers else {}, self._description(info))
         return base.ImportedSource(
             tools=[
                 replace(tool, call={**tool.call, "path": server.removeprefix(base_url) + tool.call["path"]})
@@ -204,7 +205,6 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             ],
             source=source._replace(version=str(info.get("version", ""))[:50]),
             categories=self._categories(operations),
-            auth=auth,
             left_out=left_out,
             notes=self._located(self._findings.notes),
         )
