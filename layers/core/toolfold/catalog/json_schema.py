@@ -237,16 +237,20 @@ def value_words(
         >>> value_words({}, {"type": "integer", "minimum": 1, "default": 10})
         ['integer', '≥1', 'default 10']
     """
+
+    def listed(values: Sequence[Any]) -> list[str]:
+        return [*map(shown, values[:most]), *(["…"] if most is not None and values[most:] else [])]
+
     types, described = type_words(root, schema), dict[str, Any]()
     for rule in parts(root, schema):
         described = {**rule, **described}
-    words = [_options(root, schema, shown, most) or "|".join(types) or "any"]
+    words = [_options(root, schema, listed) or "|".join(types) or "any"]
     if types == ["array"]:
         sizes = [str(described.get(key, "")) for key in ("minItems", "maxItems")]
         size = f"{' to '.join(sizes) if all(sizes) else f'≥{sizes[0]}' if sizes[0] else f'≤{sizes[1]}'} "
         item = described.get("items")
         plural = "/".join(f"{type_}s" for type_ in type_words(root, item))
-        items = _options(root, item, shown, most) or plural or "values"
+        items = _options(root, item, listed) or plural or "values"
         words = [f"array of {size if any(sizes) else ''}{items}"]
     words += [f"{sign}{described[key]}" for key, sign in signs if key in described]
     return [*words, *([f"default {shown(described['default'])}"] if "default" in described else [])]
@@ -255,8 +259,7 @@ def value_words(
 def _options(
     root: Any,
     schema: Any,
-    shown: Callable[[Any], str],
-    most: int | None,
+    listed: Callable[[Sequence[Any]], list[str]],
     depth: int = 0,
     known: dict[int, str] | None = None,
 ) -> str:
@@ -268,12 +271,12 @@ def _options(
     rules = parts(root, schema)
     for rule in rules:
         if values := [rule["const"]] if "const" in rule else _list(rule.get("enum")):
-            words = [*map(shown, values[:most]), *(["…"] if most is not None and values[most:] else [])]
+            words = listed(values)
             break
     else:
         choices = branches(rules)
-        listed = [_options(root, one, shown, most, depth + 1, known) for one in choices]
-        found = zip(listed, choices, strict=True) if any(listed) else ()
+        texts = [_options(root, one, listed, depth + 1, known) for one in choices]
+        found = zip(texts, choices, strict=True) if any(texts) else ()
         words = list(dict.fromkeys(text or "|".join(type_words(root, one)) or "any" for text, one in found))
     known[id(schema)] = "|".join(words)
     return known[id(schema)]
