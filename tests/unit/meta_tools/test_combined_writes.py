@@ -101,12 +101,24 @@ def test_a_pipe_is_continued_with_the_approval(tools: MetaTools) -> None:
         "Ask the user; if they agree, call TOOL_PIPE with continue and approval_token."
     )
     given = {"continue": result.structured["continue"]}
+    through = {"tool_name": "TOOL_PIPE", "arguments": given}
+    unused = tools.call("TOOL_CALL", through, reads_only=True).structured["error"]
+    assert (unused["code"], unused["next_call"]) == ("WRITE_NOT_ALLOWED", {"TOOL_CALL_WRITE": through})
     codes: list[str] = []
     run_concurrently([lambda: codes.append(failure(tools, "TOOL_PIPE", given)["code"])] * 8)
     assert sorted(codes) == ["APPROVAL_REQUIRED", *["INVALID_ARGUMENTS"] * 7]  # used once: it has calls that write
     refused = failure(tools, "TOOL_PIPE", given)
     assert "was used before" in refused["message"]
     assert refused["suggestion"].startswith("They may have taken effect")
+
+
+def test_a_pipe_whose_rest_cannot_be_kept_says_what_to_send(tools: MetaTools) -> None:
+    long = {"tool_name": "towns__measure", "arguments": {"body": {"note": "x" * 200_001}}}
+    result = tools.call("TOOL_PIPE", {"steps": [{"tool_name": "towns__remove", "arguments": {"town": "Oslo"}}, long]})
+    assert (result.structured["error"]["code"], result.structured["continue"]) == ("APPROVAL_REQUIRED", None)
+    assert result.structured["error"]["suggestion"].startswith(
+        "Ask the user; if they agree, call TOOL_PIPE with the steps from this one on and approval_token; write values "
+    )
 
 
 def test_a_tool_that_writes_needs_approval_in_a_script(catalog: Catalog) -> None:

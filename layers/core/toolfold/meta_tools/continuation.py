@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from toolfold.meta_tools.arguments import invalid
+from toolfold.errors import WriteNotAllowed
+from toolfold.messages import CALL_WRITE, READS_ONLY
+from toolfold.meta_tools.arguments import invalid, next_call
 from toolfold.meta_tools.reader import read_values
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
     """Return the arguments of a request: its own, or those of the token in ``continue``.
 
     Raises:
+        WriteNotAllowed: the rest has calls that change something, and this request may only read.
         InvalidArguments: the token is unknown, of another catalog, caller or meta-tool, or was used before.
     """
     arguments = dict(request.arguments)
@@ -50,6 +53,9 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
         problem = f"is one of {rest['tool']}"
     elif rest["catalog"] != request.catalog.fingerprint:
         problem = "was made with another catalog, whose tools may differ"
+    elif not rest["is_read"] and request.credentials.reads_only:
+        call = next_call("TOOL_CALL_WRITE", {"tool_name": tool, "arguments": request.arguments})
+        raise WriteNotAllowed(READS_ONLY.filled(tool=f"the rest of {tool}"), CALL_WRITE, **call)
     elif not rest["is_read"] and not kept.use_once(token):
         problem = "has calls that change something, and was used before"
         step = "They may have taken effect: check with a tool that reads before you send one again."
