@@ -241,6 +241,7 @@ def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., Me
         release.set()
         time.sleep(0.3)  # requests of the first call end with it
         assert failed(first)["code"] == "UPSTREAM_TIMEOUT"
+        assert failed(first)["suggestion"] == "For the rest, call TOOL_PIPE with continue."
         assert [step["as"] for step in first.structured["steps"]] == ["one"]
         second = tools.call("TOOL_PIPE", {"continue": first.structured["continue"]})
         assert second.structured["result"]["columns"] == ["third_symbol", "latestDay"]

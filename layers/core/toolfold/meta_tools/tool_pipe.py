@@ -37,6 +37,7 @@ from toolfold.meta_tools.references import (
 from toolfold.meta_tools.result import Result, dumps_compact, error_text, repeated_by, to_text
 from toolfold.meta_tools.tool_batch import render_items, take_names
 from toolfold.text_safety import quoted, shortened
+from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 TOOL = "TOOL_PIPE"
 
 _EXAMPLE = '[{"as": "found", "tool_name": "NAME", "arguments": {…}}, …]'
-_LATE = "The time for one call was over before this step.", "Call again with continue for the rest."
+_LATE = "The time for one call was over before this step.", Text("For the rest, {repeat}.")
+_MOVED = "write values in place of references to finished steps, and send again the steps that a join needs"
 _NAME = re.compile(r"(?!(?:prev|last|all|steps)$)[A-Za-z_][\w-]{0,63}", re.ASCII | re.IGNORECASE)
 _NAME_RULE = "A name has letters, digits and _, begins with a letter, and is not prev, last, all or steps."
 
@@ -179,8 +181,10 @@ class _Pipe:
         # Only time or an approval was missing.
         can_continue = failed.is_skipped or error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING")
         token = self._token(len(finished)) if can_continue else None
-        if token is not None:
-            error = repeated_by(error, "call TOOL_PIPE with continue and approval_token")
+        if can_continue:
+            rest = "the steps from this one on" if token is None else "continue"
+            approval = "" if failed.is_skipped else " and approval_token"
+            error = repeated_by(error, f"call TOOL_PIPE with {rest}{approval}{f'; {_MOVED}' if token is None else ''}")
         structured = {
             "error": error.as_dict(self._plan.request.tools.reader),
             "failed_step": self._done + len(finished),
