@@ -30,10 +30,14 @@ from toolfold.text_safety import quoted
 
 
 class Limits(NamedTuple):
-    """Levels of nesting, values that aliases may add, of which nested ones reach any number in ten lines, and the size.
+    """The bounds of a file. Real documents have up to 40 levels; the largest one that a person wrote has 130 kB.
 
-    The largest file that was written by hand has 130 kB. What programs write may be JSON, which has neither limit: in
-    braces that a person writes, a key that is given twice is a mistake.
+    Attributes:
+        depth: levels of nesting.
+        aliased: values that aliases may add; nested ones add any number in ten lines.
+        max_bytes: its size.
+        may_be_json: whether it may be JSON, which then has its size as the only bound. What a person writes in braces
+            is YAML, in which a key that is given twice is a mistake.
     """
 
     depth: int = 200
@@ -43,7 +47,6 @@ class Limits(NamedTuple):
 
 
 LIMITS = Limits()
-"""Real documents have up to 40 levels."""
 
 Location = tuple[str | int, ...]
 """Keys and indexes from the root of a document to a value, like the locations of pydantic."""
