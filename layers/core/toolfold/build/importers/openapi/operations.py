@@ -95,6 +95,9 @@ def _columns(properties: Mapping[str, Any]) -> str:
 _METHODS = ("get", "head", "post", "put", "patch", "delete")
 """Methods whose operations are tools. OPTIONS and TRACE are about the connection."""
 
+_QUERY, _OTHERS = "query", "additionalOperations"
+"""Keys of OpenAPI 3.2 with operations that are left out: that of one method, and that of the others by their names."""
+
 _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9]+")
 _NO_WORD = re.compile(r"\W")
 _MAX_ID = 200
@@ -181,14 +184,16 @@ def _operations(references: document.References, findings: document.Findings) ->
         except document.DocumentError as error:
             findings.left_out.append(error)
             continue
-        for method in _METHODS:
-            if method not in found:
-                continue
+        stated = [((*item_at, method), found[method]) for method in (*_METHODS, _QUERY) if method in found]
+        others = dict_at(found, _OTHERS)
+        stated += [((*item_at, _OTHERS, method), value) for method, value in others.items()]
+        for stated_at, value in stated:
+            method = str(stated_at[-1])
             try:
                 # Not in the specification, and written by some: DigitalOcean keeps each operation in a file.
-                operation_at, operation = references.follow(found[method], (*item_at, method))
+                operation_at, operation = references.follow(value, stated_at)
                 if not isinstance(operation, dict):
-                    raise document.DocumentError((*item_at, method), "is not an operation")
+                    raise document.DocumentError(stated_at, "is not an operation")
             except document.DocumentError as error:
                 findings.left_out.append(error)
                 continue
@@ -203,6 +208,8 @@ def _name_key(name: str) -> str:
 
 def bind_operation(operation: Operation, requests: SchemaConverter, credentials: Credentials) -> Binding:
     """Return what a call of ``operation`` takes, sends and returns."""
+    if operation.method not in _METHODS:
+        raise document.DocumentError(operation.at, "has a method that is not sent")
     value, references = operation.value, requests.references
     listed = [*_listed(operation.item, operation.item_at), *_listed(value, operation.at)]
     body = ((*operation.at, "requestBody"), value["requestBody"]) if "requestBody" in value else None
