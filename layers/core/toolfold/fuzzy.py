@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping
+from fnmatch import fnmatchcase
 
 LEAST = 0.7
 """Similarity from which a known name is suggested, measured by ``tests/unit/test_fuzzy.py``."""
@@ -21,6 +22,28 @@ def spell_comparisons(name: str) -> str:
     for sign, word in _COMPARISONS.items():
         name = name.replace(sign, word)
     return name
+
+
+_WILD = frozenset("*?[")
+
+
+def match_any(names: Iterable[str], patterns: Iterable[str]) -> bool:
+    """Return whether one of ``patterns`` is, or stands for, one of ``names``, as in file names.
+
+    Brackets also stand for themselves: tags of an API may have any signs.
+
+    >>> match_any(["/pets/{id}"], ["/cats", "/pets/*"]), match_any(["Pets [v1]: read"], ["Pets [v1]*"])
+    (True, True)
+    """
+    known = tuple(names)
+    return any(
+        pattern in known
+        or (
+            not _WILD.isdisjoint(pattern)
+            and any(fnmatchcase(name, form) for form in (pattern, pattern.replace("[", "[[]")) for name in known)
+        )
+        for pattern in patterns
+    )
 
 
 def normalize(name: str) -> str:

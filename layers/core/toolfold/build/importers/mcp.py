@@ -5,7 +5,6 @@ A refresh writes the snapshot, which a person reviews before it is compiled.
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,6 +16,7 @@ from toolfold.build.importers import base
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog import json_schema
 from toolfold.catalog.entries import Effect
+from toolfold.fuzzy import match_any
 from toolfold.network.ssrf import is_secure_url
 from toolfold.sources.mcp.connection import NO_HTTP_SSE, is_forbidden_variable
 from toolfold.sources.mcp.listing import canonical, tool_fingerprint
@@ -110,13 +110,8 @@ class McpSettings(base.ImporterSettings):
 
     def includes(self, name: str) -> bool:
         """Return whether the tool that the server calls ``name`` belongs to the source. One without a name does not."""
-        is_included = not self.include or matches(name, self.include)
-        return bool(name.strip()) and is_included and not matches(name, self.exclude)
-
-
-def matches(name: str, patterns: list[str]) -> bool:
-    """Return whether the name of a tool is one that a pattern stands for."""
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+        is_included = not self.include or match_any([name], self.include)
+        return bool(name.strip()) and is_included and not match_any([name], self.exclude)
 
 
 def to_2020_12(schema: Any) -> Any:
@@ -218,7 +213,7 @@ class McpImporter(base.Importer[McpSettings]):
         where = self.where("include")
         if not tools:
             problems.append(f"{where}: no tool of the snapshot is included")
-        unused = [pattern for pattern in settings.include if not any(matches(name, [pattern]) for name in names)]
+        unused = [pattern for pattern in settings.include if not match_any(names, [pattern])]
         problems += (f"{where}: the server has no tool {pattern!r}" for pattern in unused)
         title = snapshot.server.get("title") or snapshot.server.get("name", "")
         described = f"Tools of the MCP server {title}." if title else ""

@@ -10,7 +10,6 @@ file is opened once, checked to be a regular file after that, and read up to its
 from __future__ import annotations
 
 import errno
-import fnmatch
 import hashlib
 import json
 import mimetypes
@@ -29,6 +28,7 @@ from toolfold.build.importers import base
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog.skills import SKILL_FILE, root_uri
 from toolfold.errors import SourceError
+from toolfold.fuzzy import match_any
 
 MAX_FRONT_MATTER_BYTES = 64 << 10
 """Several times the longest front matter that the format allows without unknown keys."""
@@ -244,7 +244,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
         for file in list_files(skill, self.folder):
             path = file.relative_to(skill).as_posix()
             whole = file.relative_to(self.folder).as_posix()
-            if path != SKILL_FILE and any(fnmatch.fnmatchcase(whole, pattern) for pattern in self.settings.exclude):
+            if path != SKILL_FILE and match_any([whole], self.settings.exclude):
                 continue
             content = read_file(file, self.folder, LIMITS.max_file_bytes)
             number, size = number + 1, size + len(content)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from toolfold.catalog.contract import is_part
 from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
+from toolfold.fuzzy import match_any
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
@@ -122,7 +122,7 @@ class TableFilter:
 
     def has_schema(self, schema: str) -> bool:
         """Return whether the tables of ``schema`` may be read."""
-        return any(fnmatch.fnmatchcase(schema, pattern) for pattern in self.schemas)
+        return match_any([schema], self.schemas)
 
     def has_table(self, schema: str, name: str) -> bool:
         """Return whether a table of an accepted schema may be read."""
@@ -130,8 +130,7 @@ class TableFilter:
 
 
 def _matches(schema: str, name: str, patterns: Iterable[str]) -> bool:
-    names = (name.lower(), f"{schema}.{name}".lower())
-    return any(fnmatch.fnmatchcase(one, pattern.lower()) for pattern in patterns for one in names)
+    return match_any((name.lower(), f"{schema}.{name}".lower()), map(str.lower, patterns))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -40,7 +39,7 @@ from toolfold.build.yaml_loader import Document, Location
 from toolfold.catalog.entries import KEY_PLACES
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
-from toolfold.fuzzy import did_you_mean
+from toolfold.fuzzy import did_you_mean, match_any
 from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import check_header
 
@@ -68,22 +67,16 @@ class Selection(Model):
 
     def matches(self, operation: Operation) -> bool:
         """Return whether the operation belongs to the selection."""
-        return any(_matches(operation.named_by(key), entry) for key in _WORDS for entry in getattr(self, key))
+        return any(match_any(operation.named_by(key), getattr(self, key)) for key in _WORDS)
 
     def unused_entries(self, operations: Sequence[Operation]) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Yield the location and a sentence for each entry that matches no operation of the document."""
         for key, word in _WORDS.items():
             known = list(dict.fromkeys(name for operation in operations for name in operation.named_by(key)))
             for number, entry in enumerate(getattr(self, key)):
-                if not _matches(known, entry):
+                if not match_any(known, [entry]):
                     hint = did_you_mean(entry, sorted(known) if key == "tags" else known, shown=repr)
                     yield (key, number), f"no operation has the {word} {entry[:100]!r}. {hint}".rstrip(". ")
-
-
-def _matches(values: Sequence[str], entry: str) -> bool:
-    # Brackets are no character classes here: paths have placeholders, tags may have anything.
-    pattern = entry.replace("[", "[[]").replace("?", "[?]")
-    return any(value == entry or ("*" in entry and fnmatchcase(value, pattern)) for value in values)
 
 
 def _file_name(name: str) -> str:
