@@ -65,7 +65,7 @@ def ask(
         key = key_of_deployment(source, process_settings, "required" if is_set else "optional")
         if key and source.signs_in:
             key = _token_of_user(source, key, process_settings)
-        key = adapter.sent_key(key, time.monotonic() + TIMEOUT_S) if key else ""
+        key = next(adapter.tokens.sent_keys(key, time.monotonic() + TIMEOUT_S))
         return asyncio.run(asyncio.wait_for(adapter.describe(key, includes, most_tools), TIMEOUT_S))
     except TooManyTools as error:
         raise failure(source.id, f"{error}; name those that are needed under include in source.yaml.") from None

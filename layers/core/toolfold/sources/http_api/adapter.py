@@ -83,7 +83,7 @@ class HttpApiAdapter(SourceAdapter):
             raise damaged(f"the connection of {source.id}: {error}") from None
         self._taken = taken_names(source.auth)
         self._checked: set[str] = set()
-        self._tokens = TokenProvider.of(source, self.exchange)
+        self._tokens = TokenProvider(source, self.exchange)
 
     @cached_property
     def endpoint(self) -> str:
@@ -117,21 +117,16 @@ class HttpApiAdapter(SourceAdapter):
         if not is_secure_url(self.endpoint):
             raise UpstreamError("The URL set for this source is not https, so the key is not sent to it.", SECURE_URL)
         bound, key, is_read = self._bind(tool, arguments), credentials.api_key, tool.effect == "read"
-        tokens = self._tokens if key else None  # a tool that needs no credentials has no key
-        token = "" if tokens is None else tokens.get_token(key, deadline)
-        try:
-            response = self._send(bound, token or key, deadline, is_read)
-        except CallError as error:
-            if not (is_read or isinstance(error, NotSent)):
-                raise type(error)(error.problem, CHECK_WRITE) from error.__cause__
-            raise
-        if tokens is not None and response.status == 401:
-            tokens.drop_token(key, token)
-            # A write is sent once, regardless of the answer: the next call has a new token.
-            if is_read:
-                token = tokens.get_token(key, deadline)
-                response = self._send(bound, token, deadline, is_read)
-        return _decoded(response, self.endpoint, (*secrets_of(self.source.auth, key), token, *credentials.secrets))
+        for sent in self._tokens.sent_keys(key, deadline, is_read=is_read):
+            try:
+                response = self._send(bound, sent, deadline, is_read)
+            except CallError as error:
+                if not (is_read or isinstance(error, NotSent)):
+                    raise type(error)(error.problem, CHECK_WRITE) from error.__cause__
+                raise
+            if response.status != 401:
+                break
+        return _decoded(response, self.endpoint, (*secrets_of(self.source.auth, key, sent), *credentials.secrets))
 
     def parse(
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials

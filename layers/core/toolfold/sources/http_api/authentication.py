@@ -27,7 +27,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urlencode
@@ -89,12 +89,12 @@ def basic_credentials(key: str) -> str:
     return base64.b64encode((key if ":" in key else f"{key}:").encode()).decode()
 
 
-def secrets_of(auth: Auth | None, key: str) -> tuple[str, ...]:
-    """Return the parts of ``key`` that must not appear in a response, besides the whole."""
+def secrets_of(auth: Auth | None, key: str, sent: str = "") -> tuple[str, ...]:
+    """Return what must not appear in a response, besides ``key``: its parts, and the token that was ``sent`` for it."""
     if auth is None or not (auth.basic or auth.oauth2 is not None):
         return ()
-    secret = key.partition(":")[2]
-    return tuple(text for text in (secret, basic_credentials(key)) if text)
+    secrets = (key.partition(":")[2], basic_credentials(key), sent if sent != key else "")
+    return tuple(filter(None, secrets))
 
 
 def taken_names(auth: Auth | None) -> frozenset[tuple[str, str]]:
@@ -145,24 +145,32 @@ class _Token:
 
 
 class TokenProvider:
-    """Get and keep the access tokens of one source. Safe to use from many threads.
+    """Get and keep the access tokens of one source by client credentials. Safe to use from many threads.
 
     Args:
-        source: the source; its ``auth.oauth2`` has ``token_url``, and may have ``scopes``, ``audience``, ``resource``
-            and ``client_authentication`` (``basic`` or ``body``).
+        source: the source, which may have none; its ``auth.oauth2`` has ``token_url``, and may have ``scopes``,
+            ``audience``, ``resource`` and ``client_authentication`` (``basic`` or ``body``).
         exchange: sends the request for a token.
         monotonic: the clock.
     """
-
-    @classmethod
-    def of(cls, source: Source, exchange: Exchange) -> TokenProvider | None:
-        """Return what gets the access tokens of a source by client credentials; None for any other."""
-        return cls(source, exchange) if source.oauth2 and not source.signs_in else None
 
     def __init__(self, source: Source, exchange: Exchange, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._source, self._exchange, self._monotonic = source, exchange, monotonic
         self._tokens: LRUCache[str, _Token] = LRUCache(MAX_TOKENS)
         self._lock = threading.Lock()
+
+    def sent_keys(self, key: str, deadline: float, *, is_read: bool = True) -> Iterator[str]:
+        """Yield what is sent for ``key``: itself or a token, and another token where that one is refused.
+
+        A write is sent once, regardless of the answer: the next call has a new token.
+        """
+        has_tokens = bool(key and self._source.oauth2) and not self._source.signs_in
+        token = self.get_token(key, deadline) if has_tokens else key
+        yield token
+        if has_tokens:
+            self.drop_token(key, token)
+            if is_read:
+                yield self.get_token(key, deadline)
 
     def get_token(self, key: str, deadline: float) -> str:
         """Return a token that is valid for some time yet, requesting one where none is kept."""

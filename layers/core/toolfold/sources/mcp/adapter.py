@@ -72,6 +72,7 @@ class McpAdapter(SourceAdapter):
     Attributes:
         source: the source.
         texts: makes its errors.
+        tokens: gets its access tokens, where it issues them for a key.
     """
 
     smaller_response_hint: ClassVar[str] = "Ask for less, where the tool has arguments for that."
@@ -82,7 +83,7 @@ class McpAdapter(SourceAdapter):
         self._max_bytes = context.max_bytes(source)
         program, hint = "".join(self._connection.command[:1]), self.smaller_response_hint
         self.texts = FaultTexts(source, program=program, max_bytes=self._max_bytes, smaller_response_hint=hint)
-        self._tokens = TokenProvider.of(source, exchange_for(source, context, hint))
+        self.tokens = TokenProvider(source, exchange_for(source, context, hint))
         self._runner = _Runner(source.id)
         weakref.finalize(self, self._runner.stop).atexit = False
 
@@ -110,21 +111,12 @@ class McpAdapter(SourceAdapter):
     ) -> UpstreamResponse:
         """Send one call and wait for its result before ``deadline``. A call that is given up is cancelled there."""
         self.check_call(tool, arguments, credentials)
-        key = credentials.api_key
-        sent = self.sent_key(key, deadline)
-        try:
-            return self._call(tool, arguments, credentials, sent, deadline)
-        except AuthRejected:
-            if self._tokens is None:
-                raise
-            self._tokens.drop_token(key, sent)
-            if tool.effect != "read":  # a write is sent once; the next call has a new token
-                raise
-        return self._call(tool, arguments, credentials, self.sent_key(key, deadline), deadline)
-
-    def sent_key(self, key: str, deadline: float) -> str:
-        """Return what is sent for a key: an access token, where the source gives those for it."""
-        return key if self._tokens is None else self._tokens.get_token(key, deadline)
+        for sent in self.tokens.sent_keys(credentials.api_key, deadline, is_read=tool.effect == "read"):
+            try:
+                return self._call(tool, arguments, credentials, sent, deadline)
+            except AuthRejected as error:
+                refusal = error
+        raise refusal
 
     async def describe(self, sent_key: str, is_wanted: Callable[[str], bool], max_tools: int) -> Description:
         """Return what the server says about itself, over a connection for this alone, and the tools that are wanted.
@@ -143,9 +135,8 @@ class McpAdapter(SourceAdapter):
     def _call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, sent_key: str, deadline: float
     ) -> UpstreamResponse:
-        key = credentials.api_key
-        made = (sent_key,) if sent_key != key else ()
-        hidden = replace(credentials, secrets=(*credentials.secrets, *secrets_of(self.source.auth, key), *made))
+        made = secrets_of(self.source.auth, credentials.api_key, sent_key)
+        hidden = replace(credentials, secrets=(*credentials.secrets, *made))
         context = client_call.current() or client_call.ClientCall()
         timer = _Timer(deadline, context)
         name, fingerprint = tool.call.get("function"), tool.call.get("fingerprint", "")
