@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.meta_tools import error, tokens
+from tests.support.request_time import end_requests_after
 from tests.support.upstream import Upstream
 from toolfold.client_call import Clock
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
@@ -406,7 +407,7 @@ def test_join_needs_two_results(tools: MetaTools) -> None:
 def _slow(release: threading.Event) -> Callable[[dict[str, str]], tuple[int, dict[str, str], bytes]]:
     def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         if query["symbol"].startswith("SLOW"):
-            release.wait(3)
+            release.wait(60)
         header = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
         return 200, {}, f"{header}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
 
@@ -418,25 +419,25 @@ def test_machine_that_stalls_after_the_last_response_loses_no_answer(
 ) -> None:
     def stall(plan: Plan, *given: Any) -> None:
         finish(plan, *given)
-        time.sleep(max(0.0, plan.budget.remaining_s))
+        plan.budget.deadline = min(plan.budget.deadline, time.monotonic())
 
     finish = Plan._finish
     monkeypatch.setattr(Plan, "_finish", stall)
-    found = make_tools().call("TOOL_BATCH", {"calls": [quote("IBM"), quote("AAPL")]}, deadline=time.monotonic() + 1.5)
+    found = batch(make_tools(), [quote("IBM"), quote("AAPL")])
     assert found.structured["summary"]["succeeded"] == 2
 
 
-@pytest.mark.slow
-def test_rest_of_a_batch_is_performed_with_its_token(make_tools: Callable[..., MetaTools]) -> None:
+def test_rest_of_a_batch_is_performed_with_its_token(
+    make_tools: Callable[..., MetaTools], monkeypatch: pytest.MonkeyPatch
+) -> None:
     release = threading.Event()
     with Upstream(_slow(release)) as upstream:
         tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
         calls = [quote("OK1"), *(quote(f"SLOW{number}") for number in range(10)), quote("OK2")]
-        batch(tools, [quote("FIRST")])  # what the first call imports takes time of its own
-        began = time.monotonic()
-        first = tools.call("TOOL_BATCH", {"calls": calls, "max_parallel": 4}, deadline=began + 1.5)
+        with monkeypatch.context() as patch:
+            end_requests_after(patch, answers=1)
+            first = batch(tools, calls, max_parallel=4)
         release.set()
-        time.sleep(0.3)  # requests of the first call end with it
         token = first.structured["continue"]
         assert first.structured["results"][0]["ok"]
         assert first.structured["summary"]["skipped"] == 11
@@ -456,18 +457,18 @@ def test_rest_of_a_batch_is_performed_with_its_token(make_tools: Callable[..., M
         assert "has expired" in error(tools.call("TOOL_BATCH", {"continue": token}))["message"]
 
 
-def test_call_that_takes_all_the_time_is_not_left_for_ever(make_tools: Callable[..., MetaTools]) -> None:
+def test_call_that_takes_all_the_time_is_not_left_for_ever(
+    make_tools: Callable[..., MetaTools], monkeypatch: pytest.MonkeyPatch
+) -> None:
     release = threading.Event()
     with Upstream(_slow(release)) as upstream:
         tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
-        batch(tools, [quote("FIRST")])
-        given: dict[str, Any] = {"calls": [quote("OK1"), quote("SLOW1")]}
-        found = []
-        for _ in range(2):
-            result = tools.call("TOOL_BATCH", given, deadline=time.monotonic() + 0.6).structured
-            found.append(result["summary"])
-            given = {"continue": result["continue"]}
+        with monkeypatch.context() as patch:
+            end_requests_after(patch, answers=1)
+            first = batch(tools, [quote("OK1"), quote("SLOW1")]).structured
+        given = {"continue": first["continue"]}
+        second = tools.call("TOOL_BATCH", given, deadline=time.monotonic() + 1).structured
         release.set()
-    assert [(one["skipped"], one["failed"]) for one in found] == [(1, 0), (0, 1)]
-    assert given == {"continue": None}
-    assert result["results"][0]["error"]["code"] == "UPSTREAM_TIMEOUT"
+    assert [(one["summary"]["skipped"], one["summary"]["failed"]) for one in (first, second)] == [(1, 0), (0, 1)]
+    assert second["continue"] is None
+    assert second["results"][0]["error"]["code"] == "UPSTREAM_TIMEOUT"

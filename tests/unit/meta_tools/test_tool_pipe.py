@@ -1,14 +1,13 @@
 """TOOL_PIPE: calls in order, with references to the answers before them."""
 
 import json
-import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.support.meta_tools import error, tokens
+from tests.support.request_time import end_requests_after
 from tests.support.upstream import Upstream
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
@@ -222,24 +221,21 @@ def test_steps_are_joined(tools: MetaTools, join: dict[str, Any], columns: list[
     assert pipe(tools, *series, join).structured["result"]["columns"] == columns
 
 
-@pytest.mark.slow
-def test_rest_of_a_pipe_is_performed_with_its_token(make_tools: Callable[..., MetaTools]) -> None:
-    release = threading.Event()
+def test_rest_of_a_pipe_is_performed_with_its_token(
+    make_tools: Callable[..., MetaTools], monkeypatch: pytest.MonkeyPatch
+) -> None:
     header = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
 
     def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        if query["symbol"] == "SLOW":
-            release.wait(3)
         return 200, {}, f"{header}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
 
     with Upstream(reply) as upstream:
         tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
-        steps = [quote("ONE", **{"as": "one"}), quote("SLOW"), quote(ref("one.symbol"), **{"as": "third"})]
+        steps = [quote("ONE", **{"as": "one"}), quote("LATE"), quote(ref("one.symbol"), **{"as": "third"})]
         steps.append({"join": ["1", "third"], "on": "latestDay", "select": "third_symbol, latestDay"})
-        pipe(tools, quote("FIRST"))  # what the first call imports takes time of its own
-        first = tools.call("TOOL_PIPE", {"steps": steps}, deadline=time.monotonic() + 1.5)
-        release.set()
-        time.sleep(0.3)  # requests of the first call end with it
+        with monkeypatch.context() as patch:
+            end_requests_after(patch, answers=1)
+            first = tools.call("TOOL_PIPE", {"steps": steps})
         assert failed(first)["code"] == "UPSTREAM_TIMEOUT"
         assert failed(first)["suggestion"] == "For the rest, call TOOL_PIPE with continue."
         assert [step["as"] for step in first.structured["steps"]] == ["one"]

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,15 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support.mcp_requests import stateless
+from tests.support.request_time import end_requests_after
 from tests.support.upstream import Upstream
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.mcp import Server
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, TASKS
 
-pytestmark = pytest.mark.slow
-
 SYMBOLS = [f"SLOW{number}" for number in range(10)]
-MANY = [f"SLOW{number}" for number in range(50)]
+MANY = [f"SLOW{number}" for number in range(30)]
 HEADER = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
 SCRIPT = f"[call('GLOBAL_QUOTE', symbol=symbol)['symbol'] for symbol in {SYMBOLS}]"
 
@@ -36,16 +34,16 @@ LONG = {
 
 
 class Client:
-    """A client that has the extension, unless ``extensions`` is empty; each request has ``seconds``."""
+    """A client that has the extension, unless ``extensions`` is empty."""
 
-    def __init__(self, server: Server, key: str = "mine", seconds: float = 1.5) -> None:
-        self.server, self.key, self.seconds = server, key, seconds
+    def __init__(self, server: Server, key: str = "mine") -> None:
+        self.server, self.key = server, key
 
     def send(self, method: str, extensions: tuple[str, ...] = (TASKS,), **params: Any) -> dict[str, Any]:
         meta = {META_VERSION: "2026-07-28", META_CAPABILITIES: {"extensions": {key: {} for key in extensions}}}
         names = {"mcp_name": params["taskId"]} if "taskId" in params else {}
         sent = stateless(method, {**params, "_meta": meta}, x_api_key=self.key, **names)
-        response = self.server.handle_http(sent._replace(deadline=time.monotonic() + self.seconds))
+        response = self.server.handle_http(sent._replace(deadline=time.monotonic() + 60))
         answer: dict[str, Any] = json.loads(response.body)
         return answer
 
@@ -63,23 +61,20 @@ def requested() -> list[str]:
 
 
 @pytest.fixture
-def make_server(make_tools: Callable[..., MetaTools], requested: list[str]) -> Iterator[Callable[..., Server]]:
-    lock = threading.Lock()
+def make_server(
+    make_tools: Callable[..., MetaTools], requested: list[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Server]]:
+    end_requests_after(monkeypatch, answers=4)
 
     def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        with lock:
-            requested.append(query["symbol"])
-        # One answer comes at once: a call without any ends, and does not become a task.
-        time.sleep(0.02 if query["symbol"] == SYMBOLS[0] else 0.35)
+        requested.append(query["symbol"])
         return 200, {}, f"{HEADER}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
 
     with Upstream(reply) as upstream:
 
         def make(**settings: str) -> Server:
             given = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url, "TOOLFOLD_REQUESTS_PER_SECOND": "1000"}
-            server = Server(make_tools(**given, **settings))
-            Client(server, seconds=10).call("TOOL_CALL", quote("FIRST"))  # imports take time of their own
-            return server
+            return Server(make_tools(**given, **settings))
 
         yield make
 
@@ -156,7 +151,7 @@ def test_a_cancelled_task_stays_so_and_is_worked_at_no_more(
     make_server: Callable[..., Server], requested: list[str]
 ) -> None:
     client = Client(make_server())
-    id_ = client.call(*LONG["batch"])["taskId"]
+    id_ = client.call(*LONG["pipe"])["taskId"]
     assert client.task("cancel", id_)["result"].keys() == {"resultType", "_meta"}
     before = len(requested)
     assert client.task("get", id_)["result"]["status"] == "cancelled"

@@ -1,0 +1,25 @@
+"""Requests whose time ends when a test says so, not when a clock does: a busy machine ends them at the same point."""
+
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from toolfold.meta_tools import plan
+from toolfold.meta_tools.answer_reader import complete_answer
+
+
+def end_requests_after(monkeypatch: pytest.MonkeyPatch, answers: int) -> None:
+    """End the time for further calls of each request when so many answers that are not cached have been read."""
+
+    read = Counter[plan.Plan]()
+
+    def complete(session: plan.Plan, call: Any, arguments: Any, response: Any) -> Any:
+        answer = complete_answer(session, call, arguments, response)
+        read[session] += not response.cached
+        if read[session] >= answers:
+            session.end = time.monotonic()
+        return answer
+
+    monkeypatch.setattr(plan, "complete_answer", complete)
