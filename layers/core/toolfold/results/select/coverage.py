@@ -1,4 +1,4 @@
-"""Compare the period and the rows that a ``select`` requests with those of an answer.
+"""Compare the period and the rows that a ``select`` requests with those of an answer, and what the answer lacks.
 
 Dates are ISO 8601 texts, so they compare as texts; a part of one (``2024``, ``2024-03``) stands for all of its days. A
 period that ends at the newest row, or today, is written as a condition on the dates.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 from toolfold.dates import bounds, first_day, moved
 from toolfold.fuzzy import normalize
 from toolfold.results import values
-from toolfold.results.tables import Document
+from toolfold.results.select.names import table_name
+from toolfold.results.tables import Document, Table
+from toolfold.text_safety import quoted_name
 
 if TYPE_CHECKING:
     from toolfold.results.select.grammar import Clause
@@ -42,6 +44,15 @@ _MAX_DATED_ROWS = 10
 
 _LONG_AGO_DAYS = 4
 """Before the first of too few days: over any weekend."""
+
+_TOTALS = frozenset(("total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalrows", "count", "hits"))
+_NEXT = frozenset(("next", "nextpage", "nexturl", "nextlink", "nexttoken", "nextcursor", "nextpagetoken", "hasmore",
+                   "hasnextpage", "morerows"))  # fmt: skip
+_PAGES = frozenset(("pages", "totalpages", "pagecount", "numpages", "nbpages", "lastpage"))
+"""Fields of an answer that is one page of more."""
+
+_MAX_DEPTH = 8
+"""Names of the path to a field beside the tables."""
 
 _STEPS = {"previous": -1, "this": 0, "next": 1}
 
@@ -207,6 +218,53 @@ def has_dates(document: Document) -> bool:
     """Return whether a date is in the first row of a table, or in a field."""
     rows = (row for table in document.tables for row in table.rows[:1])
     return any(values.is_date(cell) for row in rows for cell in row) or first_date_field(document.metadata) is not None
+
+
+# Pages
+
+
+def page_note(metadata: Any, counts: Mapping[str, int], table: Table) -> str:
+    """Return a sentence on the rows that the answer lacks, by its fields beside the rows; empty: it lacks none.
+
+    Deep in a document, only those count that are beside ``table``, and in an object beside it.
+
+    Args:
+        metadata: the fields beside the tables.
+        counts: name of a table → its rows.
+        table: the one that is read.
+
+    >>> page_note({"total": 500, "next": "/2"}, {"data": 2}, Table("", (), ()))
+    'These are 2 of 500 rows (total): the answer is one page.'
+    """
+    name, row_count, all_rows = table.name, counts[table_name(table)], sum(counts.values())
+    if not row_count:
+        return ""
+    given = [(path, value) for path, value in fields_of(metadata) if value not in (None, "", False, [])]
+    fields = [(normalize(path[-1].rpartition(".")[2]), path, value) for path, value in given]  # @odata.count
+    for word, path, value in fields:
+        is_beside = len(path) < 3 or name.startswith(".".join(path[:-1]))
+        if is_beside and word in _TOTALS and type(value) is int and value > row_count and value != all_rows:
+            return f"These are {row_count:,} of {value:,} rows ({quoted_name(path[-1])}): the answer is one page."
+    for word, path, value in fields:
+        if word in _PAGES and len(path) < 3 and type(value) is int and value > 1:
+            return f"These are {row_count:,} rows of one page of {value:,} ({quoted_name(path[-1])})."
+        if word in _NEXT and (len(path) < 3 or name.startswith(".".join(path[:-2]))):
+            return f"These are {row_count:,} rows of one page: there are more, as {quoted_name(path[-1])} states."
+    return ""
+
+
+def has_next_page(metadata: Any) -> bool:
+    """Return whether a field states that more rows follow those of the answer."""
+    return any(value and normalize(path[-1].rpartition(".")[2]) in _NEXT for path, value in fields_of(metadata))
+
+
+def fields_of(metadata: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the fields of an object, and those of the objects in it, with their paths."""
+    for key, value in metadata.items() if isinstance(metadata, Mapping) and len(path) < _MAX_DEPTH else ():
+        if isinstance(value, Mapping):
+            yield from fields_of(value, (*path, str(key)))
+        else:
+            yield (*path, str(key)), value
 
 
 # Periods that end at the newest row, or today

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -15,6 +15,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import jmespath, statements
+from toolfold.results.select.coverage import fields_of, has_next_page, page_note
 from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Clause, Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import (
@@ -50,15 +51,6 @@ _MAX_VALUE_CHARS = 30
 _MAX_COLUMNS = 3
 """What the note on a step that no row meets lists of columns."""
 
-_TOTALS = frozenset(("total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalrows", "count", "hits"))
-_NEXT = frozenset(("next", "nextpage", "nexturl", "nextlink", "nexttoken", "nextcursor", "nextpagetoken", "hasmore",
-                   "hasnextpage", "morerows"))  # fmt: skip
-_PAGES = frozenset(("pages", "totalpages", "pagecount", "numpages", "nbpages", "lastpage"))
-"""Fields of an answer that is one page of more."""
-
-_MAX_DEPTH = 8
-"""Names of the path to a field beside the tables."""
-
 
 def evaluate(
     selection: Selection, document: Document, budget: WorkBudget, today: date, partition: Sequence[str] = ()
@@ -88,13 +80,13 @@ def evaluate(
     except InvalidSelect as error:
         has_columns = not document.tables or any(table.columns for table in document.tables)
         may_lack_rows = not document.tables and not error.facts.keys().isdisjoint(("needs_rows", "unknown"))
-        is_empty = may_lack_rows and any(value == [] for _, value in _fields(document.metadata))
+        is_empty = may_lack_rows and any(value == [] for _, value in fields_of(document.metadata))
         if not has_columns or is_empty:
             return replace(document, notes=(*document.notes, "There are no rows to select from."))
         guesses = []
         unknown = str(error.facts.get("unknown", ""))
         is_name = unknown and normalize(unknown) == normalize(selection.text)
-        for path, _ in _fields(document.metadata) if is_name else ():  # inside the objects beside the tables
+        for path, _ in fields_of(document.metadata) if is_name else ():  # inside the objects beside the tables
             if len(path) > 1 and normalize(unknown) == normalize(".".join(path[-unknown.count(".") - 1 :])):
                 names = (one if one.isascii() and one.isidentifier() else f'"{one}"' for one in path)
                 guesses.append(f"jmespath: {'.'.join(names)}")
@@ -229,7 +221,7 @@ class _Evaluation:
     def _notes_on_sql(self, text: str, found: Table, query: Query) -> list[str]:
         """Return what a reader of the rows of a statement must know: why it found none, and what its table is."""
         notes = []
-        empty = next((path[-1] for path, value in _fields(self._document.metadata) if value == []), "")
+        empty = next((path[-1] for path, value in fields_of(self._document.metadata) if value == []), "")
         if self._is_object and empty:
             notes.append(f"The answer is one object, read as one row; {quoted_name(empty)} is an empty list.")
         condition = re.split(r"\bwhere\b", text, flags=re.I)[1:]
@@ -345,8 +337,7 @@ class _Evaluation:
         tables: list[Table] = []
         notes = [*self._document.notes]
         counts = {table_name(table): len(table.rows) for table in self._tables}
-        fields = () if self._is_object else _fields(self._document.metadata)
-        has_next = any(value and normalize(path[-1].rpartition(".")[2]) in _NEXT for path, value in fields)
+        has_next = not self._is_object and has_next_page(self._document.metadata)
         for query in self._queries.values():
             found = query.result()
             is_nothing = not found.rows or (query.is_summary and not any(map(any, found.rows)))
@@ -386,7 +377,7 @@ def _value_of(document: Document) -> Any:
 
 def _has_field(metadata: Any, name: str) -> bool:
     """Return whether a name is exactly that of a field beside the tables, or the path to one in an object."""
-    paths = (path for path, _ in _fields(metadata))
+    paths = (path for path, _ in fields_of(metadata))
     return any(normalize(name) == normalize(".".join(path[:end])) for path in paths for end in range(1, len(path) + 1))
 
 
@@ -433,42 +424,3 @@ def _described(query: Query, column: Column, ctes: list[str], source: str) -> st
         return f"{name} has {', '.join(map(quoted_name, sorted(values[:_MAX_VALUES])))}{more}"
     ((low, high),) = query.rows.run(ctes, f"SELECT min({column.sql}), max({column.sql}) FROM {source}")
     return f"{name} has no values" if low is None else f"{name} is from {low} to {high}"
-
-
-def page_note(metadata: Any, counts: Mapping[str, int], table: Table) -> str:
-    """Return a sentence on the rows that the answer lacks, by its fields beside the rows; empty: it lacks none.
-
-    Deep in a document, only those count that are beside ``table``, and in an object beside it.
-
-    Args:
-        metadata: the fields beside the tables.
-        counts: name of a table → its rows.
-        table: the one that is read.
-
-    >>> page_note({"total": 500, "next": "/2"}, {"data": 2}, Table("", (), ()))
-    'These are 2 of 500 rows (total): the answer is one page.'
-    """
-    name, row_count, all_rows = table.name, counts[table_name(table)], sum(counts.values())
-    if not row_count:
-        return ""
-    given = [(path, value) for path, value in _fields(metadata) if value not in (None, "", False, [])]
-    fields = [(normalize(path[-1].rpartition(".")[2]), path, value) for path, value in given]  # @odata.count
-    for word, path, value in fields:
-        is_beside = len(path) < 3 or name.startswith(".".join(path[:-1]))
-        if is_beside and word in _TOTALS and type(value) is int and value > row_count and value != all_rows:
-            return f"These are {row_count:,} of {value:,} rows ({quoted_name(path[-1])}): the answer is one page."
-    for word, path, value in fields:
-        if word in _PAGES and len(path) < 3 and type(value) is int and value > 1:
-            return f"These are {row_count:,} rows of one page of {value:,} ({quoted_name(path[-1])})."
-        if word in _NEXT and (len(path) < 3 or name.startswith(".".join(path[:-2]))):
-            return f"These are {row_count:,} rows of one page: there are more, as {quoted_name(path[-1])} states."
-    return ""
-
-
-def _fields(metadata: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the fields of an object, and those of the objects in it, with their paths."""
-    for key, value in metadata.items() if isinstance(metadata, Mapping) and len(path) < _MAX_DEPTH else ():
-        if isinstance(value, Mapping):
-            yield from _fields(value, (*path, str(key)))
-        else:
-            yield (*path, str(key)), value
