@@ -6,10 +6,11 @@ from collections.abc import Mapping
 import pytest
 
 from tests.unit.results.select.answers import TODAY
+from toolfold.budget import WorkBudget
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.meta_tools.completion import Gap, GapKind, find_gap
+from toolfold.results.select.engine import requested_of
 from toolfold.results.select.grammar import parse_select
-from toolfold.results.select.requested import requested_of
 from toolfold.results.tables import Document, Table
 
 TOOL = FileStore(bundled_path())().get("TIME_SERIES_DAILY")
@@ -26,7 +27,7 @@ def gap_of(select: str, whole: Document, arguments: Mapping[str, str] = FULL) ->
     selection = parse_select(select)
     assert TOOL is not None
     assert selection is not None
-    return find_gap(TOOL, arguments, requested_of(selection, whole, TODAY), whole, TODAY)
+    return find_gap(TOOL, arguments, requested_of(selection, whole, WorkBudget(), TODAY), whole, TODAY)
 
 
 PARTS = {
@@ -84,10 +85,12 @@ PARTS = {
         SELECT TOP 3 close FROM data ORDER BY date
         oldest first; limit 3
         newest first; [-3:]
+        newest first; last 3
         SELECT close FROM data ORDER BY date FETCH FIRST 3 ROWS ONLY
     """,
     GapKind.ROWS: """
         last 150
+        from data; last 150
         [0:150]
         [150:]
         limit 5 offset 200
@@ -129,6 +132,9 @@ PARTS = {
         last 5
         [60:65]
         oldest first; [-3:]
+        newest first; first 3
+        last 30; close > avg(close)
+        last 30; close > 300; count
         close > 300; last 5; since 2025-12
         last(close)
         change(close)

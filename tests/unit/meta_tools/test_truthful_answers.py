@@ -27,8 +27,8 @@ from toolfold.meta_tools import answer_reader, completion
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result, dumps_compact
 from toolfold.mock_api.server import MockApi
+from toolfold.results.select.engine import requested_of
 from toolfold.results.select.grammar import parse_select
-from toolfold.results.select.requested import requested_of
 from toolfold.results.tables import Document, Table, parse_tables
 from toolfold.settings import Settings
 
@@ -277,7 +277,8 @@ def test_ordinary_call_has_no_note_and_a_period_that_is_not_there_has_one(respon
     assert answer_reader.notes_on(tool, arguments, None, document, document, today) == ()
     past = parse_select("1901-03..1902-03")
     assert past is not None
-    gap = completion.find_gap(tool, arguments, requested_of(past, document, today), document, today)
+    requested = requested_of(past, document, WorkBudget(), today)
+    gap = completion.find_gap(tool, arguments, requested, document, today)
     has_dates = any(re.match(r"\d{4}-\d\d-\d\d", str(cell)) for table in document.tables for cell in table.rows[0])
     if has_dates:
         assert gap is not None
@@ -286,7 +287,8 @@ def test_ordinary_call_has_no_note_and_a_period_that_is_not_there_has_one(respon
         assert gap is None
     newest = parse_select("last 1")
     assert newest is not None
-    assert completion.find_gap(tool, arguments, requested_of(newest, document, today), document, today) is None
+    requested = requested_of(newest, document, WorkBudget(), today)
+    assert completion.find_gap(tool, arguments, requested, document, today) is None
 
 
 TODAY_DATE = ToolExecutor(Settings.from_environment({}), clock=TODAY).services.today()

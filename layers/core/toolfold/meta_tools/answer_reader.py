@@ -380,9 +380,10 @@ def _read(session: CallSession, call: Call, response: CallResult, today: date, i
         selected = error
     requested, gap = None, None
     if selection is not None:
-        from toolfold.results.select.requested import requested_of
+        from toolfold.results.select.engine import requested_of
 
-        requested = requested_of(selection, parsed.document, today)
+        requested = None if isinstance(selected, InvalidArguments) else selected.requested
+        requested = requested or requested_of(selection, parsed.document, budget, today)
         tables = () if isinstance(selected, InvalidArguments) else selected.tables
         found = max((len(table.rows) for table in tables), default=0)
         gap = completion.find_gap(tool, response.arguments, requested, parsed.document, today, found)

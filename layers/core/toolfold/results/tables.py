@@ -13,12 +13,15 @@ import re
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import parsing, row_lists, values
 from toolfold.results.types import ColumnType, column_type
+
+if TYPE_CHECKING:
+    from toolfold.results.select.coverage import Requested
 
 _MAX_TABLES = 60
 """Tables of one document: each costs a header in every preview. The statements of a company are a dozen."""
@@ -130,7 +133,7 @@ class Document:
 
     ``notes`` are sentences about the answer for its reader: what it lacks of what was requested, and what was assumed.
     ``name`` is the key of a single record that is the only member of what the upstream sent. ``is_text``: the answer is
-    plain text, which is ``metadata``.
+    plain text, which is ``metadata``. ``requested`` is what a ``select`` requested of the answer that this is part of.
     """
 
     tables: tuple[Table, ...] = ()
@@ -138,6 +141,7 @@ class Document:
     notes: tuple[str, ...] = ()
     name: str = field(default="", compare=False)
     is_text: bool = False
+    requested: Requested | None = field(default=None, compare=False)
 
 
 def parse_tables(

@@ -43,7 +43,6 @@ _USED_BY_TOOL_CALL = (
     "toolfold.meta_tools.tool_call",
     "toolfold.network.session",
     "toolfold.results.select.engine",
-    "toolfold.results.select.requested",
     "toolfold.sources.http_api.adapter",
 )
 """Modules that are imported when they are first needed, with all that these import.

@@ -5,10 +5,11 @@ import datetime
 import pytest
 
 from tests.unit.results.select.answers import ANSWERS, document
+from toolfold.budget import WorkBudget
 from toolfold.results.select import coverage
 from toolfold.results.select.coverage import Requested
+from toolfold.results.select.engine import requested_of
 from toolfold.results.select.grammar import parse_select
-from toolfold.results.select.requested import requested_of
 from toolfold.results.tables import Document, Table
 
 TODAY = datetime.date(2026, 1, 14)
@@ -25,7 +26,7 @@ FAR = [
 def requested(select: str, answer: Document = PRICES) -> Requested:
     selection = parse_select(select)
     assert selection is not None
-    return requested_of(selection, answer, TODAY)
+    return requested_of(selection, answer, WorkBudget(), TODAY)
 
 
 def test_order_of_the_rows_says_which_end_a_limit_takes() -> None:

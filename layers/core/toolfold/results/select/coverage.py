@@ -1,4 +1,4 @@
-"""Compare the period and the rows that a ``select`` requests with those of an answer, and what the answer lacks.
+"""Compare the period and the rows that a ``select`` requests with those of an answer, and note the pages that it lacks.
 
 Dates are ISO 8601 texts, so they compare as texts; a part of one (``2024``, ``2024-03``) stands for all of its days. A
 period that ends at the newest row, or today, is written as a condition on the dates.
@@ -271,23 +271,21 @@ def fields_of(metadata: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple
 
 
 def relative(
-    clause: Clause, dated: str, parts: Sequence[str], newest_of: Iterable[tuple[Any, ...]], today: date
+    clause: Clause, dated: str, parts: Sequence[str], spans: Mapping[tuple[Any, ...], tuple[str, str]]
 ) -> tuple[str, str]:
     """Return the condition in SQL of a relative period on the column ``dated``, and a note on its dates.
 
-    ``newest_of`` has the values of the columns ``parts``, which have dates of their own, and the newest date of each.
+    ``spans``: values of the columns ``parts``, which have dates of their own → the first and last moment of these.
     """
-    conditions, spans = [], set()
-    for *key, newest in newest_of:
-        if newest is not None:
-            low, high = span(clause, newest, today)
-            spans.add(f"{low} to {high[:10] if 'T23:59:59' in high else high}")
-            same = "".join(f"{part} IS {_literal(value)} AND " for part, value in zip(parts, key, strict=True))
-            conditions.append(f"({same}{dated} >= {_literal(low)} AND {dated} <= {_literal(high)})")
+    conditions = []
+    for key, (low, high) in spans.items():
+        same = "".join(f"{part} IS {_literal(value)} AND " for part, value in zip(parts, key, strict=True))
+        conditions.append(f"({same}{dated} >= {_literal(low)} AND {dated} <= {_literal(high)})")
     count = (clause.numbers[0] if clause.numbers else 0) or 0
     units = f"{abs(count)} {clause.unit}{'s' if abs(count) != 1 else ''}"
     words = f"{clause.by} {clause.unit}" if clause.by else f"{'last' if count > 0 else 'next'} {units}"
-    note = f"{words}: {next(iter(spans))}." if len(spans) == 1 else ""
+    dates = {f"{low} to {high[:10] if 'T23:59:59' in high else high}" for low, high in spans.values()}
+    note = f"{words}: {next(iter(dates))}." if len(dates) == 1 else ""
     return " OR ".join(conditions) or "0", note
 
 

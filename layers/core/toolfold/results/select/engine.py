@@ -15,7 +15,7 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import jmespath, statements
-from toolfold.results.select.coverage import fields_of, has_next_page, page_note
+from toolfold.results.select.coverage import Requested, fields_of, has_next_page, page_note
 from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Clause, Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import (
@@ -31,6 +31,7 @@ from toolfold.results.select.names import (
     written_name,
 )
 from toolfold.results.select.query import Query
+from toolfold.results.select.requested import requested_by
 from toolfold.results.select.sandbox import Rows, Statements
 from toolfold.results.select.suggestions import suggested
 from toolfold.results.tables import Document, Table
@@ -94,6 +95,18 @@ def evaluate(
         raise evaluation.with_form(error, _forms(error, selection, evaluation.at, guesses)) from None
 
 
+def requested_of(selection: Selection, document: Document, budget: WorkBudget, today: date) -> Requested:
+    """Return what a ``select`` requests of an answer, which it need not fit: it may be applied to several together.
+
+    Raises:
+        InvalidSelect: it is not JMESPath.
+        AnswerTooLarge: reading it would exceed the budget.
+    """
+    if selection.jmespath:
+        return requested_by(selection.jmespath, document.tables)
+    return _Evaluation(document, budget, today, ()).read(selection) if document.tables else Requested()
+
+
 def _forms(error: InvalidSelect, selection: Selection, at: int, guesses: Sequence[str]) -> list[str]:
     """Return whole selects that may be meant, best first: guesses written as steps, then what the error proposes."""
     texts = [step.text for step in selection.steps]
@@ -124,7 +137,17 @@ class _Evaluation:
         self._open = ExitStack()
         self._current: Table | None = None
         self._fields: dict[str, Any] = {}
+        self._only_reads = False
         self.at = 0
+
+    def read(self, selection: Selection) -> Requested:
+        """Return what is requested, without the rows, also behind a step that does not fit."""
+        self._only_reads = True
+        with self._open:
+            for step in selection.steps:
+                with suppress(InvalidSelect, RecursionError):
+                    self._apply(step)
+        return self._requested
 
     def run(self, selection: Selection) -> Document:
         """Return the selected part."""
@@ -200,11 +223,16 @@ class _Evaluation:
             names = ", ".join(map(quoted_name, self._tables[0].columns[:2]))
             problem, next_step = "this answer is one object, which has no rows", f"Name its fields, as in {names}."
             raise invalid(problem, next_step, offset=step.offset, needs_rows=True)
-        table = self._current or self._only_table(step)
+        read = [self._current] if self._current is not None else self._tables
+        table = self._current = self._current or self._only_table(step)
         query = self._query(table)
         if step.clause.kind == "sql":
+            with suppress(InvalidSelect):  # names that begin with a digit, which are in quotes below
+                query.request.statement(step.clause.text, read)
+            if self._only_reads:
+                return
             readable = {table_name(one): one for one in self._tables}
-            if self._current is not None or len(self._tables) == 1:  # "data" is the table so far
+            if len(read) == 1:  # "data" is the table so far
                 is_whole = not query.ctes and not query.before
                 so_far = table if is_whole else with_paths(query.result(), step.text, self._budget)
                 readable |= dict.fromkeys((table_name(table), "data", "rows"), so_far)
@@ -216,7 +244,6 @@ class _Evaluation:
             self._is_object = False
         else:
             query.apply(step)
-        self._current = table
 
     def _notes_on_sql(self, text: str, found: Table, query: Query) -> list[str]:
         """Return what a reader of the rows of a statement must know: why it found none, and what its table is."""
@@ -286,7 +313,7 @@ class _Evaluation:
 
     def _only_table(self, step: Step) -> Table:
         """Return the table that a step fits, where none is named; refuse one that fits none or several."""
-        if len(self._tables) == 1 or step.clause.kind == "sql":
+        if len(self._tables) == 1 or step.clause.kind == "sql" or self._only_reads:
             return self._tables[0]
         fitting, errors = [], []
         for table in self._tables:
@@ -333,6 +360,13 @@ class _Evaluation:
             self._queries[name] = Query.of(self._rows(table), self._today, self._partition, is_object=self._is_object)
         return self._queries[name]
 
+    @property
+    def _requested(self) -> Requested:
+        """What the steps over the last table request, with the fields beside it."""
+        query = None if self._current is None else self._queries.get(table_name(self._current))
+        found = Requested() if query is None else query.request.found
+        return replace(found, columns=found.columns | set(map(str.lower, self._fields)))
+
     def _result(self) -> Document:
         tables: list[Table] = []
         notes = [*self._document.notes]
@@ -356,7 +390,7 @@ class _Evaluation:
             return Document(metadata=tables[0].objects()[0], notes=tuple(notes))
         if not tables and not self._fields:
             return replace(self._document, notes=tuple(notes))
-        return Document(tuple(tables), self._fields, tuple(notes))
+        return Document(tuple(tables), self._fields, tuple(notes), requested=self._requested)
 
 
 def _beginning(table: Table) -> Table:

@@ -13,6 +13,9 @@ from toolfold.results.types import Kind
 from toolfold.text_safety import quoted_name
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+NEIGHBOURS = frozenset(("lag", "change", "pct_change"))
+"""Functions that look at the row before."""
+
 _WRAPPERS = (exp.Paren, exp.Alias, exp.Window, exp.Ordered, exp.Collate, exp.Distinct, exp.Subquery, exp.Select)
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _CONDITIONS = (*COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Is, exp.Like, exp.ILike, exp.Escape)
@@ -82,6 +85,12 @@ def kind_of(node: exp.Expr | None) -> Kind:
         is_whole = all(kind_of(operand) is Kind.INTEGER for operand in operands) and not isinstance(node, exp.Div)
         return Kind.INTEGER if is_whole else Kind.NUMBER
     return _KINDS_OF_CALLS.get(name, Kind.ANY)
+
+
+def count_of(window: exp.Window) -> int:
+    """Return the rows of ``over 20``; 0 for other windows."""
+    spec = window.args.get("spec")
+    return 0 if spec is None or not str(spec.args["start"]).isdecimal() else int(spec.args["start"].name) + 1
 
 
 def _as_written(node: exp.Expr) -> exp.Expr:

@@ -14,9 +14,9 @@ from toolfold.results.select import coverage, dialect
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
-from toolfold.results.select.kinds import argument_of, column_of, is_condition, kind_of, node_of
+from toolfold.results.select.kinds import NEIGHBOURS, argument_of, column_of, count_of, is_condition, kind_of, node_of
 from toolfold.results.select.names import Column, invalid, listed, written_name
-from toolfold.results.select.view import NEIGHBOURS, View, count_of, is_inside_aggregate, normal, text_of, written_form
+from toolfold.results.select.view import View, is_inside_aggregate, normal, text_of, written_form
 from toolfold.results.types import Kind
 from toolfold.results.values import unique_names
 from toolfold.text_safety import quoted_name
@@ -73,7 +73,7 @@ class Query(View):
     def follow(self, query: Query, step: Step) -> None:
         """Take up what is known of the rows that a statement of SQL was run on."""
         text = step.text
-        self.notes, self.before = query.notes, [*query.before, text]
+        self.notes, self.before, self.request = query.notes, [*query.before, text], query.request
         self.is_sql, self.is_ordered = True, _ORDERED.search(text) is not None
         shown = {column.name for column in self.names.columns}
         before = {column.name: text for column in query.names.columns}
@@ -95,11 +95,13 @@ class Query(View):
             return
         trees = self._parsed(clause.text)
         if len(trees) == 1 and is_condition(trees[0]) and not isinstance(trees[0], exp.Alias):
+            self.request.condition(trees[0])
             self._add(tail=f"WHERE {dialect.sql_of(self._row(trees[0]))}")
             return
         if any(is_condition(tree) and not isinstance(tree, exp.Alias) for tree in trees):
             parts = split_items(clause.text)
             raise self._invalid("conditions and columns are steps of their own", forms=["; ".join(parts)])
+        self.request.columns(trees)
         summaries = [self._is_summary(tree) for tree in trees]
         if any(summaries) and not all(summaries):
             functions, others = (
@@ -199,7 +201,9 @@ class Query(View):
     def _group(self, clause: Clause) -> None:
         if self.groups is not None:
             raise self._invalid("the rows are grouped already", "Group once, by several: by type, month.")
-        self._summarize(self._parsed(clause.text), split_items(clause.by))
+        trees = self._parsed(clause.text)
+        self.request.columns(trees, clause.by)
+        self._summarize(trees, split_items(clause.by))
 
     def _group_key(self, text: str) -> tuple[Column, str]:
         """Return the column of a group, and its unit of time or an empty text."""
@@ -329,6 +333,7 @@ class Query(View):
     # Rows
 
     def _distinct(self, clause: Clause) -> None:
+        self.request.summary()
         columns = [self._computed_column(tree) for tree in self._parsed(clause.text)]
         for column in columns:
             self._require_no_lists(column, "DISTINCT x.value AS {0}" if len(columns) == 1 else "")
@@ -344,15 +349,18 @@ class Query(View):
 
     def _order(self, clause: Clause) -> None:
         if clause.by:
+            self.request.order("date", is_descending=clause.by == "newest")
             direction = "DESC" if clause.by == "newest" else "ASC"
             dated = self._date(f"{clause.by} first", f"order by {{}} {direction.lower()}")
             self._sort([f"{dated.sql} {direction} NULLS LAST"])
             return
-        keys = []
+        keys: list[str] = []
         for text in split_items(clause.text):
             name, _, direction = text.rpartition(" ")
             if not name or direction.upper() not in ("ASC", "DESC"):
                 name, direction = text, "ASC"
+            if not keys:
+                self.request.order(name.rstrip(), is_descending=direction.upper() == "DESC")
             keys.append(f"{self._ranked(name.rstrip())} {direction.upper()} NULLS LAST")
         self._sort(keys)
 
@@ -376,6 +384,7 @@ class Query(View):
         self.is_ordered = True
 
     def _top(self, clause: Clause) -> None:
+        self.request.summary()
         key = f"{self._ranked(clause.by)} {'DESC' if clause.kind == 'top' else 'ASC'} NULLS LAST"
         (count,) = clause.numbers
         self._add(tail=f"ORDER BY {key}, {self.place} LIMIT {count}")
@@ -383,6 +392,7 @@ class Query(View):
 
     def _slice(self, clause: Clause) -> None:
         start, stop = clause.numbers
+        self.request.slice(start, stop)
         if (start or 0) < 0 or (stop or 0) < 0:
             if not self.is_ordered:
                 count = abs(start if start is not None and start < 0 else stop or 0)
@@ -398,6 +408,7 @@ class Query(View):
         """Choose the first or last rows: by date, or behind an order by place."""
         (count,) = clause.numbers
         is_last, dated = clause.kind == "last", self.names.date
+        self.request.rows(count or 0, is_oldest_first=is_last != (self.request.ascends or not self.is_ordered))
         direction = "DESC" if is_last else "ASC"
         if self.is_ordered or dated is None:
             order = f"{self.place} {direction}"
@@ -421,6 +432,7 @@ class Query(View):
         dated = self._date(self.step.text, form)
         if not clause.unit:
             (tree,) = self._parsed(clause.text)
+            self.request.condition(tree)
             for column in list(tree.find_all(exp.Column)):
                 column.replace(node_of(dated if dated.kind.is_date else replace(dated, kind=Kind.DATE)))
             self._add(tail=f"WHERE {dialect.sql_of(self._adapted(tree))}")
@@ -429,11 +441,17 @@ class Query(View):
             rank = self._add(f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC)")
             condition = f"{dated.sql} IS NOT NULL AND {rank} <= {count}"
             note = f"last {count} days: the last {count} dates that have rows." if count > 1 else ""
+            self.request.narrow(coverage.first_counted_day(count, self.rows.table.dates), "")
         else:
             parts = [column.sql for column in self.partition]
             columns = ", ".join([*parts, f"max({dated.sql})"])
             grouped = f" GROUP BY {', '.join(parts)}" if parts else ""
             newest_of = self.rows.run(self.ctes, f"SELECT {columns} FROM {self._current}{grouped}")
-            condition, note = coverage.relative(clause, dated.sql, parts, newest_of, self.today)
+            found = [one for one in newest_of if one[-1] is not None]
+            spans = {tuple(key): coverage.span(clause, newest, self.today) for *key, newest in found}
+            for low, high in spans.values():
+                is_open = any((number or 0) > 0 for number in clause.numbers)  # up to the newest row
+                self.request.narrow(low[:10], "" if is_open else high[:10])
+            condition, note = coverage.relative(clause, dated.sql, parts, spans)
         self._add(tail=f"WHERE {condition}")
         self._note(note)

@@ -23,7 +23,7 @@ from toolfold.results.select.adapter import Adapter, note_on_texts, time_of
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
-from toolfold.results.select.kinds import argument_of, kind_of, node_of, shown
+from toolfold.results.select.kinds import NEIGHBOURS, argument_of, count_of, kind_of, node_of, shown
 from toolfold.results.select.names import (
     PARTS_OF_DATES,
     Column,
@@ -35,14 +35,14 @@ from toolfold.results.select.names import (
     with_paths,
     written_name,
 )
+from toolfold.results.select.requested import Request
 from toolfold.results.select.sandbox import Rows
 from toolfold.results.tables import Table
 from toolfold.results.types import Kind
 from toolfold.text_safety import quoted_name
 
 _COMPARED = {"lag": "{1}", "change": "({0}) - {1}", "pct_change": "(({0}) - {1}) * 100.0 / nullif(abs({1}), 0)"}
-NEIGHBOURS = frozenset(_COMPARED)
-"""Functions that look at the row before."""
+"""Function that looks at the row before → how it compares both."""
 
 _AS = re.compile(r"\s+as\s+(?:\w+|\"[^\"]*\")\s*$", re.I)
 _EXTREME = re.compile(r"(max|min)\(([\w.\"]+)\)", re.I)
@@ -59,6 +59,7 @@ class View:
         rows: runs SQL over the table.
         names: the columns at this step.
         today: the day of relative dates.
+        request: what the steps so far request.
         partition: columns whose values are the calls of a list: what looks at other rows stays among those of one call.
         notes: what the reader must know.
         ctes: the common table expressions.
@@ -72,6 +73,7 @@ class View:
     rows: Rows
     names: Names
     today: date
+    request: Request
     partition: tuple[Column, ...] = ()
     notes: list[str] = field(default_factory=list)
     ctes: list[str] = field(default_factory=list)
@@ -100,7 +102,7 @@ class View:
         shown = len(columns) - table.nested
         names = Names(columns[:shown], None if dated is None else columns[dated], nested=columns[shown:])
         parts = tuple(rows.typed(column) for column in columns[:labels])
-        return cls(rows, names, today, parts)
+        return cls(rows, names, today, Request(table, today), parts)
 
     # Expressions
 
@@ -385,12 +387,6 @@ def is_inside_aggregate(node: exp.Expr) -> bool:
             return True
         parent = parent.parent
     return False
-
-
-def count_of(window: exp.Window) -> int:
-    """Return the rows of ``over 20``; 0 for other windows."""
-    spec = window.args.get("spec")
-    return 0 if spec is None or not str(spec.args["start"]).isdecimal() else int(spec.args["start"].name) + 1
 
 
 def normal(tree: exp.Expr) -> exp.Expr:
