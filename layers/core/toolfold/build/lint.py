@@ -20,6 +20,7 @@ from typing import NamedTuple
 from toolfold.build import text_safety, yaml_loader
 from toolfold.build.compiler import CompiledFolder, ToolDefinition, compile_sources
 from toolfold.build.importers import base as importers
+from toolfold.build.schema import VOCABULARY
 from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError
@@ -159,10 +160,9 @@ def _documents(paths: Iterable[Path]) -> Iterator[yaml_loader.Document]:
 
 def _is_written(path: Path) -> bool:
     """Return whether a file was written for this catalog, as the document of an OpenAPI service was not."""
-    for source in _documents([path.with_name("source.yaml")]):
-        if isinstance(source.data, dict) and source.data.get("kind") == "openapi":
-            return path.name not in (source.data.get("document"), "openapi.yaml")
-    return True
+    of_service = (one.data for one in _documents([path.with_name("source.yaml")]) if isinstance(one.data, dict))
+    is_openapi = any(data.get("kind") == "openapi" for data in of_service)
+    return not is_openapi or path.name in ("source.yaml", importers.OVERLAY, VOCABULARY)
 
 
 def _secrets(documents: Iterable[yaml_loader.Document]) -> list[Finding]:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from tests.support.cpu_time import cpu_within
 from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.build import yaml_loader
+from toolfold.build.importers.openapi import bundle
 from toolfold.build.importers.openapi.document import parse_document
 from toolfold.build.importers.openapi.importer import OpenApiImporter, OpenApiSettings
 from toolfold.errors import SourceError
@@ -121,6 +122,60 @@ def test_references_of_paths_and_operations_are_followed_and_circles_of_referenc
     found = read(tmp_path, document(paths, components={"schemas": schemas}))
     assert list(found.tools) == ["get_pets", "get_animals", "get_cats"]
     assert "refers to itself without an end" in found.left_out[0]
+
+
+def test_files_in_the_folder_of_a_document_are_a_part_of_it(tmp_path: Path) -> None:
+    given = document({"/pets": {"$ref": "paths/pets.yaml"}, "/cats": {"get": {"$ref": "./paths/pets.yaml#/get"}}})
+    read(tmp_path, document({}))
+    files = {
+        "paths/pets.yaml": "post:\n  requestBody: {content: {application/json: {schema: {$ref: ../pet.json#/a~1b}}}}\n"
+        "  parameters:\n  - {in: query}\nget:\n  parameters: [{$ref: '#/limit'}]\nlimit: {name: limit, in: query}\n",
+        "pet.json": '{"a/b": {"$ref": "openapi.json#/components/schemas/Pet"}}',
+    }
+    (tmp_path / "pets" / "paths").mkdir()
+    for name, text in files.items():
+        (tmp_path / "pets" / name).write_text(text)
+    schemas = {"Pet": {"type": "object", "properties": {"name": {"type": "string"}}}}
+    found = read(tmp_path, {**given, "components": {"schemas": schemas}})
+    assert {name: list(tool.parameters["properties"]) for name, tool in found.tools.items()} == {
+        "get_pets": ["limit"], "get_cats": ["limit"]}  # fmt: skip
+    assert found.tools["get_pets"].where() == f"{tmp_path}/pets/paths/pets.yaml:5"
+    [left_out] = found.imported.left_out
+    assert left_out.startswith(f"{tmp_path}/pets/paths/pets.yaml:4: POST /pets: has a parameter without a usable name")
+    (tmp_path / "pets" / "paths" / "pets.yaml").write_text(files["paths/pets.yaml"].replace("- {in", "- {name: x, in"))
+    found = read(tmp_path, {**given, "components": {"schemas": schemas}})
+    assert list(found.tools["post_pets"].parameters["properties"]) == ["x", "name"]
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        *("../other.json", "%2e%2e/other.json", "{folder}/other.json", "link.json", "linked/x.json", "source.yaml"),
+        *(".x.json", "x.txt", "none.json", "folder.json", "http://127.0.0.1/x.json", "x\0.json", "a" * 300 + ".json"),
+    ],
+)
+def test_other_files_are_not_read(tmp_path: Path, reference: str) -> None:
+    read(tmp_path, operation())
+    folder = tmp_path / "pets"
+    for path in (tmp_path / "other.json", folder / ".x.json", folder / "x.txt"):
+        path.write_text('{"type": "string"}')
+    (folder / "folder.json").mkdir()
+    (folder / "link.json").symlink_to(tmp_path / "other.json")
+    (folder / "linked").symlink_to(tmp_path)
+    (tmp_path / "x.json").write_text('{"type": "string"}')
+    given = operation("post", requestBody=body({"$ref": reference.format(folder=tmp_path)}))
+    assert "refers to another document; bundle the documents into one" in read(tmp_path, given).left_out[0]
+
+
+def test_files_of_a_document_are_bounded_and_must_be_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read(tmp_path, operation())
+    for number in range(4):
+        (tmp_path / "pets" / f"x{number}.yaml").write_text(f"$ref: x{number + 1}.yaml")
+    given = operation("post", requestBody=body({"$ref": "x0.yaml"}))
+    (tmp_path / "pets" / "x4.yaml").write_text("{")
+    assert "x4.yaml:2: is not valid YAML" in read(tmp_path, given).problems[0]
+    monkeypatch.setattr(bundle, "MAX_FILES", 3)
+    assert "openapi.json:1: refers to more than 3 files, or to more than 64 MB" in read(tmp_path, given).problems[0]
 
 
 @pytest.mark.slow

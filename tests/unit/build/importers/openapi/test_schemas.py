@@ -95,6 +95,50 @@ def test_a_discriminator_selects_one_of_several_alternatives_that_fit(tmp_path: 
     assert tool.parameters["properties"]["body"]["description"] == "The animal. kind states the form: cat, dog."
 
 
+PET = {
+    "type": "object",
+    "required": ["kind"],
+    "properties": {"kind": STRING, "friend": {"$ref": "#/components/schemas/Pet"}},
+}
+
+
+def extended(**properties: Any) -> dict[str, Any]:
+    """Return a schema that extends Pet."""
+    return {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"type": "object", "properties": properties}]}
+
+
+@pytest.mark.parametrize(
+    ("mapping", "schemas", "columns"),
+    [
+        ({"cat": "#/components/schemas/Cat", "dog": "Dog"}, {}, "kind,friend,lives,tail"),
+        ({"pet": "Pet", "cat": "Cat"}, {}, "kind,friend,lives"),
+        ({"cat": "Cat"}, {"Cat": {"type": "object", "properties": {"lives": {}}}}, "kind,friend,lives"),  # no allOf
+        ({"lion": "Lion"}, {"Lion": {"allOf": [{"$ref": "#/components/schemas/Cat"}, {}]}}, "kind,friend,lives"),
+        ({"none": "None"}, {}, "kind,friend"),
+    ],
+)
+def test_schemas_that_a_mapping_alone_names_are_alternatives(
+    tmp_path: Path, mapping: Any, schemas: Any, columns: str
+) -> None:
+    schemas = {
+        "Pet": {**PET, "discriminator": {"propertyName": "kind", "mapping": mapping}},
+        "Cat": extended(lives={"type": "integer"}),
+        "Dog": extended(tail=STRING),
+        **schemas,
+    }
+    pet = {"$ref": "#/components/schemas/Pet"}
+    answer = {"200": {"description": "OK", "content": {"application/json": {"schema": pet}}}}
+    given = operation("post", requestBody=body(pet), responses=answer, components={"schemas": schemas})
+    tool = read(tmp_path, given).tool
+    check_schema(tool.parameters)
+    assert sorted(tool.returns.removeprefix("fields: ").split(",")) == sorted(columns.split(","))
+    validator = jsonschema_rs.validator_for(dict(tool.parameters))
+    is_known = "lives" in columns
+    value = {"kind": "cat", "lives": 9, "friend": {"kind": "cat", "lives": 1}}
+    assert validator.is_valid({"body": value} if is_known else {"kind": "cat"})
+    assert not validator.is_valid({"body": {**value, "friend": {"lives": 9}}})
+
+
 NAME = {"$ref": "#/components/schemas/Name"}
 
 

@@ -66,24 +66,22 @@ _MAX_CHAIN = 50
 
 
 class References:
-    """The references within one document. Some documents name their own file in them.
+    """The references within one document.
 
-    Those to other files and to web addresses are refused: what a document may make this process read is the document.
+    Those to other documents are refused, but for the files that ``bundle`` has made a part of it.
     """
 
-    def __init__(self, data: Mapping[str, Any], file_name: str = "") -> None:
+    def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data
-        self._own_names = {"", file_name, f"./{file_name}"}
 
     def locate(self, reference: Any, at: Location) -> tuple[Location, Any]:
         """Return the location and the value that ``reference``, which is at ``at``, points to."""
         if not isinstance(reference, str):
             raise DocumentError(at, "$ref is not text")
         shown = repr(reference[:120])
-        file, _, fragment = reference.partition("#")
-        if file not in self._own_names:
+        if reference.partition("#")[0]:
             raise DanglingReference(at, f"$ref {shown} refers to another document; bundle the documents into one")
-        found = json_schema.locate(self.data, f"#{fragment}")
+        found = json_schema.locate(self.data, reference or "#")
         if found is None:
             raise DanglingReference(at, f"$ref {shown} points to nothing in the document")
         return found
