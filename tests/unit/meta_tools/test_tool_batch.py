@@ -451,7 +451,9 @@ def test_rest_of_a_batch_is_performed_with_its_token(
         for wrong, credentials in ((token[:-1], NO_CREDENTIALS), ("A" + token, NO_CREDENTIALS), (token, other)):
             refused = error(tools.call("TOOL_BATCH", {"continue": wrong}, credentials))["message"]
             assert "not one of this caller" in refused
-        assert "is one of TOOL_BATCH" in error(tools.call("TOOL_PIPE", {"continue": token}))["message"]
+        of_batch = error(tools.call("TOOL_PIPE", {"continue": token}))
+        assert "is one of TOOL_BATCH" in of_batch["message"]
+        assert of_batch["next_call"] == {"TOOL_BATCH": {"continue": token}}
         clock = tools.executor.services.clock
         tools.executor.services.kept_requests._clock = Clock(lambda: clock.now() + 901)
         assert "has expired" in error(tools.call("TOOL_BATCH", {"continue": token}))["message"]

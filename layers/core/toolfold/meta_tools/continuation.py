@@ -47,10 +47,12 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
     kept = request.tools.executor.services.kept_requests
     rest = kept.get(token) if isinstance(token, str) else None
     problem, step = "", "Send the remaining calls again; nothing was sent."
+    following: dict[str, Any] = {}
     if rest is None or "tool" not in rest or rest["caller"] != kept.caller(request.credentials):
         problem = "is not one of this caller, or has expired"
     elif rest["tool"] != tool:
-        problem = f"is one of {rest['tool']}"
+        problem, step = f"is one of {rest['tool']}", f"Send it to {rest['tool']}; nothing was sent."
+        following = next_call(rest["tool"], {"continue": token})
     elif rest["catalog"] != request.catalog.fingerprint:
         problem = "was made with another catalog, whose tools may differ"
     elif not rest["is_read"] and request.credentials.reads_only:
@@ -60,7 +62,7 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
         problem = "has calls that change something, and was used before"
         step = "They may have taken effect: check with a tool that reads before you send one again."
     if rest is None or problem:
-        raise invalid(tool, f"the token in continue {problem}", step)
+        raise invalid(tool, f"the token in continue {problem}", step, **following)
     given = {**rest["arguments"], **arguments}
     done = given.pop("done", 0)
     return {**read_values(request.catalog, tool, given), "done": done}
