@@ -65,6 +65,8 @@ SHAPES = {
         (SHAPES, {"kind": "square", "side": "2"}, {"kind": "square", "side": 2}),
         (SHAPES, {"kind": "Circle", "r": "2"}, {"kind": "circle", "r": 2}),
         ({"type": "integer"}, "12345678901234567890", 12345678901234567890),
+        ({"type": "integer"}, 1e30, 10**30),
+        ({"type": "number"}, 1e30, 1e30),
         ({}, {"a": None}, {"a": None}),
     ],
 )  # fmt: skip

@@ -19,6 +19,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -346,12 +347,13 @@ def _coerce(
 
 def _whole_numbers(root: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, int]:
     """Return the arguments that are whole numbers with a fraction: 20.0 is written as 20, it is text in a query."""
-    whole = {name: int(value) for name, value in arguments.items() if type(value) is float and value.is_integer()}
+    whole = {name: value for name, value in arguments.items() if type(value) is float and value.is_integer()}
     declared = properties(root) if whole else {}
+    types = {name: allowed_types(root, declared[name]) for name in whole if name in declared}
     return {
-        name: value
-        for name, value in whole.items()
-        if name in declared and abs(value) < _LARGEST_EXACT and "integer" in allowed_types(root, declared[name])
+        name: int(Decimal(repr(whole[name])))  # 1e30 is a one with zeros, and not the nearest power of two
+        for name, allowed in types.items()
+        if "integer" in allowed and (abs(whole[name]) < _LARGEST_EXACT or "number" not in allowed)
     }
 
 
