@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import binascii
 import hashlib
-import json
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.protocol.http import Principal
+from toolfold.text_safety import load_json
 
 if TYPE_CHECKING:
     from joserfc.jws import CompactSignature
@@ -199,19 +199,12 @@ def _wrong(claim: str) -> InvalidToken:
 
 
 def _parse_object(content: bytes | None) -> dict[str, Any]:
-    """Return a JSON object in which no name occurs twice: parsers differ in which of the two they take.
+    """Return a JSON object in which no name occurs twice.
 
     Raises:
         ValueError: It is something else.
     """
-    found = json.loads(content or b"", object_pairs_hook=_unique)
+    found = load_json(content or b"")
     if not isinstance(found, dict):
-        raise ValueError
-    return found
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
         raise ValueError
     return found

@@ -41,7 +41,7 @@ from toolfold.execution.validation_problems import (
     value_at,
 )
 from toolfold.messages import CORRECT_ARGUMENTS, INVALID_ARGUMENT, INVALID_OF_SEVERAL
-from toolfold.text_safety import quoted
+from toolfold.text_safety import load_json, quoted
 from toolfold.wording import Text
 
 if TYPE_CHECKING:
@@ -395,7 +395,7 @@ def _converted(types: frozenset[str], value: Any) -> Any:
         return number
     if types & {"array", "object"} and text[:1] in ("[", "{"):
         with suppress(ValueError, RecursionError):
-            parsed = json.loads(text)
+            parsed = load_json(text)
             return parsed if json_type(parsed) in types else None
     return None
 

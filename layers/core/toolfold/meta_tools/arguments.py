@@ -16,7 +16,7 @@ from toolfold.catalog.entries import COMBINING_TOOLS, Tool
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import Names, normalize
 from toolfold.meta_tools.definitions import TOOLS
-from toolfold.text_safety import quoted
+from toolfold.text_safety import RepeatedName, load_json, quoted
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Effect
@@ -130,7 +130,7 @@ def parse_object(value: Any) -> dict[str, Any] | None:
         if not text.startswith(("{", '"')):
             return None
         try:
-            parsed = json.loads(text)
+            parsed = load_json(text)
         except (ValueError, RecursionError):
             return _parse_python(text) if text.startswith("{") else None
         if not isinstance(parsed, str):
@@ -157,8 +157,10 @@ def _parse_python(text: str) -> dict[str, Any] | None:
             return None
         words = ((one.arg, one.value) for one in call.keywords)
         named = {name: one.id if isinstance(one, ast.Name) else ast.literal_eval(one) for name, one in words}
-        if len(named) < len(call.keywords):  # one of them twice
-            return None
+        names = [[one.arg for one in call.keywords]]
+        names += [[key and ast.dump(key) for key in one.keys] for one in ast.walk(call) if isinstance(one, ast.Dict)]
+        if any(len(set(own)) < len(own) for own in names):
+            return None  # one of them twice
         parsed: Any = ast.literal_eval(call.args[0]) if call.args else named
         json.dumps(parsed, allow_nan=False)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
@@ -176,7 +178,9 @@ def parse_call_text(text: str) -> tuple[str, dict[str, Any]] | None:
 def json_problem(text: str) -> str:
     """Return why ``text`` is not the JSON text of an object."""
     try:
-        json.loads(text)
+        load_json(text)
+    except RepeatedName as error:
+        return f"arguments {error}"
     except json.JSONDecodeError as error:
         return f"arguments is not valid JSON ({error.msg} at character {error.pos})"
     except RecursionError:
