@@ -171,6 +171,10 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (CALL, {"tool_name": "technical_analysis", "arguments": {"indicator": "OBV", "interval": "daily", **IBM}},
      "Did you mean OBV(", CALL, {"tool_name": "OBV", "arguments": {"interval": "daily", **IBM}}),
     (CALL, {"tool_name": "getWeather"}, "TOOL_LIST with what you need", LIST, {"query": "get weather"}),
+    # a tool that is far from the name is not proposed without some of the arguments
+    (CALL, {"tool_name": "top movers", "arguments": IBM}, "Did you mean TOP_GAINERS_LOSERS(", LIST,
+     {"query": "top movers"}),
+    (CALL, {"tool_name": "GLOBAL_QUOT", "arguments": {**IBM, "colour": 1}}, "It leaves out colour", CALL, QUOTE),
     (CALL, {**DAILY, "selct": "close; last 1"}, "Did you mean select?", CALL, {**DAILY, "select": "close; last 1"}),
     (CALL, {"tool_name": "GLOBAL_QUOTE", "argumets": IBM}, "Did you mean arguments?", CALL, QUOTE),
     (CALL, {**QUOTE, "symbol": "AAPL"}, "once", CALL, QUOTE),
@@ -212,6 +216,12 @@ def test_an_error_has_the_call_that_works(
     assert proposed_call(found) == (following, arguments)
     assert "SECRET" not in result.text
     assert not follow(tools, result).is_error
+
+
+@pytest.mark.parametrize("text", ['{"symbol": "A", "symbol": "B"}', "{'symbol': 'A', 'symbol': 'B'}"])
+def test_a_name_twice_in_the_text_of_an_object_is_refused(tools: MetaTools, text: str) -> None:
+    assert "symbol" in error(tools.call(CALL, {**QUOTE, "arguments": text}))["schema"]["properties"]
+    assert tools.call(LIST, {"arguments": text.replace("symbol", "query")}).is_error
 
 
 @pytest.mark.parametrize("name", [LIST, GET])

@@ -157,7 +157,7 @@ def _parse_python(text: str) -> dict[str, Any] | None:
             return None
         words = ((one.arg, one.value) for one in call.keywords)
         named = {name: one.id if isinstance(one, ast.Name) else ast.literal_eval(one) for name, one in words}
-        names = [[one.arg for one in call.keywords]]
+        names: list[list[Any]] = [[one.arg for one in call.keywords]]
         names += [[key and ast.dump(key) for key in one.keys] for one in ast.walk(call) if isinstance(one, ast.Dict)]
         if any(len(set(own)) < len(own) for own in names):
             return None  # one of them twice

@@ -115,7 +115,10 @@ def _normalized_names(catalog: Catalog) -> dict[str, str | None]:
 
 
 def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | None = None) -> ToolNotFound:
-    """Return the error for a name that no tool has: the closest tool with its parameters, or the search to make."""
+    """Return the error for a name that no tool has: the closest tool with its parameters, or the search to make.
+
+    A tool whose name is spelled otherwise is proposed only with all of the arguments.
+    """
     from toolfold.catalog import search, tokenizer  # needed for errors only
 
     given = {key: find_name(catalog, str((arguments or {}).get(key, ""))) for key in _ACTION_KEYS}
@@ -127,41 +130,32 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     if arguments and not (named or called_so):
         closest = _taking(catalog, closest, rest)
     tool = catalog.get(closest[0]) if closest else None
-    if tool is None:
-        words = " ".join(tokenizer.in_words(name[:MAX_NAME_LENGTH]).lower().split())
-        first = normalize(name.partition("__")[0])
-        source = next((one.id for one in catalog.sources if first in (normalize(one.id), normalize(one.title))), "")
-        return ToolNotFound(
-            f"There is no tool named {quoted(name)}.",
-            messages.SEARCH_SOURCE.filled(source=source) if source else messages.SEARCH,
-            closest=closest,
-            **next_call(
-                "TOOL_LIST", {"source": source} if source else {"query": words} if words.isprintable() and words else {}
-            ),
-        )
-
-    similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
-    note: str | Text = ""
-    following = {}
-    if arguments is not None:
-        own, options = divide(tool, rest)
-        of_table = words_of_tables(
-            tool, tokenizer.in_words(name[:MAX_NAME_LENGTH]).split(), str(options.get("select", ""))
-        )
-        correction = correct(catalog, tool, own | of_table)
-        following = correction.call(tool, options)
-        note = correction.note(tool) if following else ""
-    if len(called_so) > 1:  # which source is meant, the caller has to say
-        following, note = next_call("TOOL_GET", {"tool_name": called_so}), ""
-    following = following or next_call("TOOL_GET", {"tool_name": tool.name})
-    required = tool.parameters.get("required", ())
-    meant = SignatureText(tool.name, signature(tool), {name: name in required for name in properties(tool.parameters)})
-    return ToolNotFound(
-        f"There is no tool named {quoted(name)}.",
-        joined(messages.DID_YOU_MEAN.filled(signature=meant), similar, note),
-        closest=closest,
-        **following,
-    )
+    spelled = tokenizer.in_words(name[:MAX_NAME_LENGTH])
+    words, first = " ".join(spelled.lower().split()), normalize(name.partition("__")[0])
+    source = next((one.id for one in catalog.sources if first in (normalize(one.id), normalize(one.title))), "")
+    query = {"query": words} if words.isprintable() and words else {}
+    following = next_call("TOOL_LIST", {"source": source} if source and tool is None else query)
+    step: str | Text = messages.SEARCH_SOURCE.filled(source=source) if source else messages.SEARCH
+    if tool is not None:
+        note: str | Text = ""
+        description = next_call("TOOL_GET", {"tool_name": called_so if len(called_so) > 1 else tool.name})
+        short, own_short = (text.rpartition("__")[2] for text in (name, tool.name))
+        is_near = bool(named or called_so or closest_matches(short, [own_short]))
+        if len(called_so) > 1 or arguments is None:  # of several sources, the caller has to say which is meant
+            following = description
+        else:
+            own, options = divide(tool, rest)
+            of_table = words_of_tables(tool, spelled.split(), str(options.get("select", "")))
+            correction = correct(catalog, tool, own | of_table)
+            if is_near or not correction.left_out:
+                following = correction.call(tool, options) or description
+                note = correction.note(tool) if "TOOL_CALL" in following["next_call"] else ""
+        similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
+        required = tool.parameters.get("required", ())
+        parameters = {name: name in required for name in properties(tool.parameters)}
+        meant = SignatureText(tool.name, signature(tool), parameters)
+        step = joined(messages.DID_YOU_MEAN.filled(signature=meant), similar, note)
+    return ToolNotFound(f"There is no tool named {quoted(name)}.", step, closest=closest, **following)
 
 
 def _taking(catalog: Catalog, names: list[str], arguments: Mapping[str, Any]) -> list[str]:
