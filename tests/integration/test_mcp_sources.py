@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.cpu_time import cpu_within
 from tests.support.http_service import TokenEndpoint
-from tests.support.mcp_server import PIXEL, ROWS, SECRET, HttpServer
+from tests.support.mcp_http_server import HttpServer
+from tests.support.mcp_server import PIXEL, ROWS, SECRET
 from tests.support.mcp_sources import Sources, child, remote
 from toolfold.build.importers import mcp_fetch
 from toolfold.client_call import serving

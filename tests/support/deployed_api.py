@@ -66,8 +66,7 @@ def deployed_api(answer: Callable[[dict[str, Any]], Any], access: str = "") -> I
                 if not is_signed(self.command, target, headers, body):
                     return self.reply(*FORBIDDEN)
                 event["requestContext"]["authorizer"] = {"iam": {"userArn": "arn:aws:iam::123456789012:user/anna"}}
-            response = response_from(answer(event))
-            return self.reply(response.status, dict(response.headers), response.body)
+            return self.reply(*response_from(answer(event)))
 
         do_GET = do_OPTIONS = do_POST
 

@@ -11,11 +11,10 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.support.local_server import LocalServer
+from tests.support.local_server import Handler, LocalServer
 
 Answer = Callable[[Mapping[str, Any]], Any]
 """Runs the function: an event in, what the handler returned out."""
@@ -26,11 +25,6 @@ INTERNAL_ERROR: Mapping[str, Any] = {
     "body": '{"message":"Internal Server Error"}',
 }
 _NOT_FOUND = {**INTERNAL_ERROR, "statusCode": 404, "body": '{"message":"Not Found"}'}
-_LENGTH_REQUIRED = {**INTERNAL_ERROR, "statusCode": 411, "body": '{"message":"Length Required"}'}
-_TOO_LARGE = {**INTERNAL_ERROR, "statusCode": 413, "body": '{"message":"Request Entity Too Large"}'}
-
-BODY_LIMIT_BYTES = 10_000_000
-"""API Gateway refuses larger bodies before the function sees them."""
 
 _TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml")
 """Content types whose bodies arrive as text; every other one arrives in base64."""
@@ -47,15 +41,6 @@ class Request:
     headers: Sequence[tuple[str, str]]
     body: bytes = b""
     source_ip: str = "127.0.0.1"
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """One HTTP answer, ready to be written."""
-
-    status: int
-    headers: Sequence[tuple[str, str]]
-    body: bytes
 
 
 def event_for(request: Request, path: str = "/mcp") -> dict[str, Any]:
@@ -112,18 +97,16 @@ def event_for(request: Request, path: str = "/mcp") -> dict[str, Any]:
     return event
 
 
-def response_from(result: Any) -> Response:
-    """Return the HTTP response for the result of a handler.
+def response_from(result: Any) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body of the HTTP response for the result of a handler.
 
     A result without ``statusCode`` is the body itself, as JSON, of a 200: payload format 2.0 infers the rest.
     """
     if not isinstance(result, Mapping) or "statusCode" not in result:
-        return Response(200, [("content-type", "application/json")], json.dumps(result).encode())
-    headers = [(str(name), str(value)) for name, value in (result.get("headers") or {}).items()]
-    headers += [("set-cookie", str(cookie)) for cookie in result.get("cookies") or []]
+        return 200, {"content-type": "application/json"}, json.dumps(result).encode()
     text = str(result.get("body") or "")
     body = base64.b64decode(text) if result.get("isBase64Encoded") else text.encode()
-    return Response(int(result["statusCode"]), headers, body)
+    return int(result["statusCode"]), dict(result.get("headers") or {}), body
 
 
 @contextmanager
@@ -150,40 +133,19 @@ class _Server(LocalServer):
         self.path = path
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # headers and body in one piece: in two, each answer waits 40 ms for a delayed acknowledgement
+class _Handler(Handler):
     server: _Server
 
     def _any_method(self) -> None:
-        response = response_from(self._result())
-        self.send_response(response.status)
-        for name, value in response.headers:
-            if name.lower() != "content-length":
-                self.send_header(name, value)
-        self.send_header("content-length", str(len(response.body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(response.body)
+        status, headers, body = response_from(self._result())
+        self.reply(status, headers, b"" if self.command == "HEAD" else body)
 
-    def __getattr__(self, name: str) -> Callable[[], None]:
-        """Return the same handler for every ``do_<METHOD>`` that the standard library looks up."""
-        if name.startswith("do_"):
-            return self._any_method
-        raise AttributeError(name)
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _any_method
 
     def _result(self) -> Any:
-        length = int(self.headers.get("Content-Length", "0"))
-        if length > BODY_LIMIT_BYTES or "Transfer-Encoding" in self.headers:
-            self.close_connection = True  # the body stays unread, so nothing after it can be understood
-            # API Gateway would read a chunked body; the standard library's server cannot.
-            return _TOO_LARGE if length > BODY_LIMIT_BYTES else _LENGTH_REQUIRED
-        body = self.rfile.read(length)
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         if urlsplit(self.path).path != self.server.path:
             return _NOT_FOUND
         headers = [(name, value.strip()) for name, value in self.headers.items()]  # RFC 9110, 5.5: blanks are no part
         request = Request(self.command, self.path, headers, body, self.client_address[0])
         return self.server.answer(event_for(request, self.server.path))
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: the function has its own log."""

@@ -24,12 +24,12 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from tests.support import http_api
+from tests.support.local_server import Handler, LocalServer
 
 INIT_LIMIT_S = 10.0
 """Lambda's limit of the initialization."""
@@ -68,17 +68,15 @@ class Report:
     taken_s: float = 0.0
 
 
-class RuntimeApi(ThreadingHTTPServer):
+class RuntimeApi(LocalServer):
     """The Lambda Runtime API for one process; decisions are made by the owner of the two queues.
 
     Endpoints: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html, and those of SnapStart in
     https://docs.aws.amazon.com/lambda/latest/dg/snapstart-runtime-hooks-custom.html.
     """
 
-    daemon_threads = True
-
     def __init__(self, work: queue.Queue[Work | None], reports: queue.Queue[Report]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.work = work
         self.reports = reports
         self.is_ready = False
@@ -86,13 +84,8 @@ class RuntimeApi(ThreadingHTTPServer):
         self.restored = threading.Event()
         """Set when a process that waits in its snapshot may continue."""
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log nothing: the only errors here are those of a process that was killed while it was responding."""
 
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # headers and body in one piece: in two, each answer waits 40 ms for a delayed acknowledgement
+class _Handler(Handler):
     server: RuntimeApi
 
     def do_GET(self) -> None:
@@ -100,7 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == f"{_API}/restore/next":
             self.server.reports.put(Report("snapshot"))
             self.server.restored.wait()
-            return self._answer(200, b"", {})
+            return self.reply(200, {}, b"")
         if self.path != f"{_API}/invocation/next":
             return self.send_error(404)
         if not self.server.is_ready:
@@ -111,16 +104,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return None
         self.server.handed_out_at = time.perf_counter()
-        return self._answer(
-            200,
-            work.event,
-            {
-                "Lambda-Runtime-Aws-Request-Id": work.request_id,
-                "Lambda-Runtime-Deadline-Ms": str(work.deadline_ms),
-                "Lambda-Runtime-Invoked-Function-Arn": _ARN,
-                "Lambda-Runtime-Trace-Id": "Root=1-00000000-000000000000000000000000;Sampled=0",
-            },
-        )
+        headers = {
+            "Content-Type": "application/json",
+            "Lambda-Runtime-Aws-Request-Id": work.request_id,
+            "Lambda-Runtime-Deadline-Ms": str(work.deadline_ms),
+            "Lambda-Runtime-Invoked-Function-Arn": _ARN,
+            "Lambda-Runtime-Trace-Id": "Root=1-00000000-000000000000000000000000;Sampled=0",
+        }
+        return self.reply(200, headers, work.event)
 
     def do_POST(self) -> None:
         """Accept ``/invocation/<id>/response``, ``/invocation/<id>/error``, ``/init/error`` and ``/restore/error``."""
@@ -131,19 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "/".join(start) not in (_API, f"{_API}/invocation") or what not in ("response", "error"):
             return self.send_error(404)
         self.server.reports.put(Report(kind, body, subject, taken_s))
-        return self._answer(202, b'{"status":"OK"}', {})
-
-    def _answer(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: a line per request would hide the function's own log."""
+        return self.reply(202, {"Content-Type": "application/json"}, b'{"status":"OK"}')
 
 
 class FunctionError(Exception):
@@ -340,12 +319,9 @@ class _Process:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # a group of its own, so that what the handler may have started ends with it
         )
-        self._threads = [
-            threading.Thread(target=self._api.serve_forever, args=(0.02,), daemon=True),
-            threading.Thread(target=self._report_exit, daemon=True),
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._api.__enter__()
+        self._exit_thread = threading.Thread(target=self._report_exit, daemon=True)
+        self._exit_thread.start()
 
     @property
     def pid(self) -> int:
@@ -373,10 +349,8 @@ class _Process:
         self._popen.wait()
         self._api.restored.set()  # as below
         self._work.put(None)  # frees the thread that waits for work on behalf of the process
-        self._api.shutdown()
-        for thread in self._threads:
-            thread.join()
-        self._api.server_close()
+        self._api.__exit__()
+        self._exit_thread.join()
 
     def _report_exit(self) -> None:
         self._reports.put(Report("exit", str(self._popen.wait()).encode()))

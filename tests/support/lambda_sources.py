@@ -17,7 +17,7 @@ from unittest import mock
 import yaml
 
 from tests.support import postgresql
-from tests.support.mcp_server import HttpServer
+from tests.support.mcp_http_server import HttpServer
 from tests.support.mcp_sources import PROGRAM
 from tests.support.postgresql import PASSWORD, PostgresqlServer
 from tests.support.running_app import running_app

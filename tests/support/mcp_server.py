@@ -1,4 +1,4 @@
-"""An MCP server with faults that are chosen by name: over stdio as a program, over HTTP inside ``with HttpServer(…)``.
+"""An MCP server with faults that are chosen by name: a program over stdio; ``mcp_http_server`` has it over HTTP.
 
 It imports nothing but the standard library, so that a process starts in the time of an interpreter. Faults:
 
@@ -30,14 +30,12 @@ status_503          over HTTP: answers calls with status 503
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -272,115 +270,6 @@ def main(fault: str = "", marker: str = "") -> None:
         threading.Thread(target=server.handle, args=(message, send), daemon=True).start()
     if marker and fault == "stays":
         time.sleep(60)
-
-
-class HttpServer:
-    """The same over HTTP, on a port of this machine. ``requests`` has headers and messages."""
-
-    def __init__(self, fault: str = "") -> None:
-        self.server, self.fault = Server(fault), fault
-        self.requests: list[tuple[dict[str, str], dict[str, Any]]] = []
-        self.sessions: set[str] = set()
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                outer._answer(self)
-
-            def do_GET(self) -> None:
-                outer._get(self)
-
-            def do_DELETE(self) -> None:
-                self._empty(405)
-
-            def _empty(self, status: int) -> None:
-                self.send_response(status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}/mcp"
-
-    def __enter__(self) -> HttpServer:
-        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-
-    def forget_sessions(self) -> None:
-        """Drop all sessions, as a server does that was started again."""
-        self.sessions.clear()
-
-    def _get(self, request: Any) -> None:
-        request._empty(405)
-
-    def _answer(self, request: Any) -> None:
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        message = json.loads(request.rfile.read(int(headers["content-length"])))
-        self.requests.append((headers, message))
-        if message.get("id") is None or "method" not in message:
-            request._empty(202)
-            self.server.handle(message, lambda _: None)
-            return
-        is_call = message["method"] == "tools/call"
-        if is_call and self.fault == "status_503":
-            request._empty(503)
-            return
-        modern = self.fault in ("stateless", "elicits")
-        needs_session = not modern and message["method"] not in ("initialize", "server/discover")
-        if needs_session and headers.get("mcp-session-id") not in self.sessions:
-            request._empty(404)
-            return
-        answers: list[bytes] = []
-        if self.fault in ("sse", "sampling", "notifies"):
-            self._stream(request, message)
-            return
-        self.server.handle(message, lambda answer: answers.append(encode(self.fault, answer)))
-        if not answers:
-            time.sleep(60)
-            return
-        request.send_response(200)
-        request.send_header("Content-Type", "application/json")
-        request.send_header("Content-Length", str(len(answers[-1])))
-        self._start_session(request, message)
-        request.end_headers()
-        with contextlib.suppress(OSError):  # the client reads no further
-            request.wfile.write(answers[-1])
-
-    def _start_session(self, request: Any, message: dict[str, Any]) -> None:
-        if message["method"] == "initialize":
-            session = f"s{len(self.requests)}"
-            self.sessions.add(session)
-            request.send_header("Mcp-Session-Id", session)
-
-    def _stream(self, request: Any, message: dict[str, Any]) -> None:
-        request.send_response(200)
-        request.send_header("Content-Type", "text/event-stream")
-        request.send_header("Connection", "close")
-        self._start_session(request, message)
-        request.end_headers()
-
-        def send(answer: dict[str, Any]) -> None:
-            for chunk in _events(answer):
-                request.wfile.write(chunk)
-                request.wfile.flush()
-
-        with contextlib.suppress(OSError):  # the client reads no further
-            self.server.handle(message, send)
-        request.close_connection = True
-
-
-def _events(answer: dict[str, Any]) -> Iterator[bytes]:
-    yield b": a comment\n\n"
-    yield b"event: message\ndata: " + json.dumps(answer).encode() + b"\n\n"
 
 
 if __name__ == "__main__":

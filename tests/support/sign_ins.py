@@ -1,7 +1,6 @@
 """A source at which its user signs in, an issuer of our own for it, and a browser that follows the links."""
 
 import io
-import json
 import threading
 import urllib.error
 import urllib.request
@@ -14,7 +13,8 @@ from urllib.parse import parse_qsl, urlsplit
 from tests.support.authorization_server import AuthorizationServer, Grant
 from tests.support.http_service import HttpService, Received, Reply, as_json
 from tests.support.issuer import Reply as IssuerReply
-from tests.support.mcp_server import HttpServer
+from tests.support.local_server import Handler
+from tests.support.mcp_http_server import HttpServer
 from toolfold.build.compiler import compile_folder
 
 CLIENT = "app-7:0wn+s3cret/of-the-app"
@@ -121,36 +121,22 @@ class GuardedMcpServer(HttpServer):
         self.heads: list[str] = []
         self.metadata_path, self.names_metadata = "/.well-known/oauth-protected-resource/mcp", False
 
-    def _answer(self, request: Any) -> None:
+    def answer(self, request: Handler) -> None:
         self.heads.append(f"{request.path}\n{request.headers}")
         self.tokens.append(request.headers.get("authorization", "").removeprefix("Bearer "))
         if self.issuer is None or self.tokens[-1] not in self.issuer.issued or self.tokens[-1] in self.refused:
             request.rfile.read(int(request.headers["content-length"]))
-            self._refuse(request)
-            return
-        super()._answer(request)
-
-    def _refuse(self, request: Any) -> None:
-        request.send_response(401)
-        if self.names_metadata:
             named = self.url.replace("/mcp", self.metadata_path)
-            request.send_header("www-authenticate", f'Bearer error="invalid_token", resource_metadata="{named}"')
-        request.send_header("content-length", "0")
-        request.end_headers()
+            challenge = f'Bearer error="invalid_token", resource_metadata="{named}"'
+            request.reply(401, {"www-authenticate": challenge} if self.names_metadata else {}, b"")
+            return
+        super().answer(request)
 
-    def _get(self, request: Any) -> None:
+    def answer_get(self, request: Handler) -> None:
         """Answer with the metadata of RFC 9728."""
         assert self.issuer is not None
-        if request.path != self.metadata_path:
-            request._empty(404)
-            return
         metadata = {"resource": self.url, "authorization_servers": [self.issuer.url], "scopes_supported": ["notes"]}
-        body = json.dumps(metadata).encode()
-        request.send_response(200)
-        request.send_header("content-type", "application/json")
-        request.send_header("content-length", str(len(body)))
-        request.end_headers()
-        request.wfile.write(body)
+        request.reply(*as_json(metadata, 200 if request.path == self.metadata_path else 404))
 
 
 def auth_of(issuer: SignInServer) -> dict[str, Any]:
