@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.helpers import FASTMCP_PYTHON, FOLDER, package
+from tests.conformance.helpers import FASTMCP_PYTHON, FOLDER, free_port, package
 from tests.support.mcp_sources import Sources, remote
 
 pytestmark = pytest.mark.clients
@@ -39,12 +39,6 @@ def serving(command: Sequence[str], port: int, **environment: str) -> Iterator[s
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             process.terminate()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def program(name: str, *arguments: str) -> dict[str, Any]:

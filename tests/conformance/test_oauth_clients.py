@@ -1,22 +1,29 @@
 """Clients of the SDKs authorize themselves, unattended, with an authorization server over HTTP."""
 
-import json
-import socket
 import ssl
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from http.client import HTTPConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conformance.helpers import FOLDER, TOOLFOLD, check_listing, check_quote, node, output, start_server
+from tests.conformance.helpers import (
+    FOLDER,
+    TOOLFOLD,
+    check_listing,
+    check_quote,
+    free_port,
+    node,
+    output,
+    start_server,
+)
 from tests.support.authorization_server import AuthorizationServer, CognitoServer
-from tests.support.tls import write_certificate
+from tests.support.http_service import HttpService, as_json
+from tests.support.local_server import Handler, LocalServer
+from tests.support.tls import server_context, write_certificate
 from toolfold.mock_api.server import MockApi
 
 pytestmark = pytest.mark.clients
@@ -33,26 +40,6 @@ CLIENTS = {
 }
 
 Serve = Callable[..., "tuple[str, Path]"]
-
-
-@contextmanager
-def serving(handler: type[BaseHTTPRequestHandler], context: ssl.SSLContext | None = None) -> Iterator[int]:
-    """Serve requests from a thread, and yield the port."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 @pytest.fixture
@@ -130,28 +117,14 @@ def test_a_client_is_known_by_its_metadata_document(
     client: str, serve: Serve, environment: Mapping[str, str], tmp_path: Path
 ) -> None:
     certificate = write_certificate(tmp_path / "documents.pem", "127.0.0.1")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    document: dict[str, Any] = {"client_name": "oauth-steps", "redirect_uris": [REDIRECT_URI]}
-
-    class Documents(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            content = json.dumps(document).encode()
-            self.send_response(200)
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    port = free_port()
-    with serving(Documents, context) as documents, AuthorizationServer(f"http://127.0.0.1:{port}/mcp") as server:
+    port, documents = free_port(), HttpService(context=server_context(certificate))
+    client_id = f"https://127.0.0.1:{documents.server_port}/client.json"
+    documents.answer = as_json({"client_name": "oauth-steps", "redirect_uris": [REDIRECT_URI], "client_id": client_id})
+    with documents, AuthorizationServer(f"http://127.0.0.1:{port}/mcp") as server:
         server.documents = ssl.create_default_context(cafile=str(certificate))
-        document["client_id"] = f"https://127.0.0.1:{documents}/client.json"
         url, _ = serve(server.url, port)
-        answers = run(client, environment, tmp_path, url, "0", REDIRECT_URI, document["client_id"])
-        assert answers["client_id"] == document["client_id"]
+        answers = run(client, environment, tmp_path, url, "0", REDIRECT_URI, client_id)
+        assert answers["client_id"] == client_id
         assert server.kinds() == ["document", "authorize", "authorization_code"]
 
 
@@ -162,32 +135,26 @@ def test_a_client_finds_the_metadata_without_the_header(
     """Function URLs rename WWW-Authenticate."""
     port = free_port()
 
-    class Proxy(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Proxy(Handler):
         def forward(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             upstream = HTTPConnection("127.0.0.1", port, timeout=30)
             upstream.request(self.command, self.path, body, dict(self.headers))
             answer = upstream.getresponse()
             content = answer.read()
-            self.send_response(answer.status)
-            for name, value in answer.getheaders():
-                if name.lower() not in ("www-authenticate", "connection", "date"):
-                    self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
             upstream.close()
+            left_out = ("www-authenticate", "connection", "date", "content-length")
+            headers = {name: value for name, value in answer.getheaders() if name.lower() not in left_out}
+            self.reply(answer.status, headers, content)
 
         do_GET = do_POST = do_DELETE = do_OPTIONS = forward
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with serving(Proxy) as front, AuthorizationServer(f"http://127.0.0.1:{front}/mcp") as server:
-        url, _ = serve(server.url, port, f"http://127.0.0.1:{front}/mcp")
-        run(client, environment, tmp_path, url, "0", REDIRECT_URI)
-        assert server.kinds() == ["register", "authorize", "authorization_code"]
+    with LocalServer(Proxy) as front:
+        public_url = f"http://127.0.0.1:{front.server_port}/mcp"
+        with AuthorizationServer(public_url) as server:
+            url, _ = serve(server.url, port, public_url)
+            run(client, environment, tmp_path, url, "0", REDIRECT_URI)
+            assert server.kinds() == ["register", "authorize", "authorization_code"]
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -13,6 +13,7 @@ from tests.support.http import Send
 from tests.support.issuer import Issuer
 from tests.support.oauth_gateway import Gateway
 from tests.support.upstream import Upstream
+from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog
 from toolfold.mock_api.server import MockApi
 
@@ -74,6 +75,13 @@ def on_moto(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.support.aws_services import use_aws_endpoint
 
     use_aws_endpoint(endpoint, monkeypatch)
+
+
+@pytest.fixture
+def clients() -> Iterator[AwsClients]:
+    made = AwsClients()
+    yield made
+    made.reset()
 
 
 @pytest.fixture(scope="module")

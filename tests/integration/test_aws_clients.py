@@ -1,7 +1,6 @@
 """boto3 clients over real HTTP: where requests go, that none is sent twice, and what is dropped by a reset."""
 
 import socket
-import ssl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from botocore.exceptions import (
 )
 
 from tests.support.raw_server import RawServer
-from tests.support.tls import write_certificate
+from tests.support.tls import server_context, write_certificate
 from tests.support.upstream import Reply, Upstream
 from toolfold.aws.clients import AwsClients, error_code
 
@@ -26,13 +25,6 @@ pytestmark = pytest.mark.usefixtures("no_aws")
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 KEY = {"pk": {"S": "a"}}
-
-
-@pytest.fixture
-def clients() -> Iterator[AwsClients]:
-    made = AwsClients()
-    yield made
-    made.reset()
 
 
 @pytest.fixture
@@ -134,9 +126,7 @@ def test_a_certificate_is_checked_by_the_bundle_of_the_environment(
     clients: AwsClients, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     certificate = write_certificate(tmp_path / "certificate.pem", "127.0.0.1")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    with RawServer(*[answer] * 3, context=context) as server:
+    with RawServer(*[answer] * 3, context=server_context(certificate)) as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
         with pytest.raises(SSLError):
             read(clients)

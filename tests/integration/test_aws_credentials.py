@@ -37,13 +37,6 @@ def no_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(botocore_utils.ContainerMetadataFetcher, "SLEEP_TIME", 0)
 
 
-@pytest.fixture
-def aws() -> Iterator[AwsClients]:
-    made = AwsClients()
-    yield made
-    made.reset()
-
-
 def credentials_reply(name: str, lifetime_s: float = HOUR_S) -> Reply:
     ends = datetime.fromtimestamp(time.time() + lifetime_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     keys = {"AccessKeyId": name, "SecretAccessKey": f"{name}-SECRET", "Token": f"{name}-TOKEN", "Expiration": ends}
@@ -73,14 +66,14 @@ def signers(s3: Upstream) -> list[str]:
     ]
 
 
-def by_obstore(aws: AwsClients) -> Callable[[], object]:
-    bucket = aws.open_bucket("things", "", timeout_s=5.0, max_retries=0)
+def by_obstore(clients: AwsClients) -> Callable[[], object]:
+    bucket = clients.open_bucket("things", "", timeout_s=5.0, max_retries=0)
     return lambda: obstore.get(bucket, "a")
 
 
-def by_boto3(aws: AwsClients) -> Callable[[], object]:
+def by_boto3(clients: AwsClients) -> Callable[[], object]:
     # As in each call: the client is looked up again.
-    return lambda: aws.client("s3", timeout_s=5.0, region="us-east-1").get_object(Bucket="things", Key="a")
+    return lambda: clients.client("s3", timeout_s=5.0, region="us-east-1").get_object(Bucket="things", Key="a")
 
 
 BOTH = pytest.mark.parametrize("open_s3", [by_obstore, by_boto3])
@@ -90,31 +83,31 @@ Open = Callable[[AwsClients], Callable[[], object]]
 class TestContainer:
     @BOTH
     def test_credentials_are_fetched_once_and_again_after_a_reset(
-        self, aws: AwsClients, container: Upstream, s3: Upstream, open_s3: Open
+        self, clients: AwsClients, container: Upstream, s3: Upstream, open_s3: Open
     ) -> None:
         container.replies = [credentials_reply("A"), credentials_reply("B")]
         for _ in range(2):
-            get = open_s3(aws)
+            get = open_s3(clients)
             for _ in range(3):
                 get()
-            aws.reset()
+            clients.reset()
         assert signers(s3) == ["A A-TOKEN"] * 3 + ["B B-TOKEN"] * 3
         assert len(container.requests) == 2
 
     def test_obstore_asks_again_before_credentials_end(
-        self, aws: AwsClients, container: Upstream, s3: Upstream, monkeypatch: pytest.MonkeyPatch
+        self, clients: AwsClients, container: Upstream, s3: Upstream, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("toolfold.aws.clients._CREDENTIALS_TTL_S", 300)  # obstore: already to be renewed
         container.replies = [credentials_reply("A", SOON_S), credentials_reply("A", SOON_S), credentials_reply("B")]
-        get = by_obstore(aws)
+        get = by_obstore(clients)
         get()
         time.sleep(0.15)  # obstore requests credentials at most ten times a second
         get()
         assert signers(s3)[-1] == "B B-TOKEN"
 
-    def test_threads_ask_once(self, aws: AwsClients, container: Upstream) -> None:
+    def test_threads_ask_once(self, clients: AwsClients, container: Upstream) -> None:
         found: list[Any] = []
-        run_concurrently([lambda: found.append(aws.credentials().access_key)] * 8)
+        run_concurrently([lambda: found.append(clients.credentials().access_key)] * 8)
         assert found == ["A"] * 8
         assert len(container.requests) == 1
 
@@ -134,24 +127,24 @@ class TestEnvironment:
 
 
 class TestProfile:
-    def test_a_profile_has_a_region(self, aws: AwsClients, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def test_a_profile_has_a_region(self, clients: AwsClients, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (tmp_path / "credentials").write_text("[mine]\naws_access_key_id = P\naws_secret_access_key = PS\n")
         (tmp_path / "config").write_text("[profile mine]\nregion = eu-west-3\n")
         monkeypatch.setenv("AWS_PROFILE", "mine")
-        assert aws.credentials()[:3] == ("P", "PS", None)
-        assert aws.region() == "eu-west-3"
+        assert clients.credentials()[:3] == ("P", "PS", None)
+        assert clients.region() == "eu-west-3"
         monkeypatch.setenv("AWS_REGION", "eu-west-1")
-        assert aws.region() == "eu-west-1"
+        assert clients.region() == "eu-west-1"
 
 
 class TestNone:
     @BOTH
     def test_no_credentials_is_an_error_and_looked_for_again(
-        self, aws: AwsClients, s3: Upstream, open_s3: Open, monkeypatch: pytest.MonkeyPatch
+        self, clients: AwsClients, s3: Upstream, open_s3: Open, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with pytest.raises(NoCredentialsError):
-            open_s3(aws)()
+            open_s3(clients)()
         for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
             monkeypatch.setenv(f"AWS_{name}", name)
-        open_s3(aws)()
+        open_s3(clients)()
         assert signers(s3) == ["ACCESS_KEY_ID SESSION_TOKEN"]

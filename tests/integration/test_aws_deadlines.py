@@ -22,16 +22,16 @@ LATE_S = 2.0
 Call = Callable[[AwsClients], Any]
 
 
-def get_item(aws: AwsClients) -> Any:
-    return aws.client("dynamodb", timeout_s=TIMEOUT_S).get_item(TableName="t", Key={"pk": {"S": "k"}})
+def get_item(clients: AwsClients) -> Any:
+    return clients.client("dynamodb", timeout_s=TIMEOUT_S).get_item(TableName="t", Key={"pk": {"S": "k"}})
 
 
-def get_object(aws: AwsClients) -> Any:
-    return aws.client("s3", timeout_s=TIMEOUT_S).get_object(Bucket="bucket", Key="k")["Body"].read()
+def get_object(clients: AwsClients) -> Any:
+    return clients.client("s3", timeout_s=TIMEOUT_S).get_object(Bucket="bucket", Key="k")["Body"].read()
 
 
-def put_object(aws: AwsClients) -> Any:
-    return aws.client("s3", timeout_s=TIMEOUT_S).put_object(Bucket="bucket", Key="k", Body=b"x" * 50_000_000)
+def put_object(clients: AwsClients) -> Any:
+    return clients.client("s3", timeout_s=TIMEOUT_S).put_object(Bucket="bucket", Key="k", Body=b"x" * 50_000_000)
 
 
 CALLS: list[Call] = [get_item, get_object]
@@ -46,65 +46,62 @@ def server(monkeypatch: pytest.MonkeyPatch, no_aws: None) -> Iterator[ByteServer
     running.close()
 
 
-@pytest.fixture
-def aws() -> Iterator[AwsClients]:
-    clients = AwsClients()
-    yield clients
-    clients.reset()
-
-
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
     "head",
     [b"", b"HTTP/1.1 200 OK\r\nx: ", b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n"],
 )
-def test_a_dripping_response_ends_at_the_timeout(server: ByteServer, aws: AwsClients, call: Call, head: bytes) -> None:
+def test_a_dripping_response_ends_at_the_timeout(
+    server: ByteServer, clients: AwsClients, call: Call, head: bytes
+) -> None:
     server.pieces = [(head, 0.0), *[(b"x", 0.1)] * 60]
-    aws.client("dynamodb", timeout_s=1)  # imports botocore
+    clients.client("dynamodb", timeout_s=1)  # imports botocore
     started = time.monotonic()
     with pytest.raises(BotoCoreError):
-        call(aws)
+        call(clients)
     assert time.monotonic() - started < 2 * TIMEOUT_S + LATE_S
 
 
 def test_a_request_that_is_not_read_ends_at_the_timeout(
-    aws: AwsClients, monkeypatch: pytest.MonkeyPatch, no_aws: None
+    clients: AwsClients, monkeypatch: pytest.MonkeyPatch, no_aws: None
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         use_aws_endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}", monkeypatch)
-        aws.client("s3", timeout_s=TIMEOUT_S)
+        clients.client("s3", timeout_s=TIMEOUT_S)
         started = time.monotonic()
         with pytest.raises(HTTPClientError):
-            put_object(aws)
+            put_object(clients)
         assert time.monotonic() - started < 2 * TIMEOUT_S + LATE_S
 
 
 def test_a_lookup_that_does_not_end_ends_at_the_timeout(
-    aws: AwsClients, monkeypatch: pytest.MonkeyPatch, no_aws: None
+    clients: AwsClients, monkeypatch: pytest.MonkeyPatch, no_aws: None
 ) -> None:
     ended = threading.Event()
     use_aws_endpoint("http://aws.example", monkeypatch)
-    aws.client("dynamodb", timeout_s=TIMEOUT_S)
+    clients.client("dynamodb", timeout_s=TIMEOUT_S)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: ended.wait(6) and [])
     started = time.monotonic()
     with pytest.raises(BotoCoreError):
-        get_item(aws)
+        get_item(clients)
     assert time.monotonic() - started < TIMEOUT_S + LATE_S
     ended.set()
 
 
-def test_a_response_is_bounded_in_size(server: ByteServer, aws: AwsClients, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_is_bounded_in_size(
+    server: ByteServer, clients: AwsClients, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(http_session, "MAX_RESPONSE_BYTES", 1_000)
     server.pieces = [(b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n" + b"x" * 2_000, 0.0)]
     with pytest.raises(BotoCoreError) as caught:
-        get_object(aws)
+        get_object(clients)
     assert not isinstance(caught.value, ReadTimeoutError)
 
 
-def test_each_request_on_a_connection_has_all_of_the_time(server: ByteServer, aws: AwsClients) -> None:
+def test_each_request_on_a_connection_has_all_of_the_time(server: ByteServer, clients: AwsClients) -> None:
     body = b"{}"
     server.pieces = [(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" + body, 0.0)]
     server.hangs_up = False
     for _ in range(3):
-        assert "Item" not in get_item(aws)
+        assert "Item" not in get_item(clients)
         time.sleep(TIMEOUT_S)

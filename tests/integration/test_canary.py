@@ -1,11 +1,10 @@
 """An API key passes through every code path; caches, logs, errors and responses are then searched for it."""
 
 import base64
-import io
 import json
 import logging
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -50,26 +49,18 @@ def unpacked(blob: bytes) -> bytes:
 
 
 @pytest.fixture
-def told() -> Iterator[io.StringIO]:
-    """All log records of all loggers, at any level, with all their attributes."""
-    stream = io.StringIO()
+def told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
+    """Return what all loggers have logged, at any level, with all attributes of each record."""
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, "toolfold")
+    monkeypatch.setattr(logging.getLogger("toolfold"), "propagate", True)
 
-    class Everything(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            # Not those of the AWS clients, which never get the key, and of moto, which logs its requests.
-            if not record.name.startswith(("botocore", "boto3", "werkzeug")):
-                stream.write(json.dumps(vars(record), default=repr) + "\n")
+    def texts() -> str:
+        # Not those of the AWS clients, which never get the key, and of moto, which logs its requests.
+        records = [one for one in caplog.records if not one.name.startswith(("botocore", "boto3", "werkzeug"))]
+        return "\n".join(json.dumps(vars(record), default=repr) for record in records)
 
-    handler, root = Everything(), logging.getLogger()
-    level, ours = root.level, logging.getLogger("toolfold")
-    propagate, ours_level = ours.propagate, ours.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    ours.propagate, ours.level = True, logging.DEBUG
-    yield stream
-    root.removeHandler(handler)
-    root.setLevel(level)
-    ours.propagate, ours.level = propagate, ours_level
+    return texts
 
 
 class Calls:
@@ -100,7 +91,7 @@ class Calls:
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_no_failure_of_the_upstream_discloses_the_key(
-    catalog: Catalog, mock_api: MockApi, told: io.StringIO, tmp_path: Path, name: str
+    catalog: Catalog, mock_api: MockApi, told: Callable[[], str], tmp_path: Path, name: str
 ) -> None:
     path = tmp_path / "answers.sqlite"
     symbol = f"FAULT.{name.upper()}"
@@ -111,8 +102,8 @@ def test_no_failure_of_the_upstream_discloses_the_key(
         check("what settings look like", repr(calls.settings))
     for file in tmp_path.iterdir():
         check(file.name, file.read_bytes())
-    check("log", told.getvalue())
-    assert '"msg": "call"' in told.getvalue()
+    check("log", told())
+    assert '"msg": "call"' in told()
 
 
 def echo(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
@@ -122,7 +113,7 @@ def echo(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
 
 
 def test_no_store_and_no_response_contains_the_key(
-    catalog: Catalog, told: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    catalog: Catalog, told: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sqlite3
 
@@ -155,7 +146,7 @@ def test_no_store_and_no_response_contains_the_key(
         check("file", unpacked(blob))
     for (name,) in names:
         check("counters", name)
-    check("log", told.getvalue())
+    check("log", told())
 
 
 def fill_table(catalog: Catalog) -> None:
@@ -174,7 +165,7 @@ def fill_table(catalog: Catalog) -> None:
         Calls(catalog, mock_api.url, **shared)("GLOBAL_QUOTE", {"symbol": "FAULT.DAILY_QUOTA"})
 
 
-def test_the_table_does_not_contain_the_key(catalog: Catalog, on_moto: None, told: io.StringIO) -> None:
+def test_the_table_does_not_contain_the_key(catalog: Catalog, on_moto: None, told: Callable[[], str]) -> None:
     with aws_services.table("canary") as dynamodb:
         fill_table(catalog)
         items = dynamodb.scan(TableName="canary")["Items"]
@@ -184,7 +175,7 @@ def test_the_table_does_not_contain_the_key(catalog: Catalog, on_moto: None, tol
         check("item", json.dumps(item, default=repr))
         if set(item["pk"]["S"]) <= set("0123456789abcdef-"):
             check("entry", unpacked(bytes(item["v"]["B"])))
-    check("log", told.getvalue())
+    check("log", told())
 
 
 def test_the_search_finds_every_spelling() -> None:

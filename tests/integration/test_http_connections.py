@@ -5,7 +5,6 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -166,32 +165,18 @@ class TestStaleConnection:
             assert send(server.url).body == CSV
 
 
-class TestLog:
-    @pytest.fixture
-    def lines(self) -> Iterator[list[str]]:
-        """Everything that is logged, with the root logger at DEBUG."""
-        lines: list[str] = []
-
-        class Everything(logging.Handler):
-            def emit(self, record: logging.LogRecord) -> None:
-                lines.append(self.format(record))
-
-        handler, root = Everything(), logging.getLogger()
-        level = root.level
-        root.addHandler(handler)
-        root.setLevel(logging.DEBUG)
-        yield lines
-        root.setLevel(level)
-        root.removeHandler(handler)
-
-    def test_nothing_is_logged_at_debug_level(
-        self, send: Send, lines: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("http.client.HTTPConnection.debuglevel", 1)  # prints requests
-        # urllib3 warns of connections beyond the size of its pool, with the URL.
-        with Upstream((200, {}, CSV.encode())) as upstream:
-            run_concurrently([partial(send, upstream.url)] * 20)
-        with pytest.raises(ConnectionFailed):
-            send("http://127.0.0.1:1/")
-        assert lines == []
-        assert KEY not in str(capsys.readouterr())
+def test_nothing_is_logged_at_debug_level(
+    send: Send,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setattr("http.client.HTTPConnection.debuglevel", 1)  # prints requests
+    # urllib3 warns of connections beyond the size of its pool, with the URL.
+    with Upstream((200, {}, CSV.encode())) as upstream:
+        run_concurrently([partial(send, upstream.url)] * 20)
+    with pytest.raises(ConnectionFailed):
+        send("http://127.0.0.1:1/")
+    assert caplog.records == []
+    assert KEY not in str(capsys.readouterr())

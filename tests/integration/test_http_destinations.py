@@ -1,7 +1,6 @@
 """A call goes to the host of its source only, and its response is bounded. Over real sockets."""
 
 import socket
-import ssl
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from tests.support.http import Send, unset_proxies
 from tests.support.http_service import HttpService
 from tests.support.tables import accepted
-from tests.support.tls import write_certificate
+from tests.support.tls import server_context, write_certificate
 from tests.support.upstream import Upstream
 from toolfold.errors import CallError
 from toolfold.network import ssrf
@@ -87,11 +86,7 @@ def private(private_certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     real = socket.getaddrinfo
     addresses = {b"crm.internal.example": b"127.0.0.1", b"metadata.example": b"169.254.169.254"}
     monkeypatch.setattr(socket, "getaddrinfo", lambda name, *rest, **more: real(addresses[name], *rest, **more))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(private_certificate)
-    service = HttpService()
-    service.socket = context.wrap_socket(service.socket, server_side=True)
-    with service:
+    with HttpService(context=server_context(private_certificate)) as service:
         yield service
 
 

@@ -1,7 +1,6 @@
 """Requests through the proxy that the environment names, and those that bypass it. Over real sockets."""
 
 import os
-import ssl
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from tests.support.forward_proxy import ForwardProxy
 from tests.support.http import Send, fetch, unset_proxies
 from tests.support.raw_server import RawServer
-from tests.support.tls import write_certificate
+from tests.support.tls import server_context, write_certificate
 from tests.support.upstream import CSV, Upstream
 from toolfold.errors import UpstreamError
 from toolfold.sources.base import ConnectionFailed
@@ -35,9 +34,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> RawServer:
     """A server with TLS for one connection."""
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return RawServer(context=context)
+    return RawServer(context=server_context(certificate))
 
 
 class TestTunnel:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.http import Send, fetch
 from tests.support.raw_server import OK, RawServer
-from tests.support.tls import write_certificate
+from tests.support.tls import server_context, write_certificate
 from tests.support.upstream import CSV
 from toolfold.errors import UpstreamError
 from toolfold.network import sockets
@@ -47,8 +47,7 @@ def serve(certificate: Path) -> Iterator[Callable[..., str]]:
             chain: Path = certificate,
             says_goodbye: bool = False,
         ) -> str:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(chain)
+            context = server_context(chain)
             if maximum is not None:
                 context.minimum_version = context.maximum_version = maximum
                 context.set_ciphers("ALL:@SECLEVEL=0")

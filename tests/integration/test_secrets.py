@@ -3,7 +3,7 @@
 import json
 import logging
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,17 +27,10 @@ Find = Callable[..., str]
 
 
 @pytest.fixture
-def aws(on_moto: None) -> Iterator[AwsClients]:
-    clients = AwsClients()
-    yield clients
-    clients.reset()
-
-
-@pytest.fixture
-def provider(aws: AwsClients) -> SecretProvider:
+def provider(on_moto: None, clients: AwsClients) -> SecretProvider:
     # A longer time-out than in service: moto imports each service when it is first called.
     settings = Settings.from_environment({"TOOLFOLD_SECRET_TTL_S": str(TTL_S), "TOOLFOLD_SECRET_TIMEOUT_S": "30"})
-    return SecretProvider(settings, aws)
+    return SecretProvider(settings, clients)
 
 
 @pytest.fixture
@@ -60,12 +53,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 
 @pytest.fixture
-def fail(aws: AwsClients, provider: SecretProvider, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def fail(provider: SecretProvider, clients: AwsClients, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Make AWS unreachable for the clients that are created from now on."""
 
     def failing() -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", NOWHERE)
-        aws.reset()
+        clients.reset()
 
     return failing
 
@@ -87,13 +80,13 @@ def rotate(arn: str) -> None:
     ],
     ids=["text", "bytes", "field"],
 )
-def test_a_secret_is_the_key(aws: AwsClients, find: Find, stored: dict[str, Any], field: str) -> None:
+def test_a_secret_is_the_key(find: Find, stored: dict[str, Any], field: str) -> None:
     service = client_here("secretsmanager")
     assert find(service.create_secret(Name=f"key-{uuid.uuid4()}", **stored)["ARN"] + field) == KEY
 
 
 @pytest.mark.parametrize(("kind", "reference"), [("String", "ssm:{name}"), ("SecureString", "{arn}")])
-def test_a_parameter_is_the_key(aws: AwsClients, find: Find, kind: str, reference: str) -> None:
+def test_a_parameter_is_the_key(find: Find, kind: str, reference: str) -> None:
     name = f"/toolfold/{kind}"
     service = client_here("ssm")
     service.put_parameter(Name=name, Value=KEY, Type=kind, Overwrite=True)
@@ -106,7 +99,7 @@ def test_a_key_in_the_request_comes_first_and_nothing_is_read(find: Find, fail: 
     assert find("ssm:/toolfold/key", RequestCredentials(bearer="mine")) == "mine"
 
 
-def test_a_key_is_read_again_after_its_ttl(aws: AwsClients, find: Find, clock: SimpleNamespace) -> None:
+def test_a_key_is_read_again_after_its_ttl(find: Find, clock: SimpleNamespace) -> None:
     arn = secret(KEY)
     assert find(arn) == KEY
     rotate(arn)
@@ -116,7 +109,7 @@ def test_a_key_is_read_again_after_its_ttl(aws: AwsClients, find: Find, clock: S
     assert find(arn) == "another"
 
 
-def test_a_clock_that_was_set_back_does_not_extend_the_ttl(aws: AwsClients, find: Find, clock: SimpleNamespace) -> None:
+def test_a_clock_that_was_set_back_does_not_extend_the_ttl(find: Find, clock: SimpleNamespace) -> None:
     arn = secret(KEY)
     assert find(arn) == KEY
     rotate(arn)
@@ -136,7 +129,7 @@ def test_after_a_reset_no_key_is_known(
 
 
 def test_a_key_is_in_no_log_line_of_any_library(
-    aws: AwsClients, find: Find, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    find: Find, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logging.getLogger("botocore"), "level", logging.NOTSET)
     caplog.set_level(logging.DEBUG)
@@ -146,7 +139,7 @@ def test_a_key_is_in_no_log_line_of_any_library(
     assert [record for record in caplog.records if KEY in record.getMessage() + repr(record.args)] == []
 
 
-def test_the_region_is_that_of_the_arn(aws: AwsClients, find: Find) -> None:
+def test_the_region_is_that_of_the_arn(find: Find) -> None:
     service = client_here("secretsmanager", "eu-central-1")
     arn = service.create_secret(Name=f"key-{uuid.uuid4()}", SecretString=KEY)["ARN"]
     assert ":eu-central-1:" in arn
@@ -170,7 +163,7 @@ def test_the_region_is_that_of_the_arn(aws: AwsClients, find: Find) -> None:
     ],
 )
 def test_a_key_that_cannot_be_read_is_logged_with_a_code_alone(
-    aws: AwsClients, find: Find, caplog: pytest.LogCaptureFixture, reference: str, code: str
+    find: Find, caplog: pytest.LogCaptureFixture, reference: str, code: str
 ) -> None:
     if reference == "FIELD":
         reference = secret(json.dumps({"apikey": KEY})) + "#absent"

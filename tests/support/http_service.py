@@ -2,6 +2,7 @@
 
 import base64
 import json
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -52,10 +53,14 @@ def echo(request: Received) -> Reply:
 
 
 class HttpService(LocalServer):
-    """Server of one reply, or of a function of the request. ``received`` has the requests."""
+    """Server of one reply, or of a function of the request; by TLS with a ``context``. ``received`` has requests."""
 
-    def __init__(self, reply: Reply | Callable[[Received], Reply] | None = None) -> None:
+    def __init__(
+        self, reply: Reply | Callable[[Received], Reply] | None = None, context: ssl.SSLContext | None = None
+    ) -> None:
         super().__init__(_Handler)
+        if context is not None:
+            self.socket = context.wrap_socket(self.socket, server_side=True)
         self.answer: Reply | Callable[[Received], Reply] = reply or as_json({"ok": True})
         self.received: list[Received] = []
         self.url = f"http://127.0.0.1:{self.server_port}"

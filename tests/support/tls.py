@@ -1,6 +1,7 @@
 """Self-signed certificates for servers that tests start."""
 
 import ipaddress
+import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -47,6 +48,13 @@ def write_certificate(
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     path.write_bytes(private + made.public_bytes(Encoding.PEM))
     return path
+
+
+def server_context(certificate: Path) -> ssl.SSLContext:
+    """Return what a server with this certificate needs."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
 
 
 def _alternative(name: str) -> x509.GeneralName:
