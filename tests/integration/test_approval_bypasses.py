@@ -26,6 +26,7 @@ from tests.support.approvals import (
     elicited,
     reply,
 )
+from tests.support.catalogs import tool_of
 from tests.support.threads import run_concurrently
 from tests.support.upstream import Upstream
 from toolfold.errors import ApprovalRequired, InsufficientScope
@@ -178,8 +179,7 @@ def _unrecorded(world: World) -> str:
 
 def _terms(world: World) -> Terms:
     catalog = world.app.catalog_store()
-    tool = catalog.get(TOOL)
-    assert tool is not None
+    tool = tool_of(catalog, TOOL)
     text = canonical_arguments(CallContext(catalog, tool, ARGUMENTS))
     return Terms("", "docks", world.upstream.url, TOOL, tool.hash, text)
 
@@ -404,8 +404,7 @@ def test_nothing_is_approved_where_the_settings_deny_it(make_world: Callable[...
 def test_tool_that_was_changed_since_needs_another_approval(world: World) -> None:
     beside = {"approval_token": world.token()}
     catalog = world.app.catalog_store()
-    tool = catalog.get(TOOL)
-    assert tool is not None
+    tool = tool_of(catalog, TOOL)
     for changed in (tool._replace(hash="00000000"), tool._replace(name="CLOSE_HARBOURS")):
         with pytest.raises(ApprovalRequired):
             run_call(world.app.executor, CallContext(catalog, changed, ARGUMENTS, RequestCredentials(**beside)))
@@ -415,8 +414,7 @@ def test_tool_that_was_changed_since_needs_another_approval(world: World) -> Non
 def test_approval_does_not_outlive_a_missing_scope(world: World) -> None:
     token = by_own_name(world, TOOL, ARGUMENTS, {})[1]["approval_token"]
     catalog = world.app.catalog_store()
-    tool = catalog.get(TOOL)
-    assert tool is not None
+    tool = tool_of(catalog, TOOL)
     credentials = RequestCredentials(approval_token=token, scopes=frozenset({"tools:read", "tools:call"}))
     with pytest.raises(InsufficientScope):
         run_call(world.app.executor, CallContext(catalog, tool, ARGUMENTS, credentials))

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
+from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
 from tests.support.executor import BUSY, OK
 from tests.support.http import KEY
@@ -22,8 +23,7 @@ def logged(catalog: Catalog, url: str, *names: str, arguments: Any = (), **how: 
     logs: list[CallLog] = []
     executor = ToolExecutor(Settings.from_environment(settings), on_call=logs.append, clock=Clock().clocks(), **how)
     for name in names:
-        tool = catalog.get(name)
-        assert tool is not None
+        tool = tool_of(catalog, name)
         with suppress(CallError):
             run_call(executor, CallContext(catalog, tool, dict(arguments), RequestCredentials(KEY)))
     return logs

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.support import aws_services
+from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
 from tests.support.upstream import CSV, Upstream
 from toolfold.catalog.model import Catalog
@@ -80,8 +81,7 @@ class Calls:
 
     def __call__(self, name: str, arguments: dict[str, Any]) -> str:
         """Return everything that a caller can see of one call."""
-        tool = self.catalog.get(name)
-        assert tool is not None
+        tool = tool_of(self.catalog, name)
         try:
             outcome = run_call(self.executor, CallContext(self.catalog, tool, arguments, RequestCredentials(KEY)))
         except CallError as error:

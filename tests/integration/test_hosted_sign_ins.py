@@ -21,6 +21,7 @@ import pytest
 
 from tests.support.authorization_server import AuthorizationServer, Grant
 from tests.support.aws_services import client, create_table, use_aws_endpoint
+from tests.support.catalogs import tool_of
 from tests.support.lambda_handler import http_event
 from tests.support.mcp_requests import message
 from tests.support.sign_ins import CLIENT, Browser, NotesService, SignInServer, variables
@@ -420,8 +421,7 @@ def test_callers_have_no_tokens_where_a_setting_is_missing(
 def test_a_principal_of_aws_and_a_key_are_no_person(world: World) -> None:
     tokens = world.handler.app.executor.services.user_tokens
     catalog = world.handler.app.catalog_store()
-    tool = catalog.get("notes__find")
-    assert tool is not None
+    tool = tool_of(catalog, "notes__find")
     for credentials in (RequestCredentials(caller="a-role"), RequestCredentials(x_api_key="shared"), NO_CREDENTIALS):
         with pytest.raises(AuthorizationRequired) as caught:
             tokens.get_credentials(CallContext(catalog, tool, {}, credentials), CLIENT)

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.aws_services import use_aws_endpoint
+from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
 from tests.support.http_service import HttpService, Received, Reply, TokenEndpoint, as_json, echo
 from toolfold.build.compiler import compile_folder
@@ -244,8 +245,7 @@ def test_a_callers_key_goes_to_sources_that_take_one_alone(world: World) -> None
 def test_the_host_of_a_token_endpoint_must_be_allowed(world: World, services: Mapping[str, HttpService]) -> None:
     hosts = ",".join(service.url.removeprefix("http://") for service in services.values())
     executor = ToolExecutor(Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": hosts}))
-    tool = world.catalog.get("oauth__find")
-    assert tool is not None
+    tool = tool_of(world.catalog, "oauth__find")
     with pytest.raises(CatalogUnavailable, match="a host that is not allowed"):
         run_call(executor, CallContext(world.catalog, tool, {}))
     assert world.endpoint.received == []

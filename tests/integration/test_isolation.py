@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
 from tests.support.executor import BUSY, Calls, Make
 from tests.support.upstream import Reply, Upstream, notice
@@ -97,8 +98,7 @@ class TestSharing:
         monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", OPERATOR)
         upstream.replies = [(200, {}, f"timestamp,value\n{OPERATOR},1\n".encode())]
         executor = ToolExecutor(Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url}))
-        tool = catalog.get("WTI")
-        assert tool is not None
+        tool = tool_of(catalog, "WTI")
         result = run_call(executor, CallContext(catalog, tool, {}, RequestCredentials("SOMEOTHERKEY1234")))
         assert OPERATOR in result.body
         assert OPERATOR not in result.redactor.redact_text(result.body)

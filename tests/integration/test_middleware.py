@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
 from tests.support.executor import OK
 from tests.support.upstream import Upstream, notice
@@ -71,8 +72,7 @@ def run(catalog: Catalog, clock: Clock, upstream: Upstream, monkeypatch: pytest.
         key = id(middleware[0])
         if key not in made:
             made[key] = ToolExecutor(settings, clock=clock.clocks(), middleware=middleware)
-        tool = catalog.get("TIME_SERIES_DAILY")
-        assert tool is not None
+        tool = tool_of(catalog, "TIME_SERIES_DAILY")
         return run_call(made[key], CallContext(catalog, tool, arguments))
 
     return call

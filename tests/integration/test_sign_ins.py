@@ -30,6 +30,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import ElicitRequestURLParams, ElicitResult
 
+from tests.support.catalogs import tool_of
 from tests.support.mcp_sources import Sources, remote
 from tests.support.processes import TOOLFOLD
 from tests.support.sign_ins import (
@@ -304,8 +305,7 @@ def test_a_folder_that_others_can_change_is_not_used(world: World) -> None:
 
 
 def test_the_error_names_the_command_to_a_person(world: World) -> None:
-    tool = world.app.catalog_store().get("notes__find")
-    assert tool is not None
+    tool = tool_of(world.app.catalog_store(), "notes__find")
     with pytest.raises(AuthorizationRequired) as caught:
         run_call(world.app.executor, CallContext(world.app.catalog_store(), tool, {"q": "x"}))
     assert "toolfold source sign-in notes" in caught.value.suggestion

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.catalogs import refresh
+from tests.support.catalogs import refresh, tool_of
 from tests.support.sql_databases import create_sqlite
 from tests.support.tables import accepted
 from toolfold import client_call
@@ -56,8 +56,7 @@ def executor(database: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToolEx
 
 
 def call(executor: ToolExecutor, catalog: Catalog, tool: str, **arguments: Any) -> Any:
-    found = catalog.get(f"shop__{tool}")
-    assert found is not None
+    found = tool_of(catalog, f"shop__{tool}")
     return json.loads(run_call(executor, CallContext(catalog, found, arguments)).body)
 
 
@@ -115,8 +114,7 @@ def test_an_error_says_what_to_do(
 
 def test_a_query_ends_with_its_call(executor: ToolExecutor, catalog: Catalog) -> None:
     endless = "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
-    tool = catalog.get("shop__query")
-    assert tool is not None
+    tool = tool_of(catalog, "shop__query")
     with pytest.raises(CallError) as caught:
         run_call(executor, CallContext(catalog, tool, {"sql": endless}, deadline=time.monotonic() + 0.2))
     assert caught.value.code == "UPSTREAM_TIMEOUT"
@@ -192,8 +190,7 @@ def test_a_hostile_catalog_cannot_change_the_limits_or_let_callers_choose_the_da
 
 
 def test_a_database_is_not_for_callers_without_a_right_to_it(catalog: Catalog, database: Path) -> None:
-    tool = catalog.get("shop__list_tables")
-    assert tool is not None
+    tool = tool_of(catalog, "shop__list_tables")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(database))
         public = ToolExecutor(Settings.from_environment(), uses_own_keys=False)

@@ -12,6 +12,7 @@ from unittest import mock
 
 import requests
 
+from tests.support.catalogs import tool_of
 from tests.support.lambda_handler import http_event, make_handler
 from tests.support.mcp_requests import message, request, stateless
 from tests.support.upstream import Upstream
@@ -144,8 +145,7 @@ def _at_profile(world: World, profile: str, name: str, arguments: Mapping[str, A
 def by_executor(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:
     """Call the executor itself, as scripts and batches do."""
     catalog = world.app.catalog_store()
-    found = catalog.get(tool)
-    assert found is not None
+    found = tool_of(catalog, tool)
     credentials = RequestCredentials(approval_token=str(beside.get("approval_token") or ""))
     try:
         run_call(

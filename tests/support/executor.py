@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
 from tests.support.http import KEY
 from tests.support.upstream import CSV, Reply, notice
@@ -26,8 +27,7 @@ def answered(
     executor: ToolExecutor, catalog: Catalog, name: str, key: str, arguments: Mapping[str, Any], **options: Any
 ) -> CallResult:
     """The answer of a call that is prepared: its arguments are valid, and its key is known."""
-    tool = catalog.get(name)
-    assert tool is not None
+    tool = tool_of(catalog, name)
     call = CallContext(catalog, tool, arguments, **options)
     call.source_credentials = SourceCredentials(key)
     return answer_prepared(executor.services, call)

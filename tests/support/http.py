@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.catalogs import tool_of
 from toolfold.catalog.model import Catalog
 from toolfold.models import SourceCredentials, UpstreamResponse
 from toolfold.network.session import HttpClient, Response
@@ -62,7 +63,6 @@ class Send:
         if limit is not None:
             environment["TOOLFOLD_MAX_RESPONSE_BYTES"] = str(limit)
         settings = Settings.from_environment(environment)
-        tool = self._catalog.get(name)
-        assert tool is not None
+        tool = tool_of(self._catalog, name)
         adapter = create_adapter(self._catalog.source(tool.source), AdapterContext(settings, lambda: self.http_client))
         return adapter.call(tool, arguments, SourceCredentials(KEY), time.monotonic() + within_s)
