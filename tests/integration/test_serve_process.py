@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -14,33 +14,26 @@ import pytest
 from tests.integration.test_local_http_limits import calling
 from tests.support import processes
 from tests.support.commands import CommandLine
-from tests.support.processes import TOOLFOLD, announced_url
+from tests.support.processes import check_end, one_more_request
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from tests.support.threads import run_concurrently
 from toolfold.extras import install_command
 from toolfold.mock_api.server import MockApi
 
-COMMAND = [*TOOLFOLD, "serve"]
-
-
-def serving(*options: str, **environment: str) -> AbstractContextManager[tuple[subprocess.Popen[bytes], str]]:
-    """Start the command, and yield the process and the URL that it prints."""
-    return processes.serving("serve", *options, **environment)
+serving = partial(processes.serving, "serve")
 
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_requests_in_flight_are_answered_when_it_is_stopped(mock_api: MockApi, sent: signal.Signals) -> None:  # R24
     with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as (process, url):
-        requests = len(mock_api.requests)
         with connect(url, 20) as calling_client, connect(url, 20) as idle, connect(url, 20) as stalled:
-            calling_client.sendall(calling(url, "FAULT.SLOW.1"))
-            idle.sendall(post(url))
-            received = b""
-            while not received.endswith(b"}"):
-                received += idle.recv(1000)
-            stalled.sendall(post(url)[:-3])
-            while len(mock_api.requests) == requests:
-                time.sleep(0.01)
+            with one_more_request(mock_api):
+                calling_client.sendall(calling(url, "FAULT.SLOW.1"))
+                idle.sendall(post(url))
+                received = b""
+                while not received.endswith(b"}"):
+                    received += idle.recv(1000)
+                stalled.sendall(post(url)[:-3])
             process.send_signal(sent)
             assert read_all(idle) == b""
             assert read_all(stalled).startswith(b"HTTP/1.1 503 ")
@@ -55,11 +48,8 @@ def test_requests_in_flight_are_answered_when_it_is_stopped(mock_api: MockApi, s
 
 def test_a_call_whose_client_has_gone_is_not_waited_for(mock_api: MockApi) -> None:
     with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as (process, url):
-        requests = len(mock_api.requests)
-        with connect(url) as client:
+        with connect(url) as client, one_more_request(mock_api):
             client.sendall(calling(url, "FAULT.SLOW.20"))
-            while len(mock_api.requests) == requests:
-                time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=10) == 0
 
@@ -74,10 +64,8 @@ def test_the_mock_api_ends_without_an_error_when_it_is_interrupted() -> None:
 
 def test_second_signal_ends_it_at_once(mock_api: MockApi) -> None:
     with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as (process, url), connect(url) as client:
-        requests = len(mock_api.requests)
-        client.sendall(calling(url, "FAULT.SLOW.9"))
-        while len(mock_api.requests) == requests:
-            time.sleep(0.01)
+        with one_more_request(mock_api):
+            client.sendall(calling(url, "FAULT.SLOW.9"))
         process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         assert process.poll() is None
@@ -118,8 +106,7 @@ def test_ipv6_address_is_served() -> None:
     with serving("--host", "::1") as (process, url):
         assert url.startswith("http://[::1]:")
         assert answers_honestly(url)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
+        check_end(process)
 
 
 def test_named_host_is_answered_and_no_other() -> None:
@@ -133,24 +120,16 @@ def test_named_host_is_answered_and_no_other() -> None:
 
 
 def test_log_whose_reader_is_gone_stops_nothing() -> None:
-    process = subprocess.Popen([*COMMAND, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with process:
+    with serving(stdout=subprocess.PIPE) as (process, url):
         assert process.stdout
-        assert process.stderr
         process.stdout.close()
-        url = announced_url(process)
         run_concurrently(partial(answers_honestly, url) for _ in range(20))
         assert answers_honestly(url)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
-        assert process.stderr.read() == b""
+        check_end(process)
 
 
 def test_log_that_is_not_read_stops_nothing() -> None:
-    process = subprocess.Popen([*COMMAND, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with process:
-        assert process.stderr
-        url = announced_url(process)
+    with serving(stdout=subprocess.PIPE) as (process, url):
         body = post(url, PING)
         with connect(url) as client:  # each request logs some 150 bytes: more than a pipe holds
             for _ in range(20):
@@ -159,27 +138,20 @@ def test_log_that_is_not_read_stops_nothing() -> None:
                 while received.count(b'"result":{}}') < 50:
                     received += client.recv(65536)
         assert answers_honestly(url)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
+        check_end(process)
 
 
 @pytest.mark.slow
 def test_connections_beyond_the_open_files_are_answered_when_others_have_timed_out() -> None:
-    command = ["bash", "-c", 'ulimit -n 100; exec "$@"', "bash", *COMMAND, "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    with process, ExitStack() as open_connections:
-        open_connections.callback(process.kill)
-        assert process.stderr
-        url = announced_url(process)
+    launcher = ["bash", "-c", 'ulimit -n 100; exec "$@"', "bash"]
+    with serving(launcher=launcher) as (process, url), ExitStack() as open_connections:
         clients = [open_connections.enter_context(connect(url)) for _ in range(150)]
         clients[0].settimeout(20)
         assert read_all(clients[0]) == b""
         for client in clients:
             client.close()
         assert answers_honestly(url)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
-        assert process.stderr.read() == b""
+        check_end(process)
 
 
 def test_every_name_is_answered_where_that_is_requested_and_others_reach_it() -> None:

@@ -26,13 +26,12 @@ import pytest
 from joserfc import jwe
 from joserfc.jwk import OctKey
 from mcp import Client, MCPError
-from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import ElicitRequestURLParams, ElicitResult
 
 from tests.support.catalogs import tool_of
 from tests.support.mcp_sources import Sources, remote
-from tests.support.processes import TOOLFOLD
+from tests.support.processes import TOOLFOLD, sdk_client
 from tests.support.sign_ins import (
     CLIENT,
     Browser,
@@ -336,10 +335,7 @@ def played(world: World, transport: str, mode: Any, steps: Callable[[Client], Aw
 
     async def over_stdio() -> Any:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("COV_")}
-        server = StdioServerParameters(command=TOOLFOLD[0], args=[*TOOLFOLD[1:], "stdio"], env=environment)
-        async with Client(
-            stdio_client(server, sys.__stderr__ or sys.stderr), mode=mode, elicitation_callback=person
-        ) as client:
+        async with sdk_client(environment, mode=mode, elicitation_callback=person) as client:
             return await steps(client)
 
     async def over_http(url: str) -> Any:

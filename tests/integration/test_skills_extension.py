@@ -1,10 +1,10 @@
 """Skills as the client of the SDK reads them."""
 
-import sys
 from typing import Any
 
 import pytest
 
+from tests.support.processes import sdk_client
 from tests.unit.build.importers.test_skills import written
 from tests.unit.protocol.test_skills import FILES, ROOT
 from toolfold.build.compiler import compile_folder
@@ -22,14 +22,9 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_the_sdk_reads_a_skill_as_a_resource(catalog: str) -> None:
     import anyio
-    from mcp import Client
-    from mcp.client.stdio import StdioServerParameters, stdio_client
 
     async def steps() -> Any:
-        environment = {"TOOLFOLD_CATALOG": catalog, "TOOLFOLD_CACHE": "off"}
-        server = StdioServerParameters(command=sys.executable, args=["-m", "toolfold", "stdio"], env=environment)
-        # Not its default, which is the stderr that there was when the module was imported: maybe that of a test.
-        async with Client(stdio_client(server, errlog=sys.__stderr__)) as client:
+        async with sdk_client({"TOOLFOLD_CATALOG": catalog, "TOOLFOLD_CACHE": "off"}) as client:
             resources = (await client.list_resources()).resources
             return resources, (await client.read_resource(f"{ROOT}/SKILL.md")).contents
 

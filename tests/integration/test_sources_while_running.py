@@ -13,11 +13,10 @@ import anyio
 import pytest
 import requests
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.support import processes
 from tests.support.mcp_sources import PROGRAM
-from tests.support.processes import TOOLFOLD
+from tests.support.processes import sdk_client
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import FileStore
@@ -68,11 +67,10 @@ def test_a_client_over_stdio_is_told_of_a_source_that_is_added(tmp_path: Path, m
         seen.append(str(message))
 
     async def played() -> str:
-        server = StdioServerParameters(command=TOOLFOLD[0], args=[*TOOLFOLD[1:], "stdio"], env=environment(tmp_path))
-        async with Client(stdio_client(server), mode=mode, message_handler=on_message) as client:
+        async with sdk_client(environment(tmp_path), mode=mode, message_handler=on_message) as client:
             await next_change(client, seen, lambda: add_source(tmp_path), is_stateless=mode == "auto")
             listed = await client.call_tool("TOOL_LIST", {})
-            return str(listed.content[0].text)  # type: ignore[union-attr]
+            return str(listed.content[0].text)
 
     assert "own__" in anyio.run(played)
 

@@ -17,12 +17,12 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.conftest import KEY
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.commands import CommandLine
 from tests.support.mcp_requests import message
+from tests.support.processes import check_end, one_more_request, sdk_client
 from toolfold.mock_api.server import MockApi
 
 COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
@@ -32,12 +32,7 @@ def play(steps: Any, **environment: str) -> Any:
     """Run ``steps(client)`` against a fresh process."""
 
     async def played() -> Any:
-        server = StdioServerParameters(
-            command=COMMAND[0],
-            args=COMMAND[1:],
-            env={"PATH": os.environ["PATH"], "TOOLFOLD_CACHE": "memory", **environment},
-        )
-        async with Client(stdio_client(server)) as client:
+        async with sdk_client({"PATH": os.environ["PATH"], "TOOLFOLD_CACHE": "memory", **environment}) as client:
             return await steps(client)
 
     return anyio.run(played)
@@ -92,20 +87,11 @@ def test_end_at_any_moment_of_a_cancelled_call_is_an_ordinary_end(mock_api: Mock
         message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, 1),
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
     ]
-    environment = {
-        **os.environ,
-        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
-        "ALPHA_VANTAGE_API_KEY": KEY,
-        "TOOLFOLD_TIMEOUT_S": "1",
-    }
+    environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
 
     def end_after(delay_s: float) -> tuple[int, bytes]:
-        with subprocess.Popen(
-            COMMAND, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as process:
-            assert process.stdin
-            process.stdin.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
-            process.stdin.flush()
+        with started(TOOLFOLD_TIMEOUT_S="1", **environment) as process:
+            write(process, *lines)
             time.sleep(delay_s)
             _, printed = process.communicate(timeout=30)
             return process.returncode, printed
@@ -168,15 +154,24 @@ def test_other_output_goes_to_stderr() -> None:
     assert sorted(done.stderr.splitlines()) == ["by a child", "printed", "written"]
 
 
-def test_closed_stdout_ends_the_process() -> None:
+def started(**environment: str) -> subprocess.Popen[bytes]:
+    """Start a process that is written to and read from."""
     pipe = subprocess.PIPE
-    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        assert process.stdin
+    return subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **environment})
+
+
+def write(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> None:
+    assert process.stdin
+    process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in messages))
+    process.stdin.flush()
+
+
+def test_closed_stdout_ends_the_process() -> None:
+    with started() as process:
         assert process.stdout
         assert process.stderr
         process.stdout.close()
-        process.stdin.write(json.dumps(message("ping")).encode() + b"\n")
-        process.stdin.flush()
+        write(process, message("ping"))
         assert process.wait(timeout=20) == 1  # stdin is still open
         assert process.stderr.read() == b""
 
@@ -192,15 +187,9 @@ def calling(mock_api: MockApi, symbol: str) -> Iterator[subprocess.Popen[bytes]]
     """Start a process, and yield it when its call has reached the upstream."""
     environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
     slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}}
-    requests, pipe = len(mock_api.requests), subprocess.PIPE
-    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, env={**os.environ, **environment}) as process:
-        assert process.stdin
-        process.stdin.write(
-            json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": slow})).encode() + b"\n"
-        )
-        process.stdin.flush()
-        while len(mock_api.requests) == requests:
-            time.sleep(0.01)
+    with started(**environment) as process:
+        with one_more_request(mock_api):
+            write(process, message("tools/call", {"name": "TOOL_CALL", "arguments": slow}))
         yield process
 
 
@@ -225,15 +214,8 @@ def test_second_signal_ends_the_process_at_once(mock_api: MockApi) -> None:
 
 
 def test_stopped_process_does_not_wait_for_a_client_that_never_reads() -> None:
-    pipe = subprocess.PIPE
-    environment = {**os.environ, "TOOLFOLD_TIMEOUT_S": "0.5", "TOOLFOLD_CONNECT_TIMEOUT_S": "0.5"}
-    with subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, env=environment) as process:
-        assert process.stdin
-        assert process.stderr
-        process.stdin.write((json.dumps(message("tools/list")) + "\n").encode() * 200)
-        process.stdin.flush()
+    with started(TOOLFOLD_TIMEOUT_S="0.5", TOOLFOLD_CONNECT_TIMEOUT_S="0.5") as process:
+        write(process, *[message("tools/list")] * 200)
         assert select.select([process.stdout], [], [], 20)[0]  # it has started, and fills the pipe
         time.sleep(0.2)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
-        assert process.stderr.read() == b""
+        check_end(process)

@@ -2,21 +2,31 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
+
+from toolfold.mock_api.server import MockApi
 
 TOOLFOLD = [sys.executable, "-m", "toolfold"]
 
 
 @contextmanager
-def serving(command: str, *options: str, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """Start ``toolfold COMMAND`` at a free port; yield its process and the URL that it prints."""
+def serving(
+    command: str, *options: str, launcher: Sequence[str] = (), stdout: int = subprocess.DEVNULL, **environment: str
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Start ``toolfold COMMAND`` at a free port; yield its process and the URL that it prints.
+
+    ``launcher`` is a command that runs the one behind it.
+    """
     process = subprocess.Popen(
-        [*TOOLFOLD, command, "--port", "0", *options],
+        [*launcher, *TOOLFOLD, command, "--port", "0", *options],
         env={**os.environ, **environment},
-        stdout=subprocess.DEVNULL,
+        stdout=stdout,
         stderr=subprocess.PIPE,
     )
     with process:
@@ -33,3 +43,30 @@ def announced_url(process: subprocess.Popen[bytes]) -> str:
     found = re.search(rb"http://\S+", line)
     assert found, line
     return found[0].decode()
+
+
+def check_end(process: subprocess.Popen[bytes], sent: signal.Signals = signal.SIGTERM) -> None:
+    """Check that a process ends when it is told, without an error and a further line on its standard error."""
+    process.send_signal(sent)
+    assert process.wait(timeout=20) == 0
+    assert process.stderr
+    assert process.stderr.read() == b""
+
+
+@contextmanager
+def one_more_request(mock_api: MockApi) -> Iterator[None]:
+    """Wait at the end of the block until the mock API has received one more request."""
+    before = len(mock_api.requests)
+    yield
+    while len(mock_api.requests) == before:
+        time.sleep(0.01)
+
+
+def sdk_client(environment: Mapping[str, str], **how: Any) -> Any:
+    """Return a client of the SDK that starts ``toolfold stdio`` with these variables alone."""
+    from mcp import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    server = StdioServerParameters(command=TOOLFOLD[0], args=[*TOOLFOLD[1:], "stdio"], env=dict(environment))
+    # Not its default, which is the stderr that there was when the module was imported: maybe that of a test.
+    return Client(stdio_client(server, sys.__stderr__ or sys.stderr), **how)
