@@ -34,6 +34,7 @@ def install_command(extra: str) -> str:
     pip adds the packages of an extra to the toolfold that is installed, from wherever that came.
     """
     import importlib.metadata  # 20 ms, and only a missing package needs it
+    import importlib.util
 
     try:
         importlib.metadata.distribution(_NAME)
@@ -41,6 +42,8 @@ def install_command(extra: str) -> str:
         checkout = (Path(__file__).parent / "../../..").resolve()
         if (checkout / "pyproject.toml").is_file() and (checkout / "Makefile").is_file():
             return f"cd {checkout} && make .venv/.dev"
+    if importlib.util.find_spec("pip") is None:  # environments of uv and pipx have none
+        return f"uv pip install --python {sys.executable} '{_NAME}[{extra}]'"
     # In an active virtual environment, pip in the path of a shell is that of this Python.
     is_active = bool(os.environ.get("VIRTUAL_ENV")) and Path(sys.prefix) == Path(os.environ["VIRTUAL_ENV"])
     return f"{'pip' if is_active else f'{sys.executable} -m pip'} install '{_NAME}[{extra}]'"

@@ -1,6 +1,7 @@
 """The command that installs an extra."""
 
 import importlib.metadata
+import importlib.util
 import os
 import re
 import subprocess
@@ -23,6 +24,8 @@ def test_command_is_that_of_this_python(monkeypatch: pytest.MonkeyPatch) -> None
     assert extras.install_command("build") == command
     monkeypatch.delenv("VIRTUAL_ENV")
     assert extras.install_command("build") == f"{sys.executable} -m {command}"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)  # as in the environments of uv and pipx
+    assert extras.install_command("build") == f"uv pip install --python {sys.executable} 'toolfold[build]'"
 
 
 def test_checkout_that_is_not_installed_uses_make(monkeypatch: pytest.MonkeyPatch) -> None:  # N4

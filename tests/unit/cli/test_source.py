@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.catalogs import ROOT
 from tests.support.commands import CommandLine, Run
 from tests.unit.build.importers.test_skills import skill
 from toolfold.cli import source_writer
@@ -402,6 +404,13 @@ def test_a_source_works_after_one_command(run: Run, skills: Path, tmp_path: Path
     assert json.loads((tmp_path / "catalog/catalog.json").read_text())["sources"].keys() >= {"handbook", "rain"}
     listed = run("--settings", str(settings), "catalog", "list")
     assert "handbook__letters" in listed[1], listed
+
+
+def test_a_source_beside_that_of_the_package_ends_nothing(run: Run, skills: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "catalog/alpha_vantage", tmp_path / "catalog/alpha_vantage")
+    (tmp_path / "s.toml").touch()
+    code, out, _ = run("--settings", "s.toml", "source", "add", "skills", "handbook", "mine", "--yes")
+    assert (code, "serve handbook now" in out, "no longer serve" in out) == (0, True, False)
 
 
 def test_settings_name_no_catalog_that_was_not_compiled(run: Run, tmp_path: Path) -> None:
