@@ -76,6 +76,25 @@ def test_the_entry_starts_toolfold_by_its_full_path_with_the_key(install: Run, c
     assert KEY not in out + err
 
 
+@pytest.mark.parametrize(
+    ("program", "is_named"),
+    [
+        (".cache/uv/archive-v0/a1/bin/toolfold", True),
+        ("AppData/Local/uv/cache/archive-v0/a1/toolfold.exe", True),
+        (".local/share/pipx/.cache/a1/bin/toolfold", True),
+        (".local/bin/toolfold", False),
+    ],
+)
+def test_a_program_that_a_cache_may_lose_is_named(
+    install: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, is_named: bool
+) -> None:
+    path = tmp_path / program
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    monkeypatch.setattr("sys.argv", [str(path)])
+    assert (f"{path} is in a cache" in install("cursor", "--yes")[2]) == is_named
+
+
 def test_everything_else_in_the_file_stays_and_a_copy_is_kept(install: Run) -> None:
     before = {"mcpServers": {"other": {"command": "x", "env": {"T": "OTHERSECRET"}}}, "theme": "dünkel", "n": 1e3}
     path = config("cursor", json.dumps(before))

@@ -35,6 +35,9 @@ _ORIGINS = {"uvx": "install uv (https://docs.astral.sh/uv)", "npx": "install Nod
 _PATHS = ("TOOLFOLD_CATALOG", "TOOLFOLD_CACHE", "TOOLFOLD_OFFLOAD", "TOOLFOLD_CALL_LOG", "TOOLFOLD_AUDIT_FILE")
 """Settings that may name a file or folder."""
 
+_CACHES = frozenset((".cache", "cache", "Cache", "Caches"))
+"""Names of folders whose content may be deleted at any time."""
+
 
 def run(options: Options) -> int:
     """Add the entry, or print it."""
@@ -190,7 +193,15 @@ def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
     missing = sorted(name for name in os.environ if name.startswith("TOOLFOLD_") and name not in known)
     if missing:
         print_message(f"Set here, but not for the server: {', '.join(missing)}. To pass one on, add --env NAME.")
-    return client.entry([*own_command(), *(["--profile", options.profile] if options.profile else [])], environment)
+    program, *arguments = own_command()
+    if _CACHES.intersection(Path(program).parts):
+        print_message(
+            f"{program} is in a cache, as programs of uvx and `pipx run` are, and the client fails once it is cleared. "
+            "Install toolfold by `uv tool install` or `pipx install`, and run this command with that one."
+        )
+    return client.entry(
+        [program, *arguments, *(["--profile", options.profile] if options.profile else [])], environment
+    )
 
 
 def _keys_of_catalog(options: Options, environment: Mapping[str, str]) -> list[tuple[str, Auth]]:
