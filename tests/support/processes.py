@@ -46,7 +46,7 @@ def announced_url(process: subprocess.Popen[bytes]) -> str:
 
 
 def check_end(process: subprocess.Popen[bytes], sent: signal.Signals = signal.SIGTERM) -> None:
-    """Check that a process ends when it is told, without an error and a further line on its standard error."""
+    """Check that a process ends when it gets a signal, without an error and a further line on its standard error."""
     process.send_signal(sent)
     assert process.wait(timeout=20) == 0
     assert process.stderr

@@ -1,4 +1,4 @@
-"""Requests whose time ends when a test says so, not when a clock does: a busy machine ends them at the same point."""
+"""Requests whose time ends when a test ends it, not when a clock does: a busy machine ends them at the same point."""
 
 import time
 from collections import Counter
