@@ -372,7 +372,7 @@ def test_an_error_names_what_is_wrong_and_what_is_right(calls: Calls) -> None:
         ("SELECT (c).name FROM customers c", ["to_jsonb(value) ->> 'field'", "Correct the statement"]),
         ("SELECT * FROM user", ['a table or column of this name is "user" (line 1, column 15)']),
         ("SELECT id, count(*) FROM orders", ['"orders.id" must appear in the GROUP BY clause']),
-        ("SELECT id FROM orders WHERE id = $1", ["the statement has 1 parameters and params has 0 values"]),
+        ("SELECT id FROM orders WHERE id = $1", ["the statement has 1 parameter and params has 0 values"]),
         ("SELECT FROM orders", ["it returns no columns"]),
     ]  # fmt: skip
     for statement, sentences in rows:

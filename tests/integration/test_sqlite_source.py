@@ -155,7 +155,7 @@ def test_tables_beyond_the_bytes_of_one_answer_are_counted(database: Path) -> No
     reader = DatabaseReader(SqlSettings("sqlite"), 200)
     answer = json.loads(reader.list_tables(str(database), time.monotonic() + 5))
     assert len(answer["tables"]) == 2
-    assert answer["more_tables"] == "4 tables are not listed; use contains"
+    assert answer["more_tables"] == "not listed: 4 tables; use contains"
 
 
 def test_tables_are_found_by_their_names_descriptions_and_columns(database: Path) -> None:

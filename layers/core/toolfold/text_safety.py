@@ -104,6 +104,15 @@ def quoted_name(name: str) -> str:
     return escape_unsafe(json.dumps(shown, ensure_ascii=False))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> counted(1, "tool"), counted(1200, "tool")
+    ('1 tool', '1,200 tools')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def shortened(text: str) -> str:
     """Return at most :data:`MAX_QUOTED` characters of ``text``, with unprintable ones escaped."""
     printable = "".join(

@@ -252,4 +252,4 @@ def test_texts_of_others_are_warned_about_and_never_stop_a_catalog(
     )
     assert all(finding.file.endswith("snapshot.json") for finding in found)
     if len(tools) == 30:
-        assert "10 more tools of toy have the same problem" in " ".join(map(str, found))
+        assert "10 more tools of toy: the same problem" in " ".join(map(str, found))

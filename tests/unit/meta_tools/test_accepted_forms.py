@@ -147,7 +147,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (GET, {"tool_name": "RSI", "detail": "all"}, "full|medium|minimal", GET, {"tool_name": "RSI"}),
     (GET, {"tool_name": "RSI", "known": "yes"}, "leaves out known", GET, {"tool_name": "RSI"}),
     (GET, {}, "TOOL_LIST searches", LIST, {}),
-    (GET, {"tool_name": ["SMA", "RSI"] * 500}, "has 1000 items", GET, {"tool_name": ["SMA", "RSI"] * 10}),
+    (GET, {"tool_name": ["SMA", "RSI"] * 500}, "has 1,000 items", GET, {"tool_name": ["SMA", "RSI"] * 10}),
     *((CALL, given, "TOOL_LIST has the names", LIST, {})
       for given in ({}, {"tool_name": None, "arguments": {}}, {"tool_name": "", "arguments": {}})),
     (CALL, GOLD, "TOOL_LIST has the names", LIST, GOLD),

@@ -117,7 +117,7 @@ def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
         ({"calls": []}, "calls has 0 items"),
         ({"calls": [], "continue": "x"}, "the token in continue is not one of this caller"),
         ({"calls": 5}, "calls must be an array, not a number (5): array of 1 to 50 values"),
-        ({"calls": [{}] * 10_000}, "calls has 10000 items: array of 1 to 50 values"),
+        ({"calls": [{}] * 10_000}, "calls has 10,000 items: array of 1 to 50 values"),
         ({"calls": [quote("A"), quote("A")]}, "'A' is the name of two calls, 0 and 1"),
         ({"calls": [quote("x" * 65)]}, "cannot be the name of a call"),
         ({"calls": [quote("AAPL")], "max_parallel": 17}, "max_parallel 17 is too large"),

@@ -212,7 +212,7 @@ def test_raw_form_of_a_list_is_refused_with_the_call_that_works(tools: MetaTools
         ({"symbol": ["AAPL", ["MSFT"]]}, "item 2 of symbol is a list"),
         ({"symbol": [{"ticker": "AAPL"}, "MSFT"]}, "item 1 of symbol is an object"),
         ({"symbol": ["AAPL", None]}, "item 2 of symbol is null"),
-        ({"symbol": [f"A{number}" for number in range(100_000)]}, "100000 values of symbol are 100000 calls"),
+        ({"symbol": [f"A{number}" for number in range(100_000)]}, "100,000 values of symbol are 100,000 calls"),
         ({"symbol": ",".join(f"A{number}" for number in range(51))}, "is a text of several values"),
         ({"symbol": [5, True]}, "must be a string"),
     ],

@@ -29,6 +29,7 @@ from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.results import tokens
 from toolfold.sources.base import BUILT_IN
+from toolfold.text_safety import counted
 
 Names = Mapping[str, Mapping[str, str]]
 """Id of a source → the name that it has for a tool → its name in the catalog, where that is another."""
@@ -166,7 +167,7 @@ def compile_sources(
     profiles = compile_profiles(folder, parts, [entry.tool for entry in definitions], problems)
     if problems:
         raise SourceError(problems)
-    progress(f"Building the search index of {len(tools):,} tools …")
+    progress(f"Building the search index of {counted(len(tools), 'tool')} …")
     searchable = searchable_texts(definitions, tools, vocabularies)
     for id_, entry in sources.items():
         own = [texts for texts, of in zip(searchable, definitions, strict=True) if of.source.settings.id == id_]

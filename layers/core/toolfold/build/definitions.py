@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from toolfold.build.search_index import TellingRequests
 from toolfold.catalog import json_schema
 from toolfold.results import tokens
+from toolfold.text_safety import counted
 
 MAX_TOOL_TOKENS = 150
 """Tokens of the definition of one tool, as far as shortening can reach: clients send hundreds of them."""
@@ -400,7 +401,7 @@ def _lines(sources: Mapping[str, Any], members: Sequence[Member], *, named: bool
         own = [name for name, entry in members if entry["source"] == id_]
         more = ", …" if len(own) > _MAX_NAMED else ""
         names = f": {', '.join(own[:_MAX_NAMED])}{more}" if named else ""
-        lines.append(f"{id_}: {_stub(source['description'])} ({len(own)} tools{names})")
+        lines.append(f"{id_}: {_stub(source['description'])} ({counted(len(own), 'tool')}{names})")
     return f"{_joined(lines)}."
 
 

@@ -25,6 +25,7 @@ from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words, stems
 from toolfold.errors import SourceError
 from toolfold.results import tokens
+from toolfold.text_safety import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +206,7 @@ def _check_imported(tools: Iterable[ToolDefinition]) -> Iterator[Finding]:
             own = [one for one in found if one.rule == rule]
             yield from own[:MAX_SHOWN]
             if more := own[MAX_SHOWN:]:
-                problem = f"{len(more)} more tools of {source.settings.id} have the same problem"
+                problem = f"{counted(len(more), 'more tool')} of {source.settings.id}: the same problem"
                 yield dataclasses.replace(more[-1], problem=problem)
 
 

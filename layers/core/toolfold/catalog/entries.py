@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict, get_args
 
 from toolfold.catalog.text_checks import MAX_SUMMARY, MAX_TEXT
+from toolfold.text_safety import counted
 
 FORMAT = 5
 """Version of the compiled layout. A reader refuses any other."""
@@ -241,7 +242,7 @@ def listing_text(categories: Sequence[Category], lines: Sequence[ToolSummary]) -
     for line in lines:
         suffix = summary_suffix(line.access, line.effect, line.confirm)
         by_category.setdefault(line.category, []).append(f"{line.name}: {line.summary}{suffix}")
-    parts = [f"{len(lines)} tools. {DESCRIBE_STEP}"]
+    parts = [f"{counted(len(lines), 'tool')}. {DESCRIBE_STEP}"]
     for category in categories:
         parts += [f"# {category.name}: {category.title}", *by_category.get(category.name, ())]
     return "\n".join(parts)

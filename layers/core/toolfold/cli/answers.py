@@ -23,6 +23,7 @@ from toolfold.errors import ToolfoldError
 from toolfold.files import replace_file
 from toolfold.meta_tools.result import Result
 from toolfold.results.output import AnswerStatus
+from toolfold.text_safety import counted
 
 _MAX_SHOWN = 100
 """Rows that a terminal shows in full: two or three screens."""
@@ -298,4 +299,4 @@ def _print_cut(shown: Sequence[Any], lines: Sequence[Any], what: str) -> None:
 
 def _size(data: Any, size: int) -> str:
     rows = data.rstrip().count("\n") if isinstance(data, str) else sum(len(table.rows) for table in tables_of(data))
-    return f"{f'{rows:,} rows, ' if rows else ''}{size:,} bytes"
+    return ", ".join([*([counted(rows, "row")] if rows else []), f"{size:,} bytes"])

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from toolfold.cache.sqlite import SQLiteStore, check_cache_file
 from toolfold.cli.application import Options, os_errors
-from toolfold.cli.output import counted, print_json, print_message
+from toolfold.cli.output import print_json, print_message
 from toolfold.cli.terminal import confirm
 from toolfold.local_defaults import with_local_defaults
 from toolfold.private_folder import PathRefused, absolute_path
 from toolfold.results.offload import FOLDER, delete_answers, list_answers
 from toolfold.settings import Settings
+from toolfold.text_safety import counted
 
 _TIMEOUT_S = 5.0
 """Seconds to wait for a server that writes at the same time."""

@@ -26,6 +26,7 @@ from toolfold.cli import output
 from toolfold.cli.application import Options, fail, os_errors
 from toolfold.errors import ToolfoldError
 from toolfold.settings import Settings
+from toolfold.text_safety import counted
 
 _MAX_SHOWN = 10
 """Problems of single tools that are printed: a large document may have hundreds."""
@@ -47,7 +48,7 @@ def compile_catalog(options: Options) -> int:
     if notes and options.notes:
         output.print_message(*notes)
     elif notes:
-        output.print_message(f"{output.counted(len(notes), 'note')} on parts left out of tools; --notes prints them.")
+        output.print_message(f"{counted(len(notes), 'note')} on parts left out of tools; --notes prints them.")
     for finding in lint.find_secrets(options.folder):
         output.print_message(finding)
     if options.check:
@@ -58,7 +59,7 @@ def compile_catalog(options: Options) -> int:
         return 0
     replace_catalog_file(path, compiled)
     unchanged = ", unchanged" if current == compiled else ""
-    print(f"{path}: {output.counted(len(tools), 'tool')}, {len(compiled):,} bytes{unchanged}")
+    print(f"{path}: {counted(len(tools), 'tool')}, {len(compiled):,} bytes{unchanged}")
     served = os.environ.get("TOOLFOLD_CATALOG") or str(bundled_path())
     if "://" not in served and Path(served).expanduser().resolve() != path.resolve():
         output.print_message(f"To use it: export TOOLFOLD_CATALOG={shlex.quote(str(path.resolve()))}")
@@ -73,8 +74,9 @@ def lint_catalog(options: Options) -> int:
         output.print_json([dataclasses.asdict(finding) for finding in findings])
     elif findings:
         print(*findings, sep="\n")
-        counted = f"{errors} found" + (f", {len(findings) - errors} warnings" if errors < len(findings) else "")
-        output.print_message(f"{counted}; `toolfold catalog lint --help` explains the rules.")
+        warnings = len(findings) - errors
+        found = f"{errors} found" + (f", {counted(warnings, 'warning')}" if warnings else "")
+        output.print_message(f"{found}; `toolfold catalog lint --help` explains the rules.")
     else:
         print(f"Nothing found in {options.folder} by {len(lint.RULES)} rules.")
     return 1 if errors else 0
@@ -86,7 +88,7 @@ def publish(options: Options) -> int:
     content, name = _read_content(options)
     catalog = check_catalog(content)
     check_allowed(catalog, AllowList(Settings.from_environment()))
-    tools = output.counted(len(catalog), "tool")
+    tools = counted(len(catalog), "tool")
     output.print_message(f"Checked {tools} of {name}.")
     with _open_bucket(options, location) as (bucket, author):
         if options.dry_run:

@@ -17,12 +17,11 @@ from toolfold.catalog.entries import CONFIRM, summary_suffix
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
 from toolfold.cli.error_text import call_command
-from toolfold.cli.output import counted
 from toolfold.cli.tools import WHOLE_TOKENS, RemoteTools, meta_tools
 from toolfold.meta_tools import list_request
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.reader import read_arguments
-from toolfold.text_safety import escape_unsafe
+from toolfold.text_safety import counted, escape_unsafe
 
 DEFAULT_LIMIT = 10
 """Tools shown by default: half a screen."""

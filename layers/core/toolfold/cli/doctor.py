@@ -26,7 +26,7 @@ from toolfold.cli import terminal
 from toolfold.cli.application import Options
 from toolfold.cli.environment import PLACEHOLDER
 from toolfold.cli.error_text import for_person
-from toolfold.cli.output import counted, print_json, print_trace
+from toolfold.cli.output import print_json, print_trace
 from toolfold.cli.terminal import wrap
 from toolfold.cli.tools import meta_tools
 from toolfold.errors import CallError, SettingsError
@@ -42,6 +42,7 @@ from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.request import SMALLER_RESPONSE_HINT, HttpRequest, exchange_for
+from toolfold.text_safety import counted
 from toolfold.version import __version__
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.cli import terminal
 from toolfold.errors import CallError
-from toolfold.text_safety import escape_unsafe
+from toolfold.text_safety import counted, escape_unsafe
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -56,11 +56,6 @@ def print_result(result: Result, as_json: bool, tool_name: str = "") -> int:
     else:  # several answers, which are whole
         print_json(result.structured, indent=2)
     return 1 if result.is_error else 0
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things: ``1 tool``, ``1,200 tools``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def print_error(error: CallError, tool_name: str = "", verb: str = "call") -> None:
@@ -139,7 +134,7 @@ def one_warning_of_each_kind() -> Iterator[None]:
     finally:
         logging.lastResort = before
         if more := sum(handler.counts.values()) - len(handler.counts):
-            print_wrapped(f"{more} more {'warnings' if more > 1 else 'warning'} of the same kind.")
+            print_wrapped(f"{counted(more, 'more warning')} of the same kind.")
 
 
 def print_trace(trace: RequestTrace) -> None:

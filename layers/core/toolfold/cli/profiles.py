@@ -16,6 +16,7 @@ from toolfold.exposure.profiles import describe_restrictions, profile_names, sel
 from toolfold.log_analysis.figures import is_of_call, read_log
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.results import tokens
+from toolfold.text_safety import counted
 
 _TOKENS = "tokens (estimate)"
 """Heading: the count is the server's own, within some percent of a tokenizer's."""
@@ -88,7 +89,7 @@ def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, tuple[Any, str
         **{name: (made.value, made.origin) for name, made in resolution.combining.items()},
     }
     if exposed.exposed.mode != resolution.mode.value:
-        found["shown as"] = exposed.exposed.mode, f"{tools} tools; up to 12 are shown directly"
+        found["shown as"] = exposed.exposed.mode, f"{counted(tools, 'tool')}; up to 12 are shown directly"
     for key in ("pinned", "most_used"):
         if positions := getattr(profile, key):
             names = [catalog.summary(at).name for at in positions]
@@ -98,7 +99,7 @@ def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, tuple[Any, str
     if profile.context:
         found["context"] = profile.context, profile.where.get("context", "")
     if restrictions := describe_restrictions(profile):
-        withheld = [f"{count} tools by {what}" for what, count in restrictions.items()]
+        withheld = [f"{counted(count, 'tool')} by {what}" for what, count in restrictions.items()]
         found["withheld"] = withheld, "described, and not called"
     return found
 

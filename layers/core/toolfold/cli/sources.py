@@ -34,7 +34,7 @@ from toolfold.cli.terminal import confirm, is_interactive
 from toolfold.errors import CallError, SourceError, ToolfoldError
 from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings
-from toolfold.text_safety import escape_unsafe
+from toolfold.text_safety import counted, escape_unsafe
 
 _LISTED = ("id", "kind", "title", "tools", "fetched", "state")
 
@@ -60,7 +60,7 @@ def _entry(source: SourceFolder) -> dict[str, Any]:
     loaded = None if problems else load_source(source.folder, problems)
     problems += [] if loaded is None else loaded.left_out
     found = source.data if loaded is None else loaded.source._asdict()
-    state = "works" if not problems else output.counted(len(problems), "problem")
+    state = "works" if not problems else counted(len(problems), "problem")
     if loaded is None and not why_not(source):
         state = "to be refreshed"
     return {
@@ -78,7 +78,7 @@ def remove(options: Options) -> int:
     """Show what is removed, ask, and move it."""
     found = find_source(options.folder, options.id)
     files = sorted(path for path in found.folder.rglob("*") if path.is_file())
-    print(f"{found.id} ({found.kind}): {output.counted(len(files), 'file')} in {found.folder}")
+    print(f"{found.id} ({found.kind}): {counted(len(files), 'file')} in {found.folder}")
     if not options.yes and not confirm(f"Remove {found.id} from the catalog?", "Add --yes to remove the source."):
         output.print_message("Nothing was changed.")
         return 1
@@ -265,7 +265,7 @@ def review(options: Options) -> int:
     if accepted:
         with os_errors(f"The overlay of {source.id} cannot be written"):
             accept_texts(source.folder, sorted(accepted))
-        print(f"Accepted {len(accepted)} of {output.counted(len(unread), 'text')}: {source.folder / 'overlay.yaml'}")
+        print(f"Accepted {len(accepted)} of {counted(len(unread), 'text')}: {source.folder / 'overlay.yaml'}")
         print(f"Next: toolfold catalog compile --folder {options.folder}")
     elif not is_asked:
         output.print_message(f"Accept some with their HASH, or all with --yes: toolfold source review {source.id}")

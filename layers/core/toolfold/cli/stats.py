@@ -15,6 +15,7 @@ from toolfold.dates import parse_date
 from toolfold.errors import ToolfoldError
 from toolfold.log_analysis.figures import MOST_CALLED, Figures, as_json, read_log, seven_figures
 from toolfold.settings import Settings
+from toolfold.text_safety import counted
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -80,7 +81,7 @@ def _print_figures(figures: Figures, source: str) -> None:
         ("tools at the medium level, a search", "medium_per_query", "", ""),
         ("tools in one line, a search", "minimal_per_query", "", ""),
         ("schemas loaded on demand", "loaded_on_demand", "", f"{figures.requests['TOOL_GET']:,} TOOL_GET"),
-        ("answered from the cache", "cache_hit_percent", " %", f"{figures.cacheable:,} calls"),
+        ("answered from the cache", "cache_hit_percent", " %", counted(figures.cacheable, "call")),
     )
     rows = [(text, "–" if seven[name] is None else f"{seven[name]:,g}{unit}", of) for text, name, unit, of in loading]
     print_table(("progressive loading", "", "of"), rows)

@@ -50,7 +50,7 @@ from toolfold.execution.approval_store import (
 from toolfold.execution.call import canonical_arguments
 from toolfold.execution.credentials import principal_id
 from toolfold.local_defaults import with_local_defaults
-from toolfold.text_safety import escape_unsafe
+from toolfold.text_safety import counted, escape_unsafe
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
@@ -78,7 +78,7 @@ def write_prompt(source: Source, tool: Tool, arguments: str) -> str:
         cut = f"{text[:_MAX_VALUE_CHARS]}… ({len(text):,} characters)" if len(text) > _MAX_VALUE_CHARS else text
         shown.append(f"{name[:_MAX_VALUE_CHARS]}={cut}")
     if len(values) > _MAX_SHOWN:
-        shown.append(f"and {len(values) - _MAX_SHOWN} more arguments")
+        shown.append(f"and {counted(len(values) - _MAX_SHOWN, 'more argument')}")
     called = f" with {', '.join(shown)}" if shown else ""
     return escape_unsafe(f"Allow {tool.name} of {source.title}{called}? {reason_of(tool)}")
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from toolfold.catalog import json_schema
 from toolfold.fuzzy import did_you_mean
-from toolfold.text_safety import quoted, shortened
+from toolfold.text_safety import counted, quoted, shortened
 from toolfold.wording import Text
 
 
@@ -70,14 +70,14 @@ _TEXTS: dict[str, Callable[[Any, Any], str]] = {
     "maximum": lambda _, value: f"{shortened(str(value))} is too large",
     "exclusiveMaximum": lambda _, value: f"{shortened(str(value))} is too large",
     "multipleOf": lambda kind, value: f"{shortened(str(value))} is not a multiple of {kind.multiple_of}",
-    "minItems": lambda _, value: f"has {len(value)} items",
-    "maxItems": lambda _, value: f"has {len(value)} items",
+    "minItems": lambda _, value: f"has {counted(len(value), 'item')}",
+    "maxItems": lambda _, value: f"has {counted(len(value), 'item')}",
     "uniqueItems": lambda *_: "has an item twice",
     "contains": lambda *_: "lacks an item that must be among the others",
-    "minLength": lambda kind, value: f"has {len(value)} characters, at least {kind.limit} are needed",
-    "maxLength": lambda kind, value: f"has {len(value)} characters, at most {kind.limit} are allowed",
-    "minProperties": lambda kind, value: f"has {len(value)} keys, at least {kind.limit} are needed",
-    "maxProperties": lambda kind, value: f"has {len(value)} keys, at most {kind.limit} are allowed",
+    "minLength": lambda kind, value: f"has {counted(len(value), 'character')}, at least {kind.limit} are needed",
+    "maxLength": lambda kind, value: f"has {counted(len(value), 'character')}, at most {kind.limit} are allowed",
+    "minProperties": lambda kind, value: f"has {counted(len(value), 'key')}, at least {kind.limit} are needed",
+    "maxProperties": lambda kind, value: f"has {counted(len(value), 'key')}, at most {kind.limit} are allowed",
     "propertyNames": lambda *_: "has a key that is not allowed",
     "not": lambda *_: "has a form that is not allowed",
 }

@@ -37,7 +37,7 @@ from toolfold.results.combine import (
     stack_documents,
 )
 from toolfold.results.tables import Document, Table
-from toolfold.text_safety import quoted, quoted_name
+from toolfold.text_safety import counted, quoted, quoted_name
 
 if TYPE_CHECKING:
     from datetime import date
@@ -72,9 +72,9 @@ def split(catalog: Catalog, item: Item, call: Call) -> None:
         )
     count = math.prod(len(items) for _, items in lists.values())
     if count > MAX_CALLS:
-        counted = " and ".join(f"{len(items)} values of {target}" for target, items in lists.values())
+        factors = " and ".join(f"{counted(len(items), 'value')} of {target}" for target, items in lists.values())
         raise InvalidArguments(
-            f"{tool.name}: {counted} are {count} calls; one call can make {MAX_CALLS}.",
+            f"{tool.name}: {factors} are {count:,} calls; one call can make {MAX_CALLS}.",
             f"Send at most {MAX_CALLS} values, the others in further calls; nothing was sent.",
         )
     varied = {name: target for name, (target, items) in lists.items() if len(items) > 1}

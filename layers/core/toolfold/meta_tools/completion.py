@@ -19,6 +19,7 @@ from toolfold.errors import CallError, PremiumOnly
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.results.select import coverage
 from toolfold.results.select.coverage import Coverage, Requested
+from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -32,7 +33,7 @@ class GapKind(Enum):
     START_OF_DAY = ("Asked {beginning}; the data begin {first}.", "begins {first}", True)
     END = ("Asked {end}; the data end {last}.", "begins {first}", False)
     FUTURE = ("Asked {end}; the data end {last}.", "ends {last}", True)
-    ROWS = ("Asked for {wanted} rows{until}; the data have {count}.", "has {rows}{until}", False)
+    ROWS = ("Asked for {wanted}{until}; the data have {count}.", "has {rows}{until}", False)
     OLDEST = ("The oldest of the {rows} since {first}, not of the whole series.", "begins {first}", True)
     SUMMARY = ("Computed from the {rows} {reach}.", "begins {first}", True)
     MATCHES = ("Searched the {rows} {reach}.", "begins {first}", True)
@@ -81,9 +82,9 @@ class Gap:
             "first": f"{covered.first}{covered.zone}",
             "last": f"{covered.last}{covered.zone}",
             "step": covered.step_name,
-            "wanted": f"{wanted:,}",
+            "wanted": counted(wanted, "row"),
             "count": f"{count:,}",
-            "rows": "1 row" if count == 1 else f"{count:,} rows",
+            "rows": counted(count, "row"),
             # How far the rows reach, on the side where there may be more.
             "reach": f"until {covered.last}" if self.is_of_future else f"since {covered.first}",
         }

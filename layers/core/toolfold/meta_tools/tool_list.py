@@ -24,7 +24,7 @@ from toolfold.meta_tools.detail_levels import FILL_RATIO, find_related, pack, re
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
 from toolfold.meta_tools.result import Result, safe_line
 from toolfold.results import tokens
-from toolfold.text_safety import shortened
+from toolfold.text_safety import counted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -147,7 +147,7 @@ def _source_lines(catalog: Catalog, ids: Collection[str] = ()) -> list[str]:
         description, instructions = entry["description"], f" {entry.get('instructions', '')}" if ids else ""
         if not ids and len(description) > _MAX_DESCRIPTION:
             description = description[: _MAX_DESCRIPTION - 1].rsplit(" ", 1)[0] + "…"
-        lines.append(f"Source {entry['id']} ({entry['tools']} tools): {description}{instructions.rstrip()}")
+        lines.append(f"Source {entry['id']} ({counted(entry['tools'], 'tool')}): {description}{instructions.rstrip()}")
     if others := ", ".join(f"{entry['id']} ({entry['tools']})" for entry in entries[_MAX_LINES:]):
         lines.append(f"Other sources and their tools: {others}")
     return list(map(safe_line, lines))
@@ -168,7 +168,7 @@ class _Listing:
         catalog, total, behind = self._catalog, len(self._catalog), _source_lines(self._catalog)
         if list_request.is_large(catalog):
             step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
-            text = self._text(f"{step} {total:,} tools.", *behind, *list_request.summary_lines(catalog))
+            text = self._text(f"{step} {counted(total, 'tool')}.", *behind, *list_request.summary_lines(catalog))
             return self._result(text, [], step, total)
         rendered = catalog.memoize("every line", lambda: _every_line(catalog))
         return self._result(self._text(*behind, catalog.listing), rendered, DESCRIBE_STEP, total)
@@ -278,9 +278,9 @@ class _Listing:
             reason, step = "No tool passes all of the filters.", "Next: leave out one."
         elif candidates is not None and (elsewhere := len(search.search(catalog, request.queries[0]).hits)):
             reason = "Nothing that passes the filters fits the query."
-            step = f"Next: leave out the filters; without them there are {elsewhere:,} matches."
+            step = f"Next: leave out the filters; without them the query fits {counted(elsewhere, 'tool')}."
         else:
-            reason, step = f"Nothing among {len(catalog):,} tools fits the query.", _OTHER_WORDS
+            reason, step = f"Nothing among {counted(len(catalog), 'tool')} fits the query.", _OTHER_WORDS
         text = self._with_stats(self._text(f"{reason} {step}"), request.token_budget or SEARCH_TOKENS)
         return self._result(text, [], step, 0)
 
@@ -333,7 +333,8 @@ def _every_line(catalog: Catalog) -> list[RenderedTool]:
         rendered.append(replace(tool, entry={**tool.entry, "category": catalog.summary(position).category}))
     known = {tool.text for tool in rendered} | {f"# {group.name}: {group.title}" for group in catalog.categories}
     first, *lines = catalog.listing.split("\n")
-    if not known.issuperset(lines) or not first.startswith(f"{len(catalog)} tools."):
+    counts = f"{counted(len(catalog), 'tool')}.", f"{len(catalog)} tools."  # as earlier versions wrote it
+    if not known.issuperset(lines) or not first.startswith(counts):
         raise damaged("the listing has lines that are not those of its tools")
     return rendered
 

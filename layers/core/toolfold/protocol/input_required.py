@@ -23,6 +23,7 @@ from toolfold.errors import AuthorizationRequired
 from toolfold.execution.services import KEPT_REQUEST_S
 from toolfold.protocol import versions
 from toolfold.protocol.jsonrpc import JsonRpcError
+from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
@@ -179,7 +180,7 @@ def _shown(id_: str, task: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "taskId": id_,
         "status": task["status"],
-        **({"statusMessage": f"{task['answered']} calls are answered."} if task["status"] == "working" else {}),
+        **({"statusMessage": f"Answered: {counted(task['answered'], 'call')}."} if task["status"] == "working" else {}),
         "createdAt": iso_time(task["created"], has_ms=True),
         "lastUpdatedAt": iso_time(time.time(), has_ms=True),
         "ttlMs": KEPT_REQUEST_S * 1000,

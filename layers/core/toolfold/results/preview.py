@@ -18,7 +18,7 @@ from toolfold.budget import WorkBudget
 from toolfold.results import tokens, values
 from toolfold.results.select.names import written_name
 from toolfold.results.tables import Document, Table
-from toolfold.text_safety import escape_unsafe, has_unsafe, quoted_name
+from toolfold.text_safety import counted, escape_unsafe, has_unsafe, quoted_name
 
 if TYPE_CHECKING:
     from toolfold.results.select.grammar import Selection
@@ -149,7 +149,7 @@ class Shortener:
         The first two count rows of tables, or items of the longest list.
         """
         more = len(self._cuts) - _MAX_DESCRIBED
-        cuts = [*self._cuts[:_MAX_DESCRIBED], *([f"and {more} more cuts"] if more > 0 else [])]
+        cuts = [*self._cuts[:_MAX_DESCRIBED], *([f"and {counted(more, 'more cut')}"] if more > 0 else [])]
         return {"rows_shown": self._rows_shown, "rows_total": self._rows_total, "left_out": ", ".join(cuts)}
 
     def _take(self, count: int, text: str = "") -> None:
@@ -185,7 +185,7 @@ class Shortener:
         if isinstance(value, str):
             chars = self._limits.chars
             if chars is not None and len(value) > chars:
-                value = f"{value[:chars]}… (+{len(value) - chars} characters)"
+                value = f"{value[:chars]}… (+{counted(len(value) - chars, 'character')})"
                 self._cut_at(path if _TEXTS_CUT not in self._cuts else None, _TEXTS_CUT)
             self._take(0, value)
         if isinstance(value, dict):

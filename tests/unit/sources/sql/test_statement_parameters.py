@@ -55,7 +55,7 @@ def test_an_error_is_placed_in_the_statement_of_the_caller() -> None:
 
 def test_a_value_without_a_place_and_a_missing_one_are_named() -> None:
     rows = [
-        ("sqlite", "a = ? AND b = ?", [1], "the statement has 2 parameters and params has 1 values"),
+        ("sqlite", "a = ? AND b = ?", [1], "the statement has 2 parameters and params has 1 value"),
         ("sqlite", "a = :x", {"y": 1}, "params has no value for x"),
         ("sqlite", "a = :x", [], "params has no value for x"),
         ("sqlite", "a IN (?)", [[1, 2]], "a list is no value of IN (…); write IN (SELECT value FROM json_each(?))"),
@@ -66,7 +66,7 @@ def test_a_value_without_a_place_and_a_missing_one_are_named() -> None:
             "postgresql",
             "doc ? 'a' AND b = ?",
             [1],
-            "the statement has 2 parameters and params has 1 values; ? is an operator as well, so write them as $1, $2",
+            "the statement has 2 parameters and params has 1 value; ? is an operator as well, so write them as $1, $2",
         ),
     ]
 

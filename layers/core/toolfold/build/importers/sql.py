@@ -31,6 +31,7 @@ from toolfold.sources.sql.schema import (
     SqlSettings,
     Table,
 )
+from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -171,7 +172,7 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
             problem = "the role may read no table that tables.include and schemas name; grant SELECT, or correct them"
             raise _error(folder, ". ".join([problem, *notes]))
         columns = sum(len(table.columns) for table in schema.tables)
-        progress(f"{len(schema.tables):,} tables and views, {columns:,} columns")
+        progress(f"{counted(len(schema.tables), 'table')}, {counted(columns, 'column')}")
         old = SqlSnapshot.read(folder, settings.id, [])
         before = {} if old is None or old.dialect != settings.dialect else _by_name(old.tables)
         fetched_at = datetime.now(UTC).replace(microsecond=0).isoformat()

@@ -19,7 +19,7 @@ from toolfold.fuzzy import normalize
 from toolfold.results import values
 from toolfold.results.select.names import table_name
 from toolfold.results.tables import Document, Table
-from toolfold.text_safety import quoted_name
+from toolfold.text_safety import counted, quoted_name
 
 if TYPE_CHECKING:
     from toolfold.results.select.grammar import Clause
@@ -245,11 +245,12 @@ def page_note(metadata: Any, counts: Mapping[str, int], table: Table) -> str:
         is_beside = len(path) < 3 or name.startswith(".".join(path[:-1]))
         if is_beside and word in _TOTALS and type(value) is int and value > row_count and value != all_rows:
             return f"These are {row_count:,} of {value:,} rows ({quoted_name(path[-1])}): the answer is one page."
+    page = f"{'This is' if row_count == 1 else 'These are'} {counted(row_count, 'row')} of one page"
     for word, path, value in fields:
         if word in _PAGES and len(path) < 3 and type(value) is int and value > 1:
-            return f"These are {row_count:,} rows of one page of {value:,} ({quoted_name(path[-1])})."
+            return f"{page} of {value:,} ({quoted_name(path[-1])})."
         if word in _NEXT and (len(path) < 3 or name.startswith(".".join(path[:-2]))):
-            return f"These are {row_count:,} rows of one page: there are more, as {quoted_name(path[-1])} states."
+            return f"{page}: there are more, as {quoted_name(path[-1])} states."
     return ""
 
 

@@ -39,7 +39,7 @@ from toolfold.results.select.requested import Request
 from toolfold.results.select.sandbox import Rows
 from toolfold.results.tables import Table
 from toolfold.results.types import Kind
-from toolfold.text_safety import quoted_name
+from toolfold.text_safety import counted, quoted_name
 
 _COMPARED = {"lag": "{1}", "change": "({0}) - {1}", "pct_change": "(({0}) - {1}) * 100.0 / nullif(abs({1}), 0)"}
 """Function that looks at the row before → how it compares both."""
@@ -289,7 +289,8 @@ class View:
             counts = f"SELECT count({day}) - count(DISTINCT {day}) FROM {self._current}"
             ((repeated,),) = self.rows.run(self.ctes, counts)
             if repeated:
-                self._note(f"{repeated:,} rows have the same date as another; choose one series to compare its rows.")
+                rows = counted(repeated, "row")
+                self._note(f"There is the same date in another row for {rows}; choose one series to compare its rows.")
         return f"{self._partition_by}ORDER BY {day}, {self._tie(is_reversed=False)}"
 
     def _tie(self, *, is_reversed: bool) -> str:

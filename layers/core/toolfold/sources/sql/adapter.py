@@ -24,9 +24,10 @@ from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.sources.base import SourceAdapter
-from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error
+from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error, wrong_count
 from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table, to_json
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
+from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -92,8 +93,7 @@ def bind_parameters(statement: str, params: Sequence[Any] | Mapping[str, Any], d
         is_named = bool(names) and (dialect == "sqlite" or len(names) == len(params))
         if marks and (dialect == "sqlite" or (params and not is_named)):
             also = "" if dialect == "sqlite" else "; ? is an operator as well, so write them as $1, $2"
-            problem = f"the statement has {marks} parameters and params has {len(params)} values{also}"
-            raise DatabaseFailure(FailureKind.STATEMENT, problem)
+            raise wrong_count(marks, params, also)
         if not is_named:
             return BoundStatement(statement, params)
         params = dict(zip(names, params, strict=False))
@@ -239,7 +239,7 @@ class DatabaseReader:
         ]
         sizes = itertools.accumulate(len(entry.encode()) + 1 for entry in entries)
         shown = sum(size <= self._max_bytes for size in sizes)
-        more = "" if shown == len(entries) else f"{len(entries) - shown:,} tables are not listed; use contains"
+        more = "" if shown == len(entries) else f"not listed: {counted(len(entries) - shown, 'table')}; use contains"
         skipped = _member("unusable_views", schema.skipped_note())
         return f'{{"tables":[{",".join(entries[:shown])}]{_member("more_tables", more)}{skipped}}}'
 
@@ -290,7 +290,8 @@ class DatabaseReader:
             raise
         if not rows.lines:
             return f'{{"rows":[],"columns":{to_json(rows.columns)}}}'
-        why = f"the answer has the first {len(rows.lines):,} rows only; aggregate, filter, or use LIMIT and OFFSET"
+        count = counted(len(rows.lines), "row")
+        why = f"the answer has the first {count} only; aggregate, filter, or use LIMIT and OFFSET"
         return f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
+from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, wrong_count
 from toolfold.sources.sql.postgresql_role import probe_role, read_schema
 from toolfold.sources.sql.schema import DatabaseSchema, Rows, TableFilter, unique_names
 
@@ -114,9 +114,7 @@ def encode_parameters(values: Sequence[Any], types: Sequence[int]) -> list[bytes
         DatabaseFailure: there are more or fewer values than parameters, or a text has a null character.
     """
     if len(values) != len(types):
-        raise DatabaseFailure(
-            FailureKind.STATEMENT, f"the statement has {len(types)} parameters and params has {len(values)} values"
-        )
+        raise wrong_count(len(types), values)
     texts = [_as_text(value, type_ in _JSON_TYPES) for value, type_ in zip(values, types, strict=True)]
     if any(text is not None and "\0" in text for text in texts):
         raise DatabaseFailure(FailureKind.STATEMENT, "a value of params has a null character")
