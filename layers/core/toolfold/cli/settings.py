@@ -137,7 +137,7 @@ def write_settings(path: Path, variables: Mapping[str, str]) -> None:
     try:
         document = TomlDocument(path.read_text(encoding="utf-8") if path.exists() else "")
         for variable, text in variables.items():
-            value = text.split(",") if variable in LISTS else text
+            value = list(filter(None, text.split(","))) if variable in LISTS else text
             document = document.with_line(variable.removeprefix(PREFIX).lower(), value)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path.resolve(), document.text.encode(), mode=0o600)
