@@ -33,7 +33,7 @@ _UNIT_FIRST = re.compile(r"(?P<unit>[dhmw])(?P<count>\d{1,3})")
 _COUNT = re.compile(r"\d{1,4}")
 _NUMBER = re.compile(r"(?P<number>[+-]?\d{1,9}(?:\.\d{1,9})?)[ -]?(?:periods?|bars?|days?|d|rows?|x)?")
 _SIGNED = re.compile(r"-?\d*\.\d+|-\d+")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:[,_ ]\d{3})+(?:\.\d{1,9})?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[,_ ]\d{3})+(?:\.\d{1,9})?")
 _CURRENCY = re.compile(r"^([+-]?)[$€£¥] ?")
 _BOOLEANS = {"true": True, "yes": True, "y": True, "t": True, "on": True, "1": True,
              "false": False, "no": False, "n": False, "f": False, "off": False, "0": False}  # fmt: skip

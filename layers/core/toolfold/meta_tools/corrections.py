@@ -22,6 +22,7 @@ from toolfold.execution.period_select import REQUESTED
 from toolfold.fuzzy import closest_matches, names_beginning, normalize
 from toolfold.meta_tools.arguments import is_blank, next_call, whole_number
 from toolfold.meta_tools.definitions import MAX_CALLS
+from toolfold.results.values import has_decimal_comma, parse_number, with_decimal_point
 from toolfold.text_safety import quoted, shortened
 from toolfold.wording import CallText, Text, joined, names_call
 
@@ -43,7 +44,6 @@ _WITH = re.compile(r"with (?P<parameter>\w+) also (?P<column>\w+)")
 _MAX_NAMED, _MAX_PLACED = 5, 20
 """Unknown arguments that a note names, and that are compared with the parameters: a call may have any number."""
 
-_DECIMAL_COMMA = re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d{1,9}),(?:\d{1,2}|\d{4,9})")
 _PLAIN = re.compile(r"[\w.-]+")
 _COMPARED = re.compile(r"[<>]=? ?-?\d+(?:\.\d+)?")
 _ENDS = re.compile(r"(\d+(?:\.\d+)?) ?(?:-|to|\.\.) ?(\d+(?:\.\d+)?)")
@@ -284,8 +284,9 @@ def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) ->
     bounded = rule.get("type") == "integer" and (not tool.source or _counts_rows(name))
     if bounded and (number := whole_number(value) or 0) > 0:
         return min(max(number, rule.get("minimum", 1)), rule.get("maximum", number))
-    if "number" in allowed_types(tool.parameters, rule) and _DECIMAL_COMMA.fullmatch(str(value)):
-        return float(str(value).replace(".", "").replace(",", "."))
+    if "number" in allowed_types(tool.parameters, rule) and isinstance(value, str) and has_decimal_comma(value.strip()):
+        decimal = parse_number(with_decimal_point(value.strip()))
+        return None if isinstance(decimal, str) else decimal
     listed = value if isinstance(value, list) else listed_values(value)
     if len(listed or ()) > MAX_CALLS:
         return None

@@ -45,6 +45,9 @@ _BARE_EXPONENTS = re.compile(r"\d+[eE]\d+(?:,\d+[eE]\d+)*")
 _ENDING_IN_ZERO = re.compile(r"\.([^,.]+0)(?=,|\Z)")
 """Decimals of numbers with a zero at their end."""
 
+_DECIMAL_COMMA = re.compile(r"[-+]?(?:(?:0|\d{4,}|),\d+|\d+,(?:\d\d?|\d{4,})|[1-9]\d{0,2}(?:\.\d{3})+,\d+)", re.ASCII)
+"""A number whose comma cannot separate thousands; points before it separate them."""
+
 _PERCENT = re.compile(r"-?\d+(\.\d+)?%")
 
 
@@ -189,6 +192,22 @@ def parse_number(text: str) -> int | float | str:
         return value if Decimal(repr(value)) == exact else text
     except (ValueError, OverflowError, InvalidOperation):
         return text
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Return whether a text is a number whose comma can only be that before decimals.
+
+    >>> [has_decimal_comma(text) for text in ("0,125", ",5", "1.250,75", "1,250", "0.125")]
+    [True, True, True, False, False]
+    """
+    return _DECIMAL_COMMA.fullmatch(text) is not None
+
+
+def with_decimal_point(text: str) -> str:
+    """Return a number with a decimal comma as JSON writes it: ``1.250,75`` is ``1250.75``, and ``,5`` is ``0.5``."""
+    sign, digits = (text[:1], text[1:]) if text[:1] in ("+", "-") else ("", text)
+    whole, _, decimals = digits.partition(",")
+    return f"{sign}{whole.replace('.', '') or '0'}.{decimals}" if decimals else text.replace(".", "")
 
 
 def parse_float(text: str) -> float | str:

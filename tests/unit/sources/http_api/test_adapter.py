@@ -337,6 +337,8 @@ class TestResponses:
             (as_csv(b"ids\tb\n1,2\t3\n"), "csv", 'ids,b\r\n"1,2",3\r\n'),
             (as_csv(b"a\tb\n1\tx|y\n"), "csv", "a,b\r\n1,x|y\r\n"),
             (as_csv(b'a|"b;c"\n1|";"\n'), "csv", "a,b;c\r\n1,;\r\n"),
+            (as_csv(b"a;b\n,125;x\n0,5;y\n"), "csv", "a,b\r\n0.125,x\r\n0.5,y\r\n"),
+            (as_csv(b"a;b\n.125;x\n0,5;y\n"), "csv", 'a,b\r\n.125,x\r\n"0,5",y\r\n'),
             (as_csv(b"# made, today\n#\na,b\n1,2\n"), "csv", "a,b\n1,2"),
             (as_csv(b"#id,name\n1,x\n"), "csv", "#id,name\n1,x"),
             (as_csv("a;b\n1;é\n".encode("utf-16")), "csv", "a,b\r\n1,é\r\n"),

@@ -22,6 +22,7 @@ from toolfold.results.select.guess_rules import REPLACED, REPLACED_SIGNS, STEP_R
 from toolfold.results.select.names import find_table, known_names, table_name, words_of, written_name
 from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.results.types import Kind
+from toolfold.results.values import has_decimal_comma, with_decimal_point
 
 _MAX_CHARS = 500
 """Length of a guess: a longer one is SQL, or has no one meaning."""
@@ -65,6 +66,7 @@ BOUNDS = {"since": ">=", "after": ">", "before": "<", "until": "<="}
 _COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_COUNTS, 1)}
 _BEFORE_NUMBERS = ("last", "first", "newest", "oldest", "top", "bottom", "limit")
+_COMPARED = re.compile(r"((?:[<>=]|\bbetween\b|\band\b) ?)([-+]?[\d.]*,\d+)(?![\w.,])", re.I)
 _COUNTED = re.compile(rf"\b(last|first|top|bottom|newest|oldest) ({'|'.join(_NUMBERS)})\b", re.I)
 
 
@@ -90,6 +92,7 @@ def suggested(
     if is_path and document is None:
         return None
     text = REPLACED_SIGNS.sub(lambda match: REPLACED[match[0].lower()], select)
+    text = _COMPARED.sub(_with_decimal_point, text)
     for pattern, template in WORD_RULES:
         text = pattern.sub(template, text)
     text = _COUNTED.sub(lambda match: f"{match[1]} {_NUMBERS[match[2].lower()]}", text)
@@ -112,6 +115,10 @@ def suggested(
     forms += _as_sql(select, kind_of)
     written = " ".join(select.split())
     return [form for form in dict.fromkeys(forms) if form and form != written]
+
+
+def _with_decimal_point(match: re.Match[str]) -> str:
+    return match[1] + (with_decimal_point(match[2]) if has_decimal_comma(match[2]) else match[2])
 
 
 def _in_order(steps: Sequence[str], ranks: Mapping[str, int], kind_of: KindOf) -> list[str]:

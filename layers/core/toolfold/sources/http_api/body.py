@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote_plus
 
+from toolfold.results.values import has_decimal_comma, with_decimal_point
 from toolfold.sources.http_api.styles import InvalidArgument, named_values, scalar_text
 
 _MEDIA_TYPE = re.compile(r"\s*([\w!#$&^.+-]{1,80}/[\w!#$&^.+-]{1,80})\s*(?:;|$)", re.ASCII)
@@ -47,8 +48,6 @@ _COMPARED, _MAX_READ = 10, 1_000
 
 _COMMA_NUMBER = re.compile(r"[-+]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?%?", re.ASCII)
 """A number whose decimals follow a comma, and whose thousands may be separated by points."""
-_SURE = re.compile(r".*,(?:\d\d?|\d{4,})%?|[-+]?(?:0|\d{4,}),.*|.*\..*,.*", re.ASCII)
-"""Of these one whose comma cannot separate thousands."""
 _POINT_NUMBER = re.compile(r"[-+]?(?:\d*\.\d+|[\d,]*,\d{3}\.\d+|\d+(?:,\d+){2,})%?", re.ASCII)
 """Of others one with a decimal point, or with more than one comma."""
 _DIGIT, _DECIMALS = re.compile(r"\d"), re.compile(r"\d,\d", re.ASCII)
@@ -161,7 +160,7 @@ def comma_separated(text: str) -> tuple[str, str] | None:
     for line, row in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=separator)):
         for index in columns if line else ():
             if index < len(row) and _DIGIT.search(row[index]):
-                row[index] = _with_decimal_point(row[index])
+                row[index] = with_decimal_point(row[index])
         writer.writerow(row)
     return written.getvalue(), note
 
@@ -176,10 +175,11 @@ def _decimal_commas(text: str) -> tuple[set[int], str]:
         for index, cell in enumerate(row):
             if cell.isdecimal() or (index in others and "." not in cell and "," not in cell):
                 continue
-            if _COMMA_NUMBER.fullmatch(cell):
+            is_sure = has_decimal_comma(cell.removesuffix("%"))
+            if is_sure or _COMMA_NUMBER.fullmatch(cell):
                 found.add(index)
-                if index not in sure and _SURE.fullmatch(cell):
-                    sure[index] = cell
+                if is_sure:
+                    sure.setdefault(index, cell)
             elif _POINT_NUMBER.fullmatch(cell):
                 return set(), ""
             elif _DIGIT.search(cell):
@@ -187,11 +187,7 @@ def _decimal_commas(text: str) -> tuple[set[int], str]:
     example = next((cell for index, cell in sure.items() if index not in others), "")
     if not example:
         return set(), ""
-    return found - others, f"Numbers here have a decimal comma: {example} is read as {_with_decimal_point(example)}."
-
-
-def _with_decimal_point(number: str) -> str:
-    return number.replace(".", "").replace(",", ".")
+    return found - others, f"Numbers here have a decimal comma: {example} is read as {with_decimal_point(example)}."
 
 
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"

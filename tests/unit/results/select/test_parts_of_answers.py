@@ -1,0 +1,305 @@
+"""Pages, several tables, objects, and other answers that are no plain list."""
+
+import json
+
+from tests.unit.results.select.cases import (
+    CHANGES,
+    DAILY,
+    OPTIONS,
+    PAIR,
+    TIMES,
+    UPS,
+    Case,
+    check,
+    csv,
+    days,
+    each,
+    number,
+    tables,
+)
+
+PARTS = [
+    *(Case(f"a page of {key}", json.dumps({key: 500, "next": "/2", "results": [{"v": 1}, {"v": 2}]}), select, right,
+         says=("500",))
+      for key, select, right in (("total", "count", "count: 2"), ("total_count", "sum(v)", "sum(v): 3"), ("count",
+      "results; count", "count: 2"), ("total", "SELECT sum(v) AS s FROM data", "s: 3"))),
+    Case("a page with the next alone", json.dumps({"next": "/2", "results": [{"v": 1}, {"v": 2}]}), "sum(v)",
+         "sum(v): 3", says=("next",)),
+    Case("a condition on a page", json.dumps({"total": 500, "results": [{"v": 1}, {"v": 2}]}), "v > 1",
+         "v: 2", says=("2 of 500 rows",)),
+    Case("rows that a limit cut off", json.dumps({"rows": [{"v": 1}, {"v": 2}], "more_rows": "2 rows only"}), "count",
+         "count: 2", says=("more_rows",)),
+    Case("the whole is no page", json.dumps({"total": 2, "results": [{"v": 1}, {"v": 2}]}), "count", "count: 2"),
+    Case("a page beside a longer table", json.dumps({"total": 500, "results": [{"v": 1}, {"v": 2}],
+         "facets": [{"f": number} for number in range(600)]}), "from results; count", "count: 2", says=("of 500",)),
+    Case("last of each call", PAIR, "last 1", "= AAPL MSFT", partition=("symbol",)),
+    Case("count of each call", PAIR, "close > 245; count", "symbol,count: AAPL,2 / MSFT,3", partition=("symbol",)),
+    Case("change of each call", PAIR, "change(close); last 1",
+         "symbol,date,change(close): AAPL,2026-01-13,10 / MSFT,2026-01-13,10",
+         partition=("symbol",)),
+    Case("mean of each call", PAIR, "avg(close)", "symbol,avg(close): AAPL,250 / MSFT,410", partition=("symbol",)),
+    Case("top of all calls", PAIR, "top 1 by close; close", "symbol,date,close: MSFT,2026-01-09,420",
+         partition=("symbol",)),
+    Case("limit of all calls", PAIR, "limit 1; close", "symbol,date,close: AAPL,2026-01-13,260",
+         partition=("symbol",)),
+    Case("renamed arguments", PAIR, "symbol as s, close; sum(close)", "s,sum(close): AAPL,750 / MSFT,1230",
+         partition=("symbol",)),
+    Case("different values of all calls", csv("symbol,x", "A,1", "A,1", "B,5"), "distinct x; count", "count: 2",
+         partition=("symbol",)),
+    Case("SQL over all calls", PAIR, "SELECT count(*) AS n FROM data", "n: 6", partition=("symbol",)),
+]  # fmt: skip
+
+ISSUES = json.dumps([
+    {"n": 1, "created_at": "2026-01-10T10:00:00Z", "closed_at": "2026-01-11T10:00:00Z"},
+    {"n": 2, "created_at": "2025-11-05T10:00:00Z", "closed_at": "2026-01-08T12:00:00Z"},
+    {"n": 3, "created_at": "2026-01-12T10:00:00Z", "closed_at": None},
+])  # fmt: skip
+CHARGES = json.dumps([{"id": "a", "created": 1767225600}, {"id": "b", "created": 1764547200}])
+QUAKES = json.dumps([{"id": "a", "time": 1767225600000}, {"id": "b", "time": 1764547200000}])
+INDICATOR = json.dumps(
+    [{"country": "DE", "year": 2024}, {"country": "DE", "year": 2023}, {"country": "FR", "year": 2022}]
+)
+RESOURCE = json.dumps(
+    {"result": {"fields": [{"id": "Sum"}], "records": [{"k": 1, "Sum": "1.234,50"}, {"k": 2, "Sum": "5"}], "sum": 9}}
+)
+EDGES = {"edges": [{"node": {"n": 1}}, {"node": {"n": 2}}], "totalCount": 40, "pageInfo": {"hasNextPage": True}}
+
+GRAPH = json.dumps({"data": {"repo": {"issues": EDGES, "stars": {"totalCount": 999}}}})
+ENTITIES = json.dumps({"@odata.count": 200, "value": [{"n": 1}, {"n": 2}], "@odata.nextLink": "next"})
+NIGHTS = csv("at,v", *(f"2026-01-0{day}T23:30:00-05:00,{day}" for day in (1, 2, 3)))
+SIGNS = csv("email,version,start,n", "a@x.com,1.2.3,08:00:00,1", "b@y.org,1.10.0,9:30,2")
+BY_YEAR = csv("country,2022,2023,2024", "DE,1.5,2,", "FR,1,3,4")
+VINTAGES = csv("realtime_start,date,value", "2026-01-14,2025-12-01,3.5", "2026-01-14,2025-11-01,3.6")
+AHEAD = csv("date,v", *(f"{day},1" for day in days(9, newest="2026-02-10", step=3)), "2026-01-13,2")
+ORDER = json.dumps({"id": "007", "user": {"login": "ann"}, "box": {"id": 8}, "total": "$5.50", "lines": [
+    {"sku": "01", "qty": 2, "tags": ["a", "b"]}, {"sku": "02", "qty": 3, "tags": ["b"]},
+]})  # fmt: skip
+STAFF = csv("name,active,closed_at,state", "a,Yes,2026-01-02,open", "b,No,,closed", "c,Yes,2026-01-03,closed")
+LEDGER = csv("period,amount", "2024Q1,2", "2024Q1,3", "2024Q2,4")
+PAGES = csv("labels_argument,date,labels,n", "x,2026-01-13,a,1", "x,2026-01-12,b,2", "y,2026-01-11,a,3")
+
+ANSWERS_OF_APIS = [
+    *(Case("a field of a record that has a list", ORDER, select, right) for select, right in (
+        ("id, user.login", '{"id":"007","user.login":"ann"}'), ("user.login", '{"user.login":"ann"}'),
+        ("total as t", '{"t":"$5.50"}'), ("total * 2 as t", '{"t":11}'), ("total > 5; id", '{"id":"007"}'),
+        (".user.login", '{"user.login":"ann"}'), ("sum(lines.qty)", "sum(qty): 5"), ("count(lines)", "count: 2"),
+        ("id, lines.sku", '{"id":"007","lines.sku":["01","02"]}'), ("qty > 2; sku", "sku: 02"),
+    )),
+    Case("columns of a page", json.dumps({"items": [{"id": 1, "v": 2}], "total": 9, "next": "/2"}), "id", "id: 1",
+         says=("1 of 9",)),
+    Case("rows counted off a page", tables(items=[{"id": 1}, {"id": 2}], total=9), "limit 1; id", "id: 1"),
+    Case("errors beside the data", tables(data=[{"id": 1}], errors=[{"message": "late"}]), "data; count", "count: 1",
+         says=("reports errors beside these rows (1)",)),
+    Case("errors as texts", tables(data=[{"id": 1}], errors=["late", "lost"]), "id", "id: 1", says=("rows (2)",)),
+    Case("columns of two tables", tables(a=[{"x": 1}], b=[{"y": 1}]), "x, y", says=("are columns of different",)),
+    Case("a name with a hyphen in a path", tables(data=[{"id": 1, "at": {"due-on": "2026-01-02"}}], more=[{"id": 2}]),
+         "at.due-on >= 2026-01-01; id", "id: 1", says=('Write \'"at.due-on" >= 2026-01-01; id\'',)),
+    Case("a name in quotes in a path", tables(data=[{"id": 1, "at": {"due-on": 3}}]), 'max(at."due-on")',
+         'max("at.due-on"): 3'),
+    *(Case("an item of a list in a cell", json.dumps([{"id": 1, "p": [["a", 5], ["b", 6]]}]), select, right)
+      for select, right in (("p[0][0] = a; id", "id: 1"), ("p[-1]", "json_extract(p, '$[#-1]'): [\"b\",6]"),
+                            ("p[1][1]", "json_extract(p, '$[1][1]'): 6"))),
+    Case("a row of a path", json.dumps({"data": {"repo": {"nodes": [{"t": "x"}, {"t": "y"}]}, "n": 2}}),
+         "data.repo.nodes[1].t", "t: y"),
+    Case("a path in a row", json.dumps({"items": [{"p": {"name": "x"}}, {"p": {"name": "y"}}], "n": 2}),
+         "items[1].p.name", "p.name: y"),
+    Case("a function of a name that there is not", csv("day,v", "2026-01-01,5"), 'max("price (EUR)")', "nothing"),
+    *(Case("texts of numbers in SQL", json.dumps([{"v": "2.0", "p": "$5"}, {"v": "2.10", "p": "$12"}]), select, right,
+           answer={"kind": "typed"})
+      for select, right in (("SELECT v, p FROM data WHERE p > 9", "v,p: 2.10,$12"),
+                            ("SELECT v + 1 AS v FROM data", "v: 3 / 3.1"),
+                            ("SELECT v FROM data; max(v)", "max(v): 2.1"),
+                            ("SELECT max(p) AS top FROM data", "top: 12"))),
+    Case("a missing number in SQL", json.dumps([{"w": 0.25}, {"w": "N/A"}]), "SELECT w FROM data", "w: 0.25 / ",
+         answer={"kind": "typed"}),
+    Case("a list as a key of groups", ORDER, "count by tags", "tags,count: a,1 / b,2", says=("are lists",)),
+    Case("different values of lists", ORDER, "distinct tags; count", "count: 2", says=("are lists",)),
+    Case("different values of lists", ORDER, "count(distinct tags)", "count(DISTINCT x.value): 2", says=("are lists",)),
+    Case("different values of lists", ORDER, "count(distinct tags) by sku", says=("are lists",)),
+    Case("the length of a list", ORDER, "sku, count(tags)", "sku,length(tags): 01,2 / 02,1"),
+    Case("the length of a list", ORDER, "size(tags) = 2; sku", "sku: 01"),
+    Case("a path that an earlier step left out", json.dumps([{"n": 1, "user": {"login": "ann"}}]), "n; user.login",
+         "n,user.login: 1,ann"),
+    *(Case("a text in the quotes of a name", STAFF, select, right) for select, right in (
+        ('state = "closed"; name', "closed_at,name: ,b / 2026-01-03,c"), ('state in ("closed"); count', "count: 2"),
+        ('state != "closed"; count', "count: 1"), ('state like "%PEN"; count', "count: 1"),
+        ('SELECT name FROM data WHERE state = "closed"', "name: b / c"),
+        ('name, iif(state = "open", "x", "y") as k; k = x; count', "count: 1"),
+    )),
+    Case("an empty text as a date", STAFF, "closed_at = ''; count", "count: 1"),
+    Case("a word as a condition", STAFF, "active and state = closed; name", "closed_at,name: 2026-01-03,c"),
+    Case("a word as a condition", STAFF, "SELECT name FROM data WHERE active", "name: a / c"),
+    Case("a word as a condition", STAFF, "not active; count", says=("compared with",)),
+    Case("a part of a day", ISSUES, "n = 2; closed_at - created_at as took", "created_at,took: 2025-11-05T10:00:00Z,"
+         f"{number(64 + 2 / 24)}"),
+    Case("a date as a key of groups", LEDGER, "sum(amount) by period", "period,sum(amount): 2024Q1,5 / 2024Q2,4"),
+    Case("a column with the name of an argument", PAGES, "count", "labels_argument,count: x,2 / y,1",
+         partition=("labels",)),
+    Case("a column with the name of an argument", PAGES, "last 1; n", "labels_argument,date,n: x,2026-01-13,1 / "
+         "y,2026-01-11,3", partition=("labels",)),
+    Case("a period of another date", ISSUES, "closed_at since 2026-01-08; n", "created_at,n: 2026-01-10T10:00:00Z,1 / "
+         "2025-11-05T10:00:00Z,2", says=("closed_at >= 2026-01-08",)),
+    Case("a period of another date", ISSUES, "closed_at before 2026-01-10; count", "count: 1"),
+    Case("a column in a period", DAILY, "close since 2026-01-12; count", "count: 2"),
+    Case("seconds since 1970", CHARGES, "created >= 2026-01-01", "= a", says=("1767225600",)),
+    Case("milliseconds since 1970", QUAKES, "time < '2026-01-01'", "= b", says=("1767225600000",)),
+    Case("years as numbers", INDICATOR, "since 2023", "= DE DE", says=("no",)),
+    Case("years as numbers", INDICATOR, "before 2023", "= FR"),
+    Case("years as numbers", INDICATOR, "latest", "= FR", says=("top 1 by year",)),
+    Case("several tables, one of which has the column", RESOURCE, "k > 1; Sum > 5", says=("1.234,50",)),
+    Case("several tables, one of which has the column", tables(a=[{"x": 1}], b=[{"y": {"l": [{"z": "u"}]}}]),
+         "y.l.z = u; count", "count: 1"),
+    Case("a field inside an object", GRAPH, "stars.totalCount", "999"),
+    Case("a field inside an object", '{"rows":[{"x":1}],"m":{"n":{"größe":5}}}', "größe", "5"),
+    Case("a field inside an object", GRAPH, "data.repo.issues.totalCount", '{"data.repo.issues.totalCount":40}'),
+    Case("a page deep in a document", GRAPH, "count", "count: 2", says=("2 of 40 rows",)),
+    Case("a page of a deep table", GRAPH.replace("totalCount", "n"), "count", "count: 2", says=("hasNextPage",)),
+    Case("a page of several", json.dumps({"page": 2, "total_pages": 3, "rows": [{"v": 1}, {"v": 2}]}), "max(v)",
+         "max(v): 2", says=("2 rows of one page of 3",)),
+    Case("a page with annotations", ENTITIES, "count", "count: 2", says=("2 of 200 rows",)),
+    Case("times of another offset", NIGHTS, "sum(v) by day", "day,sum(v): 2026-01-02,1 / 2026-01-03,2 / 2026-01-04,3",
+         says=("compared in UTC",)),
+    Case("times of another offset", NIGHTS, "2026-01-03; v", "at,v: 2026-01-02T23:30:00-05:00,2",
+         says=("compared in UTC",)),
+    Case("days before today", AHEAD, "last 7 days", "= 2026-01-13", says=("2026-01-08 to 2026-01-14",)),
+    *(Case("a text with signs", SIGNS, select, "n: 1") for select in
+      ("email = a@x.com; n", "version = 1.2.3; n", "start = 08:00:00; n", "not email = b@y.org; n",
+       "version in (1.2.3, 2.0.0) and start = 08:00:00; n")),
+    Case("a time of day that is compared", SIGNS, "start > 09:00", says=("not of one kind",)),
+    *(Case("a time behind a space", TIMES, select, "sum(v): 9") for select in
+      ("timestamp > 2026-01-12 09:30; sum(v)", "since 2026-01-12 15:00; sum(v)",
+       "timestamp between 2026-01-12 15:00 and 2026-01-13 15:00:00; sum(v)")),
+    Case("a function of the order of a list", SIGNS, "last(version)", "last(version): 1.10.0",
+         says=("in the order of the list",)),
+    Case("a column that a step left out", UPS, "v; w; last 1", "date,v,w: 2026-01-04,6,5"),
+    Case("a column that a step left out", DAILY, "avg(close) over 2 as ma; close > ma; count",
+         f"count: {sum(change > 0 for change in CHANGES)}"),
+    Case("a column that a step left out", UPS, "v; top 1 by w", "date,v: 2026-01-04,6",
+         says=("w is not among",)),
+    Case("a column that a group left out", OPTIONS, "count by type; strike", says=("strike is not among",)),
+    Case("a function over rows, and rows", DAILY, "sma(close, 2); last 1", "date,avg(close) over 2: 2026-01-13,103"),
+    Case("an order of one row", DAILY, "max(close) as m; order by m desc", says=("Leave",)),
+    Case("a word of SQL behind a name", DAILY, "month end", says=("end does not follow",)),
+    Case("a word of SQL behind a name", DAILY, "close true", says=("true does not follow",)),
+    Case("a name that is a word of SQL", csv("Start,End", "1,5", "2,9"), "end > 6; end - start as n", "n: 7"),
+    *(Case("a column for each year", BY_YEAR, select, right) for select, right in (
+        ("max(2023)", "max(2023): 3"), ("2023 > 2; country", "country: FR"),
+        ("country, 2023", "country,2023: DE,2 / FR,3"),
+        ("2024 - 2023 as d; d > 0", "d: 1"), ("top 1 by 2023; country", "country: FR"),
+        ("2022, 2023", "2022,2023: 1.5,2 / 1,3"),
+    )),
+    Case("a column for each year", BY_YEAR, "2023 > 2022", says=("2022 is a column and a number",)),
+    Case("a year that is a number", csv("year,v", "2023,1", "2024,2"), "year > 2023; v", "v: 2"),
+    *(Case("dates that are all alike before others", VINTAGES, select, right) for select, right in (
+        ("latest; value", "date,value: 2025-12-01,3.5"), ("2025-11; value", "date,value: 2025-11-01,3.6"),
+        ("change(value); last 1", "date,change(value): 2025-12-01,-0.1"))),
+    *(Case("a list without rows", json.dumps({"results": [], "total": 0}), select, '{"results":[],"total":0}',
+           says=("no rows",)) for select in ("count", "results; count", "results: latest", "last 3")),
+]  # fmt: skip
+
+FLAGS = csv("day,up,v", "2026-01-09,true,5", "2026-01-08,FALSE,6", "2026-01-07,true,", "2026-01-06,,8")
+USERS = json.dumps({
+    "u1": {"name": "Ann", "active": True, "joined": "2023-05-01", "address": {"city": "Oslo"}, "tags": ["a", "b"]},
+    "u2": {"name": "Bo", "active": False, "joined": "2024-01-15", "address": {"city": "Rome"}, "tags": []},
+    "u3": {"name": "Cy", "joined": "2022-11-30", "address": {"city": "Oslo"}, "tags": ["b"]},
+})  # fmt: skip
+NOTHING = json.dumps({"data": [], "meta": {"n": 0}})
+QUEUES = tables(a=[{"v": 1, "w": 5}, {"v": 2, "w": 6}], b=[{"v": 3}], summary={"count": 3})
+IN_UNITS = csv("id,kg,total", '1,5 kg,"1,200 USD"', "2,12 kg,300 USD", "3,0.5 kg,7 USD")
+LINKED = tables(posts=[{"n": 1, "by": {"id": "7"}}, {"n": 2, "by": {"id": "8"}}], users=[{"id": 7, "name": "Ann"}])
+EPOCHS = json.dumps([{"at": 1704067200 + day * 86400, "v": day} for day in (40, 30, 0)])
+MILLIS = json.dumps([{"at": 1000 * (1704067200 + day * 86400), "v": day} for day in (40, 30, 0)])
+NODES = json.dumps([{"node": {"made": f"2025-0{month}-05", "n": month}} for month in (4, 3, 1)])
+QUOTES = json.dumps({"A.B": {"price": 4, "up": True}, "C": {"price": 5, "up": False}})
+
+PLACES = json.dumps([{"id": "a", "at": {"xy": [1, 8]}, "code": "2-8"}, {"id": "b", "at": {"xy": [2, 3]}, "code": "2"}])
+RATES = json.dumps({"base": "EUR", "rates": {"USD": 2, "GBP": 5}, "@type": "Rates", "sizes": {"count": 4}})
+COLORS = json.dumps(["red", "blue", "red"])
+
+ODD_TABLES = [
+    *(Case("numbers with a unit", IN_UNITS, select, right) for select, right in (
+        ("SELECT sum(CAST(total AS REAL)) AS s FROM data", "s: 1507"),
+        ("SELECT sum(CAST(replace(total, ' USD', '') AS REAL)) AS s FROM data", "s: 1507"),
+        ("max(kg)", "max(CAST(replace(kg, ' kg', '') AS REAL)): 12"), ("kg > 4; id", "id: 1 / 2"),
+        ("top 1 by kg; id", "id: 2"))),
+    Case("a text that is no number", IN_UNITS, "SELECT CAST(upper(kg) AS REAL) FROM data", says=("no number",)),
+    *(Case("digits in JSON beside numbers", LINKED, select, right) for select, right in (
+        ("SELECT n FROM posts p JOIN users u ON p.by->>'$.id' = u.id", "n: 1"),
+        ("SELECT n FROM posts p JOIN users u ON u.id = p.by->>'$.id'", "n: 1"),
+        ("SELECT n FROM posts WHERE by->>'$.id' IN (SELECT id FROM users)", "n: 1"),
+        ("SELECT name FROM users WHERE id IN (SELECT by->>'$.id' FROM posts)", "name: Ann"))),
+    *(Case("times since 1970", body, select, right) for body in (EPOCHS, MILLIS) for select, right in (
+        ("SELECT date(at) AS d FROM data LIMIT 1", "d: 2024-02-10"), ("since 2024-01-31; v", "v: 40 / 30"),
+        ("2024-01; sum(v)", "sum(v): 30"), ("newest first; v; limit 1", "v: 40"))),
+    Case("times since 1970", MILLIS, "SELECT date(at, 'unixepoch') AS d FROM data LIMIT 1", "d: 2024-02-10"),
+    Case("times since 1970", EPOCHS, "latest; v", "v: 0", says=("top 1 by at",)),
+    *(Case("dates in objects", NODES, select, right) for select, right in (
+        ("since 2025-03; count", "count: 2"), ("newest first; node.n; limit 1", "node.n: 4"),
+        ("sum(node.n) by quarter", 'date_trunc(\'quarter\', "node.made"),sum(node.n): 2025-04-01,4 / 2025-01-01,4'))),
+    Case("dates in objects", NODES, "latest; node.n", "node.n: 1", says=('top 1 by "node.made"',)),
+    *(Case("values by their keys", QUOTES, select, right) for select, right in (
+        ("A.B.price", "key,price: A.B,4"), ("A.B", "key,price,up: A.B,4,True"),
+        ("A.B.price - C.price as gap", "gap: -1"))),
+    *(Case("the row of a maximum", csv("name,v", "a,5", "b,7"), select, right, says=("top 1 by v; name, v",))
+      for select, right in (("max(v); name", "name,v: b,7"), ("name, max(v)", "name,max(v): a,5 / b,7"))),
+    *(Case("texts that begin with a digit", PLACES, select, right) for select, right in (
+        ("code = 2-8; id", "id: a"), ("at.xy[1] > 4; id", "id: a"), ("code contains 2-8; count", "count: 1"))),
+    *(Case("names in an object", RATES, select, right) for select, right in (
+        ("USD / GBP as x", '{"x":0.4}'), ("@type", '{"@type":"Rates"}'), ("sizes.count", '{"sizes.count":4}'))),
+    Case("two tables in CSV", "y,v\n1,5\n2,6\n\nregion,share\nN,60\n", "count", "count: 4", says=("line 5",)),
+    Case("a header among the rows", "y,v\n1,5\ny,v\n2,6\n", "count", "count: 3", says=("repeated",)),
+    *(Case("short units", csv("date,v", "2026-01-13,4", "2026-01-05,3", "2025-12-01,2"), select, right)
+      for select, right in (("last 2w; count", "count: 2"), ("last 2 mo; count", "count: 3"),
+                            ("v > 0.000003m; count", "count: 1"))),
+    *(Case("times of the day", TIMES, select, "timestamp,v: 2026-01-13T09:30,3 / 2026-01-12T09:30,1")
+      for select in ("time between 09:00 and 10:00", "timestamp < 10:00", "time >= 9:30 and time <= '09:45'")),
+    Case("rows of a list by place", csv("name,v", "a,5", "b,7"), "rows[0:1]", "name,v: a,5"),
+    Case("a blank line in a cell", 'y,v\n1,"a\n\nb,c\nd"\n2,e\n', "count", "count: 2"),
+    *(Case("a list of values", COLORS, select, right) for select, right in (
+        ("count", "count: 3"), ("count by value", "value,count: red,2 / blue,1"), ("last 1", "value: red"))),
+    *(Case("true and false as text", FLAGS, select, right) for select, right in (
+        ("SELECT count(*) AS n FROM data WHERE up", "n: 2"), ("not up; v", "day,v: 2026-01-08,6"),
+        ("sum(up)", "sum(up): 2"), ("SELECT sum(v) AS s FROM data WHERE up AND v > 1", "s: 5"),
+        ("up = 1; count", "count: 2"),
+        ("up = no; count", "count: 1"))),
+    Case("true and false as text", FLAGS, "up = maybe", says=("maybe is neither",)),
+    Case("a column that is no condition", FLAGS, "up; count", "count: 4", says=("up = true",)),
+    Case("a text as a condition of SQL", PAIR, "SELECT count(*) FROM data WHERE symbol", says=("condition is needed",)),
+    *(Case("names of weekdays", FLAGS, select, right) for select, right in (
+        ("weekday in (Thu, Fri); count", "count: 2"), ("weekday = Fridays; v", "day,v: 2026-01-09,5"),
+        ("weekday != fri; count", "count: 3"))),
+    *(Case("no name of a weekday", FLAGS, select, says=("Monday to Sunday",)) for select in
+      ("weekday = 5", "weekday in (Fri, Foo)")),
+    *(Case("nothing is found", FLAGS, select, right, says=says) for select, right, says in (
+        ("SELECT * FROM data WHERE day > '2027'", "day,up,v: ", ("day is from 2026-01-06 to 2026-01-09",)),
+        ("SELECT count(*) AS n FROM data WHERE v > 90", "n: 0", ("v is from 5 to 8",)),
+        ("v > 90; count", "count: 0", ("v is from 5 to 8",)),
+        ("v > 90; sum(v)", "sum(v): ", ("v is from 5 to 8",)))),
+    Case("nothing is found", csv("region,v", "EMEA,1", ",2", ",3"), "region = ''; v", "v: ", says=("null in 2",)),
+    *(Case("objects by their keys", USERS, select, right) for select, right in (
+        ("active = true; name", "key,joined,name: u1,2023-05-01,Ann"),
+        ("count by address.city", "address.city,count: Oslo,2 / Rome,1"),
+        ("tags contains b; name", "key,joined,name: u1,2023-05-01,Ann / u3,2022-11-30,Cy"),
+        ("since 2023; count", "count: 2"), ("latest; name", "key,joined,name: u2,2024-01-15,Bo"),
+        ("key = u3; name", "key,joined,name: u3,2022-11-30,Cy"))),
+    Case("a list without rows beside others", NOTHING, "SELECT count(*) AS n FROM data", "n: 1", says=("empty list",)),
+    Case("a list without rows beside others", NOTHING, "avg(close)", '{"data":[],"meta":{"n":0}}', says=("no rows",)),
+    Case("a text that cannot sort", csv("n,v", "a,1", "b,3", "c,2"), "top 1 by 'v'; n", "n: b", says=("same for all",)),
+    Case("a place that cannot sort", csv("n,v", "a,1", "b,3", "c,2"), "order by 2 desc; n", "n: b / c / a"),
+    Case("a total that cannot sort", csv("n,v", "a,1", "b,3", "c,2"), "order by sum(v) desc; n", "n: b / c / a"),
+    Case("a sum that cannot sort", csv("n,v", "a,1", "b,3"), "order by 1 + 1", says=("same for all",)),
+    Case("words for true", csv("n,v", "a,yes", "b,no", "c,"), "v is false; count", "count: 0", says=("v has no, yes",)),
+    Case("words for true, not", csv("n,v", "a,true", "b,x"), "v is not true; n", "n: b"),
+    Case("a total of several tables", QUEUES, "a: sum(v)", "sum(v): 3"),
+    Case("a column with the name of a unit", FLAGS,
+         "SELECT date_trunc('month', day) AS m, sum(v) AS s FROM data GROUP BY 1", "m,s: 2026-01-01,19"),
+    Case("all columns in SQL", FLAGS, "SELECT * FROM data WHERE v > 6", "day,up,v: 2026-01-06,,8"),
+    Case("a window of QUALIFY", PAIR,
+         "SELECT * FROM data QUALIFY row_number() OVER (PARTITION BY symbol ORDER BY close) = 1",
+         "symbol,date,close: AAPL,2026-01-09,240 / MSFT,2026-01-12,400"),
+]  # fmt: skip
+
+
+@each(PARTS, ANSWERS_OF_APIS, ODD_TABLES)
+def test_result_is_right_or_refused(case: Case) -> None:
+    check(case)
