@@ -3,6 +3,8 @@
 import pytest
 
 from tests.support.commands import CommandLine
+from toolfold.catalog.allow_list import AllowList
+from toolfold.catalog.entries import Source
 from toolfold.catalog.store import open_store
 from toolfold.errors import CatalogUnavailable, SettingsError
 from toolfold.settings import Settings
@@ -70,6 +72,14 @@ def test_variable_of_an_unknown_source_never_lets_the_real_service_be_called(nam
     with pytest.raises(CatalogUnavailable) as raised:
         open_store(Settings.from_environment({name: "http://127.0.0.1:9/query"}))()
     assert sentence in raised.value.message
+
+
+@pytest.mark.parametrize(("ids", "said"), [((), "It has no source."), (("weather", "atlas"), "It has atlas, weather.")])
+def test_sources_of_the_catalog_are_named_and_no_others(ids: tuple[str, ...], said: str) -> None:
+    allow_list = AllowList(Settings.from_environment({"TOOLFOLD_SOURCE_PRICES_KEY": "k"}))
+    with pytest.raises(CatalogUnavailable) as raised:
+        allow_list.check_all([Source(id_, id_.title(), "skills", "", "", None, {}, "", (), ()) for id_ in ids])
+    assert raised.value.message == f"TOOLFOLD_SOURCE_PRICES_KEY names a source that the catalog does not have. {said}"
 
 
 def test_a_command_ends_with_the_mistake(monkeypatch: pytest.MonkeyPatch, command_line: CommandLine) -> None:

@@ -84,7 +84,8 @@ class AllowList:
 
                 variables = {one: f"TOOLFOLD_SOURCE_{one.upper()}_{kind}" for one in (source_id, *ids)}
                 step = did_you_mean(source_id, ids, shown=variables.__getitem__).strip()
-                step = step or f"It has {', '.join(sorted(ids))}."
+                known = ", ".join(sorted(source.id for source in sources))
+                step = step or (f"It has {known}." if known else "It has no source.")
                 raise _misspelt(f"{variables[source_id]} names a source that the catalog does not have. {step}")
         for source in sources:
             variable = None if source.auth is None else source.auth.environment
