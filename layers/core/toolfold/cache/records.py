@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TABLE_PREFIX = "dynamodb://"
 _MAX_FILE_BYTES = 8_000_000
 _SECRET = re.compile(rb"[0-9a-f]{64}\n")
 _MIN_SECRET_CHARS = 32
@@ -45,17 +44,16 @@ def create_shared_store(
     ``name`` is what is logged as unavailable when it fails; ``on_failure`` is called at each failure with its reason,
     also at those of the bucket. ``clock`` is monotonic.
     """
-    location = settings.cache
-    if location in ("", "memory", "off"):
+    is_table = bool(settings.cache_table)
+    if not (is_table or settings.cache_file):
         return None
     timeout_s, cooldown_s = settings.cache_timeout_s, settings.cache_cooldown_s
-    is_table = location.startswith(TABLE_PREFIX)
 
     def open_store() -> CacheStore:
         if is_table:
             options = {"cooldown_s": cooldown_s, "clock": clock, "on_failure": on_failure}
             return _open_table(settings, aws, timeout_s, settings.cache_bucket, **options)
-        return _open_file(location, settings.cache_file_bytes, timeout_s)
+        return _open_file(settings.cache_file, settings.cache_file_bytes, timeout_s)
 
     return FailSafeStore(open_store, cooldown_s, clock, repeats_warnings=is_table, name=name, on_failure=on_failure)
 
@@ -109,7 +107,7 @@ def records_in_file(path: str, timeout_s: float) -> Records:
 def _open_table(settings: Settings, aws: AwsClients, timeout_s: float, bucket: str = "", **options: Any) -> CacheStore:
     from toolfold.cache.dynamodb import DynamoDBStore
 
-    return DynamoDBStore(aws, settings.cache.removeprefix(TABLE_PREFIX), bucket, timeout_s, **options)
+    return DynamoDBStore(aws, settings.cache_table, bucket, timeout_s, **options)
 
 
 def _open_file(path: str, max_bytes: int, timeout_s: float, *, is_durable: bool = False) -> CacheStore:

@@ -336,12 +336,11 @@ def check_cache_file(settings: Settings) -> None:
     Raises:
         SettingsError: it is something else.
     """
-    location = settings.cache
-    if location in ("", "memory", "off") or location.startswith("dynamodb://"):
+    if not settings.cache_file:
         return
     try:
         with contextlib.suppress(OSError):  # permissions and space on the disk may change
-            _layout(_resolve_file(location, create=False))
+            _layout(_resolve_file(settings.cache_file, create=False))
     except PathRefused as error:
         raise SettingsError(
             f"TOOLFOLD_CACHE cannot be used: {error}. Nothing was changed. Name a file that does not exist yet, in a "

@@ -81,9 +81,9 @@ def _cache_place(settings: Settings) -> Place:
     location = settings.cache
     if location in ("memory", "off"):
         return Place("cache", location, note="nothing is kept on this machine")
-    if location.startswith("dynamodb://"):
-        table = location.removeprefix("dynamodb://")
-        return Place("cache", f"DynamoDB table {table}", note="shared, so it is not cleared here; its items expire")
+    if settings.cache_table:
+        note = "shared, so it is not cleared here; its items expire"
+        return Place("cache", f"DynamoDB table {settings.cache_table}", note=note)
     path = absolute_path(location)
     if not os.path.lexists(path):
         return Place("cache", path, note="not made yet")
@@ -110,7 +110,7 @@ def _answers_place(settings: Settings) -> Place:
 
 
 def _open_cache(settings: Settings) -> SQLiteStore:
-    return SQLiteStore(settings.cache, settings.cache_file_bytes, _TIMEOUT_S)
+    return SQLiteStore(settings.cache_file, settings.cache_file_bytes, _TIMEOUT_S)
 
 
 def _line(place: Place) -> str:

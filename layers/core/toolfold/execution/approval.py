@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import messages
-from toolfold.cache.records import TABLE_PREFIX, Unavailable
+from toolfold.cache.records import Unavailable
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.client_call import iso_time
 from toolfold.errors import (
@@ -284,7 +284,7 @@ class ApprovalDesk:
         token = parse(text.strip())
         if token is None:
             raise CannotDecide("This is no approval token: it has 40 letters, digits, - and _. Copy all of it.")
-        place = self._settings.cache if self._is_table() else approval_file(self._settings)
+        place = self._settings.cache if self._settings.cache_table else approval_file(self._settings)
         call = self.find_waiting(token.id, f"with this token in {place}. TOOLFOLD_CACHE must be the server's.")
         if call.token != token:
             raise CannotDecide(
@@ -326,7 +326,7 @@ class ApprovalDesk:
         Raises:
             CannotDecide: the approvals are in DynamoDB, where they are found by their tokens alone.
         """
-        if self._is_table():
+        if self._settings.cache_table:
             raise CannotDecide("Waiting calls in DynamoDB are found by their tokens alone: toolfold approve TOKEN.")
         since, most = self._now() + KEPT_AFTER_S, 10 * MAX_LISTED
         found: list[WaitingCall] = []
@@ -350,6 +350,3 @@ class ApprovalDesk:
         key = record_key(call.token.id)
         if not self._records.run(lambda store: store.replace(key, call.stored, record.encode())):
             raise AlreadyDecided("Another decision about this call was made at the same moment.")
-
-    def _is_table(self) -> bool:
-        return self._settings.cache.startswith(TABLE_PREFIX)

@@ -24,7 +24,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from toolfold.cache.records import (
-    TABLE_PREFIX,
     Records,
     Unavailable,
     given_secret,
@@ -170,23 +169,21 @@ def record_key(id_: str) -> str:
 
 def approval_file(settings: Settings, name: str = FILE_NAME) -> str:
     """Return the path of a file of approvals, beside that of the cache; empty: the user has no folder for it."""
-    location = settings.cache
-    if location in ("", "memory", "off") or location.startswith(TABLE_PREFIX):
-        location = with_local_defaults(settings.replaced(cache="")).cache
+    location = settings.cache_file or with_local_defaults(settings.replaced(cache="")).cache
     folder = os.path.dirname(os.path.abspath(os.path.expanduser(location)))
     return "" if location == "memory" else os.path.join(folder, name)
 
 
 def _is_in_memory(settings: Settings) -> bool:
     """Return whether approvals are recorded in this process alone, where no person can approve one."""
-    if settings.approve == "human" or settings.cache not in ("", "memory", "off"):
+    if settings.approve == "human" or settings.cache_table or settings.cache_file:
         return False
     return settings.cache == "memory" or not approval_file(settings)
 
 
 def approval_records(settings: Settings, aws: AwsClients) -> Records:
     """Return the records where ``settings.cache`` is, or for ``approve=human`` where another process finds them too."""
-    if settings.cache.startswith(TABLE_PREFIX):
+    if settings.cache_table:
         return records_in_table(settings, aws)
     if _is_in_memory(settings):
         return Records(lambda: MemoryStore(_MAX_BYTES))
@@ -201,7 +198,7 @@ def signing_secret(settings: Settings, read_reference: Callable[[str], str], own
     """
     if given := given_secret("TOOLFOLD_APPROVAL_SECRET", settings.approval_secret, read_reference):
         return given
-    if settings.cache.startswith(TABLE_PREFIX):
+    if settings.cache_table:
         raise Unavailable("TOOLFOLD_APPROVAL_SECRET is not set")
     return own if _is_in_memory(settings) else local_secret(settings)
 

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from cachetools import LRUCache, TTLCache
 
 from toolfold.cache.base import CacheStore, FailSafeStore
-from toolfold.cache.records import TABLE_PREFIX, create_shared_store
+from toolfold.cache.records import create_shared_store
 from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache
 from toolfold.catalog.allow_list import AllowList
 from toolfold.client_call import Clock
@@ -295,8 +295,7 @@ class Services:
         limits = create_shared_store(settings, monotonic, aws, name="Limits of callers", on_failure=report_limits)
         self.client_limits = ClientLimits(settings, limits, self.clock)
         kept = create_shared_store(settings, monotonic, aws, name="Kept requests", on_failure=report_cache)
-        is_alone = not settings.cache.startswith(TABLE_PREFIX)
-        self.kept_requests = KeptRequests(kept, self.clock, settings.key_salt, is_alone=is_alone)
+        self.kept_requests = KeptRequests(kept, self.clock, settings.key_salt, is_alone=not settings.cache_table)
         urls = settings.source_urls.items()
         self.imitated = frozenset(id_ for id_, url in urls if url and urlsplit(url).hostname in LOOPBACK)
 
@@ -340,7 +339,7 @@ class Services:
 
         hosted, settings = None, self.settings
         has_issuer = settings.oauth_issuer and settings.oauth_sign_in_client
-        if settings.token_secret and has_issuer and settings.cache.startswith("dynamodb://"):
+        if settings.token_secret and has_issuer and settings.cache_table:
             from toolfold.execution.token_store import hosted_sign_ins  # few deployments have them
 
             hosted = hosted_sign_ins(settings, self._executor.aws, self.secret_provider.get_secret, self.clock.now)

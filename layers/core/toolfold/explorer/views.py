@@ -239,7 +239,7 @@ def respond_approvals(explorer: Explorer, request: PageRequest) -> Response:
 
 def _list_waiting(explorer: Explorer) -> Response:
     mode, waiting, note = explorer.app.settings.approve, [], ""
-    if mode == "human" and explorer.app.settings.cache.startswith("dynamodb://"):
+    if mode == "human" and explorer.app.settings.cache_table:
         note = _NOT_LISTED
     elif mode == "human":
         try:

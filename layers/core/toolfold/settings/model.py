@@ -149,6 +149,16 @@ class Settings:
         return Settings(**{**vars(self), **values})
 
     @property
+    def cache_table(self) -> str:
+        """The DynamoDB table of the cache; empty where it is elsewhere."""
+        return self.cache.removeprefix(p.TABLE_PREFIX) if self.cache.startswith(p.TABLE_PREFIX) else ""
+
+    @property
+    def cache_file(self) -> str:
+        """The path of the cache's file; empty where it is a table, in memory or off."""
+        return "" if self.cache in ("memory", "off") or self.cache_table else self.cache
+
+    @property
     def switched_off(self) -> frozenset[str]:
         """The tools that combine several calls and that a setting switches off."""
         switches = (("TOOL_BATCH", self.batch), ("TOOL_PIPE", self.pipe), ("TOOL_SCRIPT", self.scripts))

@@ -116,7 +116,7 @@ def _aws_services(app: App) -> set[str]:
     settings, values = app.settings, os.environ.values()
     arns = [value for value in values if value.startswith("arn:")]
     is_used = {
-        "dynamodb": settings.cache.startswith("dynamodb://"),
+        "dynamodb": bool(settings.cache_table),
         "s3": settings.offload.startswith("s3://") or bool(settings.cache_bucket),
         "ssm": any(value.startswith("ssm:") for value in values) or any(":ssm:" in arn for arn in arns),
         "secretsmanager": any(":secretsmanager:" in arn for arn in arns),
