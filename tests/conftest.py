@@ -164,7 +164,7 @@ def make_tools(
         settings = Settings.from_environment(
             {
                 "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
-                "TOOLFOLD_TIMEOUT_S": "10",
+                "TOOLFOLD_TIMEOUT_S": "60",
                 # No test waits for the pauses of retries.
                 "TOOLFOLD_RETRY_BACKOFF_S": "0.001",
                 "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.5",

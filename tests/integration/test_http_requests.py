@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 import pytest
 import requests
 
+from tests.support.cpu_time import ends_within
 from tests.support.http import KEY, Send, fetch
 from tests.support.raw_server import RawServer
 from tests.support.upstream import CSV, Upstream
@@ -86,13 +87,11 @@ class TestSeveralAddresses:
             port = int(server.authority.partition(":")[2])
             self.found(monkeypatch, ("127.0.0.1", 1), ("127.0.0.1", 1), ("127.0.0.1", port))
             monkeypatch.setattr(socket.socket, "connect", connect)
-            assert send("http://localhost:7/", within_s=0.6).body == CSV
+            assert send("http://localhost:7/", within_s=3).body == CSV
             send.http_client.close()
             self.found(monkeypatch, *[("127.0.0.1", 1)] * 9)
-            started = time.monotonic()
-            with pytest.raises(ConnectTimeout):
+            with ends_within(0.3), pytest.raises(ConnectTimeout):
                 send("http://localhost:7/", connect_s=0.3)
-            assert time.monotonic() - started < 4
 
     def test_too_little_time_to_connect_says_nothing_about_the_source(
         self, send: Send, monkeypatch: pytest.MonkeyPatch
@@ -116,12 +115,10 @@ class TestSeveralAddresses:
         self, send: Send, monkeypatch: pytest.MonkeyPatch, step: str
     ) -> None:
         ended = threading.Event()
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: ended.wait(20) and [])
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: ended.wait(60) and [])
         limit: dict[str, Any] = {step: 0.3}
-        started = time.monotonic()
-        with pytest.raises(UpstreamTimeout) as caught:
+        with ends_within(0.3), pytest.raises(UpstreamTimeout) as caught:
             send("https://www.alphavantage.co/query", **limit)
-        assert time.monotonic() - started < 10
         assert isinstance(caught.value, NotSent) is (step == "connect_s")
         ended.set()
 
@@ -143,8 +140,5 @@ class TestSeveralAddresses:
 
 
 def test_a_peer_that_does_not_read_a_large_request_is_a_timeout() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        started = time.monotonic()
-        with pytest.raises(ReadTimeout):
-            fetch(f"http://127.0.0.1:{listener.getsockname()[1]}/", method="POST", within_s=0.5, body=b"x" * 30_000_000)
-        assert time.monotonic() - started < 15
+    with socket.create_server(("127.0.0.1", 0)) as listener, ends_within(0.5), pytest.raises(ReadTimeout):
+        fetch(f"http://127.0.0.1:{listener.getsockname()[1]}/", method="POST", within_s=0.5, body=b"x" * 30_000_000)

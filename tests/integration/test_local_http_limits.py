@@ -84,7 +84,7 @@ def test_time_limit_holds_for_a_slow_client(start: Start, part: str) -> None:  #
     with connect(url) as client:
         client.sendall(begin)
         client.settimeout(0.05)
-        received, give_up = b"", time.monotonic() + 10
+        received, give_up = b"", time.monotonic() + 60
         while not received and time.monotonic() < give_up:
             client.sendall(drop)
             try:
@@ -111,7 +111,7 @@ def test_client_that_does_not_read_is_closed(start: Start) -> None:
         listing = post(url, json.dumps(message("tools/list")).encode())
         client.settimeout(0.2)
         # The responses fill the buffers of both sides; then the server reads no more, and gives up in the end.
-        sent, give_up = 0, time.monotonic() + 20
+        sent, give_up = 0, time.monotonic() + 60
         while time.monotonic() < give_up:
             try:
                 sent += client.send(listing * 100)
@@ -140,13 +140,13 @@ def test_handler_that_takes_too_long_is_not_waited_for(start: Start, monkeypatch
 
     def slow(self: RequestHandler, request: Any, remaining_s: float | None) -> Any:
         assert remaining_s is not None
-        assert 0 < remaining_s <= 0.4
-        assert released.wait(20)
+        assert 0 < remaining_s <= 1.2
+        assert released.wait(60)
         return respond(self, request, remaining_s)
 
     monkeypatch.setattr(RequestHandler, "respond", slow)
     names = ("TIMEOUT_S", "CONNECT_TIMEOUT_S", "MAX_QUEUE_WAIT_S", "DEADLINE_MARGIN_S")
-    url = start(**{f"TOOLFOLD_{name}": "0.1" for name in names})
+    url = start(**{f"TOOLFOLD_{name}": "0.3" for name in names})
     assert exchange(url, post(url, PING, "Connection: close")).startswith(b"HTTP/1.1 504 ")
     released.set()
 
@@ -172,7 +172,7 @@ def test_each_request_has_a_log_line_of_its_own(start: Start, capsys: pytest.Cap
 
     run_concurrently(partial(describe, number) for number in range(100))
     exchange(url, b"nonsense\r\n\r\n")
-    written, give_up = "", time.monotonic() + 20
+    written, give_up = "", time.monotonic() + 60
     while written.count('"request"') < 101 and time.monotonic() < give_up:
         time.sleep(0.01)
         written += capsys.readouterr().out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cpu_time import cpu_within
+from tests.support.cpu_time import cpu_within, ends_within
 from tests.support.http_service import TokenEndpoint
 from tests.support.mcp_http_server import HttpServer
 from tests.support.mcp_server import PIXEL, ROWS, SECRET
@@ -179,18 +179,22 @@ OVER_HTTP = ("malformed", "not_mcp", "sampling", "status_503", "large", "many_bl
 """Faults that the transport of HTTP sees, or that end its stream."""
 
 
-def limited(tmp_path: Path, fault: str) -> Sources:
-    timeout_s = "2" if FAULTS[fault] == "UPSTREAM_TIMEOUT" else "20"  # a busy machine starts a process slowly
-    return Sources(tmp_path, MAX_RESPONSE_BYTES="1000000", BREAKER_FAILURES="50", TIMEOUT_S=timeout_s)
+def limited(tmp_path: Path) -> Sources:
+    return Sources(tmp_path, MAX_RESPONSE_BYTES="1000000", BREAKER_FAILURES="50", TIMEOUT_S="60")
+
+
+def own_timeout(fault: str) -> dict[str, float]:
+    """Return the time-out of a faulty source alone: a busy machine starts the other ones slowly."""
+    return {"timeout_s": 2} if FAULTS[fault] == "UPSTREAM_TIMEOUT" else {}
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "status_503"])
 def test_a_faulty_process_fails_its_own_calls_with_a_clear_error(
     fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    sources = limited(tmp_path, fault)
+    sources = limited(tmp_path)
     sources.add("well", child())
-    sources.add("harbour", child(), fault)
+    sources.add("harbour", child(), fault, **own_timeout(fault))
     found = sources.call("harbour__echo", {"text": "hi"})
     assert found.structured["error"]["code"] == FAULTS[fault], found.text
     assert sources.code("well__echo", {"text": "hi"}) == ""
@@ -206,11 +210,11 @@ def test_a_faulty_process_fails_its_own_calls_with_a_clear_error(
 
 @pytest.mark.parametrize("fault", OVER_HTTP)
 def test_a_faulty_server_fails_its_own_calls_with_a_clear_error(fault: str, tmp_path: Path) -> None:
-    sources = limited(tmp_path, fault)
+    sources = limited(tmp_path)
     with HttpServer() as well, HttpServer(fault) as faulty:
         sources.write("bay", remote(well.url))
         sources.refresh("bay")
-        sources.write("bay", remote(faulty.url))
+        sources.write("bay", remote(faulty.url), **own_timeout(fault))
         sources.compile()
         found = sources.call("bay__echo", {"text": "hi"})
         assert found.structured["error"]["code"] == FAULTS[fault], found.text
@@ -294,27 +298,25 @@ def test_a_fork_leaves_the_connection_to_the_parent(tmp_path: Path) -> None:
 def test_a_call_that_is_given_up_is_cancelled_at_the_server(tmp_path: Path) -> None:
     sources = Sources(tmp_path)
     marker = tmp_path / "cancelled"
-    sources.add("harbour", child(), "", str(marker), timeout_s=0.5)
+    sources.add("harbour", child(), "", str(marker), timeout_s=1.5)
     sources.call("harbour__echo")
     with serving(time.monotonic()):  # no time in which progress would count
         assert sources.code("harbour__wait", {"seconds": 20}) == "UPSTREAM_TIMEOUT"
-    end = time.monotonic() + 10
-    while not marker.exists() and time.monotonic() < end:
+    end = time.monotonic() + 60
+    while marker.read_text() == "waiting" and time.monotonic() < end:
         time.sleep(0.02)
     assert marker.read_text() == "cancelled"
 
 
-@pytest.mark.parametrize(("budget_s", "wait_s", "code"), [(None, 2.5, ""), (2.0, 20, "UPSTREAM_TIMEOUT")])
+@pytest.mark.parametrize(("budget_s", "wait_s", "code"), [(None, 4.5, ""), (3.0, 60, "UPSTREAM_TIMEOUT")])
 def test_progress_extends_the_time_out_of_the_source_and_not_the_deadline_of_the_caller(
     budget_s: float | None, wait_s: float, code: str, tmp_path: Path
 ) -> None:
     sources = Sources(tmp_path)
-    sources.add("harbour", child(), timeout_s=0.5)
+    sources.add("harbour", child(), timeout_s=1.5)
     sources.call("harbour__echo")
-    started = time.monotonic()
-    with serving(None if budget_s is None else started + budget_s):
+    with ends_within(5), serving(None if budget_s is None else time.monotonic() + budget_s):
         assert sources.code("harbour__wait", {"seconds": wait_s}) == code
-    assert time.monotonic() - started < 10
 
 
 REFUSED_AT_REFRESH = {

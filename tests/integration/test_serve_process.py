@@ -28,7 +28,7 @@ def test_requests_in_flight_are_answered_when_it_is_stopped(mock_api: MockApi, s
     with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as (process, url):
         with connect(url, 20) as calling_client, connect(url, 20) as idle, connect(url, 20) as stalled:
             with one_more_request(mock_api):
-                calling_client.sendall(calling(url, "FAULT.SLOW.1"))
+                calling_client.sendall(calling(url, "FAULT.SLOW.4"))
                 idle.sendall(post(url))
                 received = b""
                 while not received.endswith(b"}"):
@@ -41,36 +41,37 @@ def test_requests_in_flight_are_answered_when_it_is_stopped(mock_api: MockApi, s
                 connect(url)
             assert process.poll() is None
             assert read_all(calling_client).startswith(b"HTTP/1.1 200 ")
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
         assert process.stderr
         assert process.stderr.read() == b""
 
 
 def test_a_call_whose_client_has_gone_is_not_waited_for(mock_api: MockApi) -> None:
-    with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as (process, url):
+    with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url, TOOLFOLD_TIMEOUT_S="60") as (process, url):
         with connect(url) as client, one_more_request(mock_api):
-            client.sendall(calling(url, "FAULT.SLOW.20"))
+            client.sendall(calling(url, "FAULT.SLOW.60"))
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=30) == 0
 
 
 def test_the_mock_api_ends_without_an_error_when_it_is_interrupted() -> None:
     with processes.serving("mock-api") as (process, _):
         process.send_signal(signal.SIGINT)
-        _, printed = process.communicate(timeout=10)
+        _, printed = process.communicate(timeout=60)
     assert process.returncode == 0
     assert b"Traceback" not in printed
 
 
 def test_second_signal_ends_it_at_once(mock_api: MockApi) -> None:
-    with serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url) as (process, url), connect(url) as client:
+    variables = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_TIMEOUT_S": "60"}
+    with serving(**variables) as (process, url), connect(url) as client:
         with one_more_request(mock_api):
-            client.sendall(calling(url, "FAULT.SLOW.9"))
+            client.sendall(calling(url, "FAULT.SLOW.60"))
         process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=5) == -signal.SIGTERM
+        assert process.wait(timeout=30) == -signal.SIGTERM
 
 
 def test_port_in_use_is_one_sentence(mock_api: MockApi, command_line: CommandLine) -> None:

@@ -21,6 +21,7 @@ from mcp import Client
 from tests.conftest import KEY
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.commands import CommandLine
+from tests.support.cpu_time import ends_within
 from tests.support.mcp_requests import message
 from tests.support.processes import check_end, one_more_request, sdk_client
 from toolfold.mock_api.server import MockApi
@@ -58,7 +59,7 @@ def piped(*messages: dict[str, Any], **environment: str) -> list[dict[str, Any]]
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=True,
     )
     assert done.stderr == ""
@@ -67,17 +68,16 @@ def piped(*messages: dict[str, Any], **environment: str) -> list[dict[str, Any]]
 
 def test_cancelled_call_is_not_waited_for(mock_api: MockApi) -> None:
     slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.9"}}
-    started = time.monotonic()
-    answers = piped(
-        message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, 1),
-        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
-        TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url,
-        ALPHA_VANTAGE_API_KEY=KEY,
-        TOOLFOLD_TIMEOUT_S="1",
-        TOOLFOLD_CONNECT_TIMEOUT_S="40",  # pending answers may take as long as a call: 41 s here
-    )
+    with ends_within(10):
+        answers = piped(
+            message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, 1),
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
+            TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url,
+            ALPHA_VANTAGE_API_KEY=KEY,
+            TOOLFOLD_TIMEOUT_S="1",
+            TOOLFOLD_CONNECT_TIMEOUT_S="40",  # pending answers may take as long as a call: 41 s here
+        )
     assert [answer["id"] for answer in answers] == [0]
-    assert time.monotonic() - started < 20
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_end_at_any_moment_of_a_cancelled_call_is_an_ordinary_end(mock_api: Mock
         with started(TOOLFOLD_TIMEOUT_S="1", **environment) as process:
             write(process, *lines)
             time.sleep(delay_s)
-            _, printed = process.communicate(timeout=30)
+            _, printed = process.communicate(timeout=60)
             return process.returncode, printed
 
     # The call imports modules, connects and waits in this time: one end in six was an abort.
@@ -205,12 +205,12 @@ def test_signal_lets_calls_finish(mock_api: MockApi, sent: signal.Signals) -> No
 
 
 def test_second_signal_ends_the_process_at_once(mock_api: MockApi) -> None:
-    with calling(mock_api, "FAULT.SLOW.9") as process:
+    with calling(mock_api, "FAULT.SLOW.60") as process:
         process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=5) == -signal.SIGTERM
+        assert process.wait(timeout=15) == -signal.SIGTERM
 
 
 def test_stopped_process_does_not_wait_for_a_client_that_never_reads() -> None:

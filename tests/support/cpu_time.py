@@ -1,4 +1,4 @@
-"""Bounds on the processor time of a piece of work, for tests of input that could make it take minutes."""
+"""Bounds on the time of a piece of work, for tests of what could make it take minutes."""
 
 import time
 from collections.abc import Iterator
@@ -6,6 +6,9 @@ from contextlib import contextmanager
 
 QUIET_S = 0.045
 """Seconds of :func:`_reference` on the machine on which the bounds of tests were chosen."""
+
+BUSY_S = 20.0
+"""Seconds that a busy machine may add to a wait. What a test must not wait for takes longer, or has another result."""
 
 
 @contextmanager
@@ -19,6 +22,14 @@ def cpu_within(seconds: float) -> Iterator[None]:
     yield
     spent = time.process_time() - started
     assert spent < seconds or spent < seconds * slowness(), f"{spent:.2f} s, {seconds} s allowed"
+
+
+@contextmanager
+def ends_within(seconds: float) -> Iterator[None]:
+    """Fail when the block takes :data:`BUSY_S` longer than ``seconds``: it waits for what it must not wait for."""
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < seconds + BUSY_S
 
 
 def slowness() -> float:

@@ -222,6 +222,8 @@ class Server:
 
     def _wait(self, id_: Any, seconds: float, token: Any, send: Send) -> dict[str, Any] | None:
         end, step = time.monotonic() + seconds, 0
+        if self.marker is not None:
+            self.marker.write_text("waiting")
         while time.monotonic() < end:
             if id_ in self.cancelled:
                 if self.marker is not None:

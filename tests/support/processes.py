@@ -48,7 +48,7 @@ def announced_url(process: subprocess.Popen[bytes]) -> str:
 def check_end(process: subprocess.Popen[bytes], sent: signal.Signals = signal.SIGTERM) -> None:
     """Check that a process ends when it gets a signal, without an error and a further line on its standard error."""
     process.send_signal(sent)
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=60) == 0
     assert process.stderr
     assert process.stderr.read() == b""
 

@@ -14,7 +14,7 @@ from tests.fuzz.whole_call.world import HONEST_KEY, MAX_TOKENS, OPERATOR_KEY, TI
 from toolfold.results import tokens
 
 MAX_CPU_S = TIMEOUT_S + 0.5
-MAX_TIME_S = TIMEOUT_S + 1.0
+MAX_TIME_S = TIMEOUT_S + 15.0
 """A call ends at its deadline; half a second more is for what it was doing then, the rest for a busy machine."""
 
 MAX_MEMORY_BYTES = 512 << 20
@@ -93,8 +93,7 @@ class Judge:
 
     def _call(self, sent: CallInput, key: str) -> Answer:
         answer = self.world.call(sent, key)
-        took_s, limit_s = (answer.cpu_s, MAX_CPU_S) if answer.cpu_s else (answer.took_s, MAX_TIME_S)
-        if took_s > limit_s or answer.took_s > 5 * MAX_TIME_S:
+        if answer.cpu_s > MAX_CPU_S or answer.took_s > MAX_TIME_S:
             raise Finding(f"a call takes longer than its deadline: {answer.code}")
         _check_message(answer)
         _check_secrets(sent, answer)

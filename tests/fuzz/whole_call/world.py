@@ -175,7 +175,7 @@ class World:
         target = f"{url.path}?{query}" if query else url.path
         for is_retry in (False, True):
             if self._connection is None:
-                self._connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=TIMEOUT_S + 5)
+                self._connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=TIMEOUT_S + 30)
             try:
                 plain = {name: value.encode("utf-8", "surrogatepass") for name, value in headers.items()}
                 self._connection.request("POST", target, body, plain)  # type: ignore[arg-type]

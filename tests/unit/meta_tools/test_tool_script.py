@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import KEY
+from tests.support.cpu_time import ends_within
 from toolfold import extras
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import ScriptsUnavailable
@@ -366,27 +367,18 @@ def test_each_script_starts_with_nothing_of_the_one_before(tools: MetaTools) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", ["while True:\n        pass", "sum(range(10**15))"])
-def test_endless_script_is_stopped_within_50_ms_of_its_limit(
-    tools: MetaTools, monkeypatch: pytest.MonkeyPatch, script: str
-) -> None:
+def test_endless_script_is_stopped_at_its_limit(tools: MetaTools, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     monkeypatch.setattr(interpreter, "MAX_SCRIPT_S", 0.5)
-    over = []
-    for _ in range(4):
-        began = time.perf_counter()
-        found = failure(
-            run(tools, f"try:\n    {script.replace(chr(10), chr(10) + '    ')}\nexcept BaseException:\n    pass")
-        )
-        over.append(time.perf_counter() - began - 0.5)
-        assert found["limit"] == "time"
-    assert min(over) < 0.05  # the quickest: others share the machine
+    guarded = f"try:\n    {script.replace(chr(10), chr(10) + '    ')}\nexcept BaseException:\n    pass"
+    with ends_within(0.5):
+        assert failure(run(tools, guarded))["limit"] == "time"
 
 
 @pytest.mark.slow
 def test_script_ends_with_the_request(tools: MetaTools) -> None:
-    began = time.monotonic()
-    result = tools.call("TOOL_SCRIPT", {"script": "while True:\n    pass"}, deadline=began + 2)
+    with ends_within(2):
+        result = tools.call("TOOL_SCRIPT", {"script": "while True:\n    pass"}, deadline=time.monotonic() + 2)
     assert failure(result)["limit"] in ("time", "deadline")
-    assert time.monotonic() - began < 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")

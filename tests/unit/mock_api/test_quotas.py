@@ -61,4 +61,4 @@ def test_every_response_is_delayed_by_the_latency() -> None:
         for symbol, least_s in (("IBM", 0.12), ("FAULT.SLOW.0.2", 0.32)):
             started = time.monotonic()
             Free(mock_api, Clock()).get(symbol=symbol)
-            assert least_s <= time.monotonic() - started < 5
+            assert time.monotonic() - started >= least_s

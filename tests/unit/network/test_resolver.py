@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cpu_time import ends_within
 from tests.support.threads import run_concurrently
 from toolfold.network import sockets as module
 from toolfold.network.errors import NameResolutionError
@@ -27,7 +28,7 @@ class NameServer:
 
     def getaddrinfo(self, name: bytes, *_: Any, **__: Any) -> Any:
         self.names.append(name)
-        assert self.answer.wait(20)
+        assert self.answer.wait(60)
         return self.result()
 
 
@@ -41,17 +42,24 @@ def name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[NameServer]:
 
 # R20
 def test_a_lookup_ends_at_its_timeout(name_server: NameServer) -> None:
-    started = time.monotonic()
-    with pytest.raises(TimeoutError):
+    with ends_within(0.1), pytest.raises(TimeoutError):
         Resolver().addresses("a.example", 443, 0.1)
-    assert time.monotonic() - started < 10
     assert name_server.names == [b"a.example"]
 
 
-def test_equal_lookups_are_one(name_server: NameServer) -> None:
-    resolver, found = Resolver(), []
-    threading.Timer(0.1, name_server.answer.set).start()
-    run_concurrently([lambda: found.append(resolver.addresses("a.example", 443, 10))] * 20)
+def test_equal_lookups_are_one(name_server: NameServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolver, found, waiting = Resolver(), [], []
+    find_or_start = resolver._find_or_start
+
+    def answer_when_all_wait(*name: Any) -> Any:
+        waiting.append(find_or_start(*name))
+        if len(waiting) == 20:
+            name_server.answer.set()
+        return waiting[-1]
+
+    monkeypatch.setattr(resolver, "_find_or_start", answer_when_all_wait)
+    monkeypatch.setattr(module, "_JOIN_S", 60.0)
+    run_concurrently([lambda: found.append(resolver.addresses("a.example", 443, 60))] * 20)
     assert found == [FOUND] * 20
     assert name_server.names == [b"a.example"]
     assert resolver.addresses("a.example", 443, 10) == FOUND  # looked up again: nothing is kept
@@ -71,7 +79,7 @@ def test_the_number_of_lookups_that_do_not_end_is_bounded(name_server: NameServe
     assert errors == [TimeoutError] * 16 + [NameResolutionError] * 24
     assert threading.active_count() - before == 16
     name_server.answer.set()
-    for _ in range(100):
+    for _ in range(1000):
         if threading.active_count() == before:
             break
         time.sleep(0.02)
