@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 from toolfold.catalog.reader import damaged
 from toolfold.errors import CallError, InvalidArguments, UpstreamError
 from toolfold.messages import CHECK_WRITE, CORRECT_ARGUMENTS, SECURE_URL
-from toolfold.models import ParsedResponse, UpstreamResponse
+from toolfold.models import UpstreamResponse
 from toolfold.network.errors import NotSent
 from toolfold.network.ssrf import is_secure_url, origin
 from toolfold.redaction import Redactor
@@ -53,26 +53,23 @@ _MADE = frozenset({201, 202})
 _ACCEPT = "application/json, */*;q=0.8"
 
 
-class HttpApiAdapter(SourceAdapter):
+class HttpApiAdapter(ResponseParser, SourceAdapter):
     """Call an HTTP API. The access tokens of the source belong to it. See :class:`toolfold.sources.base.SourceAdapter`.
 
     A source with habits of its own extends this class; what may differ are the methods and attributes without
     underscore.
 
     Attributes:
-        states_forms: whether the tools state the form of their answers, and any other is a failure.
         smaller_response_hint: the next step after a response that is too large.
         exchange: sends a request once.
     """
 
-    states_forms: ClassVar[bool] = False
     smaller_response_hint: ClassVar[str] = SMALLER_RESPONSE_HINT
 
     def __init__(self, source: Source, context: AdapterContext) -> None:
-        self.source = source
+        super().__init__(source)
         self._settings = context.settings
         self.exchange = exchange_for(source, context, self.smaller_response_hint)
-        self._parser = ResponseParser(source, states_forms=self.states_forms)
         self._headers: Mapping[str, str] = source.connection.get("headers", {})
         try:
             if not isinstance(self._headers, dict):
@@ -127,12 +124,6 @@ class HttpApiAdapter(SourceAdapter):
             if response.status != 401:
                 break
         return _decoded(response, self.endpoint, (*secrets_of(self.source.auth, key, sent), *credentials.secrets))
-
-    def parse(
-        self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
-    ) -> ParsedResponse:
-        """Return the data in ``response``. See :meth:`ResponseParser.parse`."""
-        return self._parser.parse(tool, arguments, response, credentials)
 
     def _bind(self, tool: Tool, arguments: Mapping[str, Any]) -> BoundRequest:
         try:

@@ -16,7 +16,7 @@ import re
 import threading
 from collections.abc import Collection, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from toolfold import errors, messages
@@ -141,15 +141,17 @@ _MAX_HEADER_LINE_CHARS = 20_000
 
 
 class ResponseParser:
-    """Interpret the responses of one source.
+    """Interpret the responses of one source: the part of an adapter of HTTP APIs that reads what was sent.
 
-    Args:
+    Attributes:
         source: the source.
         states_forms: whether its tools state the form of their answers, and any other is a failure.
     """
 
-    def __init__(self, source: Source, *, states_forms: bool = False) -> None:
-        self.source, self._states_forms = source, states_forms
+    states_forms: ClassVar[bool] = False
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
         try:
             faults.check_patterns(fault["match"] for fault in source.faults)
         except ValueError as error:
@@ -163,7 +165,7 @@ class ResponseParser:
         if not 200 <= response.status < 300:
             raise self._status_error(tool, arguments, response, credentials)
         try:
-            read = self._stated_content if self._states_forms else self._content
+            read = self._stated_content if self.states_forms else self._content
             with _large_turn if len(response.body) > _LARGE_CHARS else contextlib.nullcontext():
                 parsed = read(tool, arguments, response, credentials)
             notes = []
@@ -178,7 +180,7 @@ class ResponseParser:
                 parsed = parsed._replace(blocks=json.dumps([*json.loads(parsed.blocks or "[]"), *added]))
             return parsed
         except errors.UpstreamError as error:
-            if tool.effect == "read" or self._states_forms:
+            if tool.effect == "read" or self.states_forms:
                 raise
             told = {"status": response.status, "content": None, "problem": error.message}
             return ParsedResponse("json", json.dumps({**told, **_said(response, credentials)}))
@@ -334,7 +336,7 @@ class ResponseParser:
         if status == 404:
             check = messages.CHECK_URL.filled(source_variable=url_variable(self.source))
         error = status_error(title, status, response.retry_after_s, check)
-        if self._states_forms:
+        if self.states_forms:
             return error.changed(**said)
         if response.location:
             may_be_done = tool.effect != "read" and status in _PERHAPS_DONE

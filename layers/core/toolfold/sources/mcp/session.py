@@ -301,8 +301,7 @@ class Sessions:
                 and session.has_answered
             ):
                 raise
-        session = self._session(key, open_session)
-        return await session.call(request)
+        return await self._session(key, open_session).call(request)
 
     async def close(self) -> None:
         """Close all connections and wait until they have ended."""

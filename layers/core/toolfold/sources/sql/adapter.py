@@ -10,7 +10,6 @@ import importlib
 import itertools
 import logging
 import re
-import threading
 import time
 import weakref
 from collections import defaultdict
@@ -217,7 +216,6 @@ class DatabaseReader:
         self._pool = _ConnectionPool(
             lambda connection_string, deadline: open_database(settings, connection_string, max_bytes, deadline)
         )
-        self._lock = threading.Lock()
         self._known: tuple[str, float, DatabaseSchema] | None = None
 
     @property
@@ -270,14 +268,14 @@ class DatabaseReader:
 
         dialect = self._settings.dialect
         bound = bind_parameters(statement, params, dialect)
-        schema = self._recent_schema(connection_string, deadline, _SCHEMA_TTL_S)
+        schema = self._read_schema(connection_string, deadline, _SCHEMA_TTL_S)
         try:
             try:
                 guarded = check_statement(bound.text, dialect, schema)
             except DatabaseFailure as failure:
                 if failure.kind not in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN):
                     raise
-                schema = self._recent_schema(connection_string, deadline, _MIN_SCHEMA_AGE_S)
+                schema = self._read_schema(connection_string, deadline, _MIN_SCHEMA_AGE_S)
                 guarded = check_statement(bound.text, dialect, schema)
             rows = self._run(
                 connection_string,
@@ -308,19 +306,14 @@ class DatabaseReader:
 
         return self._pool.run(connection_string, deadline, cancellable)
 
-    def _read_schema(self, connection_string: str, deadline: float) -> DatabaseSchema:
-        read_at = time.monotonic()
-        schema = self._run(connection_string, deadline, lambda database: database.read_schema(deadline))
-        with self._lock:
-            self._known = (connection_string, read_at, schema)
-        return schema
-
-    def _recent_schema(self, connection_string: str, deadline: float, max_age_s: float) -> DatabaseSchema:
-        with self._lock:
-            known = self._known
-        if known and known[0] == connection_string and time.monotonic() - known[1] < max_age_s:
+    def _read_schema(self, connection_string: str, deadline: float, max_age_s: float = 0.0) -> DatabaseSchema:
+        """Return the tables, as they were read by the same connection string at most ``max_age_s`` ago."""
+        now, known = time.monotonic(), self._known
+        if known and known[0] == connection_string and now - known[1] < max_age_s:
             return known[2]
-        return self._read_schema(connection_string, deadline)
+        schema = self._run(connection_string, deadline, lambda database: database.read_schema(deadline))
+        self._known = (connection_string, now, schema)
+        return schema
 
 
 def _searched(text: str) -> str:
