@@ -36,13 +36,11 @@ def test_calls_are_counted_once_and_by_the_tool_that_ran(
     make_calls(log, mock_api.url)
     printed = command_line("profiles", "most-used", "--log", str(log)).out
     assert printed.splitlines() == ["most_used:", "  - TIME_SERIES_DAILY # 3", "  - CPI # 2", "  - GLOBAL_QUOTE # 1"]
-    monkeypatch.setenv("TOOLFOLD_CALL_LOG", str(log))
+    monkeypatch.setenv("TOOLFOLD_CALL_LOG", "~/calls.jsonl")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "calls.jsonl.1").write_bytes(log.read_bytes())  # the file before
     out = command_line("profiles", "most-used", "--limit", "1").out
-    assert out.splitlines() == [
-        "most_used:",
-        "  - TIME_SERIES_DAILY # 3",
-    ]
-
+    assert out.splitlines() == ["most_used:", "  - TIME_SERIES_DAILY # 6"]
     taken = ProfilesFile.model_validate(yaml.safe_load(printed))
     assert taken.most_used == ["TIME_SERIES_DAILY", "CPI", "GLOBAL_QUOTE"]
 
@@ -60,4 +58,4 @@ def test_a_log_without_calls_is_an_error(
 
 
 def test_the_log_must_be_named(command_line: CommandLine) -> None:
-    assert "Name one with --log FILE" in command_line("profiles", "most-used", code=1).err
+    assert "Name files with --log" in command_line("profiles", "most-used", code=1).err

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import Any
 
 from toolfold.catalog.model import Catalog
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
+from toolfold.cli.stats import own_log
 from toolfold.cli.tools import meta_tools
 from toolfold.errors import ToolfoldError
 from toolfold.exposure.exposed_tools import ExposedTools
@@ -106,14 +106,12 @@ def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, tuple[Any, str
 
 def print_most_used(options: Options) -> int:
     """Print the tools that a log has most, as YAML."""
-    path = options.log or os.environ.get("TOOLFOLD_CALL_LOG", "")
-    if not path:
-        raise ToolfoldError("There is no call log. Name one with --log FILE, or set TOOLFOLD_CALL_LOG for the server.")
+    paths = [options.log] if options.log else own_log()
     # The line of a request that made several calls names TOOL_BATCH, or the tool of all.
-    calls = (line for line in read_log([path], None) if is_of_call(line))
+    calls = (line for line in read_log(paths, None) if is_of_call(line))
     counts = Counter(str(line["inner_tool"]) for line in calls if isinstance(line.get("inner_tool"), str))
     if not counts:
-        raise ToolfoldError(f"There are no calls in {path}.")
+        raise ToolfoldError(f"There are no calls in {', '.join(paths)}.")
     print("most_used:")
     for name, count in counts.most_common(max(options.limit, 0)):
         print(f"  - {name} # {count:,}")

@@ -33,7 +33,7 @@ def parse_since(text: str) -> datetime:
 def run(options: Options) -> int:
     """Print the figures."""
     since = parse_since(options.since) if options.since else None
-    paths = [*options.log, *options.files] or _own_log()
+    paths = [*options.log, *options.files] or own_log()
     source = ", ".join("stdin" if path == "-" else path for path in paths)
     figures = Figures()
     with waiting(f"Reading {source} …"):
@@ -51,7 +51,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def _own_log() -> list[str]:
+def own_log() -> list[str]:
     """Return the files that ``TOOLFOLD_CALL_LOG`` names: the one before, and the current one."""
     location = Settings.from_environment().call_log
     if not location:
