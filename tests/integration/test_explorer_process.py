@@ -8,7 +8,6 @@ import pty
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import pytest
 
 from tests.support.commands import CommandLine
 from tests.support.raw_http import exchange, post
+from tests.support.waiting import wait_until
 from toolfold.explorer.page import SECURITY_HEADERS
 from toolfold.explorer.router import FOLDER
 from toolfold.mock_api.server import MockApi
@@ -189,9 +189,7 @@ def test_at_a_terminal_a_browser_opens_with_a_code_that_works_once(tmp_path: Pat
                 printed += os.read(main, 1000)
             found = re.search(rb"(http://\S+/)\?token=(\S+)", printed)
             assert found
-            deadline = time.monotonic() + 30
-            while not opened.exists() and time.monotonic() < deadline:
-                time.sleep(0.02)
+            wait_until(opened.exists)
             url = opened.read_text().strip()
             base, token = found[1].decode(), found[2].decode()
             assert url.startswith(f"{base}?token=")

@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import KEY
 from tests.support.mcp_sources import Sources, child, remote
+from tests.support.waiting import wait_until
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.local_http.server import LocalServer
@@ -75,13 +76,6 @@ def start(folder: Path, *words: str) -> Process:
     return process
 
 
-def wait_for(path: Path, text: str) -> None:
-    end = time.monotonic() + WAIT_S
-    while (found := path.read_text() if path.exists() else "") != text and time.monotonic() < end:
-        time.sleep(0.02)
-    assert found == text
-
-
 def is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
@@ -121,7 +115,7 @@ def test_a_cancelled_call_is_cancelled_at_the_server_and_others_go_on(tmp_path: 
     blocks = process.answer_to(3)["result"]["content"]
     assert [block["type"] for block in blocks] == ["text", "image", "audio"]
     process.send("notifications/cancelled", requestId=2)
-    wait_for(marker, "cancelled")
+    wait_until(lambda: marker.read_text() == "cancelled")
     process.call(4, "harbour__echo", text="on")
     process.answer_to(4)
     assert process.end() == 0
@@ -179,8 +173,8 @@ def test_a_stateless_client_cancels_by_closing_its_connection(tmp_path: Path) ->
                 f"Mcp-Method: tools/call\r\nMcp-Name: TOOL_CALL\r\nContent-Length: {len(body)}\r\n\r\n"
             )
             connection.sendall((head + body).encode())
-            wait_for(marker, "waiting")
-        wait_for(marker, "cancelled")
+            wait_until(lambda: marker.exists() and marker.read_text() == "waiting")
+        wait_until(lambda: marker.read_text() == "cancelled")
 
 
 @pytest.fixture(scope="module")

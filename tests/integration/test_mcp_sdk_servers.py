@@ -1,7 +1,5 @@
 """Servers of the MCP SDK as sources: changes of a list of tools, profiles, and the refusal of HTTP+SSE."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from mcp_types import ToolAnnotations
 from tests.support.exposure import call, code, listed, names
 from tests.support.mcp_sources import Sources, remote
 from tests.support.running_app import running_app
+from tests.support.waiting import wait_until
 from toolfold.errors import SourceError
 
 pytestmark = pytest.mark.slow
@@ -52,16 +51,6 @@ def make_server() -> MCPServer:
     return server
 
 
-def until(is_true: Callable[[], bool]) -> bool:
-    """Return whether something becomes true within ten seconds."""
-    end = time.monotonic() + 10
-    while not is_true():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def test_a_server_of_2024_is_refused_at_refresh_with_what_to_put_before_it(tmp_path: Path) -> None:
     sources = Sources(tmp_path)
     with running_app(make_server().sse_app(), lifespan="off") as address:
@@ -80,7 +69,7 @@ def test_a_changed_list_of_tools_is_noticed_at_once(tmp_path: Path) -> None:
         sources.compile()
         assert sources.code("quay__berths") == ""
         assert sources.code("quay__rebuild") == ""
-        assert until(lambda: sources.code("quay__berths", fresh=True) == "SOURCE_CHANGED")
+        wait_until(lambda: sources.code("quay__berths", fresh=True) == "SOURCE_CHANGED")
         assert sources.code("quay__header", {"name": "host"}) == ""
 
 

@@ -22,6 +22,7 @@ from tests.support.postgresql import PASSWORD, PostgresqlServer
 from tests.support.sql_databases import postgresql_statements
 from tests.support.tables import differences
 from tests.support.threads import run_concurrently
+from tests.support.waiting import wait_until
 from toolfold import client_call
 from toolfold.build.importers.base import RefreshReport
 from toolfold.errors import CallError, SourceError
@@ -429,11 +430,8 @@ def test_a_cancelled_call_ends_its_statement(server: PostgresqlServer, calls: Ca
 
 
 def _wait_until_idle(server: PostgresqlServer) -> None:
-    end = soon(30)
     active = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader' AND state = 'active'"
-    while server.execute(active) != [(0,)]:
-        assert time.monotonic() < end, "a statement still runs"
-        time.sleep(0.05)
+    wait_until(lambda: server.execute(active) == [(0,)])
 
 
 def test_an_answer_stays_within_its_rows_and_bytes(server: PostgresqlServer, calls: Calls) -> None:

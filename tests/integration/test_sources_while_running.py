@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +16,7 @@ from mcp import Client
 from tests.support import processes
 from tests.support.mcp_sources import PROGRAM
 from tests.support.processes import sdk_client
+from tests.support.waiting import wait_until
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import FileStore
@@ -87,10 +87,7 @@ def test_serve_answers_by_the_settings_of_now(tmp_path: Path) -> None:
     with processes.serving("serve", **environment(tmp_path)) as (_, url):
         before = tools_at(url)
         file.write_text('mode = "lazy"\n')
-        end = time.monotonic() + PATIENCE_S
-        while tools_at(url) == before:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        wait_until(lambda: tools_at(url) != before)
 
 
 def reloaded(path: Path, made: list[str]) -> Reloading[str]:

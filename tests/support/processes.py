@@ -5,11 +5,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tests.support.waiting import wait_until
 from toolfold.mock_api.server import MockApi
 
 TOOLFOLD = [sys.executable, "-m", "toolfold"]
@@ -58,8 +58,7 @@ def one_more_request(mock_api: MockApi) -> Iterator[None]:
     """Wait at the end of the block until the mock API has received one more request."""
     before = len(mock_api.requests)
     yield
-    while len(mock_api.requests) == before:
-        time.sleep(0.01)
+    wait_until(lambda: len(mock_api.requests) > before)
 
 
 def sdk_client(environment: Mapping[str, str], **how: Any) -> Any:

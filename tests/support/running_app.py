@@ -2,10 +2,11 @@
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
+
+from tests.support.waiting import wait_until
 
 
 @contextmanager
@@ -18,8 +19,7 @@ def running_app(app: Any, *, lifespan: Literal["on", "off"] = "off") -> Iterator
         server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan=lifespan))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
-        while not server.started:
-            time.sleep(0.01)
+        wait_until(lambda: server.started)
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.should_exit = True
         thread.join(10)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import wait_until
 from toolfold.cli import output
 from toolfold.cli.output import RequestFormatter, one_warning_of_each_kind
 
@@ -32,10 +33,7 @@ def open_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def wait_for(terminal: Terminal, text: str) -> None:
-    end = time.monotonic() + 20
-    while text not in terminal.getvalue() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert text in terminal.getvalue()
+    wait_until(lambda: text in terminal.getvalue())
 
 
 def test_nothing_is_shown_where_stderr_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,13 +9,13 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.commands import CommandLine
+from tests.support.waiting import wait_until
 
 PAGE = Path("docs/tutorial/your-own-api.md").absolute()
 EXIT_CODES = {"towns__rain days=9": 1, "Atlantis": 1, "../reports": 1, "town=Oslo days=1": 1}
@@ -49,11 +49,12 @@ class Terminal:
     def _start(self, arguments: list[str]) -> None:
         self.close()
         self._api = subprocess.Popen([sys.executable, *arguments], stderr=subprocess.DEVNULL)
-        for _ in range(500):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._port)):
-                return
-            time.sleep(0.02)
-        raise AssertionError("the API does not start")
+        wait_until(self._is_listening)
+
+    def _is_listening(self) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._port)):
+            return True
+        return False
 
     def close(self) -> None:
         """Stop the API."""

@@ -3,7 +3,6 @@
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from tests.support.cpu_time import ends_within
 from tests.support.threads import run_concurrently
+from tests.support.waiting import wait_until
 from toolfold.network import sockets as module
 from toolfold.network.errors import NameResolutionError
 from toolfold.network.sockets import Resolver
@@ -79,10 +79,7 @@ def test_the_number_of_lookups_that_do_not_end_is_bounded(name_server: NameServe
     assert errors == [TimeoutError] * 16 + [NameResolutionError] * 24
     assert threading.active_count() - before == 16
     name_server.answer.set()
-    for _ in range(1000):
-        if threading.active_count() == before:
-            break
-        time.sleep(0.02)
+    wait_until(lambda: threading.active_count() == before)
     assert resolver.addresses("41.example", 443, 10) == FOUND
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.cpu_time import ends_within
 from tests.support.mcp_requests import message
+from tests.support.waiting import wait_until
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
@@ -100,8 +101,7 @@ def test_many_calls_are_answered_by_few_workers() -> None:
     with conversing(server(gate)) as (write, read):
         ids = set(range(3 * MAX_WORKERS))
         write.write(b"".join(call(id_) + b"\n" for id_ in ids))
-        while gate.waiting < MAX_WORKERS:
-            time.sleep(0.001)
+        wait_until(lambda: gate.waiting >= MAX_WORKERS)
         write.write(line("ping", "quick") + b"\n")
         assert json.loads(read.readline())["id"] == "quick"
         assert gate.waiting == MAX_WORKERS
@@ -114,8 +114,7 @@ def test_cancelled_call_is_not_answered() -> None:
     gate = Gate()
     with conversing(server(gate)) as (write, read):
         write.write(call(7) + b"\n" + call("7") + b"\n")
-        while gate.waiting < 2:
-            time.sleep(0.001)
+        wait_until(lambda: gate.waiting >= 2)
         write.write(line("notifications/cancelled", requestId=7) + b"\n" + line("ping", "after") + b"\n")
         assert json.loads(read.readline())["id"] == "after"
         gate.open()
@@ -128,8 +127,7 @@ def test_call_cancelled_in_the_queue_is_not_made() -> None:
     gate = Gate()
     with conversing(server(gate)) as (write, read):
         write.write(b"".join(call(id_) + b"\n" for id_ in range(MAX_WORKERS + 1)))
-        while gate.waiting < MAX_WORKERS:
-            time.sleep(0.001)
+        wait_until(lambda: gate.waiting >= MAX_WORKERS)
         write.write(line("notifications/cancelled", requestId=MAX_WORKERS) + b"\n" + line("ping", "after") + b"\n")
         assert json.loads(read.readline())["id"] == "after"
         gate.open()
@@ -216,8 +214,7 @@ def test_no_more_calls_are_read_than_may_be_queued(monkeypatch: pytest.MonkeyPat
     with conversing(server(gate)) as (write, read):
         ids = set(range(100))
         write.write(b"".join(call(id_).ljust(199) + b"\n" for id_ in range(MAX_WORKERS)))
-        while gate.waiting < MAX_WORKERS:
-            time.sleep(0.001)
+        wait_until(lambda: gate.waiting >= MAX_WORKERS)
         write.write(
             b"".join(call(id_).ljust(199) + b"\n" for id_ in range(MAX_WORKERS, 100)) + line("ping", "p") + b"\n"
         )
@@ -252,8 +249,7 @@ def test_stopped_session_answers_what_it_has_received() -> None:
             held = threading.Thread(target=session.serve, args=(incoming, outgoing))
             held.start()
             write.write(call(1) + b"\n")
-            while gate.waiting < 1:
-                time.sleep(0.001)
+            wait_until(lambda: gate.waiting >= 1)
             session.stop()
             write.write(line("ping", 2) + b"\n")
             gate.open()
