@@ -23,7 +23,7 @@ def test_its_task_is_polled_until_the_whole_result_is_there(
 
     symbols = [f"SLOW{number}" for number in range(12)]
     calls = [{"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}} for symbol in symbols]
-    short = {"TOOLFOLD_TIMEOUT_S": "5", "TOOLFOLD_CONNECT_TIMEOUT_S": "5", "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.5"}
+    short = {"TOOLFOLD_TIMEOUT_S": "3", "TOOLFOLD_CONNECT_TIMEOUT_S": "1", "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.5"}
     with Upstream(reply) as upstream:
         variables = {**environment, **short, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url}
         with start_server([TOOLFOLD, "serve", "--port", "0"], env=variables, log=tmp_path / "log") as url:
