@@ -40,6 +40,7 @@ from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select.dialect import is_aggregate
 from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
+from toolfold.results.select.guess_rules import SIGNS
 from toolfold.results.select.names import invalid
 from toolfold.results.select.suggestions import BOUNDS, suggested
 
@@ -331,8 +332,6 @@ _OBJECT_KEYS: Mapping[str, str] = {
 }  # fmt: skip
 """Word with which a step begins → the keys of an object that mean it, in the order in which the steps apply."""
 
-_SIGNS = {"gt": ">", "gte": ">=", "ge": ">=", "lt": "<", "lte": "<=", "le": "<=", "eq": "=", "ne": "!=", "neq": "!="}
-
 
 def _form_of_object(value: Mapping[str, Any]) -> str:
     """Return the steps that an object means; empty where a part of it has no step.
@@ -351,7 +350,7 @@ def _steps(kind: str, part: Any) -> Iterator[str]:
         for column, value in part.items():
             if isinstance(value, Mapping):
                 for sign, bound in value.items():
-                    yield f"{column} {_SIGNS.get(str(sign).strip('$').lower(), sign)} {bound}"
+                    yield f"{column} {SIGNS.get(str(sign).strip('$').lower(), sign)} {bound}"
             else:
                 yield (
                     f"{column} in ({', '.join(map(str, value))})" if isinstance(value, list) else f"{column} = {value}"

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import re
 
-REPLACED = {
+_REPLACED = {
     "&&": " and ", "&": " and ",
     "||": " or ", "==": "=", "=~": " contains ", "^=": " starts with ", "$=": " ends with ",
     "groupby": "group by",
     " million": "M", " billion": "B", " thousand": "K",
 }  # fmt: skip
 """Signs and words of other languages → those of the language."""
+
+SIGNS = {
+    "eq": "=", "equal": "=", "equals": "=", "ne": "!=", "neq": "!=",
+    "gt": ">", "gte": ">=", "ge": ">=", "lt": "<", "lte": "<=", "le": "<=",
+}  # fmt: skip
+"""Words for comparisons."""
+
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 _OF_TEXT = (("contains", "contains"), ("starts_?with", "starts with"), ("ends_?with", "ends with"))
 """Functions of texts → words of the language."""
@@ -32,6 +40,7 @@ _OF_TIMES = r"\b(?:time|date|datetime|timestamp)"
 _METHODS = "max|min|sum|avg|mean|median|std|stddev|count|first|last|diff|change|pct_change"
 
 _WORDS: tuple[tuple[str, str], ...] = (
+    *((re.escape(written), word) for written, word in _REPLACED.items()),
     (r"\b(?:please|just|for the|of the|the|their|its|(?:give|show|tell|get) me|i (?:want|need))\b", " "),
     (r"^\.\[\] \| |^=(?=\w)", ""),
     (r"\bselect\(\.([^()]+)\)", r"\1"),
@@ -44,17 +53,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(?:is )?(?:at most|no more than)\b", "<="),
     (r"(?<!\) )\b(?:is )?(?:(?:greater|more|larger|higher) than\b|(?:above|over)(?= *[\d$]))", ">"),
     (r"\b(?:is )?(?:(?:less|lower|smaller|fewer) than\b|(?:below|under)(?= *[\d$]))", "<"),
-    *(
-        (rf"(?<=[\w)]) (?:{words}) (?=[\w'\"-])", f" {sign} ")
-        for sign, words in (
-            ("=", "eq|equals?"),
-            ("!=", "neq?"),
-            (">", "gt"),
-            (">=", "gte|ge"),
-            ("<", "lt"),
-            ("<=", "lte|le"),
-        )
-    ),
+    *((rf"(?<=[\w)]) {word} (?=[\w'\"-])", f" {sign} ") for word, sign in SIGNS.items()),
     (r"\b(max|min)imum\(", r"\1("),
     (r"\b(asc|desc)ending\b", r"\1"),
     (r"(?<=[<>=])( ?\$?\d[\d.,]*) ?(?:m|mn|mio)\b", r"\1M"),
@@ -132,6 +131,10 @@ _WORDS: tuple[tuple[str, str], ...] = (
         r"(\w+\([^()]*\)) where (\w+ ?=+ ?[\w'.-]+) ?([-+*/]) ?(\w+\([^()]*\)) where (\w+ ?=+ ?[\w'.-]+)",
         r"SELECT \1 FILTER (WHERE \2) \3 \4 FILTER (WHERE \5) FROM data",
     ),
+    *(
+        (rf"\b(last|first|top|bottom|newest|oldest) {word}\b", rf"\1 {number}")
+        for number, word in enumerate(_NUMBERS, 1)
+    ),
 )
 """Words and signs anywhere in a guess → those of the language."""
 
@@ -201,6 +204,5 @@ _STEPS: tuple[tuple[str, str], ...] = (
 )
 """A step as it is guessed → steps."""
 
-REPLACED_SIGNS = re.compile("|".join(map(re.escape, REPLACED)), re.I)
 STEP_RULES = tuple((re.compile(pattern, re.I | re.S), template) for pattern, template in _STEPS)
 WORD_RULES = tuple((re.compile(pattern, re.I), template) for pattern, template in _WORDS)

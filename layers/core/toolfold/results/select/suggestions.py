@@ -18,7 +18,7 @@ from sqlglot.errors import SqlglotError
 from toolfold.dates import MONTHS, moved, parse_date
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results.select.expressions import split_items, split_outside
-from toolfold.results.select.guess_rules import REPLACED, REPLACED_SIGNS, STEP_RULES, SUMMARY, UNITS, WORD_RULES
+from toolfold.results.select.guess_rules import STEP_RULES, SUMMARY, UNITS, WORD_RULES
 from toolfold.results.select.names import find_table, known_names, table_name, words_of, written_name
 from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.results.types import Kind
@@ -63,11 +63,8 @@ _OF_ROW = re.compile(r"(?P<head>[A-Za-z_][\w.]*\[\d+\])\.(?P<rest>.+)")
 BOUNDS = {"since": ">=", "after": ">", "before": "<", "until": "<="}
 """Words of a period → the comparison of dates that each is."""
 
-_COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBERS = {word: number for number, word in enumerate(_COUNTS, 1)}
 _BEFORE_NUMBERS = ("last", "first", "newest", "oldest", "top", "bottom", "limit")
 _COMPARED = re.compile(r"((?:[<>=]|\bbetween\b|\band\b) ?)([-+]?[\d.]*,\d+)(?![\w.,])", re.I)
-_COUNTED = re.compile(rf"\b(last|first|top|bottom|newest|oldest) ({'|'.join(_NUMBERS)})\b", re.I)
 
 
 KindOf = Callable[[str], str]
@@ -91,11 +88,10 @@ def suggested(
     is_path = "[?" in select or has_signs
     if is_path and document is None:
         return None
-    text = REPLACED_SIGNS.sub(lambda match: REPLACED[match[0].lower()], select)
-    text = _COMPARED.sub(_with_decimal_point, text)
+    text = select
     for pattern, template in WORD_RULES:
         text = pattern.sub(template, text)
-    text = _COUNTED.sub(lambda match: f"{match[1]} {_NUMBERS[match[2].lower()]}", text)
+    text = _COMPARED.sub(_with_decimal_point, text)
     guess = _Guess(kind_of, document, today)
     try:
         steps = [step for part, _ in split_outside(" ".join(text.split()), ";") for step in guess.steps(part.strip())]
