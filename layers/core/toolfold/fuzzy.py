@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Iterable, Mapping
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
+from itertools import chain
 
 LEAST = 0.7
 """Similarity from which a known name is suggested, measured by ``tests/unit/test_fuzzy.py``."""
@@ -24,9 +27,6 @@ def spell_comparisons(name: str) -> str:
     return name
 
 
-_WILD = frozenset("*?[")
-
-
 def match_any(names: Iterable[str], patterns: Iterable[str]) -> bool:
     """Return whether one of ``patterns`` is, or stands for, one of ``names``, as in file names.
 
@@ -35,15 +35,13 @@ def match_any(names: Iterable[str], patterns: Iterable[str]) -> bool:
     >>> match_any(["/pets/{id}"], ["/cats", "/pets/*"]), match_any(["Pets [v1]: read"], ["Pets [v1]*"])
     (True, True)
     """
-    known = tuple(names)
-    return any(
-        pattern in known
-        or (
-            not _WILD.isdisjoint(pattern)
-            and any(fnmatchcase(name, form) for form in (pattern, pattern.replace("[", "[[]")) for name in known)
-        )
-        for pattern in patterns
-    )
+    return any(map(_expression(tuple(patterns)).fullmatch, names))
+
+
+@lru_cache(maxsize=64)
+def _expression(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    forms = ((re.escape(one), translate(one), translate(one.replace("[", "[[]"))) for one in patterns)
+    return re.compile("|".join(chain.from_iterable(forms)) or "(?!)")
 
 
 def normalize(name: str) -> str:
