@@ -10,6 +10,8 @@ NUMBERS = [
       for select, form, right in (
           ("v > 0,125; sum(w)", "v > 0.125;", 4), ("v = ,5; sum(w)", "v = 0.5;", 1),
           ("v between 0,1 and 0,6; sum(w)", "v between 0.1 and 0.6;", 3), ("v < 1.234,6; sum(w)", "v < 1234.6;", 6))),
+    Case("a decimal comma", csv("v,w", "0.5,1", "0.1,2"), "SELECT w FROM data WHERE v > 0,125", "w: 1",
+         says=('Write "SELECT w FROM data WHERE v > 0.125"',)),
     Case("separators, max", column("1,234.5", "12,000", "999"), "max(v)", "max(v): 12000"),
     Case("separators, order", column("1,234.5", "12,000", "999"), "order by v", "v: 999 / 1,234.5 / 12,000"),
     Case("separators, condition", column("1,234.5", "12,000", "999"), "v > 1,000; count", "count: 2"),

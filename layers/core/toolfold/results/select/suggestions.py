@@ -82,8 +82,11 @@ def suggested(
 
     None where ``document``, the answer, is not known yet and has to be known. ``yesterday`` counts from ``today``.
     """
-    if len(select) > _MAX_CHARS or re.match(r"\s*(?:select\b.+\bfrom|with)\b", select, re.I | re.S):
+    if len(select) > _MAX_CHARS:
         return []
+    if re.match(r"\s*(?:select\b.+\bfrom|with)\b", select, re.I | re.S):
+        written = _COMPARED.sub(_with_decimal_point, select)
+        return [written] if written != select else []
     has_signs = re.search(r"\[\*\]|^\s*\$|\[\]|\.\{|\|", select) and not re.search(r";|\s\|\s", select)
     is_path = "[?" in select or has_signs
     if is_path and document is None:
