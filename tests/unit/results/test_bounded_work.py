@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.cpu_time import cpu_within
+from tests.support.cpu_time import cpu_within, thread_s
 from tests.support.rendering import render_result
 from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.errors import AnswerTooLarge, CallError
@@ -73,16 +73,6 @@ def peak_bytes(action: Callable[[], Any]) -> int:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     return peak
-
-
-def thread_s(action: Callable[[], Any]) -> float:
-    """Return the processor time of an action: the least of three."""
-    spent: list[float] = []
-    for _ in range(3):
-        started = time.thread_time()
-        action()
-        spent.append(time.thread_time() - started)
-    return min(spent)
 
 
 # R6

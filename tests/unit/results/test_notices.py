@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.cpu_time import thread_s
 from tests.support.rendering import render_result
 from toolfold.results import render
 from toolfold.results.output import OutputOptions, RenderedResult
@@ -222,13 +223,9 @@ def test_escapes_keep_the_value_of_json(text: str) -> None:
 @pytest.mark.slow
 def test_escaping_is_linear() -> None:
     """Ten times the text takes ten times as long: lines of blanks before a sign, and lines without a cell."""
-    import time
 
     def duration_s(text: str) -> float:
-        started_s = time.thread_time()
-        render.is_plain_csv(text)
-        render.table_to_text(Table("", ("a",), [(text,)]))
-        return time.thread_time() - started_s
+        return thread_s(lambda: (render.is_plain_csv(text), render.table_to_text(Table("", ("a",), [(text,)]))))
 
     for unit in (" ", "\n", "\n ", '"', '"\n', "#\n", "\u2028", "{", "\t#"):
         short_s = max(duration_s(unit * 20_000), 0.002)

@@ -4,7 +4,6 @@
 
 import contextlib
 import datetime
-import gc
 import json
 import random
 import sqlite3
@@ -12,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.cpu_time import cpu_within, ends_within
+from tests.support.cpu_time import cpu_within, ends_within, thread_s
 from tests.unit.results.select.answers import ANSWERS, document
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge, CallError, InvalidArguments, InvalidSelect
@@ -56,21 +54,6 @@ def error_of(text: str, answer: Document = SMALL) -> CallError | None:
     except CallError as error:
         return error
     return None
-
-
-def thread_s(action: Callable[[], Any]) -> float:
-    """Return the processor time of an action, which may fail: the least of three attempts."""
-    gc.disable()
-    try:
-        spent = []
-        for _ in range(3):
-            started_s = time.thread_time()
-            with contextlib.suppress(InvalidArguments):
-                action()
-            spent.append(time.thread_time() - started_s)
-        return min(spent)
-    finally:
-        gc.enable()
 
 
 # Time and memory
@@ -180,7 +163,7 @@ def test_reserved_memory_is_released() -> None:
         ", ".join(f"avg(n) as a{n}" for n in range(40)),
         "order by word desc; limit 20000",
         "; ".join(["2024.."] * 10),
-        "pct_change(n); avg(n) over 20",
+        "pct_change(n) as c; avg(c) over 20",
         "median(n) by month",
         "SELECT word, stddev(n) FROM data GROUP BY word",
     ],
