@@ -25,7 +25,7 @@ class Page:
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:
         assert self.address.hostname
-        connection = http.client.HTTPConnection(self.address.hostname, self.address.port, timeout=30)
+        connection = http.client.HTTPConnection(self.address.hostname, self.address.port, timeout=60)
         given = {"content-type": "application/json", "accept": "application/json, text/event-stream", **headers}
         connection.request(method, path, None if body is None else json.dumps(body), given)
         response = connection.getresponse()

@@ -34,7 +34,7 @@ def gateway(mock_api: MockApi) -> Iterator[LocalServer]:
 
 @pytest.fixture
 def connection(gateway: LocalServer) -> Iterator[http.client.HTTPConnection]:
-    connected = http.client.HTTPConnection(urlsplit(gateway.url).netloc, timeout=10)
+    connected = http.client.HTTPConnection(urlsplit(gateway.url).netloc, timeout=60)
     yield connected
     connected.close()
 

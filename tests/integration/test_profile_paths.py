@@ -28,7 +28,7 @@ def url() -> Iterator[str]:
 
 
 def listed(url: str, path: str) -> list[str]:
-    body = requests.post(f"{url}{path}", json=message("tools/list"), headers=HEADERS, timeout=10).json()
+    body = requests.post(f"{url}{path}", json=message("tools/list"), headers=HEADERS, timeout=60).json()
     return [tool["name"] for tool in body["result"]["tools"]]
 
 
@@ -46,17 +46,17 @@ def test_local_server_serves_profiles(url: str) -> None:
     ],
 )
 def test_local_server_answers_404_elsewhere(url: str, path: str, says: str) -> None:
-    response = requests.post(f"{url}{path}", json=message("ping"), headers=HEADERS, timeout=10)
+    response = requests.post(f"{url}{path}", json=message("ping"), headers=HEADERS, timeout=60)
     assert (response.status_code, says in response.text) == (404, True)
 
 
 def test_preflight_and_methods_are_those_of_the_endpoint(url: str) -> None:
     origin = {"origin": "http://localhost:3000"}
-    preflight = requests.options(f"{url}/mcp/grouped", headers=origin, timeout=10)
+    preflight = requests.options(f"{url}/mcp/grouped", headers=origin, timeout=60)
     assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, origin["origin"])
-    refused = requests.get(f"{url}/mcp/grouped", timeout=10)
+    refused = requests.get(f"{url}/mcp/grouped", timeout=60)
     assert (refused.status_code, refused.headers["allow"]) == (405, "POST, OPTIONS")
-    other = requests.post(f"{url}/mcp/grouped", json=message("ping"), headers={"origin": "https://a.test"}, timeout=10)
+    other = requests.post(f"{url}/mcp/grouped", json=message("ping"), headers={"origin": "https://a.test"}, timeout=60)
     assert other.status_code == 403
 
 

@@ -45,7 +45,7 @@ def endpoint() -> Iterator[str]:
     from tests.support import aws_services
 
     with aws_services.serving() as url:
-        requests.post(f"{url}/moto-api/reset", timeout=10).raise_for_status()
+        requests.post(f"{url}/moto-api/reset", timeout=60).raise_for_status()
         bucket = {"Resources": {"B": {"Type": "AWS::S3::Bucket"}}, "Outputs": {"SourceBucket": {"Value": {"Ref": "B"}}}}
         cloudformation(url).create_stack(
             StackName="aws-sam-cli-managed-default",

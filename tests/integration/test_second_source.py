@@ -196,7 +196,7 @@ class TestEffects:
         assert caught.value.code == "UPSTREAM_ERROR"
 
     def test_equal_writes_at_once_are_all_sent(self, calls: Calls, weather: Upstream) -> None:
-        together = threading.Barrier(4, timeout=10)
+        together = threading.Barrier(4, timeout=60)
 
         def reply(query: dict[str, str]) -> Any:
             together.wait()  # passes only when all four are under way

@@ -75,7 +75,7 @@ def test_the_signature_is_that_of_what_is_sent(url: str) -> None:
     for signer, refused in ((Signer(REGION), False), (Signer("us-east-1"), True)):
         for path, body in given:
             headers = {"content-type": "application/json"}
-            sent = requests.post(url.removesuffix("/mcp") + path, body, headers=headers, auth=signer, timeout=10)
+            sent = requests.post(url.removesuffix("/mcp") + path, body, headers=headers, auth=signer, timeout=60)
             assert (sent.status_code == 403) == refused
 
 

@@ -229,7 +229,7 @@ def by_local_server(world: World, tool: str, arguments: Mapping[str, Any], besid
     world._local.handler.app.reset()
     share_approvals(world.app, world._local.handler.app)
     body = message("tools/call", _params(tool, arguments, beside))
-    return _rpc(requests.post(url, json=body, headers={"accept": "application/json"}, timeout=10).json())
+    return _rpc(requests.post(url, json=body, headers={"accept": "application/json"}, timeout=60).json())
 
 
 def by_command(world: World, tool: str, arguments: Mapping[str, Any], beside: Mapping[str, Any]) -> Outcome:

@@ -113,7 +113,7 @@ class AuthorizationServer(Issuer):
 
     def _client(self, client_id: str) -> dict[str, Any]:
         if client_id.startswith("https://") and self.documents is not None and client_id not in self.clients:
-            with urllib.request.urlopen(client_id, context=self.documents, timeout=5) as answer:
+            with urllib.request.urlopen(client_id, context=self.documents, timeout=60) as answer:
                 document = json.load(answer)
             if document["client_id"] != client_id:
                 raise Refused("invalid_client")

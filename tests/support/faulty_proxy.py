@@ -57,7 +57,7 @@ class _Handler(Handler):
         if fault.status:
             self.reply(fault.status, {"content-type": "application/xml"}, fault.body)
             return
-        connection = http.client.HTTPConnection(proxy.target, timeout=10)
+        connection = http.client.HTTPConnection(proxy.target, timeout=60)
         connection.request(self.command, self.path, body, dict(self.headers))
         response = connection.getresponse()
         content = response.read()

@@ -45,7 +45,7 @@ class _Handler(Handler):
         if self._refused():
             return
         target = urlsplit(self.path)
-        fetched = http.client.HTTPConnection("127.0.0.1", target.port or 80, timeout=5)
+        fetched = http.client.HTTPConnection("127.0.0.1", target.port or 80, timeout=60)
         fetched.request("GET", f"{target.path}?{target.query}")
         body = fetched.getresponse().read()
         fetched.close()

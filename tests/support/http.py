@@ -17,10 +17,10 @@ KEY = "CANARYKEY0123456"
 
 
 def fetch(
-    url: str, client: HttpClient | None = None, method: str = "GET", within_s: float = 5.0, **how: Any
+    url: str, client: HttpClient | None = None, method: str = "GET", within_s: float = 60.0, **how: Any
 ) -> Response:
     """Return the response to one request, without the adapter of a source."""
-    options = {"headers": {}, "connect_timeout_s": 5, "max_bytes": 999, **how}
+    options = {"headers": {}, "connect_timeout_s": 30, "max_bytes": 999, **how}
     used = client or HttpClient()
     try:
         return used.request(method, url, deadline=time.monotonic() + within_s, **options)
@@ -51,7 +51,7 @@ class Send:
         self,
         url: str,
         name: str = "CPI",
-        within_s: float = 5.0,
+        within_s: float = 60.0,
         limit: int | None = None,
         connect_s: float | None = None,
         private_hosts: str = "",

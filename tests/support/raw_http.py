@@ -9,7 +9,7 @@ from tests.support.mcp_requests import message
 PING = json.dumps(message("ping")).encode()
 
 
-def connect(url: str, timeout_s: float = 10) -> socket.socket:
+def connect(url: str, timeout_s: float = 60) -> socket.socket:
     parts = urlsplit(url)
     return socket.create_connection((parts.hostname or "", parts.port or 80), timeout=timeout_s)
 

@@ -187,7 +187,7 @@ class Browser:
     def step(self, url: str) -> tuple[int, str, Mapping[str, str]]:
         """Return status, text and headers of the answer to one request; status 0 where nothing listens any more."""
         try:
-            response = self._opener.open(url, timeout=10)
+            response = self._opener.open(url, timeout=60)
         except urllib.error.HTTPError as error:
             response = error
         except urllib.error.URLError:

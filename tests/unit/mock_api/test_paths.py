@@ -175,8 +175,8 @@ def test_functions_of_a_source_without_a_key_are_answered(tmp_path: Path) -> Non
     with MockApi(catalog=tmp_path / "catalog.json") as mock_api:
         assert mock_api.variables == {"TOOLFOLD_SOURCE_TIDES_URL": mock_api.url}
         with requests.Session() as session:  # a connection on which a body would be the next response
-            assert session.head(f"{mock_api.root_url}/nothing", timeout=5).status_code == 404
+            assert session.head(f"{mock_api.root_url}/nothing", timeout=60).status_code == 404
             query = {"operation": "HIGH_WATER", "harbour": "Bergen"}
-            found = session.get(mock_api.url, params=query, timeout=5).json()
+            found = session.get(mock_api.url, params=query, timeout=60).json()
     assert list(found["times"][0]) == ["time", "metres"]
     assert isinstance(found["times"][0]["metres"], float)
