@@ -13,6 +13,7 @@ from toolfold.catalog.contract import is_part
 from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
 from toolfold.fuzzy import match_any
+from toolfold.results.values import MAX_SAFE_INTEGER
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
@@ -185,9 +186,6 @@ class DatabaseSchema:
         return f"the database cannot plan these views, which are left out: {listed}{more}" if listed else ""
 
 
-_MAX_SAFE_INTEGER = 2**53
-"""Whole numbers up to this one survive a client that reads every number as a double (RFC 8259, section 6)."""
-
 MAX_NAME_BYTES = 63
 """Of an identifier of PostgreSQL, which cuts longer ones."""
 
@@ -251,7 +249,7 @@ def json_value(value: Any) -> Any:
     """
     if isinstance(value, bytes):
         return f"\\x{value.hex()}"
-    if isinstance(value, int) and abs(value) > _MAX_SAFE_INTEGER:
+    if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER:
         return str(value)
     if isinstance(value, float) and not isfinite(value):
         return "Infinity" if value > 0 else "-Infinity"
