@@ -132,9 +132,7 @@ class Coverage:
 
 def coverage_of(document: Document, table_name: str = "") -> Coverage | None:
     """Return the dates of the tables of an answer, or of the one that is named; None where no table has dates."""
-    name = normalize(table_name)
-    tables = [table for table in document.tables if not name or normalize(table.name).endswith(name)]
-    dated = [table for table in tables if table.dates]
+    dated = [table for table in document.tables if table_name in ("", table.name) and table.dates]
     if not dated:
         return None
     longest, columns = max(dated, key=lambda table: len(table.dates)), [table.dates for table in dated]
