@@ -15,18 +15,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import hashlib
 import json
-import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, StrictBool, ValidationError
+
 _MAX_NAME = 200
 """Characters kept of the name of a publisher. The ARN of an assumed role has at most 180."""
+
+_Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+_Line = Annotated[str, AfterValidator(lambda text: "".join(filter(str.isprintable, text[:_MAX_NAME])))]
 
 
 class Writer(enum.StrEnum):
@@ -43,20 +44,28 @@ class Author(NamedTuple):
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Head(BaseModel):
+    """Size and hash of the first line of a catalog."""
+
+    bytes: PositiveInt
+    sha256: _Sha256
+
+
+class Pointer(BaseModel):
     """What ``current.json`` holds."""
 
-    sha256: str
-    bytes: int
-    head: dict[str, Any]
+    model_config = ConfigDict(frozen=True)
+
+    sha256: _Sha256
+    bytes: PositiveInt
+    head: Head
     tools: int
-    published_at: str
-    published_by: str
+    published_at: _Line
+    published_by: _Line
     writer: Writer
-    automatic: bool = False
-    checked_at: str = ""
-    previous: str = ""
+    automatic: StrictBool = False
+    checked_at: _Line = ""
+    previous: _Line = ""
 
     def may_be_replaced_by(self, writer: Writer) -> bool:
         """Return whether ``writer`` may make another catalog current: the schedule not that of a person."""
@@ -64,8 +73,7 @@ class Pointer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the members of ``current.json``."""
-        optional = ("automatic", "checked_at", "previous")
-        return {key: value for key, value in dataclasses.asdict(self).items() if value or key not in optional}
+        return self.model_dump(mode="json", exclude_defaults=True)
 
     def to_json(self) -> str:
         """Return the text of ``current.json``."""
@@ -86,16 +94,16 @@ def point_to(
     time = format_time(now)
     is_checked = author.writer is Writer.SCHEDULE or (former is not None and former.checked_at)
     return Pointer(
-        hashlib.sha256(content).hexdigest(),
-        len(content),
-        {"bytes": len(head_line), "sha256": hashlib.sha256(head_line).hexdigest()},
-        tools,
-        time,
-        _one_line(author.name),
-        author.writer,
-        automatic,
-        time if is_checked else "",
-        "" if former is None else former.sha256,
+        sha256=hashlib.sha256(content).hexdigest(),
+        bytes=len(content),
+        head=Head(bytes=len(head_line), sha256=hashlib.sha256(head_line).hexdigest()),
+        tools=tools,
+        published_at=time,
+        published_by=author.name,
+        writer=author.writer,
+        automatic=automatic,
+        checked_at=time if is_checked else "",
+        previous="" if former is None else former.sha256,
     )
 
 
@@ -111,24 +119,6 @@ def format_time(now: datetime) -> str:
 def parse_pointer(content: bytes) -> Pointer | None:
     """Return the pointer in ``content``; None where it is not one."""
     try:
-        values = json.loads(content)
-        head, hashes = values["head"], (values["sha256"], values["head"]["sha256"])
-        if not all(map(_SHA256.fullmatch, hashes)) or head["bytes"] <= 0:
-            return None
-        texts = {name: _one_line(str(values[name])) for name in ("published_at", "published_by")}
-        texts |= {name: _one_line(str(values.get(name, ""))) for name in ("checked_at", "previous")}
-        return Pointer(
-            values["sha256"],
-            int(values["bytes"]),
-            {"bytes": int(head["bytes"]), "sha256": head["sha256"]},
-            int(values["tools"]),
-            writer=Writer(values["writer"]),
-            automatic=values.get("automatic") is True,
-            **texts,
-        )
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        return Pointer.model_validate_json(content)
+    except ValidationError:
         return None
-
-
-def _one_line(text: str) -> str:
-    return "".join(character for character in text[:_MAX_NAME] if character.isprintable())

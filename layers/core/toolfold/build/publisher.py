@@ -7,7 +7,6 @@ one that was read at the start: of two publishers at once one succeeds, and the 
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import logging
 import time
@@ -85,7 +84,8 @@ def publish_catalog(
     bucket.store_catalog(content)
     if current is not None and current.sha256 == pointer.sha256:
         checked_at = format_time(moment) if author.writer is Writer.SCHEDULE else current.checked_at
-        confirmed = dataclasses.replace(current, automatic=current.automatic or automatic, checked_at=checked_at)
+        news = {"automatic": current.automatic or automatic, "checked_at": checked_at}
+        confirmed = current.model_copy(update=news)
         if confirmed != current:
             current = _replace(bucket, confirmed, stored).pointer
         return Publication(Outcome.UNCHANGED, current)
