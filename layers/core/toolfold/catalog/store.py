@@ -173,7 +173,7 @@ def _next_step(sha256: str = "") -> Text:
     return PUBLISH if sha256 else NO_CATALOG
 
 
-def open_regular_file(path: str | os.PathLike[str]) -> int:
+def open_regular_file(path: str | os.PathLike[str], more_flags: int = 0) -> int:
     """Open a file for reading and return its descriptor. A device has no end, and a FIFO may have no writer.
 
     Raises:
@@ -181,7 +181,7 @@ def open_regular_file(path: str | os.PathLike[str]) -> int:
         ValueError: Its name contains a NUL.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    descriptor = os.open(path, flags)
+    descriptor = os.open(path, flags | more_flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "it is not a regular file")

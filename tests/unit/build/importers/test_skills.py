@@ -142,7 +142,10 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "a link to its own folder": (_link("."), "team/x/link:1: is a symbolic link to a folder that it is in"),
     "a link to itself": (_link("link"), "team/x/link:1: is a symbolic link that leads nowhere"),
     "a link to a hidden file": (_link(".env"), "team/x/link:1: is a symbolic link to a hidden file"),
-    "a named pipe": (lambda folder: os.mkfifo(folder / "x/pipe"), "team/x/pipe:1: is not a regular file"),
+    "a named pipe": (
+        lambda folder: os.mkfifo(folder / "x/pipe"),
+        "team/x/pipe:1: cannot be read: it is not a regular file",
+    ),
     "a huge file": (lambda folder: (folder / "x/a").write_bytes(b"x" * ((1 << 20) + 1)), "team/x/a:1: has 1,048,577 "),
     "a line break in a name": (lambda folder: (folder / "x/a\nb").touch(), "team/x:1: has a file whose name is not"),
     "folders without end": (lambda folder: (folder / "/".join("xabcdefghijklmn")).mkdir(parents=True), "too many"),

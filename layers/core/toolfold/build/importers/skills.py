@@ -9,13 +9,11 @@ file is opened once, checked to be a regular file after that, and read up to its
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import mimetypes
 import os
 import re
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -27,6 +25,7 @@ from toolfold.build import yaml_loader
 from toolfold.build.importers import base
 from toolfold.build.yaml_loader import Document, parse_model
 from toolfold.catalog.skills import SKILL_FILE, root_uri
+from toolfold.catalog.store import open_regular_file
 from toolfold.errors import SourceError
 from toolfold.fuzzy import match_any
 
@@ -182,18 +181,19 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             if not top.is_dir():
                 problems.append(f"{where}: {top} is not a folder")
                 continue
-            found = 0
-            for skill, path in _skills(top, self.folder, problems):
-                found += 1
+            skills = _skills(top, self.folder, problems)
+            for skill, listed in skills.items():
+                inner = skill.relative_to(top).as_posix()
+                path = skill.resolve().name if inner == "." else inner
                 try:
-                    tools.append(self._tool(skill, path, files, notes))
+                    tools.append(self._tool(skill, path, listed, files, notes))
                 except SourceError as error:
                     left_out += error.problems
                     continue
                 if path in seen:
                     problems.append(f"{tools[-1].where()}: skill {path} is already at {seen[path]}")
                 seen[path] = tools[-1].where()
-            if not found:
+            if not skills:
                 problems.append(f"{where}: {top} has no folder with a {SKILL_FILE}")
         size = sum(length for tool in tools for _, _, length, *_ in tool.call["files"])
         if size > LIMITS.max_source_bytes:
@@ -208,7 +208,9 @@ class SkillsImporter(base.Importer[SkillsSettings]):
         source = self.settings.as_source("", {}, described)
         return base.ImportedSource(tools, source, files=files, left_out=left_out, notes=notes)
 
-    def _tool(self, skill: Path, path: str, contents: dict[str, str | bytes], notes: list[str]) -> base.Tool:
+    def _tool(
+        self, skill: Path, path: str, listed: list[Path], contents: dict[str, str | bytes], notes: list[str]
+    ) -> base.Tool:
         file = skill / SKILL_FILE
         text = _text_of(read_file(file, self.folder, LIMITS.max_file_bytes))
         if text is None:
@@ -218,7 +220,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
         if name != (folder_name := path.rpartition("/")[2]):
             problem = f"name: is {name}, and the folder of the skill is called {folder_name}; they must be the same"
             raise SourceError([f"{parsed.where('name')}: {problem}"])
-        files = list(self._read_files(skill, contents, notes))
+        files = list(self._read_files(skill, listed, contents, notes))
         named = [path for path, *_ in files]
         rule: dict[str, Any] = {"type": "string", "description": f"A file of the skill; without it {SKILL_FILE}"}
         rule |= {"enum": named} if len(named) <= _MAX_NAMED_FILES else {"examples": named[:3]}
@@ -235,13 +237,15 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             example={},
         )
 
-    def _read_files(self, skill: Path, contents: dict[str, str | bytes], notes: list[str]) -> Iterator[list[Any]]:
+    def _read_files(
+        self, skill: Path, listed: list[Path], contents: dict[str, str | bytes], notes: list[str]
+    ) -> Iterator[list[Any]]:
         """Yield ``[path, digest, size, media type, is text]`` of each file of a skill, and add it to ``contents``.
 
         ``notes`` receives the files that are left out because they are not text.
         """
         size = number = 0
-        for file in list_files(skill, self.folder):
+        for file in listed:
             path = file.relative_to(skill).as_posix()
             whole = file.relative_to(self.folder).as_posix()
             if path != SKILL_FILE and match_any([whole], self.settings.exclude):
@@ -265,23 +269,20 @@ def refused(path: Path, problem: str) -> SourceError:
     return SourceError([f"{path}:1: {problem}"])
 
 
-def find_skills(folder: Path, root: Path) -> Iterator[Path]:
-    """Yield every folder in ``folder``, itself included, that has a SKILL.md; in order, nested ones after theirs.
+def find_skills(folder: Path, root: Path) -> dict[Path, list[Path]]:
+    """Return every folder in ``folder``, itself included, that has a SKILL.md, with its files and those below.
 
-    No symbolic link may leave ``root``.
-
-    Raises:
-        SourceError: a symbolic link leaves ``root``, or leads back to a folder that it is in.
-    """
-    return (file.parent for file in list_files(folder, root) if file.name == SKILL_FILE)
-
-
-def list_files(folder: Path, root: Path) -> list[Path]:
-    """Return all files below ``folder``, by folders in order, those of nested skills included.
+    They are in order, nested ones after theirs. No symbolic link may leave ``root``.
 
     Raises:
-        SourceError: as for :func:`find_skills`.
+        SourceError: A symbolic link leaves ``root``, or leads back to a folder that it is in.
     """
+    files = _list_files(folder, root)
+    skills = [file.parent for file in files if file.name == SKILL_FILE]
+    return {skill: [file for file in files if file.is_relative_to(skill)] for skill in skills}
+
+
+def _list_files(folder: Path, root: Path) -> list[Path]:
     top, entries, found = root.resolve(), 0, list[Path]()
     for place, folders, names in os.walk(folder, followlinks=True, onerror=_unreadable):
         directory = Path(place)
@@ -327,33 +328,22 @@ def read_file(path: Path, root: Path, max_bytes: int) -> bytes:
     target = path.resolve()
     if not target.is_relative_to(root.resolve()):
         raise refused(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
-    # Without O_NONBLOCK, opening a named pipe would wait for its writer.
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        if not stat.S_ISREG(target.lstat().st_mode):
-            raise refused(path, "is not a regular file")
-        descriptor = os.open(target, flags)
+        with open(open_regular_file(target, getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            size, content = os.fstat(file.fileno()).st_size, file.read(max_bytes + 1)
     except OSError as error:
-        reason = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
-        raise refused(path, reason) from None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise refused(path, "is not a regular file")
-        content = file.read(max_bytes + 1)
+        raise refused(path, f"cannot be read: {error.strerror}") from None
     if len(content) > max_bytes:
-        raise refused(path, f"has {max(status.st_size, len(content)):,} bytes; {max_bytes:,} are allowed for a file")
+        raise refused(path, f"has {max(size, len(content)):,} bytes; {max_bytes:,} are allowed for a file")
     return content
 
 
-def _skills(top: Path, root: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """Yield each skill in ``top`` and its path there, which for ``top`` itself is its name."""
+def _skills(top: Path, root: Path, problems: list[str]) -> dict[Path, list[Path]]:
     try:
-        for skill in find_skills(top, root):
-            inner = skill.relative_to(top).as_posix()
-            yield skill, skill.resolve().name if inner == "." else inner
+        return find_skills(top, root)
     except SourceError as error:
         problems += error.problems
+        return {}
 
 
 def _text_of(content: bytes) -> str | None:
@@ -376,13 +366,11 @@ def read_skills(folder: Path) -> dict[Path, bytes]:
     if not folder.is_dir():
         raise SourceError([f"{folder}:1: is not a folder"])
     found: dict[Path, bytes] = {}
-    size = 0
-    for file in (file for skill in find_skills(folder, folder) for file in list_files(skill, folder)):
-        path = file.relative_to(folder)
-        if path not in found:
-            found[path] = read_file(file, folder, LIMITS.max_file_bytes)
-            size += len(found[path])
-        if size > LIMITS.max_source_bytes:
+    left = LIMITS.max_source_bytes
+    for file in dict.fromkeys(file for files in find_skills(folder, folder).values() for file in files):
+        found[file.relative_to(folder)] = read_file(file, folder, LIMITS.max_file_bytes)
+        left -= len(found[file.relative_to(folder)])
+        if left < 0:
             raise refused(file, f"is one too many: {LIMITS.max_source_bytes:,} bytes are allowed for a source")
     if not found:
         raise SourceError([f"{folder}:1: has no folder with a {SKILL_FILE}"])
