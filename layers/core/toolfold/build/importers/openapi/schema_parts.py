@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import json
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from toolfold.build.emitter import clean_text, shorten
 from toolfold.build.text_safety import find_prompt_injection
 from toolfold.catalog.json_schema import IN_PLACE, inner
+from toolfold.catalog.schema_checks import check_value
 from toolfold.sources.http_api.styles import scalar_text
 
 _COMMENT = re.compile(r"<!--.{0,5000}?(?:-->|\Z)", re.DOTALL)
@@ -171,19 +171,13 @@ def fitting(value: Any, types: Any) -> Any:
 
 def is_number(value: Any) -> bool:
     """Return whether ``value`` is a finite number that every reader of JSON represents."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
+
+
+def is_plain(value: Any, max_chars: int = MAX_VALUE) -> bool:
+    """Return whether a value can be shown: a catalog may have it, and it is not large."""
+    try:
+        check_value(value)
+    except ValueError:
         return False
-    return abs(value) <= MAX_NUMBER if isinstance(value, int) else math.isfinite(value)
-
-
-def is_plain(value: Any, max_chars: int = MAX_VALUE, depth: int = 0) -> bool:
-    """Return whether a value can be shown: it is finite, not large, and has no invisible characters."""
-    if isinstance(value, str):
-        return len(value) <= max_chars and (value.isprintable() or value.replace("\n", "").isprintable())
-    if isinstance(value, bool) or value is None:
-        return True
-    if isinstance(value, list) and depth < 5 and len(value) <= 100:
-        return all(is_plain(item, max_chars, depth + 1) for item in value)
-    if isinstance(value, dict) and depth < 5 and len(value) <= 100:
-        return all(is_plain(part, max_chars, depth + 1) for pair in value.items() for part in pair)
-    return is_number(value)
+    return compact_size(value) <= max_chars
