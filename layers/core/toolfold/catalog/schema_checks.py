@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from toolfold.catalog.json_schema import IN_PLACE, LISTS, NAMED, SINGLE, inner, resolve
@@ -25,7 +25,7 @@ _MAX_WORK = 1_000_000
 """Schemas that one path of arguments may meet, about a tenth of a second."""
 
 _MAX_NUMBER = 2**64
-_LISTS, _SINGLE = frozenset({*LISTS, "items"}), frozenset({*SINGLE, "contentSchema"})
+_WITH_SCHEMAS = frozenset({*NAMED, *LISTS, *SINGLE, "contentSchema"})
 _TEXTS = frozenset({"description", "title", "$comment"})
 _REFERENCES = frozenset({"$ref", "$dynamicRef"})
 _NOT_INSIDE = IN_PLACE | {"properties", "$defs", "definitions"}
@@ -74,32 +74,24 @@ _WHITE_SPACE = {ord(character): " " for character in "\t\n\r"}
 
 def _checked(schema: Any, depth: int, count: list[int]) -> Iterator[Mapping[str, Any]]:
     """Yield ``schema`` and all schemas in it, after checking each."""
-    if isinstance(schema, bool):
-        return
     count[0] += 1
     if not isinstance(schema, dict) or depth > _MAX_DEPTH or count[0] > _MAX_SCHEMAS:
         raise ValueError("is no JSON Schema, or is too large")
     yield schema
     for keyword, value in schema.items():
-        parts: Iterable[Any] = ()
-        if keyword in NAMED:
-            if not isinstance(value, dict):
-                raise ValueError(f"has {keyword} that are no object")
-            check_value(list(value))
-            parts = value.values()
-        elif keyword in _LISTS and isinstance(value, list):
-            parts = value
-        elif keyword in _SINGLE:
-            parts = [value]
-        elif keyword not in _TEXTS:
+        if keyword in _TEXTS:
+            if not isinstance(value, str) or len(value) > MAX_TEXT:
+                raise ValueError(f"has a {keyword} that is not a text of up to {MAX_TEXT} characters")
+            if problem := text_problem(value):
+                raise ValueError(f"has a {keyword} that {problem}")
+        elif keyword not in _WITH_SCHEMAS:
             check_value([keyword, value])
-        elif not isinstance(value, str) or len(value) > MAX_TEXT:
-            raise ValueError(f"has a {keyword} that is not a text of up to {MAX_TEXT} characters")
-        elif problem := text_problem(value):
-            raise ValueError(f"has a {keyword} that {problem}")
+        elif keyword in NAMED:
+            check_value([*value])
         if keyword in _REFERENCES and not (isinstance(value, str) and value.startswith("#")):
             raise ValueError("has a reference to another document")
-        for part in parts:
+    for keyword, part in inner(schema):
+        if keyword in _WITH_SCHEMAS:
             yield from _checked(part, depth + 1, count)
 
 
