@@ -206,6 +206,7 @@ def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path) -> None:
         ({"type": "string", "pattern": "(a{1,1000}){1,1000}"}, {"type": "string"}, ["pattern"]),
         ({"type": "int", "required": True, "minimum": "5"}, {}, ["minimum", "required", "type"]),
         ({"required": ["a", 1, "b", "a"]}, {}, ["required"]),
+        ({"multipleOf": 0, "minLength": -1, "maxItems": 1.5}, {}, ["maxItems", "minLength", "multipleOf"]),
         ({"properties": {"pattern": {"pattern": "[a"}, "b": "text"}}, {"properties": {"pattern": {}, "b": {}}},
          ["properties.b", "properties.pattern.pattern"]),
         ({"allOf": [{}, 1, {"minimum": 1}, 2]}, {"allOf": [{}, {"minimum": 1}]}, ["allOf.1", "allOf.3"]),

@@ -68,8 +68,6 @@ MAPPINGS = ("properties", "patternProperties", "dependentSchemas")
 MAX_VALUE = 2000
 """Characters of a value in a schema."""
 
-MAX_NUMBER = 2**63
-
 
 def compact_size(schema: Any) -> int:
     """Return the characters of ``schema`` as compact JSON."""
@@ -167,11 +165,6 @@ def fitting(value: Any, types: Any) -> Any:
     known = {types} if isinstance(types, str) else set(types or ())
     is_text = "string" in known and known <= {"string", "null"}
     return scalar_text(value) if is_text and isinstance(value, bool | int | float) else value
-
-
-def is_number(value: Any) -> bool:
-    """Return whether ``value`` is a finite number that every reader of JSON represents."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_NUMBER
 
 
 def is_plain(value: Any, max_chars: int = MAX_VALUE) -> bool:

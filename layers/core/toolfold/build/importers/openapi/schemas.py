@@ -37,11 +37,11 @@ _MAX_ENUM = 5000
 _MAX_APPLIED = 100
 """Definitions that apply to one value, each in the one before."""
 
-_COUNTS = (
+_NUMBERS = (
     *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
     *("minContains", "maxContains"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 )
-_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 _BESIDE_REFERENCES = frozenset({"$ref", "description", "default", "example", "deprecated", "nullable"})
@@ -196,12 +196,9 @@ class SchemaConverter:
             made["examples"] = [parts.fitting(value, types) for value in examples[:_MAX_EXAMPLES]]
 
     def _add_bounds(self, schema: Mapping[str, Any], made: parts.Schema, at: Location) -> None:
-        for key in _COUNTS:
-            if type(count := schema.get(key)) is int and 0 <= count <= parts.MAX_NUMBER:
-                made[key] = count
-        for key in _NUMBERS:
+        for key in _NUMBERS:  # those that none can have, such as a negative length, are left out of a tool later
             number: Any = schema.get(key)
-            if parts.is_number(number) and (key != "multipleOf" or number > 0):
+            if type(number) in (int, float) and parts.is_plain(number):
                 made[key] = int(number) if isinstance(number, float) and number.is_integer() else number
         # In OpenAPI 3.0 a boolean beside minimum and maximum.
         for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
