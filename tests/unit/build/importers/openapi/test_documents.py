@@ -151,7 +151,16 @@ def test_files_in_the_folder_of_a_document_are_a_part_of_it(tmp_path: Path) -> N
     "reference",
     [
         *("../other.json", "%2e%2e/other.json", "{folder}/other.json", "link.json", "linked/x.json", "source.yaml"),
-        *(".x.json", "x.txt", "none.json", "folder.json", "http://127.0.0.1/x.json", "x\0.json", "a" * 300 + ".json"),
+        *(
+            ".x.json",
+            "folder.json/.git/x.json",
+            "x.txt",
+            "none.json",
+            "folder.json",
+            "http://127.0.0.1/x.json",
+            "x\0.json",
+            "a" * 300 + ".json",
+        ),
     ],
 )
 def test_other_files_are_not_read(tmp_path: Path, reference: str) -> None:
@@ -159,7 +168,8 @@ def test_other_files_are_not_read(tmp_path: Path, reference: str) -> None:
     folder = tmp_path / "pets"
     for path in (tmp_path / "other.json", folder / ".x.json", folder / "x.txt"):
         path.write_text('{"type": "string"}')
-    (folder / "folder.json").mkdir()
+    (folder / "folder.json" / ".git").mkdir(parents=True)
+    (folder / "folder.json" / ".git" / "x.json").write_text("{}")
     (folder / "link.json").symlink_to(tmp_path / "other.json")
     (folder / "linked").symlink_to(tmp_path)
     (tmp_path / "x.json").write_text('{"type": "string"}')

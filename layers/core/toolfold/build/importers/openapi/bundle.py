@@ -22,7 +22,7 @@ from toolfold.build.yaml_loader import Document, Location
 from toolfold.catalog import json_schema
 from toolfold.errors import SourceError
 
-_FILES, _PLAIN = "x-files", "x-without-alternatives"
+_FILES, _PLAIN = "x-toolfold-files", "x-toolfold-plain"
 """Keys of a document for the files that are a part of it, and for schemas without their alternatives."""
 
 MAX_FILES = 5_000
@@ -66,7 +66,8 @@ def add_files(document: Document) -> dict[str, Document]:
 
 
 def _is_part(path: str, folder: str, name: str) -> bool:
-    if not (name.endswith(_ENDINGS) and name.isprintable()) or name in _NOT_OF_DOCUMENT or name.startswith((".", "/")):
+    leaves = any(part[:1] in ("", ".") for part in name.split("/"))  # also to what is hidden
+    if leaves or not (name.endswith(_ENDINGS) and name.isprintable()) or name in _NOT_OF_DOCUMENT:
         return False
     return os.path.isfile(path) and os.path.realpath(path) == os.path.normpath(os.path.join(folder, name))
 
