@@ -12,11 +12,12 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.cache.response_cache import simple_text
-from toolfold.errors import CallError, InvalidArguments, NotCached, UpstreamTimeout
+from toolfold.errors import CallError, InvalidArguments, NoData, NotCached, PremiumOnly, UpstreamTimeout
 from toolfold.execution.argument_reader import reader_of
 from toolfold.meta_tools import corrections, next_steps
 from toolfold.meta_tools.answer_reader import CallSession, complete_answer, fetch_response
@@ -25,6 +26,7 @@ from toolfold.meta_tools.call import (
     Item,
     Part,
     document_size,
+    metadata,
     output_options,
     parse_select,
     with_notes,
@@ -32,13 +34,16 @@ from toolfold.meta_tools.call import (
 from toolfold.meta_tools.combination import merge_answers, split
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.meta_tools.reader import read_call
+from toolfold.meta_tools.result import Result
 from toolfold.meta_tools.tool_names import tool_not_found
+from toolfold.results import output
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
-    from toolfold.execution.call import CallResult
+    from toolfold.execution.call import CallResult, UpstreamUse
     from toolfold.meta_tools.call import Answer
     from toolfold.meta_tools.dispatcher import MetaRequest
+    from toolfold.results.output import RenderedResult
 
 USUAL_PARALLEL = 10
 """Calls at the same time by default."""
@@ -346,3 +351,69 @@ class Plan(CallSession):
 
 def _late() -> UpstreamTimeout:
     return UpstreamTimeout("No answer came in the time of one call.", "Call again for these; the others are cached.")
+
+
+def tool_call(request: MetaRequest) -> Result:
+    """Call a tool.
+
+    Returns:
+        ``{"result", "cached"}``, and ``preview`` where the result is shortened; the text is the result itself. The
+        result has toolfold's own form, or, where the call gives the ``format_parameter`` of the source, the upstream's;
+        see ``results.output``.
+
+    Raises:
+        CallError: the call failed; see ``errors``.
+    """
+    with Plan(request, can_continue=False) as plan:
+        item = Item("", request.arguments)
+        try:
+            call = plan.read(item, keeps_raw=True)
+            if call.options.raw_by:
+                result, use = _raw(plan, call, item.parts[0].arguments)
+            else:
+                if item.given.get("inspect"):
+                    from toolfold.meta_tools import inspection  # few calls need it
+
+                    filled = inspection.fill_from_example(plan, item)
+                    answer = plan.answer(item)
+                    arguments = call.sent if item.varied else item.parts[0].arguments
+                    result = inspection.describe_answer(plan, call, answer, arguments, filled)
+                else:
+                    answer = plan.answer(item)
+                    rendered = _rendered(plan, call, answer)
+                    result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
+                if item.varied:
+                    result = result._replace(answered=plan.progress())
+                use = answer.use
+        except (InvalidArguments, NoData, PremiumOnly) as error:
+            if error is item.error:  # of several requests, which has its next call
+                raise
+            raise plan.with_next_call(item.given, error) from error.__cause__
+    figures = metadata(call, result.structured, use, plan.elapsed_ms, result.blocks)
+    return result._replace(structured={**result.structured, **figures})
+
+
+def _rendered(plan: Plan, call: Call, answer: Answer) -> RenderedResult:
+    """Return the answer as text and data; a cached one as an equal call has rendered it."""
+    document, status, options = answer.document, answer.status, call.options
+    if not status.cached or document.notes or options.whole:  # a document with notes is made by each call
+        return answer.render(options, plan.budget)
+    memo, owners = plan.services.memo, (document,)
+    key = status.line(), status.stale_reason, options.max_tokens
+    known: RenderedResult | None = memo.get("rendered", owners, key)
+    if known is not None:
+        return replace(known, structured={**known.structured, **status.as_dict()})
+    rendered = answer.render(options, plan.budget)
+    if "preview" not in rendered.structured:  # which is as good as the time allows, and may have a link that expires
+        memo.put("rendered", owners, key, rendered, document_size(document) + 2 * len(rendered.text))
+    return rendered
+
+
+def _raw(plan: Plan, call: Call, arguments: Mapping[str, Any]) -> tuple[Result, UpstreamUse]:
+    """Return a response in the upstream's own form, whose text has no place for notes."""
+    response = fetch_response(plan, call, arguments)
+    plan.begin_shaping(call.tool, response)
+    status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
+    rendered = output.render_raw(response.body, response.kind, call.options, status, response.redactor, plan.budget)
+    notes = {"notes": list(response.notes)} if response.notes else {}
+    return Result({**rendered.structured, **notes}, rendered.text), response.use

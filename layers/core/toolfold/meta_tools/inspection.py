@@ -1,4 +1,4 @@
-"""``TOOL_CALL(tool_name, arguments, select, max_tokens, fresh)``: call a tool and fit its answer into the budget."""
+"""Describe the answer of a tool for ``inspect``: its schema, how many rows and fields it has, and the first rows."""
 
 from __future__ import annotations
 
@@ -7,87 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import json_type
-from toolfold.errors import InvalidArguments, NoData, PremiumOnly
+from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_reader import reader_of
 from toolfold.messages import DESCRIBE_ANSWER
-from toolfold.meta_tools.answer_reader import fetch_response
-from toolfold.meta_tools.call import Item, document_size, metadata
-from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.references import view_of
 from toolfold.meta_tools.result import Result, to_text
-from toolfold.results import output, values
+from toolfold.results import values
 from toolfold.results.tables import Document, Table
 
 if TYPE_CHECKING:
-    from toolfold.execution.call import UpstreamUse
-    from toolfold.meta_tools.call import Answer, Call
-    from toolfold.meta_tools.dispatcher import MetaRequest
-    from toolfold.results.output import RenderedResult
-
-
-def tool_call(request: MetaRequest) -> Result:
-    """Call a tool.
-
-    Returns:
-        ``{"result", "cached"}``, and ``preview`` where the result is shortened; the text is the result itself. The
-        result has toolfold's own form, or, where the call gives the ``format_parameter`` of the source, the upstream's;
-        see ``results.output``.
-
-    Raises:
-        CallError: the call failed; see ``errors``.
-    """
-    with Plan(request, can_continue=False) as plan:
-        item = Item("", request.arguments)
-        try:
-            call = plan.read(item, keeps_raw=True)
-            inspects = item.given.get("inspect")
-            if call.options.raw_by:
-                result, use = _raw(plan, call, item.parts[0].arguments)
-            else:
-                filled = _fill_from_example(plan, item) if inspects else ()
-                answer = plan.answer(item)
-                if inspects:
-                    arguments = call.sent if item.varied else item.parts[0].arguments
-                    result = _inspection(plan, call, answer, arguments, filled)
-                else:
-                    rendered = _rendered(plan, call, answer)
-                    result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
-                if item.varied:
-                    result = result._replace(answered=plan.progress())
-                use = answer.use
-        except (InvalidArguments, NoData, PremiumOnly) as error:
-            if error is item.error:  # of several requests, which has its next call
-                raise
-            raise plan.with_next_call(item.given, error) from error.__cause__
-    figures = metadata(call, result.structured, use, plan.elapsed_ms, result.blocks)
-    return result._replace(structured={**result.structured, **figures})
-
-
-def _rendered(plan: Plan, call: Call, answer: Answer) -> RenderedResult:
-    """Return the answer as text and data; a cached one as an equal call has rendered it."""
-    document, status, options = answer.document, answer.status, call.options
-    if not status.cached or document.notes or options.whole:  # a document with notes is made by each call
-        return answer.render(options, plan.budget)
-    memo, owners = plan.services.memo, (document,)
-    key = status.line(), status.stale_reason, options.max_tokens
-    known: RenderedResult | None = memo.get("rendered", owners, key)
-    if known is not None:
-        return replace(known, structured={**known.structured, **status.as_dict()})
-    rendered = answer.render(options, plan.budget)
-    if "preview" not in rendered.structured:  # which is as good as the time allows, and may have a link that expires
-        memo.put("rendered", owners, key, rendered, document_size(document) + 2 * len(rendered.text))
-    return rendered
-
-
-def _raw(plan: Plan, call: Call, arguments: Mapping[str, Any]) -> tuple[Result, UpstreamUse]:
-    """Return a response in the upstream's own form, whose text has no place for notes."""
-    response = fetch_response(plan, call, arguments)
-    plan.begin_shaping(call.tool, response)
-    status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    rendered = output.render_raw(response.body, response.kind, call.options, status, response.redactor, plan.budget)
-    notes = {"notes": list(response.notes)} if response.notes else {}
-    return Result({**rendered.structured, **notes}, rendered.text), response.use
-
+    from toolfold.meta_tools.answer_reader import CallSession
+    from toolfold.meta_tools.call import Answer, Call, Item
 
 _ROWS = 3
 """First rows that are shown: enough to see what a column holds."""
@@ -100,15 +30,15 @@ _MAX_DEPTH = 6
 _MAX_EXAMPLE_CHARS = 40
 
 
-def _fill_from_example(plan: Plan, item: Item) -> tuple[str, ...]:
+def fill_from_example(session: CallSession, item: Item) -> tuple[str, ...]:
     """Take the arguments that a call lacks from the tool's example; return their names. ``item`` is changed."""
-    tool = plan.catalog.called_tool(item.tool_name)
+    tool = session.catalog.called_tool(item.tool_name)
     if tool is None or not tool.only_reads:
         raise InvalidArguments(
             f"{item.tool_name} does more than read, or needs approval, so that it is not called to inspect its answer.",
             DESCRIBE_ANSWER,
         )
-    known = reader_of(plan.catalog, tool).rename(item.parts[0].arguments).arguments
+    known = reader_of(session.catalog, tool).rename(item.parts[0].arguments).arguments
     required = [name for name in tool.parameters.get("required", ()) if name not in known]
     missing = [name for name in (required or ([] if known else tool.example)) if name in tool.example]
     item.notes = ()
@@ -117,7 +47,9 @@ def _fill_from_example(plan: Plan, item: Item) -> tuple[str, ...]:
     return tuple(missing)
 
 
-def _inspection(plan: Plan, call: Call, answer: Answer, arguments: Mapping[str, Any], filled: Sequence[str]) -> Result:
+def describe_answer(
+    session: CallSession, call: Call, answer: Answer, arguments: Mapping[str, Any], filled: Sequence[str]
+) -> Result:
     """Return the description of an answer.
 
     Returns:
@@ -125,7 +57,7 @@ def _inspection(plan: Plan, call: Call, answer: Answer, arguments: Mapping[str, 
         the answer as ``$ref`` and scripts see it.
     """
     document = answer.document
-    view = view_of(_shortened(document, _SAMPLED), plan.budget)
+    view = view_of(_shortened(document, _SAMPLED), session.budget)
     if document.tables:
         again = ("columns", "row_count", *(("rows",) if document.tables[0].name not in ("", "rows") else ()))
         view = {key: value for key, value in view.items() if key not in again}
@@ -146,7 +78,7 @@ def _inspection(plan: Plan, call: Call, answer: Answer, arguments: Mapping[str, 
     if document.metadata not in ({}, None):
         described["fields"] = document.metadata
     lines = [f"# {', '.join(filled)}: from the example"] if filled else []
-    shown = replace(answer, document=first, select=call.options.select).render(call.options, plan.budget)
+    shown = replace(answer, document=first, select=call.options.select).render(call.options, session.budget)
     text = "\n".join([*lines, to_text(head), "# First rows:" if document.tables else "# Fields:", shown.text])
     notes = {"notes": list(document.notes)} if document.notes else {}
     return Result({"result": described, **answer.status.as_dict(), **notes}, text)
