@@ -28,7 +28,7 @@ from toolfold.exposure.exposed_tools import PAGE_SIZE, ExposedTools
 from toolfold.exposure.profiles import select
 from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.meta_tools.result import dumps_compact
+from toolfold.meta_tools.result import detail_level_of, dumps_compact
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 
@@ -171,13 +171,13 @@ def _enough(tools: MetaTools, requests: Sequence[request_set.Request]) -> tuple[
     shown = in_full = full = 0
     for one, answer in zip(requests, answers, strict=True):
         right = [
-            detail_levels.LEVELS[detail_levels.name_of(tool)]
+            detail_levels.LEVELS[detail_level_of(tool)]
             for tool in answer.structured["tools"]
             if tool["name"] in one.tools
         ]
         shown += bool(right)
         in_full += detail_levels.FULL in right
-        full += sum(detail_levels.name_of(tool) == "full" for tool in answer.structured["tools"])
+        full += sum(detail_level_of(tool) == "full" for tool in answer.structured["tools"])
     count = len(requests)
     shares = (f"{shown / count:.3f}", f"{in_full / count:.3f}", f"{full / count:.2f}")
     return (*shares, f"{sum(costs) / count:.0f}", str(costs[count * 9 // 10]))

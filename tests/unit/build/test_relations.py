@@ -17,8 +17,8 @@ from tests.unit.build.test_schema import SOURCE, changed, mistakes, written
 from toolfold.build.relations import assign_names, safe_name
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.model import Catalog
-from toolfold.meta_tools.detail_levels import name_of
-from toolfold.meta_tools.tool_get import tool_get
+from toolfold.meta_tools.detail_levels import tool_get
+from toolfold.meta_tools.result import detail_level_of
 from toolfold.meta_tools.tool_list import tool_list
 
 
@@ -63,7 +63,7 @@ def test_tool_list_shows_related_tools_at_the_medium_level(catalog: Catalog) -> 
     answer = tool_list(catalog, {"query": "temperature and rain for the next days"})
     first, second, third = answer.structured["tools"]
 
-    assert list(map(name_of, (first, second, third))) == ["full", "medium", "medium"]
+    assert list(map(detail_level_of, (first, second, third))) == ["full", "medium", "medium"]
     assert (second["name"], second["relation"]) == ("CITIES", "before FORECAST: city")
     assert answer.text.splitlines()[-1].endswith("Warnings of storms and floods [after FORECAST]")
     assert (answer.structured["matched"], answer.structured["more"]) == (3, None)

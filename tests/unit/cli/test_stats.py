@@ -17,7 +17,8 @@ from tests.support.http import KEY
 from tests.support.mcp_requests import message
 from toolfold.app import build_app
 from toolfold.log_analysis.figures import MAX_LINE_BYTES
-from toolfold.meta_tools.detail_levels import LEVELS, name_of
+from toolfold.meta_tools.detail_levels import LEVELS
+from toolfold.meta_tools.result import detail_level_of
 from toolfold.mock_api.server import MockApi
 from toolfold.protocol import jsonrpc
 from toolfold.settings import Settings
@@ -75,7 +76,7 @@ def day(mock_api: MockApi, tmp_path_factory: pytest.TempPathFactory) -> Day:
             if "error" in answer:
                 counted["failed"] += 1
             elif "query" in arguments:
-                tiers.update(LEVELS[name_of(entry)] for entry in answer["tools"])
+                tiers.update(LEVELS[detail_level_of(entry)] for entry in answer["tools"])
                 counted["searches"] += 1
                 counted["empty"] += answer["returned"] == 0
                 counted["search tokens"] += answer["tokens"]

@@ -19,7 +19,7 @@ from toolfold.meta_tools import detail_levels, list_request, tool_list
 from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.reader import read_arguments
-from toolfold.meta_tools.result import Result
+from toolfold.meta_tools.result import Result, detail_level_of
 from toolfold.results import tokens
 
 CATALOG = FileStore(bundled_path())()
@@ -39,7 +39,7 @@ def names(result: Result) -> list[str]:
 
 
 def tiers(result: Result) -> list[int]:
-    return [detail_levels.LEVELS[detail_levels.name_of(tool)] for tool in shown(result)]
+    return [detail_levels.LEVELS[detail_level_of(tool)] for tool in shown(result)]
 
 
 def a_query_with(leaders: Any) -> str:
@@ -99,7 +99,7 @@ def test_large_catalog_lists_its_categories(monkeypatch: pytest.MonkeyPatch) -> 
 def test_best_match_has_everything_a_call_needs() -> None:
     result = ask(query=QUESTION)
     first = shown(result)[0]
-    assert (first["name"], detail_levels.name_of(first)) == ("GLOBAL_QUOTE", "full")
+    assert (first["name"], detail_level_of(first)) == ("GLOBAL_QUOTE", "full")
     assert first["parameters"]["required"] == ["symbol"]
     assert first["example_call"] == {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
     assert {"description", "category", "access", "returns", "hash"} <= first.keys()
@@ -152,7 +152,7 @@ def test_full_entry_leaves_budget_for_the_next_lines() -> None:
 
 def test_medium_level_has_names_types_and_required() -> None:
     for tool in shown(ask(query="candles of a stock", detail="medium", limit=20, token_budget=3000)):
-        assert detail_levels.name_of(tool) == "medium"
+        assert detail_level_of(tool) == "medium"
         whole = CATALOG.get(tool["name"])
         assert whole is not None
         assert tool["description"] == whole.summary
@@ -175,7 +175,7 @@ def test_full_text_has_every_constraint_of_the_schema() -> None:
         result = ask(query=name.replace("_", " "), detail="full", limit=200, token_budget=100_000)
         entry = next((tool for tool in shown(result) if tool["name"] == name), None)
         assert entry is not None
-        assert detail_levels.name_of(entry) == "full"
+        assert detail_level_of(entry) == "full"
         assert entry["parameters"] == whole.parameters
         jsonschema.validate(entry["example_call"]["arguments"], whole.parameters)
         block = result.text[result.text.index(f"{name}: " if whole.access != "premium" else f"{name} (premium): ") :]

@@ -6,8 +6,8 @@ import bpe_openai
 import pytest
 
 from toolfold.app import build_app
-from toolfold.meta_tools import detail_levels
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import detail_level_of
 from toolfold.settings import Settings
 
 TOOLS = build_app(Settings.from_environment({})).server.tools
@@ -20,7 +20,7 @@ def usage(name: str, **arguments: Any) -> dict[str, int]:
 
 def test_a_search_counts_what_it_shows_by_detail_level_and_what_it_saves() -> None:
     result = TOOLS.call("TOOL_LIST", {"query": "stock price"})
-    levels = [detail_levels.name_of(entry) for entry in result.structured["tools"]]
+    levels = [detail_level_of(entry) for entry in result.structured["tools"]]
     answered = result.structured["tokens"]
     assert result.usage == {
         "searched": 1,

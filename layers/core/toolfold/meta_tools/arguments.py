@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import COMBINING_TOOLS, Tool
+from toolfold.catalog.json_schema import properties, type_words
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import Names, normalize
 from toolfold.meta_tools.definitions import TOOLS
@@ -108,6 +109,17 @@ def put(tool: str, read: dict[str, Any], name: str, value: Any, given_as: str) -
         known = {key: one for key, one in read.items() if key in TOOLS[tool].arguments}
         following = next_call(tool, known) if tool != "TOOL_CALL" or "tool_name" in known else {}
         raise invalid(tool, f"{twice}, with different values", f"Send {name} once.", **following)
+
+
+def signature(tool: Tool) -> str:
+    """Return the name and the parameters of a tool: ``SMA(symbol, interval, time_period: integer, month?)``."""
+    required = tool.parameters.get("required", ())
+    types = {name: type_words(tool.parameters, rule) for name, rule in properties(tool.parameters).items()}
+    parameters = ", ".join(
+        name + ("" if name in required else "?") + ("" if words == ["string"] else f": {'|'.join(words) or 'any'}")
+        for name, words in types.items()
+    )
+    return f"{tool.name}({parameters})"
 
 
 _MAX_CALL = 600

@@ -1,29 +1,37 @@
-"""Render a tool at one of three detail levels, as data and as text.
+"""Render a tool at one of three detail levels, as data and as text; and ``TOOL_GET``, which describes up to twenty.
 
 1. full: everything it takes and returns, and an example call; enough to call it.
 2. medium: its summary, and the names and types of its parameters; enough to judge by, without constraints and examples.
 3. minimal: its name and summary.
 
-The data holds JSON Schema, for programs; the text says the same in words, in half the tokens, for a model.
+The data holds JSON Schema, for programs; the text says the same in words, in half the tokens, for a model. The data of
+TOOL_GET also have what its text leaves out: effect, errors, version.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.entries import EFFECT_WORDS, summary_suffix
-from toolfold.catalog.json_schema import properties, type_words, value_words
+from toolfold.catalog.json_schema import properties, value_words
 from toolfold.catalog.reader import damaged
-from toolfold.meta_tools.result import dumps_compact, safe_line
+from toolfold.errors import CallError
+from toolfold.meta_tools.arguments import signature
+from toolfold.meta_tools.definitions import definitions
+from toolfold.meta_tools.result import Result, dumps_compact, safe_line, to_text
 from toolfold.results import tokens
+from toolfold.text_safety import shortened
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool, ToolSummary
     from toolfold.catalog.model import Catalog
+    from toolfold.meta_tools.dispatcher import MetaRequest
+    from toolfold.wording import Reader
 
 
 FULL, MEDIUM, MINIMAL = 1, 2, 3
@@ -37,36 +45,20 @@ def minimal(tool: ToolSummary) -> tuple[dict[str, Any], str]:
 
     ``access`` is added where a free key is not enough, ``effect`` where a call does more than read.
     """
-    return _entry(tool, MINIMAL, tool.summary), safe_line(f"{tool.name}: {tool.summary}{_suffix(tool)}")
+    return _head(tool, MINIMAL, tool.summary), safe_line(f"{tool.name}: {tool.summary}{_suffix(tool)}")
 
 
 def medium(tool: Tool) -> tuple[dict[str, Any], str]:
     """Render the minimal entry with ``parameters``, reduced to names, types and ``required``."""
-    entry = {**_entry(tool, MEDIUM, tool.summary), "parameters": without_constraints(tool.parameters)}
+    entry = {**_head(tool, MEDIUM, tool.summary), "parameters": without_constraints(tool.parameters)}
     return entry, safe_line(f"{signature(tool)}: {tool.summary}{_suffix(tool)}")
-
-
-def name_of(entry: Mapping[str, Any]) -> str:
-    """Return the detail level of an entry: ``full``, ``medium`` or ``minimal``."""
-    return "full" if "example_call" in entry else "medium" if "parameters" in entry else "minimal"
-
-
-def signature(tool: Tool) -> str:
-    """Return the name and the parameters of a tool: ``SMA(symbol, interval, time_period: integer, month?)``."""
-    required = tool.parameters.get("required", ())
-    types = {name: type_words(tool.parameters, rule) for name, rule in properties(tool.parameters).items()}
-    parameters = ", ".join(
-        name + ("" if name in required else "?") + ("" if words == ["string"] else f": {'|'.join(words) or 'any'}")
-        for name, words in types.items()
-    )
-    return f"{tool.name}({parameters})"
 
 
 def full(tool: Tool) -> tuple[dict[str, Any], str]:
     """Render the whole description, ``parameters``, ``returns``, ``example_call`` and ``hash``."""
     description = full_description(tool)
     entry = {
-        **_entry(tool, FULL, description),
+        **_head(tool, FULL, description),
         "parameters": tool.parameters,
         "returns": tool.returns,
         "example_call": example_call(tool),
@@ -118,7 +110,7 @@ def without_constraints(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "properties": shown}
 
 
-def _entry(tool: Tool | ToolSummary, level: int, description: str) -> dict[str, Any]:
+def _head(tool: Tool | ToolSummary, level: int, description: str) -> dict[str, Any]:
     category = {"category": tool.category} if level == FULL else {}
     access = {} if tool.access == "free" else {"access": tool.access}
     return {"name": tool.name, "description": description, **category, **access, **effect_field(tool)}
@@ -250,3 +242,161 @@ def _render(catalog: Catalog, position: int, level: int) -> RenderedTool:
             raise damaged(f"no entry for the tool at {position}")
         entry, text = (full if level == FULL else medium)(tool)
     return RenderedTool(entry, text, tokens.count(text + "\n"))
+
+
+def refusal_of(catalog: Catalog, tool: Tool) -> str:
+    """Return the code of the error that every call of ``tool`` has here; empty for one that may be called."""
+    try:
+        catalog.require_callable(tool)
+    except CallError as error:
+        return error.code
+    return ""
+
+
+def _details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
+    """Return the further members of an entry in full, which the text leaves out."""
+    source = next((source for source in catalog.base.sources if source.id == tool.source), None)
+    version = "" if source is None else source.version
+    errors = ["INVALID_ARGUMENTS"]
+    if source is not None and source.auth is not None:
+        errors += ["AUTH_REQUIRED", "AUTH_REJECTED"]
+        if (source.auth.oauth2 or {}).get("grant") == "authorization_code":
+            errors.append("AUTHORIZATION_REQUIRED")
+    if tool.needs_approval:
+        errors += ["APPROVAL_REQUIRED", "APPROVAL_PENDING", "APPROVAL_DENIED"]
+    if tool.access != "free":
+        errors.append("PREMIUM_ONLY")
+    if tool.effect == "read":
+        errors.append("NO_DATA")
+    errors += ["RATE_LIMITED", "UPSTREAM_ERROR", "UPSTREAM_TIMEOUT", "ANSWER_TOO_LARGE"]
+    return {
+        "effect": EFFECT_WORDS.get(tool.effect, tool.effect),
+        "callable": not refusal,
+        **({"version": version} if version else {}),
+        "errors": [refusal] if refusal else errors,
+    }
+
+
+def describe_tools(request: MetaRequest) -> Result:
+    """Describe the tools that the arguments name."""
+    tools, catalog = request.tools, request.catalog
+    return tool_get(catalog, request.arguments, tools.switched_off(catalog), tools.reader)
+
+
+def tool_get(
+    catalog: Catalog, arguments: Mapping[str, Any], switched_off: Collection[str] = (), reader: Reader | None = None
+) -> Result:
+    """Describe the tools named in ``arguments``.
+
+    Returns:
+        ``{"tools": [entry, …]}`` in the order of the names; the text of a single name is its entry alone. An entry is
+        ``{"name", "found": true, "description", "category", "access", "parameters": JSON Schema, "returns",
+        "example_call", "see_also": [names], "use_instead": {other need: its tool}, "hash"}``; less with ``detail``
+        medium or minimal. ``"effect": "writes"`` or ``"destructive"`` is added for a tool that does more than read,
+        ``"confirm"`` for one whose calls need approval for another reason, ``"callable": false`` for one that is known
+        here and not called. In full, the structured answer has ``"effect"``, ``"callable"``, ``"version"``
+        and ``"errors": [codes]`` for every tool.
+        For a tool whose hash is in ``known`` it is
+        ``{"name", "found", "unchanged": true, "hash"}``, for an unknown name ``{"name", "found": false, "error"}``.
+    """
+    given, detail = arguments["tool_name"], arguments.get("detail", "full")
+    listed = given
+    if isinstance(given, str) and catalog.canonical_name(given) is None:
+        from toolfold.execution.argument_values import listed_values  # the usual name needs none of it
+
+        listed = re.sub(r"\([^()]*\)\s*\Z", "", given)
+        listed = listed_values(listed) or listed
+    names = [listed] if isinstance(listed, str) else [str(name).strip() for name in listed]
+    known_hashes = {name.strip().upper(): str(hash_) for name, hash_ in arguments.get("known", {}).items()}
+    catalog.prefetch(tools=[name.upper() for name in names])
+    if isinstance(given, str) and len(names) == 1:
+        name = catalog.canonical_name(names[0])
+        if name is not None and not known_hashes:  # the most frequent call, and always the same answer
+            return catalog.memoize((detail, name), lambda: _result([_entry(catalog, name, detail, {})], is_one=True))
+    entries = [_entry(catalog, name, detail, known_hashes, switched_off, reader) for name in names]
+    return _result(entries, is_one=isinstance(given, str) and len(names) == 1)
+
+
+class _Entry(NamedTuple):
+    """The entry of a tool: what a model reads, and what the structured answer has beside it."""
+
+    shown: dict[str, Any]
+    details: Mapping[str, Any] = MappingProxyType({})
+    error: CallError | None = None
+
+
+def _result(entries: Sequence[_Entry], *, is_one: bool) -> Result:
+    shown: list[Any] = [entry.shown for entry in entries]
+    errors = [entry.error for entry in entries if entry.error is not None]
+    tools = [{**entry.shown, **entry.details} for entry in entries]
+    return Result({"tools": tools}, to_text(shown[0] if is_one else shown), errors=errors)
+
+
+def _entry(
+    catalog: Catalog,
+    name: str,
+    detail: str,
+    known_hashes: Mapping[str, str],
+    switched_off: Collection[str] = (),
+    reader: Reader | None = None,
+) -> _Entry:
+    tool = catalog.get(name)
+    if tool is None:
+        from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found  # few names need it
+
+        if (meta_tool := find_meta_tool(name)) is not None:
+            return _meta_entry(catalog, meta_tool, detail, known_hashes, is_off=meta_tool in switched_off)
+        tool = catalog.get(find_name(catalog, name) or name)
+        if tool is None:
+            error = tool_not_found(catalog, name)
+            return _Entry({"name": shortened(name), "found": False, "error": error.as_dict(reader)}, error=error)
+    if known_hashes.get(tool.name.upper()) == tool.hash:
+        return _Entry({"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash})
+    refusal = refusal_of(catalog, tool)
+    entry = {"name": tool.name, "found": True, **_described(tool, detail), "hash": tool.hash}
+    if refusal:
+        entry["callable"] = False
+    shown = {key: value for key, value in entry.items() if value not in ((), {})}
+    return _Entry(shown, _details(catalog, tool, refusal) if detail == "full" else {})
+
+
+def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str], *, is_off: bool) -> _Entry:
+    import hashlib
+
+    defined = definitions(catalog, (name,))[0]
+    entry: dict[str, Any] = {"name": name, "found": True}
+    hash_ = hashlib.sha256(dumps_compact(defined).encode()).hexdigest()[:8]
+    if known_hashes.get(name) == hash_:
+        entry["unchanged"] = True
+    else:
+        entry["description"] = defined["description"]
+        if detail != "minimal":
+            entry["parameters"] = defined["inputSchema"]
+    return _Entry({**entry, "hash": hash_, **({"callable": False} if is_off else {})})
+
+
+def _described(tool: Tool, detail: str) -> dict[str, Any]:
+    if detail == "minimal":
+        return {"description": tool.summary, **effect_field(tool)}
+    is_full = detail == "full"
+    description = full_description(tool) if is_full else tool.summary
+    entry = {
+        "description": description,
+        "category": tool.category,
+        "access": tool.access,
+        **effect_field(tool),
+        "parameters": tool.parameters if is_full else without_constraints(tool.parameters),
+        "returns": tool.returns,
+    }
+    if not is_full:
+        return entry
+    mentioned = set(re.findall(r"\w+", description))
+    return {
+        **entry,
+        **({"confirm": tool.confirm} if tool.confirm else {}),
+        "example_call": example_call(tool),
+        "see_also": tool.see_also,
+        "relations": tuple(dict(zip(("to", "kind", "via"), one, strict=False)) for one in tool.relations),
+        # Without what the description says already.
+        "use_instead": {need: other for need, other in tool.use_instead.items() if other not in mentioned},
+    }

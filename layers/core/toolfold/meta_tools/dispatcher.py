@@ -25,7 +25,7 @@ from toolfold.errors import (
 )
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.meta_tools.definitions import TOOLS, definitions, instructions
-from toolfold.meta_tools.result import WRITE, MetaCall, Result, dumps_compact, error_result, to_text
+from toolfold.meta_tools.result import WRITE, MetaCall, Result, detail_level_of, dumps_compact, error_result, to_text
 from toolfold.text_safety import quoted
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class MetaTools:
 
 HANDLERS: Mapping[str, str] = {
     "TOOL_LIST": "tool_list:list_tools",
-    "TOOL_GET": "tool_get:describe_tools",
+    "TOOL_GET": "detail_levels:describe_tools",
     "TOOL_CALL": "plan:tool_call",
     "TOOL_BATCH": "tool_batch:tool_batch",
     "TOOL_PIPE": "tool_pipe:tool_pipe",
@@ -347,15 +347,13 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
         answered = tokens.count(sample) * len(text) // max(1, len(sample))
     if call.name not in ("TOOL_LIST", "TOOL_GET"):
         return {"tokens": answered}
-    from toolfold.meta_tools.detail_levels import name_of  # both have imported it
-
     found = {} if call.name == "TOOL_GET" else {"matched": structured["matched"]}
     query = call.arguments.get("query")
     is_search = bool(query.strip() if isinstance(query, str) else query) and not structured.get("offset")
     found |= {"searched": 1} if is_search else {}
     for entry in structured["tools"]:
         if entry.get("found", True):
-            level = "unchanged" if "unchanged" in entry else name_of(entry)
+            level = "unchanged" if "unchanged" in entry else detail_level_of(entry)
             found[f"schemas_{level}"] = found.get(f"schemas_{level}", 0) + 1
     saved = catalog.definition_tokens
     saving = (saved if is_search and structured["tools"] else 0) - answered

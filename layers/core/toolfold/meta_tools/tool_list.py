@@ -22,7 +22,7 @@ from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.definitions import MAX_TOOLS
 from toolfold.meta_tools.detail_levels import FILL_RATIO, find_related, pack, render_tool
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
-from toolfold.meta_tools.result import Result, safe_line
+from toolfold.meta_tools.result import Result, detail_level_of, safe_line
 from toolfold.results import tokens
 from toolfold.text_safety import counted, shortened
 
@@ -255,7 +255,7 @@ class _Listing:
                 f"Send token_budget {needed} or more, or leave it out.",
                 needed=needed,
             )
-        in_full = sum(detail_levels.name_of(tool.entry) == "full" for tool in rendered)
+        in_full = sum(detail_level_of(tool.entry) == "full" for tool in rendered)
         writes = sum("effect" in tool.entry for tool in rendered[:in_full])
         step = _next_step(in_full, writes, only_full=in_full == len(rendered)) if fit is Fit.SURE else _COMPARE
         text = "\n".join([self._heading(step, len(rendered), matched), *(tool.text for tool in rendered)])

@@ -20,9 +20,8 @@ from toolfold.catalog.json_schema import properties
 from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
-from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object
+from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object, signature
 from toolfold.meta_tools.corrections import correct, divide, words_of_tables
-from toolfold.meta_tools.detail_levels import signature
 from toolfold.meta_tools.list_request import parse_filters
 from toolfold.meta_tools.result import WRITE, MetaCall
 from toolfold.text_safety import quoted
