@@ -213,13 +213,8 @@ class ArgumentReader(ArgumentValidator):
         self, name: str, rule: Any, value: Any, bound: Bound, fits: Callable[[Any], bool]
     ) -> Iterator[Proposal]:
         types, options = allowed_types(self.schema, rule), keyword(self.schema, rule, "enum")
-        is_enum = isinstance(options, list)
-        if is_enum:
-            yield from argument_values.spelled_options(value, options)
-        elif "boolean" in types:
-            yield from argument_values.booleans(value)
         yield from self._words(name, value)
-        if is_enum:
+        if isinstance(options, list):
             yield from argument_values.measured_options(value, options)
             return
         if types & {"integer", "number"}:

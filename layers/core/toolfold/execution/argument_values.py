@@ -57,12 +57,17 @@ class Proposal(NamedTuple):
 
 
 def spelled_options(value: Any, options: Sequence[Any]) -> Iterator[Proposal]:
-    """Yield the members of ``options`` that have the letters and digits of ``value``; -1 and 1.5 are not 1 and 15."""
-    text = str(value).strip() if _is_short(value) else ""
-    spelled = "" if _SIGNED.fullmatch(text) else normalize(text)
-    for option in options:
-        if str(option) == text or (spelled and normalize(str(option)) == spelled):
-            yield Proposal(option, False)
+    """Yield the one of ``options`` that is ``value`` in another case, or has its letters and digits; -1 is not 1."""
+    if not isinstance(value, str | int | float):
+        return
+    text = str(value).strip()
+    spellings: list[Callable[[str], str]] = [str, str.casefold]
+    if _is_short(value) and normalize(text) and not _SIGNED.fullmatch(text):
+        spellings.append(normalize)
+    for spell in spellings:
+        if found := [option for option in options if spell(str(option)) == spell(text)]:
+            yield from (Proposal(option, False) for option in found if len(found) == 1)
+            return
 
 
 def measured_options(value: Any, options: Sequence[Any]) -> Iterator[Proposal]:

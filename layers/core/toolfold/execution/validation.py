@@ -28,6 +28,7 @@ from toolfold.catalog.json_schema import TYPES, allowed_types, json_type, proper
 from toolfold.catalog.schema_checks import max_nesting
 from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import InvalidArguments
+from toolfold.execution.argument_values import booleans, spelled_options
 from toolfold.execution.validation_problems import (
     MAX_UNKNOWN,
     MISSING,
@@ -66,7 +67,6 @@ _LARGEST_EXACT = 2**53
 """Integers from here on have no exact float."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
-_TRUE_FALSE = {"true": True, "false": False}
 
 _WRAPPED, _OTHER_ERROR, _OTHER_VALUE = 1, 2, 3
 """How far an alternative is from a value: for a list that is made of it, an error that remains, another constant."""
@@ -365,10 +365,9 @@ def _changes(root: Mapping[str, Any], arguments: Any, error: Any) -> tuple[int, 
         is_declared = path[-1] in properties(root, rule_at(root, path[:-1]))
         return (0, [_Change(path, None)]) if is_declared else (_OTHER_ERROR, [])
     if kind.name in ("enum", "const") and path:
-        spelled = str(value).strip().lower()
         options = kind.options if kind.name == "enum" else [kind.expected_value]
-        found = [option for option in options if option is not None and str(option).lower() == spelled]
-        return (0, [_Change(path, found[0])]) if found else (_OTHER_VALUE, [])
+        found = next(spelled_options(value, [option for option in options if option is not None]), None)
+        return (0, [_Change(path, found.value)]) if found else (_OTHER_VALUE, [])
     if kind.name == "type" and path:
         converted = _converted(frozenset(kind.types), value)
         if converted is not None:
@@ -384,12 +383,12 @@ def _changes(root: Mapping[str, Any], arguments: Any, error: Any) -> tuple[int, 
 
 
 def _converted(types: frozenset[str], value: Any) -> Any:
-    """Return the value of one of ``types`` that a text stands for; None for every other one."""
+    """Return the value of one of ``types`` that a text or a digit stands for; None for every other one."""
+    if "boolean" in types and (found := next(booleans(value), None)):
+        return found.value
     if not isinstance(value, str):
         return None
     text = value.strip()
-    if "boolean" in types and text.lower() in _TRUE_FALSE:
-        return _TRUE_FALSE[text.lower()]
     number = _number_in(text) if types & {"integer", "number"} else None
     if number is not None and (isinstance(number, int) or "number" in types):
         return number
