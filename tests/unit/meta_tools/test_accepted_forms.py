@@ -174,6 +174,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     # a tool that is far from the name is not proposed without some of the arguments
     (CALL, {"tool_name": "top movers", "arguments": IBM}, "Did you mean TOP_GAINERS_LOSERS(", LIST,
      {"query": "top movers"}),
+    (CALL, {"tool_name": "read_file", "arguments": {"path": "a.txt"}}, "Did you mean", LIST, {"query": "read file"}),
     (CALL, {"tool_name": "GLOBAL_QUOT", "arguments": {**IBM, "colour": 1}}, "It leaves out colour", CALL, QUOTE),
     (CALL, {**DAILY, "selct": "close; last 1"}, "Did you mean select?", CALL, {**DAILY, "select": "close; last 1"}),
     (CALL, {"tool_name": "GLOBAL_QUOTE", "argumets": IBM}, "Did you mean arguments?", CALL, QUOTE),

@@ -19,6 +19,7 @@ from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, name_key
 from toolfold.catalog.json_schema import properties
 from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
+from toolfold.execution.argument_reader import reader_of
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object, signature
 from toolfold.meta_tools.corrections import correct, divide, words_of_tables
@@ -116,7 +117,7 @@ def _normalized_names(catalog: Catalog) -> dict[str, str | None]:
 def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | None = None) -> ToolNotFound:
     """Return the error for a name that no tool has: the closest tool with its parameters, or the search to make.
 
-    A tool whose name is spelled otherwise is proposed only with all of the arguments.
+    A tool whose name is spelled otherwise is proposed only with all of the arguments, under names that it knows.
     """
     from toolfold.catalog import search, tokenizer  # needed for errors only
 
@@ -146,7 +147,8 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
             own, options = divide(tool, rest)
             of_table = words_of_tables(tool, spelled.split(), str(options.get("select", "")))
             correction = correct(catalog, tool, own | of_table)
-            if is_near or not correction.left_out:
+            known = {*reader_of(catalog, tool).rename(own).arguments, *correction.examples}
+            if is_near or not (correction.left_out or correction.arguments.keys() - known):
                 following = correction.call(tool, options) or description
                 note = correction.note(tool) if "TOOL_CALL" in following["next_call"] else ""
         similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
