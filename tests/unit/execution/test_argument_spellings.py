@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from tests.support.meta_tools import call, error
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.execution.argument_reader import ArgumentReader, reader_of
+from toolfold.execution.argument_reader import ArgumentReader, period_select, reader_of
 from toolfold.execution.argument_values import bound_of, parse_pair, parse_ticker
-from toolfold.execution.period_select import period_select
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.mock_api.server import MockApi
 
