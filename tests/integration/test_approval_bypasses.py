@@ -77,8 +77,9 @@ ROADS: Mapping[str, str] = {
     "transports/snapstart.py app.server.handle_message": "lambda",
     "transports/stdio_session.py self._current().handle_message": "stdio, handshake",
     "meta_tools/dispatcher.py performer": "TOOL_CALL",
-    "meta_tools/answer_reader.py fetch_response": "TOOL_CALL",
-    "meta_tools/plan.py fetch_response": "TOOL_BATCH",
+    "meta_tools/answer_reader.py self.fetch_response": "TOOL_CALL",
+    "meta_tools/plan.py plan.fetch_response": "TOOL_CALL",
+    "meta_tools/plan.py self.fetch_response": "TOOL_BATCH",
     "meta_tools/answer_reader.py run_call": "TOOL_CALL",
     "scripts/interpreter.py self._host.call": "TOOL_SCRIPT",
     # Behind the approval: only the executor may enter here.

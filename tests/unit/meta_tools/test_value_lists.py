@@ -12,8 +12,7 @@ from tests.support.request_time import end_requests_after
 from tests.support.upstream import Upstream, notice
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge
-from toolfold.meta_tools import plan
-from toolfold.meta_tools.answer_reader import complete_answer
+from toolfold.meta_tools.answer_reader import CallSession
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.plan import USUAL_PARALLEL
 from toolfold.mock_api.server import MockApi
@@ -266,6 +265,7 @@ def test_answers_are_read_in_one_thread_and_one_that_is_too_large_leaves_the_oth
     tools: MetaTools, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
+    complete_answer = CallSession.complete
 
     def complete(*given: Any) -> Any:
         read.append(threading.get_ident())
@@ -273,7 +273,7 @@ def test_answers_are_read_in_one_thread_and_one_that_is_too_large_leaves_the_oth
             raise AnswerTooLarge("Too much.", "Ask for less.")
         return complete_answer(*given)
 
-    monkeypatch.setattr(plan, "complete_answer", complete)
+    monkeypatch.setattr(CallSession, "complete", complete)
     answer = call(tools, QUOTE, {"symbol": ["AAPL", "MSFT", "IBM", "KO", "PEP", "TSLA", "AMZN", "NVDA"]})
     assert set(read) == {threading.get_ident()}
     assert answer.structured["result"]["row_count"] == 7
@@ -281,7 +281,7 @@ def test_answers_are_read_in_one_thread_and_one_that_is_too_large_leaves_the_oth
 
 
 def test_defect_in_a_part_is_not_taken_for_an_answer(tools: MetaTools, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "fetch_response", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(CallSession, "fetch_response", lambda *_, **__: 1 / 0)
     assert error(call(tools, QUOTE, {"symbol": ["A", "B"]}))["code"] == "INTERNAL_ERROR"
 
 

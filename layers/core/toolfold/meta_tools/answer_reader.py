@@ -80,6 +80,20 @@ _MIN_SHAPING_S = 0.25
 """Time in which a response that has arrived may be shaped, however late it is: part of the transport's own reserve."""
 
 
+class _Reading(NamedTuple):
+    """What a call requests of a response, for as many calls as request the same of it.
+
+    Attributes:
+        selected: the selected part; the error where ``select`` does not fit the response.
+        notes: about it.
+        gap: what the response lacks of what is requested.
+    """
+
+    selected: Document | InvalidArguments
+    notes: tuple[str, ...]
+    gap: Gap | None
+
+
 class CallSession:
     """What the calls of one request share: a deadline, the memory of one call, and the turn for large answers.
 
@@ -128,6 +142,152 @@ class CallSession:
         if self._has_turn:
             self._has_turn = False
             self.services.large_answer_turns.release()
+
+    def complete(self, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
+        """Select what a call requests of its response, and fetch what the response lacks of that.
+
+        Raises:
+            CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
+        """
+        answer, gap = self._answer(call, response)
+        if gap is None:
+            return with_notes(answer)
+        requests_period = gap.kind not in (completion.GapKind.SUMMARY, completion.GapKind.MATCHES)
+        if not (gap.complete and requests_period and call.tool.only_reads):
+            return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
+        self.release_turn()  # the first answer is small: it lacks something
+        try:
+            fuller_response = self.fetch_response(call, arguments, gap.complete)
+            fuller, rest = self._answer(call, fuller_response)
+        except CallError as error:
+            return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
+        notes = [completion.used_note(gap)]
+        if rest is not None:
+            notes.append(completion.lacking_note(call.tool, fuller_response.arguments, rest))
+        complete = with_notes(fuller, *notes)
+        return replace(complete, use=response.use + complete.use)
+
+    def fetch_response(
+        self,
+        call: Call,
+        arguments: Mapping[str, Any],
+        added: Mapping[str, Any] | None = None,
+        *,
+        only_cached: bool = False,
+    ) -> CallResult:
+        """Perform a call, or answer it from the cache. Several parts of a call may be fetched at the same time.
+
+        Raises:
+            CallError: the call failed.
+            NotCached: it may be answered from memory alone, and cannot.
+        """
+        credentials = self.request.credentials
+        if call.approval_token is not None:
+            credentials = credentials._replace(approval_token=call.approval_token)
+        context = CallContext(
+            self.catalog,
+            call.tool,
+            arguments,
+            credentials,
+            bypass_cache=call.fresh,
+            only_cached=only_cached,
+            deadline=self.end,
+            added=added or {},
+        )
+        try:
+            return run_call(self.executor, context)
+        except CallError as error:
+            raise with_next_step(error, self.catalog, call.tool, arguments) from None
+
+    def _answer(self, call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
+        """Return the selected part of a response, with notes, and what the response lacks of what is selected.
+
+        An expression in JMESPath that finds nothing in a part of the data may find something in all of it: then its
+        error is returned with what is lacking.
+
+        Raises:
+            CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
+        """
+        self.begin_shaping(call.tool, response)
+        selection, today = call.options.select, self.services.today()
+        is_live = call.tool.source not in self.services.imitated
+        arguments = simple_text(response.arguments)
+        read = functools.partial(self._reading, call, response, today, is_live)
+        # A statement of SQL may call functions that return something else each time.
+        if arguments is None or (selection is not None and (selection.has_sql or selection.jmespath)):
+            selected, notes, gap = read()
+        else:
+            key = arguments, repr(selection), today, is_live, call.is_part
+            selected, notes, gap = self._memoized(call, response, "reading", key, read)
+        if isinstance(selected, InvalidArguments):
+            return selected, gap
+        status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
+        blocks, block_notes = self._blocks(call, response) if response.blocks else ((), ())
+        select = None if call.is_part else call.options.select
+        answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use, select)
+        return with_notes(answer, *response.notes, *notes, *block_notes), gap
+
+    def _memoized(self, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
+        """Return what ``make`` returned for the same cache entry before, or returns now; its memory counts again."""
+        if response.entry is None:
+            return make()
+        memo, owners, budget = self.services.memo, (response.entry, call.tool), self.budget
+        found: tuple[T, int] | None = memo.get(kind, owners, key)
+        if found is not None:
+            budget.reserve(found[1])
+            return found[0]
+        left = budget.left
+        made = make()
+        size = left - budget.left
+        memo.put(kind, owners, key, (made, size), size)
+        return made
+
+    def _reading(self, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
+        tool, selection, budget = call.tool, call.options.select, self.budget
+
+        body, kind, redactor = response.body, response.kind, response.redactor
+        parse = functools.partial(output.parse_answer, body, kind, tool.answer, selection, budget, redactor)
+        if selection is None:  # the document is the answer, which is stored as such
+            parsed = parse()
+        else:
+            parsed = self._memoized(call, response, "document", bool(selection.jmespath), parse)
+        unusual = note_on_missing_data(tool, self.catalog.source(tool.source), body, parsed.document)
+        selected: Document | InvalidArguments
+        try:
+            selected = output.select_from(parsed, None if call.is_part else selection, today, budget)
+        except InvalidArguments as error:
+            if unusual:
+                with_notes(error, unusual)
+            if selection is None or not selection.jmespath:
+                raise
+            selected = error
+        requested, gap = None, None
+        if selection is not None:
+            from toolfold.results.select.engine import requested_of
+
+            requested = None if isinstance(selected, InvalidArguments) else selected.requested
+            requested = requested or requested_of(selection, parsed.document, budget, today)
+            tables = () if isinstance(selected, InvalidArguments) else selected.tables
+            found = max((len(table.rows) for table in tables), default=0)
+            gap = completion.find_gap(tool, response.arguments, requested, parsed.document, today, found)
+        if isinstance(selected, InvalidArguments):
+            return _Reading(selected, (), gap)
+        notes = notes_on(tool, response.arguments, requested, parsed.document, selected, today if is_live else None)
+        return _Reading(selected, (unusual, *notes) if unusual else notes, gap)
+
+    def _blocks(self, call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+        """Return the further content of a response, without the keys of the call, and notes on what it lacks."""
+        if len(response.blocks) > MAX_BLOCK_CHARS:
+            raise self.budget.too_large(
+                f"The images and other content of the answer have {len(response.blocks) / 1e6:.1f} MB; "
+                f"{MAX_BLOCK_CHARS / 1e6:g} are allowed."
+            )
+        given: Sequence[Mapping[str, Any]] = response.redactor.redact_value(json.loads(response.blocks))
+        blocks, notes = split_notes(given)
+        if call.options.whole or not blocks:
+            return blocks, notes
+        fitted, note = fit_blocks(blocks, call.options.max_tokens)
+        return fitted, (*notes, note) if note else notes
 
 
 def notes_on(
@@ -240,171 +400,3 @@ def _rows_of(requested: Requested, rows: Sequence[Sequence[Any]]) -> Sequence[Se
     if not requested.row_count:
         return ordered
     return ordered[: requested.row_count] if requested.is_oldest_first else ordered[-requested.row_count :]
-
-
-class _Reading(NamedTuple):
-    """What a call requests of a response, for as many calls as request the same of it.
-
-    Attributes:
-        selected: the selected part; the error where ``select`` does not fit the response.
-        notes: about it.
-        gap: what the response lacks of what is requested.
-    """
-
-    selected: Document | InvalidArguments
-    notes: tuple[str, ...]
-    gap: Gap | None
-
-
-def complete_answer(session: CallSession, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
-    """Select what a call requests of its response, and fetch what the response lacks of that.
-
-    Raises:
-        CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
-    """
-    answer, gap = read_answer(session, call, response)
-    if gap is None:
-        return with_notes(answer)
-    requests_period = gap.kind not in (completion.GapKind.SUMMARY, completion.GapKind.MATCHES)
-    if not (gap.complete and requests_period and call.tool.only_reads):
-        return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
-    session.release_turn()  # the first answer is small: it lacks something
-    try:
-        fuller_response = fetch_response(session, call, arguments, gap.complete)
-        fuller, rest = read_answer(session, call, fuller_response)
-    except CallError as error:
-        return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
-    notes = [completion.used_note(gap)]
-    if rest is not None:
-        notes.append(completion.lacking_note(call.tool, fuller_response.arguments, rest))
-    complete = with_notes(fuller, *notes)
-    return replace(complete, use=response.use + complete.use)
-
-
-def fetch_response(
-    session: CallSession,
-    call: Call,
-    arguments: Mapping[str, Any],
-    added: Mapping[str, Any] | None = None,
-    *,
-    only_cached: bool = False,
-) -> CallResult:
-    """Perform a call, or answer it from the cache. Several parts of a call may be fetched at the same time.
-
-    Raises:
-        CallError: the call failed.
-        NotCached: it may be answered from memory alone, and cannot.
-    """
-    credentials = session.request.credentials
-    if call.approval_token is not None:
-        credentials = credentials._replace(approval_token=call.approval_token)
-    context = CallContext(
-        session.catalog,
-        call.tool,
-        arguments,
-        credentials,
-        bypass_cache=call.fresh,
-        only_cached=only_cached,
-        deadline=session.end,
-        added=added or {},
-    )
-    try:
-        return run_call(session.executor, context)
-    except CallError as error:
-        raise with_next_step(error, session.catalog, call.tool, arguments) from None
-
-
-def read_answer(session: CallSession, call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
-    """Return the selected part of a response, with notes, and what the response lacks of what is selected.
-
-    An expression in JMESPath that finds nothing in a part of the data may find something in all of it: then its error
-    is returned with what is lacking.
-
-    Raises:
-        CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
-    """
-    session.begin_shaping(call.tool, response)
-    selection, today = call.options.select, session.services.today()
-    is_live = call.tool.source not in session.services.imitated
-    arguments = simple_text(response.arguments)
-    read = functools.partial(_read, session, call, response, today, is_live)
-    # A statement of SQL may call functions that return something else each time.
-    if arguments is None or (selection is not None and (selection.has_sql or selection.jmespath)):
-        selected, notes, gap = read()
-    else:
-        key = arguments, repr(selection), today, is_live, call.is_part
-        selected, notes, gap = _memoized(session, call, response, "reading", key, read)
-    if isinstance(selected, InvalidArguments):
-        return selected, gap
-    status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    blocks, block_notes = _blocks(session, call, response) if response.blocks else ((), ())
-    select = None if call.is_part else call.options.select
-    answer = Answer(selected, status, sys.getsizeof(response.body), blocks, response.use, select)
-    return with_notes(answer, *response.notes, *notes, *block_notes), gap
-
-
-def _memoized(session: CallSession, call: Call, response: CallResult, kind: str, key: Any, make: Callable[[], T]) -> T:
-    """Return what ``make`` returned for the same cache entry before, or returns now. Its memory counts either way."""
-    if response.entry is None:
-        return make()
-    memo, owners, budget = session.services.memo, (response.entry, call.tool), session.budget
-    found: tuple[T, int] | None = memo.get(kind, owners, key)
-    if found is not None:
-        budget.reserve(found[1])
-        return found[0]
-    left = budget.left
-    made = make()
-    size = left - budget.left
-    memo.put(kind, owners, key, (made, size), size)
-    return made
-
-
-def _read(session: CallSession, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
-    tool, selection, budget = call.tool, call.options.select, session.budget
-
-    body, kind, redactor = response.body, response.kind, response.redactor
-    parse = functools.partial(output.parse_answer, body, kind, tool.answer, selection, budget, redactor)
-    if selection is None:  # the document is the answer, which is stored as such
-        parsed = parse()
-    else:
-        parsed = _memoized(session, call, response, "document", bool(selection.jmespath), parse)
-    unusual = note_on_missing_data(tool, session.catalog.source(tool.source), body, parsed.document)
-    selected: Document | InvalidArguments
-    try:
-        selected = output.select_from(parsed, None if call.is_part else selection, today, budget)
-    except InvalidArguments as error:
-        if unusual:
-            with_notes(error, unusual)
-        if selection is None or not selection.jmespath:
-            raise
-        selected = error
-    requested, gap = None, None
-    if selection is not None:
-        from toolfold.results.select.engine import requested_of
-
-        requested = None if isinstance(selected, InvalidArguments) else selected.requested
-        requested = requested or requested_of(selection, parsed.document, budget, today)
-        tables = () if isinstance(selected, InvalidArguments) else selected.tables
-        found = max((len(table.rows) for table in tables), default=0)
-        gap = completion.find_gap(tool, response.arguments, requested, parsed.document, today, found)
-    if isinstance(selected, InvalidArguments):
-        return _Reading(selected, (), gap)
-    notes = notes_on(tool, response.arguments, requested, parsed.document, selected, today if is_live else None)
-    return _Reading(selected, (unusual, *notes) if unusual else notes, gap)
-
-
-def _blocks(
-    session: CallSession, call: Call, response: CallResult
-) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
-    """Return the further content blocks of a response, without the keys of the call, and notes on what they lack."""
-    if len(response.blocks) > MAX_BLOCK_CHARS:
-        raise session.budget.too_large(
-            f"The images and other content of the answer have {len(response.blocks) / 1e6:.1f} MB; "
-            f"{MAX_BLOCK_CHARS / 1e6:g} are allowed."
-        )
-    given: Sequence[Mapping[str, Any]] = response.redactor.redact_value(json.loads(response.blocks))
-    blocks, notes = split_notes(given)
-    if call.options.whole or not blocks:
-        return blocks, notes
-    fitted, note = fit_blocks(blocks, call.options.max_tokens)
-    return fitted, (*notes, note) if note else notes

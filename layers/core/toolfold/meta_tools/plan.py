@@ -20,7 +20,7 @@ from toolfold.cache.response_cache import simple_text
 from toolfold.errors import CallError, InvalidArguments, NoData, NotCached, PremiumOnly, UpstreamTimeout
 from toolfold.execution.argument_reader import reader_of
 from toolfold.meta_tools import corrections, next_steps
-from toolfold.meta_tools.answer_reader import CallSession, complete_answer, fetch_response
+from toolfold.meta_tools.answer_reader import CallSession
 from toolfold.meta_tools.call import (
     Call,
     Item,
@@ -126,7 +126,7 @@ class Plan(CallSession):
         """
         if not item.varied and item.call is not None:  # most calls, which need no threads
             (part,) = item.parts
-            response = fetch_response(self, item.call, part.arguments)
+            response = self.fetch_response(item.call, part.arguments)
             return with_notes(self._complete(item.call, part.arguments, response), *item.notes)
         self.perform([item])
         if item.answer is None:
@@ -302,7 +302,7 @@ class Plan(CallSession):
         if only_cached and (not call.tool.only_reads or call.fresh):
             raise NotCached
         try:
-            return fetch_response(self, call, part.arguments, only_cached=only_cached)
+            return self.fetch_response(call, part.arguments, only_cached=only_cached)
         finally:
             part.ended = time.perf_counter()
 
@@ -311,7 +311,7 @@ class Plan(CallSession):
         whole = self.budget
         self.budget = WorkBudget(whole.deadline, max(0, MAX_BYTES - self._retained))
         try:
-            answer = complete_answer(self, call, arguments, response)
+            answer = self.complete(call, arguments, response)
         finally:
             whole.deadline = self.budget.deadline  # a late response has time to be shaped
             self.budget = whole
@@ -411,7 +411,7 @@ def _rendered(plan: Plan, call: Call, answer: Answer) -> RenderedResult:
 
 def _raw(plan: Plan, call: Call, arguments: Mapping[str, Any]) -> tuple[Result, UpstreamUse]:
     """Return a response in the upstream's own form, whose text has no place for notes."""
-    response = fetch_response(plan, call, arguments)
+    response = plan.fetch_response(call, arguments)
     plan.begin_shaping(call.tool, response)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
     rendered = output.render_raw(response.body, response.kind, call.options, status, response.redactor, plan.budget)
