@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from logging.handlers import BufferingHandler
 
 import pytest
 
 from tests.faults.aws import aws
-from tests.faults.scenario import Scenario, capture_logs
+from tests.faults.scenario import Scenario
 from toolfold.catalog.model import Catalog
 from toolfold.mock_api.server import MockApi
 
@@ -14,9 +15,13 @@ __all__ = ["aws"]
 
 
 @pytest.fixture
-def log_records() -> Iterator[list[logging.LogRecord]]:
-    with capture_logs() as lines:
-        yield lines
+def log_records(caplog: pytest.LogCaptureFixture) -> Iterator[list[logging.LogRecord]]:
+    """Return a list of everything that toolfold logs from now on, which a test may clear."""
+    logger, kept = logging.getLogger("toolfold"), BufferingHandler(100_000)
+    caplog.set_level(logging.INFO, "toolfold")
+    logger.addHandler(kept)
+    yield kept.buffer
+    logger.removeHandler(kept)
 
 
 @pytest.fixture

@@ -80,26 +80,6 @@ class Scenario:
             assert result.structured["result"]
 
 
-@contextmanager
-def capture_logs() -> Iterator[list[logging.LogRecord]]:
-    """Collect everything that toolfold logs, regardless of the configured level."""
-    lines: list[logging.LogRecord] = []
-
-    class Kept(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            lines.append(record)
-
-    logger, kept = logging.getLogger("toolfold"), Kept()
-    level = logger.level
-    logger.setLevel(logging.INFO)
-    logger.addHandler(kept)
-    try:
-        yield lines
-    finally:
-        logger.removeHandler(kept)
-        logger.setLevel(level)
-
-
 def visible_text(result: Result) -> str:
     """Return everything that a model can see."""
     return result.text + json.dumps(result.structured)
