@@ -11,7 +11,8 @@ from tests.faults.fault_table import Row, all_rows, parametrize_rows
 from tests.faults.scenario import KEY, QUOTE, SERIES
 from tests.support.cpu_time import ends_within
 from tests.support.faulty_proxy import Fault
-from tests.support.lambda_handler import make_handler
+from tests.support.lambda_handler import http_event, make_handler
+from tests.support.mcp_requests import tool_call
 from toolfold.mock_api.server import MockApi
 
 MARGIN_S = 1.0
@@ -38,17 +39,7 @@ CALLS: dict[str, Call] = {
 
 
 def event(tool: str, symbol: str) -> dict[str, Any]:
-    params = {"name": "TOOL_CALL", "arguments": {"tool_name": tool, "arguments": {"symbol": symbol}}}
-    headers = {"content-type": "application/json", "accept": "application/json", "x-api-key": KEY}
-    return {
-        "version": "2.0",
-        "rawPath": "/mcp",
-        "rawQueryString": "",
-        "headers": headers,
-        "requestContext": {"http": {"method": "POST", "path": "/mcp"}},
-        "body": json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}),
-        "isBase64Encoded": False,
-    }
+    return http_event(tool_call(tool, {"symbol": symbol}), {"x-api-key": KEY})
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.catalogs import publish
-from tests.support.lambda_handler import CONTEXT, load_gateway
+from tests.support.lambda_handler import CONTEXT, http_event, load_gateway
 from tests.support.mcp_requests import message
 from tests.support.sam_template import load
 from toolfold.catalog.store import bundled_path
@@ -69,10 +69,8 @@ def requests() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def invoke(handler: Any, name: str, arguments: Mapping[str, Any], **further: str) -> dict[str, Any]:
     """Call a meta-tool through the handler of the function, and return its structured content."""
-    body = json.dumps(message("tools/call", {"name": name, "arguments": arguments}))
-    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream", **further}
-    context = {"requestId": "api-1", "http": {"method": "POST", "path": "/mcp"}}
-    event = {"version": "2.0", "rawPath": "/mcp", "headers": headers, "requestContext": context, "body": body}
+    event = http_event(message("tools/call", {"name": name, "arguments": arguments}), further)
+    event["requestContext"]["requestId"] = "api-1"
     return dict(json.loads(handler(event, CONTEXT)["body"])["result"]["structuredContent"])
 
 

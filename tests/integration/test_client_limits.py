@@ -10,7 +10,8 @@ import pytest
 from tests.support import aws_services
 from tests.support.clocks import Clock
 from tests.support.issuer import Issuer
-from tests.support.mcp_requests import message
+from tests.support.lambda_handler import http_event
+from tests.support.mcp_requests import tool_call
 from tests.support.threads import run_concurrently
 from toolfold.app import build_app
 from toolfold.aws.clients import AwsClients
@@ -85,17 +86,8 @@ class Environment:
         headers: dict[str, str] | None = None,
         **arguments: Any,
     ) -> dict[str, Any]:
-        fresh = arguments.pop("fresh", False)
-        given = {"tool_name": tool, "arguments": {"symbol": "IBM", **arguments}, "fresh": fresh}
-        return self.handler(
-            {
-                "version": "2.0",
-                "rawPath": "/mcp",
-                "headers": {"content-type": "application/json", **(headers or {})},
-                "requestContext": {"http": {"method": "POST", "sourceIp": address}},
-                "body": json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": given})),
-            }
-        )
+        called = tool_call(tool, {"symbol": "IBM", **arguments})
+        return self.handler(http_event(called, headers, address=address))
 
     def code(self, *given: Any, **call: Any) -> str:
         """Return the code of the error in the response to a TOOL_CALL, or ``OK``."""

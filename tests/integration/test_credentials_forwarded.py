@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.lambda_handler import make_handler
+from tests.support.lambda_handler import http_event, make_handler
+from tests.support.mcp_requests import tool_call
 from tests.support.upstream import Upstream
 from toolfold.build.compiler import compile_folder
 from toolfold.transports.lambda_handler import LambdaHandler
@@ -39,12 +40,10 @@ def event(
     headers: Mapping[str, str | list[str]], context: Mapping[str, Any] | None = None, tool: str = "CPI", **more: Any
 ) -> dict[str, Any]:
     """Return the event of a call; lists are repeated headers."""
-    params = {"name": "TOOL_CALL", "arguments": {"tool_name": tool, "arguments": more.pop("arguments", {})}}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-    sent = {"content-type": "application/json", "accept": "application/json", **headers}
-    joined = {name: value if isinstance(value, str) else ",".join(value) for name, value in sent.items()}
-    http = {"http": {"method": "POST"}, **(context or {})}
-    return {"version": "2.0", "headers": joined, "requestContext": http, "body": body, **more}
+    joined = {name: value if isinstance(value, str) else ",".join(value) for name, value in headers.items()}
+    sent = http_event(tool_call(tool, more.pop("arguments", {})), joined, **more)
+    sent["requestContext"].update(context or {})
+    return sent
 
 
 def error(handler: LambdaHandler, called: dict[str, Any]) -> dict[str, Any]:
@@ -219,7 +218,7 @@ def test_a_preflight_request_may_ask_for_the_header_of_a_source() -> None:
     handler = make_handler({"TOOLFOLD_ALLOWED_ORIGINS": "https://app.example"})
     asked = "content-type, X-API-Key-Tides, X-Source-Tides, x-api-key-a\u00e9, x-api-key-b c, x-evil"
     headers = {"origin": "https://app.example", "access-control-request-headers": asked}
-    preflight = event(headers, {"http": {"method": "OPTIONS"}})
+    preflight = event(headers, method="OPTIONS")
     allowed = handler(preflight)["headers"]["access-control-allow-headers"].split(", ")
     assert {"authorization", "x-api-key", "x-api-key-tides", "x-source-tides"} <= set(allowed)
     assert not {"x-evil", "x-api-key-b c"} & set(allowed)

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.mcp_requests import message
 from toolfold.explorer.router import LocalPage
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
@@ -40,8 +41,8 @@ class Page:
         return json.loads(answer)
 
     def call(self, name: str, **arguments: Any) -> Any:
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
-        _, answer = self.send("POST", "/mcp", message, **{"x-api-key": CALLER_KEY})
+        called = message("tools/call", {"name": name, "arguments": arguments})
+        _, answer = self.send("POST", "/mcp", called, **{"x-api-key": CALLER_KEY})
         return json.loads(answer)["result"]["structuredContent"]
 
 

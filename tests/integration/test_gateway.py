@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support.cpu_time import ends_within
 from tests.support.lambda_handler import CONTEXT, load_gateway, make_handler
+from tests.support.mcp_requests import tool_call
 from toolfold.errors import SettingsError
 from toolfold.mock_api.server import MockApi
 
@@ -44,12 +45,10 @@ def answer(handler: Handler, name: str, **changes: Any) -> dict[str, Any]:
 
 def calling(symbol: str, **headers: str) -> dict[str, Any]:
     """The event of a TOOL_CALL for a quote."""
-    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}}
-    params = {"name": "TOOL_CALL", "arguments": arguments}
     event = EVENTS["tool-call"]
     kept = {name: value for name, value in event["headers"].items() if name != "authorization"}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-    return {**event, "headers": {**kept, **headers}, "body": body}
+    called = tool_call("GLOBAL_QUOTE", {"symbol": symbol})
+    return {**event, "headers": {**kept, **headers}, "body": json.dumps(called)}
 
 
 def logged_line(logged: str, **fields: Any) -> dict[str, Any]:

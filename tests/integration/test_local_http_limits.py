@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.conftest import KEY
-from tests.support.mcp_requests import message
+from tests.support.mcp_requests import message, tool_call
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from tests.support.threads import run_concurrently
 from toolfold.settings import Settings
@@ -44,9 +44,8 @@ def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
 def calling(url: str, symbol: str, id_: int = 1) -> bytes:
     """Return a request that calls a tool."""
-    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}}
-    params = {"name": "TOOL_CALL", "arguments": arguments}
-    return post(url, json.dumps(message("tools/call", params, id_)).encode(), "Connection: close", f"X-API-Key: {KEY}")
+    body = json.dumps(tool_call("GLOBAL_QUOTE", {"symbol": symbol}, id_)).encode()
+    return post(url, body, "Connection: close", f"X-API-Key: {KEY}")
 
 
 STALLED = {"nothing": b"", "a part of the head": b"POST /mcp HTTP/1.1\r\nHo", "the head": b"", "half of the body": b""}

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import KEY
+from tests.support.mcp_requests import tool_call
 from tests.support.mcp_sources import Sources, child, remote
 from tests.support.waiting import wait_until
 from toolfold.mock_api.server import MockApi
@@ -155,15 +156,7 @@ def test_a_stateless_client_cancels_by_closing_its_connection(tmp_path: Path) ->
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     }
-    arguments = {"tool_name": "harbour__wait", "arguments": {"seconds": 60}}
-    body = json.dumps(
-        {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": "TOOL_CALL", "arguments": arguments, "_meta": meta},
-        }
-    )
+    body = json.dumps(tool_call("harbour__wait", {"seconds": 60}, _meta=meta))
     with LocalServer(sources.settings) as server:
         host, _, port = server.url.partition("://")[2].partition("/")[0].partition(":")
         with socket.create_connection((host, int(port))) as connection:

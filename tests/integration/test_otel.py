@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.support.local_server import Handler, LocalServer
-from tests.support.mcp_requests import message
+from tests.support.mcp_requests import tool_call
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 QUOTE = b'{"Global Quote": {"01. symbol": "IBM", "05. price": "200.5"}}'
@@ -50,9 +50,8 @@ def attributes(of: Any) -> dict[str, Any]:
 
 
 def call(symbol: str) -> bytes:
-    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}}
     meta = {"traceparent": f"00-{TRACE}-{PARENT}-01"}
-    return json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments, "_meta": meta})).encode()
+    return json.dumps(tool_call("GLOBAL_QUOTE", {"symbol": symbol}, _meta=meta)).encode()
 
 
 def session(collector: type[Collector], symbols: list[str], **environment: str) -> str:

@@ -11,15 +11,12 @@ from tests.conftest import KEY
 from tests.support.commands import CommandLine
 from tests.support.deployed_api import ENVIRONMENT, REGION, deployed_api
 from tests.support.issuer import Issuer
+from tests.support.lambda_handler import make_handler
 from tests.support.oauth_gateway import Gateway
 from tests.support.upstream import Upstream
-from toolfold.app import build_app
 from toolfold.client import Client, ClientError, find_access
 from toolfold.client.channels import Signer, region_of_address
 from toolfold.mock_api.server import MockApi
-from toolfold.settings import Settings
-from toolfold.telemetry import configure
-from toolfold.transports.lambda_handler import LambdaHandler
 
 ADDRESS = f"http://a1b2c3.execute-api.{REGION}.amazonaws.com/mcp"
 
@@ -27,8 +24,7 @@ ADDRESS = f"http://a1b2c3.execute-api.{REGION}.amazonaws.com/mcp"
 @pytest.fixture(scope="module")
 def url(mock_api: MockApi) -> Iterator[str]:
     variables = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_ACCESS": "iam"}
-    settings = Settings.from_environment(variables)
-    with deployed_api(LambdaHandler(build_app(settings), configure(settings)), "iam") as served:
+    with deployed_api(make_handler(variables), "iam") as served:
         yield served
 
 
@@ -157,8 +153,7 @@ def test_the_access_of_a_deployment_is_read_from_one_unsigned_request(
     with Issuer() as issuer:
         with deployed_api(Gateway(issuer, mock_api).handler) as with_tokens:
             assert find_access(with_tokens) == "oauth"
-        settings = Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url})
-        with deployed_api(LambdaHandler(build_app(settings), configure(settings))) as without:
+        with deployed_api(make_handler({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url})) as without:
             assert find_access(without) == "open"
     with pytest.raises(ClientError, match="cannot be reached"):
         find_access(without)

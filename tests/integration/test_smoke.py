@@ -12,15 +12,12 @@ from tests.integration.test_serve_process import serving
 from tests.support.catalogs import small_catalog
 from tests.support.deployed_api import ENVIRONMENT, REGION, deployed_api
 from tests.support.issuer import Issuer
+from tests.support.lambda_handler import make_handler
 from tests.support.local_server import Handler, LocalServer
 from tests.support.oauth_gateway import RESOURCE, Gateway
 from tests.support.upstream import Upstream
-from toolfold.app import build_app
 from toolfold.client import ClientError
 from toolfold.mock_api.server import MockApi
-from toolfold.settings import Settings
-from toolfold.telemetry import configure
-from toolfold.transports.lambda_handler import LambdaHandler
 
 KEY = "TESTKEY123"
 
@@ -29,11 +26,6 @@ KEY = "TESTKEY123"
 def open_url() -> Iterator[str]:
     with MockApi() as mock, serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock.url, ALPHA_VANTAGE_API_KEY="") as (_, url):
         yield url
-
-
-def handler(**settings: str) -> LambdaHandler:
-    read = Settings.from_environment(settings)
-    return LambdaHandler(build_app(read), configure(read))
 
 
 def outcomes(url: str, access: str = "", key: str = "", token: str = "", sign: str = "") -> dict[str, str]:
@@ -69,7 +61,7 @@ def test_the_key_of_a_deployment_that_strangers_use_is_a_failure(
 ) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
     settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}
-    with deployed_api(handler(**settings)) as url:
+    with deployed_api(make_handler(settings)) as url:
         assert names(outcomes(url), "FAIL") == {"key"}
 
 
@@ -80,7 +72,7 @@ def test_any_catalog_is_checked_by_one_of_its_own_examples(tmp_path: Path) -> No
     ) as tides:
         host = tides.url.split("/")[2]
         settings = {"TOOLFOLD_SOURCE_TIDES_URL": tides.url, "TOOLFOLD_ALLOWED_HOSTS": host}
-        with deployed_api(handler(TOOLFOLD_CATALOG=str(tmp_path / "catalog.json"), **settings)) as url:
+        with deployed_api(make_handler({"TOOLFOLD_CATALOG": str(tmp_path / "catalog.json"), **settings})) as url:
             found = outcomes(url)
         assert (names(found, "SKIP"), names(found, "FAIL")) == ({"key"}, set())
         assert tides.requests[0]["harbour"] == "Bergen"
@@ -100,7 +92,7 @@ class TestSignedRequests:
     @pytest.fixture
     def url(self, mock_api: MockApi) -> Iterator[str]:
         settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_ACCESS": "iam"}
-        with deployed_api(handler(**settings), "iam") as served:
+        with deployed_api(make_handler(settings), "iam") as served:
             yield served
 
     def test_every_check_passes(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:

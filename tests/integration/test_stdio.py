@@ -22,7 +22,7 @@ from tests.conftest import KEY
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.commands import CommandLine
 from tests.support.cpu_time import ends_within
-from tests.support.mcp_requests import message
+from tests.support.mcp_requests import message, tool_call
 from tests.support.processes import check_end, one_more_request, sdk_client
 from toolfold.mock_api.server import MockApi
 
@@ -67,10 +67,9 @@ def piped(*messages: dict[str, Any], **environment: str) -> list[dict[str, Any]]
 
 
 def test_cancelled_call_is_not_waited_for(mock_api: MockApi) -> None:
-    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.9"}}
     with ends_within(10):
         answers = piped(
-            message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, 1),
+            tool_call("GLOBAL_QUOTE", {"symbol": "FAULT.SLOW.9"}),
             {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
             TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock_api.url,
             ALPHA_VANTAGE_API_KEY=KEY,
@@ -82,9 +81,8 @@ def test_cancelled_call_is_not_waited_for(mock_api: MockApi) -> None:
 
 @pytest.mark.slow
 def test_end_at_any_moment_of_a_cancelled_call_is_an_ordinary_end(mock_api: MockApi) -> None:
-    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "FAULT.SLOW.9"}}
     lines = [
-        message("tools/call", {"name": "TOOL_CALL", "arguments": slow}, 1),
+        tool_call("GLOBAL_QUOTE", {"symbol": "FAULT.SLOW.9"}),
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
     ]
     environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
@@ -186,10 +184,9 @@ def test_a_stream_that_is_closed_from_the_beginning_is_empty(closed: str) -> Non
 def calling(mock_api: MockApi, symbol: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start a process, and yield it when its call has reached the upstream."""
     environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "ALPHA_VANTAGE_API_KEY": KEY}
-    slow = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}}
     with started(**environment) as process:
         with one_more_request(mock_api):
-            write(process, message("tools/call", {"name": "TOOL_CALL", "arguments": slow}))
+            write(process, tool_call("GLOBAL_QUOTE", {"symbol": symbol}))
         yield process
 
 

@@ -1,6 +1,7 @@
 """Requests as MCP clients send them, in both protocol eras."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from toolfold.protocol.http import Request
@@ -11,6 +12,12 @@ STATELESS = "2026-07-28"
 def message(method: str, params: dict[str, Any] | None = None, id_: Any = 1) -> dict[str, Any]:
     """Return a JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params or {}}
+
+
+def tool_call(tool: str, arguments: Mapping[str, Any], id_: Any = 1, **more: Any) -> dict[str, Any]:
+    """Return a call of a tool through TOOL_CALL; ``more`` are further params."""
+    given = {"tool_name": tool, "arguments": arguments}
+    return message("tools/call", {"name": "TOOL_CALL", "arguments": given, **more}, id_)
 
 
 def request(body: Any, method: str = "POST", **headers: str) -> Request:

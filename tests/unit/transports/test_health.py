@@ -10,7 +10,7 @@ import pytest
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.http import KEY
 from tests.support.lambda_handler import http_event, make_handler
-from tests.support.mcp_requests import message
+from tests.support.mcp_requests import message, tool_call
 from toolfold.app import build_app
 from toolfold.mock_api.server import MockApi
 from toolfold.protocol.http import LogFields
@@ -45,9 +45,7 @@ def test_an_open_circuit_breaker_is_named_and_nothing_is_sent() -> None:
             "TOOLFOLD_RETRIES": "0",
         }
     )
-    arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
-    sent = message("tools/call", {"name": "TOOL_CALL", "arguments": arguments})
-    handler(http_event(sent, {"x-api-key": KEY}))
+    handler(http_event(tool_call("GLOBAL_QUOTE", {"symbol": "IBM"}), {"x-api-key": KEY}))
     status, state = ask(handler)
     assert (status, state["status"]) == (200, "degraded")
     assert state["sources"] == {"alpha_vantage": {"circuit_breaker": "open"}}
