@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.support.clocks import Clock
+from tests.support.executor import settings_for
 from toolfold.catalog.model import Catalog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
-from toolfold.settings import Settings
 
 KEY, OTHER_KEY = "CANARYKEY0123456", "OTHERKEY98765432"
 SERIES, QUOTE = "TIME_SERIES_WEEKLY", "GLOBAL_QUOTE"
@@ -27,12 +27,7 @@ class Scenario:
     def __init__(
         self, url: str, log_records: list[logging.LogRecord], store: Callable[[], Catalog], **environment: str
     ) -> None:
-        self.settings = Settings.from_environment(
-            {
-                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url,
-                **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
-            }
-        )
+        self.settings = settings_for(url, **environment)
         self.clock, self.log_records = Clock(), log_records
         self.executor = ToolExecutor(self.settings, clock=self.clock.clocks())
         self.aws = self.executor.aws

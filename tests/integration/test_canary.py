@@ -14,6 +14,7 @@ import pytest
 from tests.support import aws_services
 from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
+from tests.support.executor import settings_for
 from tests.support.upstream import CSV, Upstream
 from toolfold.catalog.model import Catalog
 from toolfold.errors import CallError
@@ -23,7 +24,6 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.execution.pipeline import run_call
 from toolfold.mock_api.faults import FAULTS
 from toolfold.mock_api.server import MockApi
-from toolfold.settings import Settings
 
 KEY = "Canary-Key+0123/456=Zz"
 """With letters of both cases, and characters that the encodings write differently."""
@@ -66,15 +66,8 @@ def told(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> C
 
 class Calls:
     def __init__(self, catalog: Catalog, url: str, **environment: str) -> None:
-        settings = Settings.from_environment(
-            {
-                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url,
-                "TOOLFOLD_TIMEOUT_S": "0.3",
-                "TOOLFOLD_BREAKER_FAILURES": "1000",
-                "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.001",
-                **environment,
-            }
-        )
+        limits = {"TIMEOUT_S": "0.3", "BREAKER_FAILURES": "1000", "MAX_QUEUE_WAIT_S": "0.001"}
+        settings = settings_for(url, **{**limits, **environment})
         clock = Clock()
         self.executor = ToolExecutor(settings, clock=clock.clocks())
         self.catalog, self.settings, self.clock = catalog, settings, clock
@@ -96,7 +89,7 @@ def test_no_failure_of_the_upstream_discloses_the_key(
     path = tmp_path / "answers.sqlite"
     symbol = f"FAULT.{name.upper()}"
     for tool, arguments in (("GLOBAL_QUOTE", {"symbol": symbol}), ("NEWS_SENTIMENT", {"tickers": symbol})):
-        calls = Calls(catalog, mock_api.url, TOOLFOLD_CACHE=str(path), TOOLFOLD_KEY_SALT="salt")
+        calls = Calls(catalog, mock_api.url, CACHE=str(path), KEY_SALT="salt")
         check(f"{name} {tool}", calls(tool, arguments))
         check(f"{name} {tool}, again", calls(tool, arguments))
         check("what settings look like", repr(calls.settings))
@@ -119,7 +112,7 @@ def test_no_store_and_no_response_contains_the_key(
 
     path = tmp_path / "answers.sqlite"
     with Upstream(echo) as upstream:
-        calls = Calls(catalog, upstream.url, TOOLFOLD_CACHE=str(path))
+        calls = Calls(catalog, upstream.url, CACHE=str(path))
         for _ in range(2):
             body = calls("CPI", {})
             check("answer", body)
@@ -152,11 +145,11 @@ def test_no_store_and_no_response_contains_the_key(
 def fill_table(catalog: Catalog) -> None:
     with Upstream(echo) as upstream:
         shared = {
-            "TOOLFOLD_CACHE": "dynamodb://canary",
-            "TOOLFOLD_CACHE_TIMEOUT_S": "5",
-            "TOOLFOLD_TIMEOUT_S": "20",  # on a busy machine, importing boto3 is part of it
+            "CACHE": "dynamodb://canary",
+            "CACHE_TIMEOUT_S": "5",
+            "TIMEOUT_S": "20",  # on a busy machine, importing boto3 is part of it
         }
-        calls = Calls(catalog, upstream.url, TOOLFOLD_REQUESTS_PER_SECOND="1000", **shared)
+        calls = Calls(catalog, upstream.url, REQUESTS_PER_SECOND="1000", **shared)
         upstream.replies = [(200, {}, CSV.encode()), echo]
         for tool, arguments in (("WTI", {}), ("CPI", {}), ("TIME_SERIES_DAILY", {"symbol": "IBM"})):
             calls(tool, arguments)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import aws_services
 from tests.support.clocks import Clock
+from tests.support.executor import settings_for
 from tests.support.issuer import Issuer
 from tests.support.lambda_handler import http_event
 from tests.support.mcp_requests import tool_call
@@ -19,11 +20,11 @@ from toolfold.cache.records import create_shared_store
 from toolfold.errors import ClientLimit
 from toolfold.execution.limits import ClientLimits
 from toolfold.mock_api.server import MockApi
-from toolfold.settings import Settings
 from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import LambdaHandler
 
 TABLE = "limits-of-callers"
+CACHE = f"dynamodb://{TABLE}"
 RESOURCE = "https://tools.example.com/mcp"
 ADDRESS, OTHER_ADDRESS = "192.0.2.1", "192.0.2.2"
 SYMBOLS = ("IBM", "AAPL", "MSFT", "KO", "PEP", "JNJ")
@@ -52,14 +53,7 @@ class Environment:
 
     def __init__(self, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
         monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "operators-key")
-        settings = Settings.from_environment(
-            {
-                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
-                "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
-                "TOOLFOLD_CACHE_TIMEOUT_S": "5",
-                **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
-            }
-        )
+        settings = settings_for(mock_api.url, CACHE=CACHE, CACHE_TIMEOUT_S="5", **environment)
         self.failures: list[str] = []
         self.calls: list[str] = []
         app = build_app(
@@ -170,13 +164,7 @@ def test_the_table_holds_a_hash_and_the_time_to_delete_it(make: Any, table: Any)
 class TestStore:
     def limits(self, clock: Clock, **environment: str) -> ClientLimits:
         """The limits of a new environment."""
-        settings = Settings.from_environment(
-            {
-                "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
-                "TOOLFOLD_CACHE_TIMEOUT_S": "10",
-                **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
-            }
-        )
+        settings = settings_for("", CACHE=CACHE, CACHE_TIMEOUT_S="10", **environment)
         return ClientLimits(settings, create_shared_store(settings, clock.monotonic, AwsClients()), clock.clocks())
 
     def test_of_calls_at_the_same_time_in_several_environments_exactly_the_limit_is_admitted(self, table: Any) -> None:

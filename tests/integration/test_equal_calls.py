@@ -8,7 +8,7 @@ from typing import Any, Self
 import pytest
 
 from tests.support.clocks import Clock
-from tests.support.executor import Calls
+from tests.support.executor import Calls, settings_for
 from tests.support.upstream import Upstream
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold import client_call as clocks
@@ -20,7 +20,6 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
-from toolfold.settings import Settings
 
 SELECTS = [
     None, "close", "timestamp, high - low as range; last 5", "max(close)", "avg(close) group by month", "last 10 days",
@@ -85,12 +84,9 @@ def new_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Tools:
 
     def make(*, memo: bool = True, **how: Any) -> MetaTools:
         monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "CANARYKEY0123456")
-        environment = {
-            "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_RETRY_BACKOFF_S": "0.001",
-            **{f"TOOLFOLD_{name}": value for name, value in how.pop("settings", {}).items()},
-        }  # fmt: skip
+        settings = settings_for(mock_api.url, RETRY_BACKOFF_S="0.001", **how.pop("settings", {}))
         clock = clocks.Clock(how.pop("time", Clock()))
-        executor = ToolExecutor(Settings.from_environment(environment), clock=clock, **how)
+        executor = ToolExecutor(settings, clock=clock, **how)
         with monkeypatch.context() as patched:
             if not memo:
                 patched.setattr(services_module, "MAX_MEMO_BYTES", 0)

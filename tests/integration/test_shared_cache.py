@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import aws_services
 from tests.support.clocks import Clock
-from tests.support.executor import BUSY, answered
+from tests.support.executor import BUSY, answered, settings_for
 from tests.support.upstream import Upstream, notice
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.base import increment
@@ -17,7 +17,6 @@ from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
 from toolfold.execution.call import CallResult
 from toolfold.execution.executor import ToolExecutor
-from toolfold.settings import Settings
 
 KEY = "CANARYKEY0123456"
 TABLE, BUCKET = "answers", "large-answers"
@@ -44,14 +43,7 @@ def make(catalog: Catalog, upstream: Upstream) -> Make:
     """A new environment of the function, as a function that calls a tool."""
 
     def made(clock: Clock | None = None, **environment: str) -> Callable[..., CallResult]:
-        settings = Settings.from_environment(
-            {
-                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url,
-                "TOOLFOLD_CACHE": f"dynamodb://{TABLE}",
-                "TOOLFOLD_CACHE_TIMEOUT_S": "5",
-                **environment,
-            }
-        )
+        settings = settings_for(upstream.url, CACHE=f"dynamodb://{TABLE}", CACHE_TIMEOUT_S="5", **environment)
         clock = clock or Clock()
         executor = ToolExecutor(settings, clock=clock.clocks())
 
@@ -145,9 +137,9 @@ class TestEnvironments:
         with pytest.raises(RateLimited):
             make(clock)("CPI")
         with Upstream() as other:
-            assert make(clock, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=other.url)("CPI").body
-            assert make(clock, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=other.url)("CPI").cached
-            assert make(clock, TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=f"{other.url}?path=other")("CPI").body
+            assert make(clock, SOURCE_ALPHA_VANTAGE_URL=other.url)("CPI").body
+            assert make(clock, SOURCE_ALPHA_VANTAGE_URL=other.url)("CPI").cached
+            assert make(clock, SOURCE_ALPHA_VANTAGE_URL=f"{other.url}?path=other")("CPI").body
             assert len(other.requests) == 2
         with pytest.raises(RateLimited):
             make(clock)("CPI")

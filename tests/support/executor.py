@@ -23,6 +23,12 @@ BUSY: Reply = (503, {}, b"<html>busy</html>")
 DAILY = notice("our standard API rate limit is 25 requests per day")
 
 
+def settings_for(url: str, **environment: str) -> Settings:
+    """Return settings for an upstream at ``url``; the names of others are without ``TOOLFOLD_``."""
+    named = {f"TOOLFOLD_{name}": value for name, value in environment.items()}
+    return Settings.from_environment({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url, **named})
+
+
 def answered(
     executor: ToolExecutor, catalog: Catalog, name: str, key: str, arguments: Mapping[str, Any], **options: Any
 ) -> CallResult:
@@ -37,13 +43,7 @@ class Calls:
     """Prepared calls with a clock of their own."""
 
     def __init__(self, catalog: Catalog, clock: Clock, url: str, **environment: str) -> None:
-        settings = Settings.from_environment(
-            {
-                "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": url,
-                **{f"TOOLFOLD_{name}": value for name, value in environment.items()},
-            }
-        )
-        self.executor = ToolExecutor(settings, clock=clock.clocks())
+        self.executor = ToolExecutor(settings_for(url, **environment), clock=clock.clocks())
         self.catalog = catalog
 
     def __call__(self, name: str = "CPI", key: str = KEY, **how: Any) -> CallResult:
