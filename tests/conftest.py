@@ -148,6 +148,13 @@ def catalog(catalog_store: FileStore) -> Catalog:
 
 
 @pytest.fixture(scope="session")
+def docks_catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.support.approvals import compile_docks
+
+    return compile_docks(tmp_path_factory.mktemp("docks"))
+
+
+@pytest.fixture(scope="session")
 def mock_api() -> Iterator[MockApi]:
     with MockApi() as running:
         yield running

@@ -1,11 +1,13 @@
 """What several of these tests start from: calls to an upstream of their own, and an environment to ask AWS from."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.approvals import World, reply
 from tests.support.built_function import LOCAL_BUILD, BuiltFunction, load_built_function
 from tests.support.clocks import Clock
 from tests.support.executor import Calls, Make
@@ -56,6 +58,21 @@ def make(catalog: Catalog, clock: Clock, upstream: Upstream) -> Make:
 @pytest.fixture
 def calls(make: Make) -> Calls:
     return make()
+
+
+@pytest.fixture
+def make_world(docks_catalog: Path) -> Iterator[Callable[..., World]]:
+    """Return a factory of servers with tools that need approval; its arguments are settings."""
+    worlds: list[World] = []
+
+    def make(**environment: str) -> World:
+        worlds.append(World(docks_catalog, docks, **environment))
+        return worlds[-1]
+
+    with Upstream(reply) as docks:
+        yield make
+        for world in worlds:
+            world.close()
 
 
 @pytest.fixture

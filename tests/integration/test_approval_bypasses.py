@@ -22,7 +22,6 @@ from tests.support.approvals import (
     by_elicitation,
     by_meta_tool,
     by_own_name,
-    compile_docks,
     elicited,
     reply,
 )
@@ -104,35 +103,11 @@ ROADS: Mapping[str, str] = {
 
 
 @pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_docks(tmp_path_factory.mktemp("approvals"))
-
-
-@pytest.fixture(scope="module")
-def upstream() -> Iterator[Upstream]:
-    with Upstream(reply) as running:
-        yield running
-
-
-@pytest.fixture
-def make_world(catalog: Path, upstream: Upstream) -> Iterator[Callable[..., World]]:
-    worlds: list[World] = []
-    upstream.requests.clear()
-
-    def make(**environment: str) -> World:
-        worlds.append(World(catalog, upstream, **environment))
-        return worlds[-1]
-
-    yield make
-    for world in worlds:
+def shared_world(docks_catalog: Path) -> Iterator[World]:
+    with Upstream(reply) as docks:
+        world = World(docks_catalog, docks, CACHE="memory")
+        yield world
         world.close()
-
-
-@pytest.fixture(scope="module")
-def shared_world(catalog: Path, upstream: Upstream) -> Iterator[World]:
-    world = World(catalog, upstream, CACHE="memory")
-    yield world
-    world.close()
 
 
 @pytest.fixture

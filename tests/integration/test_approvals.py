@@ -12,30 +12,13 @@ from typing import Any
 import pytest
 
 from tests.support import aws_services
-from tests.support.approvals import ARGUMENTS, TOOL, World, by_meta_tool, compile_docks, reply
+from tests.support.approvals import ARGUMENTS, TOOL, World, by_meta_tool
 from tests.support.threads import run_concurrently
-from tests.support.upstream import Upstream
 from toolfold.cli import terminal
 from toolfold.cli.entry_point import main
 
 SECRET = "s" * 40
 TABLE = "approvals"
-
-
-@pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_docks(tmp_path_factory.mktemp("approvals"))
-
-
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
-    with Upstream(reply) as running:
-        yield running
-
-
-@pytest.fixture
-def make_world(catalog: Path, upstream: Upstream) -> Callable[..., World]:
-    return lambda **environment: World(catalog, upstream, **environment)
 
 
 @pytest.fixture
@@ -216,10 +199,7 @@ def test_client_of_the_sdk_asks_its_user(make_world: Callable[..., World], actio
         async with Client(world.local_url(), elicitation_callback=answer) as client:
             return await client.call_tool("TOOL_CALL_WRITE", {"tool_name": TOOL, "arguments": ARGUMENTS})
 
-    try:
-        result = anyio.run(call)
-    finally:
-        world.close()
+    result = anyio.run(call)
     assert (len(questions), world.sent, result.is_error) == (1, sent, not sent)
     assert 'harbour="Bergen"' in questions[0]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.approvals import ARGUMENTS, CONFIRMED, TOOL, World, by_meta_tool, compile_docks, reply
+from tests.support.approvals import ARGUMENTS, CONFIRMED, TOOL, World, by_meta_tool, reply
 from tests.support.explorer import ask, make_router
 from tests.support.upstream import Upstream
 from tests.unit.explorer.test_views import EXAMPLES, keys_of
@@ -20,15 +20,10 @@ JSON_TYPE = (("content-type", "application/json"),)
 Page = tuple[World, Router]
 
 
-@pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_docks(tmp_path_factory.mktemp("docks"))
-
-
 @pytest.fixture
-def page(catalog: Path, tmp_path: Path) -> Iterator[Page]:
+def page(docks_catalog: Path, tmp_path: Path) -> Iterator[Page]:
     with Upstream(reply) as upstream:
-        world = World(catalog, upstream, APPROVE="human", CACHE=str(tmp_path / "cache" / "cache.sqlite"))
+        world = World(docks_catalog, upstream, APPROVE="human", CACHE=str(tmp_path / "cache" / "cache.sqlite"))
         yield world, make_router(app=world.app)
         world.app.reset()
 
@@ -155,9 +150,9 @@ def test_many_waiting_calls_are_listed_up_to_a_limit(page: Page, monkeypatch: py
 
 
 @pytest.mark.parametrize("mode", ["agent", "deny"])
-def test_other_modes_list_nothing_and_open_no_store(mode: str, catalog: Path, tmp_path: Path) -> None:
+def test_other_modes_list_nothing_and_open_no_store(mode: str, docks_catalog: Path, tmp_path: Path) -> None:
     with Upstream(reply) as upstream:
-        world = World(catalog, upstream, APPROVE=mode, CACHE=str(tmp_path / "cache" / "cache.sqlite"))
+        world = World(docks_catalog, upstream, APPROVE=mode, CACHE=str(tmp_path / "cache" / "cache.sqlite"))
         router = make_router(app=world.app)
         found = json.loads(ask(router, "/ui/api/approvals").body)
         assert found == {"mode": mode, "waiting": [], "note": ""}
@@ -165,9 +160,9 @@ def test_other_modes_list_nothing_and_open_no_store(mode: str, catalog: Path, tm
     assert not (tmp_path / "cache").exists()
 
 
-def test_approvals_in_dynamodb_are_not_listed_and_the_reason_is_given(catalog: Path) -> None:
+def test_approvals_in_dynamodb_are_not_listed_and_the_reason_is_given(docks_catalog: Path) -> None:
     with Upstream(reply) as upstream:
-        world = World(catalog, upstream, APPROVE="human", CACHE="dynamodb://table", APPROVAL_SECRET="s" * 40)
+        world = World(docks_catalog, upstream, APPROVE="human", CACHE="dynamodb://table", APPROVAL_SECRET="s" * 40)
         found = json.loads(ask(make_router(app=world.app), "/ui/api/approvals").body)
     assert found["waiting"] == []
     assert "toolfold approve TOKEN" in found["note"]

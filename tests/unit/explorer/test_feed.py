@@ -10,7 +10,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from tests.support.approvals import World, compile_docks, reply
+from tests.support.approvals import World, reply
 from tests.support.commands import CommandLine
 from tests.support.cpu_time import cpu_within
 from tests.support.mcp_requests import message, request
@@ -79,22 +79,17 @@ def test_a_refused_call_is_listed_with_its_code(app: App, feed: CallFeed) -> Non
     assert found["figures"]["calls"]["total"] == 0  # as `toolfold stats`: nothing was logged
 
 
-@pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compile_docks(tmp_path_factory.mktemp("docks"))
-
-
 @contextmanager
-def docks(catalog: Path, answer: Callable[[dict[str, str]], Any] = reply) -> Iterator[tuple[World, CallFeed]]:
+def docks(docks_catalog: Path, answer: Callable[[dict[str, str]], Any] = reply) -> Iterator[tuple[World, CallFeed]]:
     with Upstream(answer) as upstream:
-        world = World(catalog, upstream, CACHE="memory", APPROVE="agent")
+        world = World(docks_catalog, upstream, CACHE="memory", APPROVE="agent")
         feed = CallFeed()
         feed.observe(world.app)
         yield world, feed
         world.app.reset()
 
 
-def test_a_running_call_is_shown_until_it_ends(catalog: Path) -> None:
+def test_a_running_call_is_shown_until_it_ends(docks_catalog: Path) -> None:
     arrived, may_end = threading.Event(), threading.Event()
 
     def answer(query: Mapping[str, str]) -> Any:
@@ -102,7 +97,7 @@ def test_a_running_call_is_shown_until_it_ends(catalog: Path) -> None:
         may_end.wait(10)
         return reply(dict(query))
 
-    with docks(catalog, answer) as (world, feed):
+    with docks(docks_catalog, answer) as (world, feed):
         token = world.token("SURVEY_HARBOUR", {"harbour": "Oslo"})
         given = {"tool_name": "SURVEY_HARBOUR", "arguments": {"harbour": "Oslo"}, "approval_token": token}
         thread = threading.Thread(target=world.app.server.tools.call, args=("TOOL_CALL", given))
@@ -120,8 +115,8 @@ def test_a_running_call_is_shown_until_it_ends(catalog: Path) -> None:
     assert call["tokens"] == found["requests"][-1]["tokens"] > 0
 
 
-def test_calls_of_a_batch_are_shown_and_its_tokens_are_not_divided(catalog: Path) -> None:
-    with docks(catalog) as (world, feed):
+def test_calls_of_a_batch_are_shown_and_its_tokens_are_not_divided(docks_catalog: Path) -> None:
+    with docks(docks_catalog) as (world, feed):
         calls = [{"tool_name": "SURVEY_HARBOUR", "arguments": {"harbour": name}} for name in ("Oslo", "Bergen")]
         world.app.server.tools.call("TOOL_BATCH", {"calls": calls})
         found = feed.snapshot(0)
