@@ -13,6 +13,7 @@ from tests.support.clocks import Clock
 from tests.support.executor import Calls, Make
 from tests.support.http import Send
 from tests.support.issuer import Issuer
+from tests.support.mcp_sources import Sources
 from tests.support.oauth_gateway import Gateway
 from tests.support.upstream import Upstream
 from toolfold.aws.clients import AwsClients
@@ -73,6 +74,11 @@ def make_world(docks_catalog: Path) -> Iterator[Callable[..., World]]:
         yield make
         for world in worlds:
             world.close()
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Sources:
+    return Sources(tmp_path)
 
 
 @pytest.fixture

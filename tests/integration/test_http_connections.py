@@ -17,6 +17,12 @@ from toolfold.network import connection
 from toolfold.sources.base import ConnectionFailed
 
 
+def answer_and_last(server: RawServer, connection: socket.socket, answer: bytes) -> None:
+    """Respond once, and wait until the client closes the connection."""
+    server.respond_once(connection, answer)
+    assert server.read(connection) == b""
+
+
 class TestReuse:
     def test_a_connection_closed_by_the_server_is_not_used(self, send: Send) -> None:
         closed = threading.Event()
@@ -42,11 +48,7 @@ class TestReuse:
         ],
     )
     def test_a_connection_marked_close_is_not_reused(self, send: Send, answer: bytes) -> None:
-        def lasting(server: RawServer, connection: socket.socket) -> None:
-            server.respond_once(connection, answer)
-            assert server.read(connection) == b""
-
-        with RawServer(lasting, RawServer.answer) as server:
+        with RawServer(partial(answer_and_last, answer=answer), RawServer.answer) as server:
             send(server.url)
             assert send(server.url).body == CSV
 
@@ -64,11 +66,7 @@ class TestReuse:
         ],
     )
     def test_bytes_after_a_response_make_it_an_error_and_end_the_connection(self, send: Send, answer: bytes) -> None:
-        def lasting(server: RawServer, connection: socket.socket) -> None:
-            server.respond_once(connection, answer)
-            assert server.read(connection) == b""
-
-        with RawServer(lasting, RawServer.answer) as server:
+        with RawServer(partial(answer_and_last, answer=answer), RawServer.answer) as server:
             with pytest.raises(ConnectionFailed, match="not valid HTTP"):
                 send(server.url)
             assert send(server.url).body == CSV

@@ -148,9 +148,8 @@ def test_no_program_outlives_the_server_that_started_it(how: str, tmp_path: Path
     assert not any(map(is_running, found))
 
 
-def test_a_stateless_client_cancels_by_closing_its_connection(tmp_path: Path) -> None:
+def test_a_stateless_client_cancels_by_closing_its_connection(tmp_path: Path, sources: Sources) -> None:
     marker = tmp_path / "cancelled"
-    sources = Sources(tmp_path)
     sources.add("harbour", child("none", str(marker)))
     meta = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

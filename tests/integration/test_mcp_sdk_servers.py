@@ -51,8 +51,7 @@ def make_server() -> MCPServer:
     return server
 
 
-def test_a_server_of_2024_is_refused_at_refresh_with_what_to_put_before_it(tmp_path: Path) -> None:
-    sources = Sources(tmp_path)
+def test_a_server_of_2024_is_refused_at_refresh_with_what_to_put_before_it(sources: Sources) -> None:
     with running_app(make_server().sse_app(), lifespan="off") as address:
         folder = sources.write("quay", remote(f"{address}/sse"))
         with pytest.raises(SourceError, match=r"status 405\. .* is not supported: put mcp-remote before the server"):
@@ -60,8 +59,7 @@ def test_a_server_of_2024_is_refused_at_refresh_with_what_to_put_before_it(tmp_p
         assert not (folder / "snapshot.json").exists()
 
 
-def test_a_changed_list_of_tools_is_noticed_at_once(tmp_path: Path) -> None:
-    sources = Sources(tmp_path)
+def test_a_changed_list_of_tools_is_noticed_at_once(tmp_path: Path, sources: Sources) -> None:
     with running_app(make_server().streamable_http_app(), lifespan="on") as address:
         sources.add("quay", remote(f"{address}/mcp"))
         snapshot = tmp_path / "sources" / "quay" / "snapshot.json"  # of a version with sessions
@@ -80,8 +78,7 @@ profiles:
 """
 
 
-def test_kinds_show_a_server_and_call_it(tmp_path: Path) -> None:
-    sources = Sources(tmp_path)
+def test_kinds_show_a_server_and_call_it(tmp_path: Path, sources: Sources) -> None:
     server = make_server()
 
     @server.tool(annotations=ToolAnnotations(readOnlyHint=False, destructiveHint=True))

@@ -224,10 +224,9 @@ def test_a_faulty_server_fails_its_own_calls_with_a_clear_error(fault: str, tmp_
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_a_server_that_floods_its_client_with_notifications_is_disconnected(
-    transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    transport: str, sources: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("toolfold.sources.mcp.client.NOTIFICATIONS_S", 600)  # a busy machine reads slowly
-    sources = Sources(tmp_path)
     with HttpServer() as well, HttpServer("notifies") as faulty:
         is_child = transport == "stdio"
         sources.write("bay", child() if is_child else remote(well.url))
@@ -273,8 +272,9 @@ def test_a_session_that_the_server_has_forgotten_is_opened_again(tmp_path: Path)
         assert saved == ["two"]
 
 
-def test_a_process_that_died_in_a_read_is_started_again_and_a_write_is_not_repeated(tmp_path: Path) -> None:
-    sources = Sources(tmp_path)
+def test_a_process_that_died_in_a_read_is_started_again_and_a_write_is_not_repeated(
+    tmp_path: Path, sources: Sources
+) -> None:
     marker = tmp_path / "died"
     sources.add("harbour", child(), "dies_once", str(marker))
     assert sources.code("harbour__echo", {"text": "hi"}) == ""
@@ -296,8 +296,7 @@ def test_a_fork_leaves_the_connection_to_the_parent(tmp_path: Path) -> None:
     assert sources.code("harbour__echo") == ""
 
 
-def test_a_call_that_is_given_up_is_cancelled_at_the_server(tmp_path: Path) -> None:
-    sources = Sources(tmp_path)
+def test_a_call_that_is_given_up_is_cancelled_at_the_server(tmp_path: Path, sources: Sources) -> None:
     marker = tmp_path / "cancelled"
     sources.add("harbour", child(), "", str(marker), timeout_s=1.5)
     wait_until(lambda: sources.code("harbour__echo") == "")  # a busy machine starts the process slowly
@@ -308,9 +307,8 @@ def test_a_call_that_is_given_up_is_cancelled_at_the_server(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("budget_s", "wait_s", "code"), [(None, 4.5, ""), (3.0, 60, "UPSTREAM_TIMEOUT")])
 def test_progress_extends_the_time_out_of_the_source_and_not_the_deadline_of_the_caller(
-    budget_s: float | None, wait_s: float, code: str, tmp_path: Path
+    budget_s: float | None, wait_s: float, code: str, sources: Sources
 ) -> None:
-    sources = Sources(tmp_path)
     sources.add("harbour", child(), timeout_s=1.5)
     wait_until(lambda: sources.code("harbour__echo") == "")  # a busy machine starts the process slowly
     with ends_within(5), serving(None if budget_s is None else time.monotonic() + budget_s):
@@ -327,9 +325,8 @@ REFUSED_AT_REFRESH = {
 
 @pytest.mark.parametrize("fault", REFUSED_AT_REFRESH)
 def test_a_refresh_that_fails_writes_nothing(
-    fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    fault: str, sources: Sources, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sources = Sources(tmp_path)
     folder = sources.write("harbour", child())
     sources.refresh("harbour")
     before = (folder / "snapshot.json").read_bytes()
@@ -343,15 +340,13 @@ def test_a_refresh_that_fails_writes_nothing(
     assert SECRET not in str(caught.value) + out + err
 
 
-def test_some_of_many_tools_can_be_included(tmp_path: Path) -> None:
-    sources = Sources(tmp_path)
+def test_some_of_many_tools_can_be_included(sources: Sources) -> None:
     sources.write("harbour", child("many_tools"), include=["tool_99?", "tool_5"], exclude=["tool_999"])
     assert len(sources.refresh("harbour").added) == 10
     assert [tool["name"] for tool in sources.snapshot("harbour")["tools"]][:2] == ["tool_5", "tool_990"]
 
 
-def test_a_check_reports_what_changed_and_writes_nothing(tmp_path: Path) -> None:
-    sources = Sources(tmp_path)
+def test_a_check_reports_what_changed_and_writes_nothing(sources: Sources) -> None:
     folder = sources.write("harbour", child())
     sources.refresh("harbour")
     before = (folder / "snapshot.json").read_bytes()
@@ -365,8 +360,7 @@ def test_a_check_reports_what_changed_and_writes_nothing(tmp_path: Path) -> None
     assert (folder / "snapshot.json").read_bytes() == before
 
 
-def test_a_program_that_is_not_allowed_is_not_started(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    sources = Sources(tmp_path)
+def test_a_program_that_is_not_allowed_is_not_started(sources: Sources, caplog: pytest.LogCaptureFixture) -> None:
     sources.add("harbour", child())
     sources.environment["TOOLFOLD_ALLOWED_COMMANDS"] = f"bay={child()['command']}"
     error = sources.call("harbour__echo").structured["error"]
@@ -377,8 +371,7 @@ def test_a_program_that_is_not_allowed_is_not_started(tmp_path: Path, caplog: py
         sources.refresh("harbour")
 
 
-def test_a_program_is_refused_on_lambda(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sources = Sources(tmp_path)
+def test_a_program_is_refused_on_lambda(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     sources.add("harbour", child())
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "gateway")
     assert "a Lambda function cannot do" in sources.call("harbour__echo").structured["error"]["message"]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tests.support import postgresql, sql_attacks
 from tests.support.catalogs import refresh
-from tests.support.postgresql import PASSWORD, PostgresqlServer
+from tests.support.postgresql import PASSWORD, READER_STATEMENTS, PostgresqlServer
 from tests.support.sql_databases import postgresql_statements
 from tests.support.tables import differences
 from tests.support.threads import run_concurrently
@@ -50,10 +50,7 @@ def server() -> Iterator[PostgresqlServer]:
             "CREATE FUNCTION wipe_all() RETURNS int LANGUAGE sql AS 'DELETE FROM orders; SELECT 1'",
             "CREATE FUNCTION wipe_all(customers) RETURNS int LANGUAGE sql AS 'DELETE FROM orders; SELECT 1'",
             "CREATE PROCEDURE wipe() LANGUAGE sql AS 'DELETE FROM orders'",
-            f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'",
-            "GRANT USAGE ON SCHEMA public TO reader",
-            "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader",
-            "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+            *READER_STATEMENTS,
             database="shop",
         )
         yield running

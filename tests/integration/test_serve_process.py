@@ -4,7 +4,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from tests.integration.test_local_http_limits import calling
 from tests.support import processes
 from tests.support.commands import CommandLine
-from tests.support.processes import check_end, one_more_request
+from tests.support.processes import check_end, check_second_signal, one_more_request
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from tests.support.threads import run_concurrently
 from toolfold.extras import install_command
@@ -67,11 +66,7 @@ def test_second_signal_ends_it_at_once(mock_api: MockApi) -> None:
     with serving(**variables) as (process, url), connect(url) as client:
         with one_more_request(mock_api):
             client.sendall(calling(url, "FAULT.SLOW.60"))
-        process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
-        assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == -signal.SIGTERM
+        check_second_signal(process)
 
 
 def test_port_in_use_is_one_sentence(mock_api: MockApi, command_line: CommandLine) -> None:

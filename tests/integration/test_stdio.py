@@ -23,7 +23,7 @@ from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.commands import CommandLine
 from tests.support.cpu_time import ends_within
 from tests.support.mcp_requests import message, tool_call
-from tests.support.processes import check_end, one_more_request, sdk_client
+from tests.support.processes import check_end, check_second_signal, one_more_request, sdk_client
 from toolfold.mock_api.server import MockApi
 
 COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
@@ -203,11 +203,7 @@ def test_signal_lets_calls_finish(mock_api: MockApi, sent: signal.Signals) -> No
 
 def test_second_signal_ends_the_process_at_once(mock_api: MockApi) -> None:
     with calling(mock_api, "FAULT.SLOW.60") as process:
-        process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
-        assert process.poll() is None
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == -signal.SIGTERM
+        check_second_signal(process)
 
 
 def test_stopped_process_does_not_wait_for_a_client_that_never_reads() -> None:

@@ -19,7 +19,7 @@ import yaml
 from tests.support import postgresql
 from tests.support.mcp_http_server import HttpServer
 from tests.support.mcp_sources import PROGRAM
-from tests.support.postgresql import PASSWORD, PostgresqlServer
+from tests.support.postgresql import READER_STATEMENTS, PostgresqlServer
 from tests.support.running_app import running_app
 from tests.support.sql_databases import create_sqlite, postgresql_statements
 from toolfold.build.compiler import compile_folder
@@ -107,11 +107,4 @@ def serve(folder: Path) -> Iterator[LambdaSources]:
 
 def _fill(database: PostgresqlServer) -> None:
     database.execute("CREATE DATABASE shop", "REVOKE ALL ON SCHEMA public FROM PUBLIC")
-    database.execute(
-        *postgresql_statements(),
-        f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'",
-        "GRANT USAGE ON SCHEMA public TO reader",
-        "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader",
-        "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
-        database="shop",
-    )
+    database.execute(*postgresql_statements(), *READER_STATEMENTS, database="shop")

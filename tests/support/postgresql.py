@@ -24,6 +24,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "Sesame-CANARY-0123"
 """Of every role of the server. It may appear in a connection string and nowhere else."""
 
+READER_STATEMENTS = (
+    f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'",
+    "GRANT USAGE ON SCHEMA public TO reader",
+    "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader",
+    "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+)
+
 _STARTS, _START_TIMEOUT_S = 3, 60
 _SETTINGS = {
     "fsync": "off", "full_page_writes": "off", "max_connections": "30", "shared_buffers": "16MB",

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -43,6 +44,15 @@ def announced_url(process: subprocess.Popen[bytes]) -> str:
     found = re.search(rb"http://\S+", line)
     assert found, line
     return found[0].decode()
+
+
+def check_second_signal(process: subprocess.Popen[bytes]) -> None:
+    """Check that a process waits for its call after one SIGTERM, and ends at the next."""
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == -signal.SIGTERM
 
 
 def check_end(process: subprocess.Popen[bytes], sent: signal.Signals = signal.SIGTERM) -> None:

@@ -6,16 +6,17 @@ import io
 import json
 import os
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
 from tests.fuzz.whole_call.inputs import CallInput
 from tests.fuzz.whole_call.upstream import FIXED_SYMBOL, Upstream
+from tests.support.threads import run_concurrently
 from toolfold.app import build_app
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
@@ -150,14 +151,10 @@ class World:
         def run(index: int) -> None:
             answers[index] = self.call(sent, keys[index])
 
-        threads = [threading.Thread(target=run, args=(index,)) for index in (0, 1)]
         self.upstream.delay_s = 0.01
         with self._captured(io.StringIO()):
             self._is_captured = True
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            run_concurrently(partial(run, index) for index in (0, 1))
             self._is_captured = False
         self.upstream.delay_s = 0.0
         return [answer for answer in answers if answer is not None]

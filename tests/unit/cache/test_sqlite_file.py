@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.cpu_time import ends_within
 from tests.support.hostile_files import FILES, NOTES, _database
+from tests.support.threads import run_concurrently
 from tests.support.trees import snapshot
 from toolfold import private_folder
 from toolfold.cache.base import increment
@@ -270,12 +271,8 @@ def test_threads_do_not_wait_in_turn_for_a_process_that_keeps_a_lock(tmp_path: P
             other.execute("BEGIN EXCLUSIVE")
         else:
             kept.enter_context(private_folder.lock_folder(str(tmp_path), 1))
-        threads = [threading.Thread(target=increment_once) for _ in range(20)]
         with ends_within(1.5):  # not 20 times 1.5 s
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            run_concurrently([increment_once] * 20)
     assert len(failures) == 20
     assert increment(store, "n", 2.0) == 1
     store.close()

@@ -3,12 +3,12 @@
 import json
 import logging
 import os
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.threads import run_concurrently
 from toolfold.execution import audit
 from toolfold.execution.audit import CallLogFile
 from toolfold.execution.call import CallLog
@@ -87,11 +87,5 @@ def test_a_full_file_becomes_the_one_before(tmp_path: Path, monkeypatch: pytest.
 def test_threads_divide_no_line(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     logs = [CallLogFile(str(path)) for _ in range(4)]
-    threads = [
-        threading.Thread(target=lambda log=log: [log.record_request({"a": 1}) for _ in range(25)]) for log in logs
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_concurrently([lambda log=log: [log.record_request({"a": 1}) for _ in range(25)] for log in logs])
     assert len(lines(path)) == 100

@@ -14,6 +14,7 @@ from tests.support.approvals import World, reply
 from tests.support.commands import CommandLine
 from tests.support.cpu_time import cpu_within
 from tests.support.mcp_requests import message, request
+from tests.support.threads import run_concurrently
 from tests.support.upstream import Upstream
 from toolfold.app import App, build_app
 from toolfold.execution.audit import CallLogFile
@@ -228,11 +229,7 @@ def test_many_threads_leave_nothing_running(app: App, feed: CallFeed) -> None:
             feed.start_call(tool, "")("")
             feed.snapshot(0)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_concurrently([work] * 4)
     found = feed.snapshot(0)
     assert (found["running"], found["figures"]["calls"]["total"]) == ([], 200)
     assert {call["cache"] for call in found["calls"]} == {"miss"}

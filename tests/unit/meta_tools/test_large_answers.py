@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.threads import run_concurrently
 from toolfold.errors import AnswerTooLarge
 from toolfold.execution.call import CallResult
 from toolfold.execution.credentials import NO_CREDENTIALS
@@ -49,11 +50,7 @@ def test_large_answers_are_shaped_one_at_a_time(session: Open) -> None:
             time.sleep(0.01)
             running -= 1
 
-    threads = [threading.Thread(target=shape) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_concurrently([shape] * 8)
     assert most == 1
 
 
