@@ -118,19 +118,15 @@ def definitions(catalog: Catalog | None, names: Sequence[str] = META_TOOLS) -> l
 
 def _definition(catalog: Catalog | None, name: str) -> dict[str, Any]:
     tool, description = TOOLS[name], TOOLS[name].description
-    # Without a catalog nothing can be called, so nothing is promised.
-    hints: dict[str, bool] = {"readOnlyHint": False}
-    if catalog is not None and catalog.has_writes:
-        hints["destructiveHint"] = bool(catalog.counts("effect").get("destructive"))
-    elif catalog is not None:
+    is_search = name in ("TOOL_LIST", "TOOL_GET")
+    hints = {"readOnlyHint": False}  # without a catalog nothing can be called, so nothing is promised
+    if is_search or (catalog is not None and (name == "TOOL_CALL" or not catalog.has_writes)):
         hints = _READ_ONLY
-    hints = {**hints, "openWorldHint": True}
+    elif catalog is not None:
+        hints["destructiveHint"] = bool(catalog.counts("effect").get("destructive"))
+    if name == "TOOL_CALL" and catalog is not None and catalog.has_writes:
+        description = _READS
     arguments = {key: rule.schema for key, rule in tool.arguments.items() if rule.is_listed(catalog)}
-    if name in ("TOOL_LIST", "TOOL_GET"):
-        hints = {**_READ_ONLY, "openWorldHint": False}
-    elif name == "TOOL_CALL" and catalog is not None:
-        hints = {**_READ_ONLY, "openWorldHint": True}
-        description = _READS if catalog.has_writes else description
     if name == "TOOL_LIST" and catalog is not None:
         behind = catalog.description
         if len(catalog.sources) != 1:
@@ -148,7 +144,7 @@ def _definition(catalog: Catalog | None, name: str) -> dict[str, Any]:
             **({"required": list(tool.required)} if tool.required else {}),
         },
         "outputSchema": answer_schema(**tool.answer),
-        "annotations": hints,
+        "annotations": {**hints, "openWorldHint": not is_search},
         "_meta": _ALWAYS_LOAD,
     }
 
