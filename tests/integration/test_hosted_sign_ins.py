@@ -55,20 +55,18 @@ class People(AuthorizationServer):
         return {**super().claims(grant, is_machine=is_machine), "sub": self.person}
 
 
-@dataclass(repr=False)
-class Tab:
-    """A browser: cookies of the deployment, whose requests go to the handler, and redirects of all servers."""
+class Tab(Browser):
+    """A browser whose requests to the deployment go to its handler, with ``cookies``."""
 
-    handler: LambdaHandler
-    shown: list[str]
-    cookies: dict[str, str] = field(default_factory=dict)
-    others: Browser = field(default_factory=Browser)
+    def __init__(self, handler: LambdaHandler, shown: list[str], cookies: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.handler, self.shown, self.cookies = handler, shown, dict(cookies or {})
 
     def step(self, url: str, form: Mapping[str, str] | None = None) -> tuple[int, str, Mapping[str, str]]:
         """Return status, text and headers of the answer to one request; one with a ``form`` is a POST."""
         parts = urlsplit(url)
         if f"{parts.scheme}://{parts.netloc}" != HOST:
-            return self.others.step(url)
+            return super().step(url)
         cookies = [f"{name}={value}" for name, value in self.cookies.items()]
         how = {"rawQueryString": parts.query, "cookies": cookies, "headers": {"host": parts.netloc}}
         method = "GET" if form is None else "POST"
@@ -78,19 +76,6 @@ class Tab:
             self.cookies[name] = value
         self.shown.append(answer["body"])
         return answer["statusCode"], answer["body"], answer["headers"]
-
-    def leads_to(self, url: str) -> str:
-        """Return where ``url`` redirects to."""
-        status, _, headers = self.step(url)
-        assert status in (302, 303)
-        return headers["location"]
-
-    def open(self, url: str) -> tuple[int, str]:
-        """Return status and text of the page to which ``url`` leads."""
-        status, text, headers = self.step(url)
-        while status in (302, 303):
-            status, text, headers = self.step(headers["location"])
-        return status, text
 
 
 @dataclass(repr=False)
@@ -144,7 +129,7 @@ class World:
 
     def sign_in(self, person: str) -> None:
         self.people.person = person
-        status, text = self.tab().open(self.link(person))
+        status, text, _ = self.tab().open(self.link(person))
         assert (status, "You are signed in" in text) == (200, True)
 
     def restart(self) -> None:
@@ -231,7 +216,7 @@ def test_the_pages_have_the_headers_of_private_ones(world: World) -> None:
 def test_a_link_that_another_person_opens_changes_nothing(world: World) -> None:
     link = world.link("ann")
     world.people.person = "eve"
-    status, text = world.tab().open(link)
+    status, text, _ = world.tab().open(link)
     assert (status, "someone else" in text) == (403, True)
     assert world.issuer.events == []
     assert world.link("ann")
@@ -263,7 +248,7 @@ def test_each_step_works_once_and_in_the_browser_that_began_it(world: World) -> 
     for change in ("state=", "state=guessed", "", "code=x"):
         assert tab.step(urlsplit(from_source)._replace(query=change).geturl())[0] == 400
     assert tab.step(from_source.replace("/notes/", "/other/"))[0] == 400
-    replayed = Tab(world.handler, world.shown, dict(tab.cookies))
+    replayed = Tab(world.handler, world.shown, tab.cookies)
     assert tab.step(from_source)[0] == 200
     assert tab.cookies == {"__Host-toolfold-sign-in": ""}
     assert replayed.step(from_source)[0] == 400
@@ -308,7 +293,7 @@ def test_the_client_of_the_pages_need_not_be_one_of_the_callers(world: World, mo
 
 def test_a_person_who_refuses_is_not_signed_in(world: World) -> None:
     world.people.person, world.issuer.is_denied = "ann", True
-    status, text = world.tab().open(world.link("ann"))
+    status, text, _ = world.tab().open(world.link("ann"))
     assert (status, "was refused" in text) == (400, True)
     assert world.link("ann")
 
@@ -452,7 +437,7 @@ def enter(world: World, person: str, key: str) -> tuple[int, str]:
     error = world.call_keyed(person)["structuredContent"]["error"]
     assert error["code"] == "AUTHORIZATION_REQUIRED"
     world.people.person, tab = person, world.tab()
-    status, text = tab.open(error["authorization_url"])
+    status, text, _ = tab.open(error["authorization_url"])
     assert status == 200
     state = text.partition('name="state" value="')[2].partition('"')[0]
     return tab.step(f"{HOST}/ui/sign-in/keyed/key", {"state": state, "key": key})[:2]
@@ -488,7 +473,7 @@ def test_a_key_that_the_source_refuses_leads_to_the_page_again(world: World) -> 
     assert world.tab().step(page, good)[0] == 400  # of another browser, or of a page of another site
     assert tab.step(page.replace("keyed/", "notes/"), good)[0] == 400
     assert tab.step(f"{page}?{urlencode(good)}")[0] == 405
-    again = Tab(world.handler, world.shown, dict(tab.cookies))
+    again = Tab(world.handler, world.shown, tab.cookies)
     assert tab.step(page, good)[0] == 200
     assert again.step(page, good)[0] == 400
     assert not world.call_keyed("ann").get("isError")
@@ -497,7 +482,7 @@ def test_a_key_that_the_source_refuses_leads_to_the_page_again(world: World) -> 
 def test_the_page_for_a_key_is_for_the_caller_alone(world: World) -> None:
     link = world.call_keyed("ann")["structuredContent"]["error"]["authorization_url"]
     world.people.person = "eve"
-    status, text = world.tab().open(link)
+    status, text, _ = world.tab().open(link)
     assert (status, "<form" in text) == (403, False)
 
 
