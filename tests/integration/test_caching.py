@@ -9,7 +9,6 @@ from tests.support.clocks import Clock, timestamp
 from tests.support.executor import BUSY, DAILY, OK, Calls, Make
 from tests.support.http import KEY
 from tests.support.upstream import Reply, Upstream, notice
-from toolfold.catalog.model import Catalog
 from toolfold.execution.call import CallResult
 
 OTHER = "OTHERKEY98765432"
@@ -64,14 +63,6 @@ class TestCache:
         upstream.replies = [BUSY]
         assert calls.error().code == "UPSTREAM_ERROR"
 
-    def test_a_stale_entry_of_a_premium_key_is_not_returned_to_another(
-        self, calls: Calls, upstream: Upstream, clock: Clock
-    ) -> None:
-        calls("TIME_SERIES_DAILY_ADJUSTED", symbol="IBM")
-        clock.now += 30 * 3600
-        upstream.replies = [BUSY]
-        assert calls.error("TIME_SERIES_DAILY_ADJUSTED", key=OTHER, symbol="IBM").code == "UPSTREAM_ERROR"
-
     @pytest.mark.parametrize(
         ("one", "other", "same"),
         [
@@ -90,10 +81,6 @@ class TestCache:
         calls("TIME_SERIES_WEEKLY", symbol="IBM")
         assert not calls("TIME_SERIES_WEEKLY", symbol="ibm").cached
 
-    def test_free_data_is_shared_between_keys(self, calls: Calls, upstream: Upstream) -> None:
-        calls("TIME_SERIES_WEEKLY", symbol="IBM")
-        assert calls("TIME_SERIES_WEEKLY", key=OTHER, symbol="IBM").cached
-
     @pytest.mark.parametrize(
         ("name", "arguments"),
         [
@@ -109,13 +96,6 @@ class TestCache:
         calls(name, **arguments)
         assert calls.error(name, key=OTHER, **arguments).code == "PREMIUM_ONLY"
         assert calls(name, **arguments).cached
-
-    def test_another_endpoint_is_another_entry(self, catalog: Catalog, clock: Clock, upstream: Upstream) -> None:
-        with Upstream() as mock_api:
-            one, two = (Calls(catalog, clock, url) for url in (upstream.url, mock_api.url))
-            two.executor.services.cache = one.executor.services.cache
-            one()
-            assert not two().cached
 
     def test_an_error_is_not_returned_to_another_key(self, calls: Calls, upstream: Upstream) -> None:
         upstream.replies = [lambda query: OK if query["apikey"] == OTHER else (200, {}, b"{}")]

@@ -25,11 +25,6 @@ def s3(on_moto: None) -> Iterator[Any]:
         yield client
 
 
-def changed() -> bytes:
-    """Another valid catalog."""
-    return CONTENT.replace(b" tools. Next:", b" tools. Then:", 1)  # in the listing, which is in the head
-
-
 def test_a_bucket_that_does_not_exist_is_an_error_and_not_an_empty_one(
     s3: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -56,22 +51,6 @@ def test_what_fails_while_a_process_starts_is_read_by_the_first_call(s3: Any) ->
     store.wait()
     sha256 = publish(CONTENT, PLACE)
     assert store().sha256 == sha256
-
-
-def test_a_new_catalog_is_read_after_max_age_and_not_before(s3: Any) -> None:
-    publish(CONTENT, PLACE)
-    store, lasting = S3Store(PLACE, max_age_s=0.000001), S3Store(PLACE, max_age_s=60)
-    before, kept = store(), lasting()
-    assert store() is before
-    publish(changed(), PLACE)
-    assert store().sha256 == hashlib.sha256(changed()).hexdigest()
-    assert lasting() is kept
-
-
-def test_an_unpublished_catalog_is_an_error_with_the_next_step(s3: Any) -> None:
-    with pytest.raises(CatalogUnavailable, match="has not been published") as caught:
-        S3Store(PLACE, max_age_s=60)()
-    assert "toolfold catalog publish" in caught.value.suggestion
 
 
 def test_the_catalog_of_the_package_is_used_until_one_is_published(s3: Any, caplog: pytest.LogCaptureFixture) -> None:
