@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.authorization_server import CognitoServer, Grant
+from tests.support.lambda_handler import http_event
 from tests.support.oauth_gateway import RESOURCE, Gateway
 from toolfold.auth import issuer_keys
 from toolfold.mock_api.server import MockApi
@@ -38,10 +39,7 @@ def shim(pool: CognitoServer, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
 
 
 def register(gateway: Gateway, body: Any, method: str = "POST") -> tuple[int, dict[str, Any]]:
-    event = {"version": "2.0", "rawPath": "/register", "headers": {"content-type": "application/json"}}
-    event |= {"requestContext": {"http": {"method": method}}}
-    event["body"] = body if isinstance(body, str) else json.dumps(body)
-    response = gateway.handler(event)
+    response = gateway.handler(http_event(body, path="/register", method=method))
     is_json = response["headers"].get("content-type") == "application/json"
     return response["statusCode"], json.loads(response["body"]) if is_json else {}
 

@@ -99,16 +99,6 @@ def test_a_key_in_the_request_comes_first_and_nothing_is_read(find: Find, fail: 
     assert find("ssm:/toolfold/key", RequestCredentials(bearer="mine")) == "mine"
 
 
-def test_a_key_is_read_again_after_its_ttl(find: Find, clock: SimpleNamespace) -> None:
-    arn = secret(KEY)
-    assert find(arn) == KEY
-    rotate(arn)
-    clock.now += TTL_S - 1
-    assert find(arn) == KEY
-    clock.now += 2
-    assert find(arn) == "another"
-
-
 def test_a_clock_that_was_set_back_does_not_extend_the_ttl(find: Find, clock: SimpleNamespace) -> None:
     arn = secret(KEY)
     assert find(arn) == KEY

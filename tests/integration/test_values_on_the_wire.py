@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from tests.support.http_service import HttpService
+from tests.support.http_service import HttpService, Received
 from tests.support.mcp_sources import Sources, child
 from tests.support.openapi_documents import body, document
 from toolfold.cli import main
@@ -110,39 +110,24 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _in_query(world: World) -> Mapping[str, Any]:
-    return dict(world.service.last.query)
-
-
-def _in_path(world: World) -> Mapping[str, Any]:
-    return {"value": world.service.last.path.removeprefix("/path/")}
-
-
-def _in_body(world: World) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = world.service.last.json
-    return found
-
-
-def _in_form(world: World) -> Mapping[str, Any]:
-    return dict(parse_qsl(world.service.last.body.decode(), keep_blank_values=True))
-
-
-PLACES: Mapping[str, Callable[[World], Mapping[str, Any]]] = {
-    "query": _in_query,
-    "path": _in_path,
-    "body": _in_body,
-    "form": _in_form,
+PLACES: Mapping[str, Callable[[Received], Any]] = {
+    "query": lambda received: dict(received.query),
+    "path": lambda received: {"value": received.path.removeprefix("/path/")},
+    "body": lambda received: received.json,
+    "form": lambda received: dict(parse_qsl(received.body.decode(), keep_blank_values=True)),
 }
+"""Place of a value in a request → the values that have arrived there."""
 
 
-def _sent(world: World, tool: str, arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what arrived of each request that a call made."""
+def _sent(world: World, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what arrived in the one request of a call."""
     world.service.received.clear()
     meta_tool = "TOOL_CALL_WRITE" if tool.startswith("doc") else "TOOL_CALL"
     result = world.sources.app.server.tools.call(meta_tool, {"tool_name": tool, "arguments": arguments})
     assert not result.is_error, result.text
     assert len(world.service.received) == 1, result.text
-    return [PLACES[tool.partition("by_")[2]](world)]
+    found: Mapping[str, Any] = PLACES[tool.partition("by_")[2]](world.service.last)
+    return found
 
 
 @pytest.mark.parametrize("source", ["web", "doc"])
@@ -150,7 +135,7 @@ def _sent(world: World, tool: str, arguments: Mapping[str, Any]) -> list[Mapping
 def test_text_arrives_as_it_was_given_over_http(world: World, source: str, place: str) -> None:
     texts = IN_A_PATH if place == "path" else TEXTS
     tool = f"{source}__by_{place}"
-    assert [_sent(world, tool, {"value": text})[0]["value"] for text in texts] == list(texts)
+    assert [_sent(world, tool, {"value": text})["value"] for text in texts] == list(texts)
 
 
 def test_text_arrives_as_it_was_given_at_a_tool_that_writes(world: World) -> None:
@@ -196,7 +181,7 @@ def test_name_of_a_file_of_a_skill_is_looked_up_as_it_was_given(world: World) ->
 @pytest.mark.parametrize("place", ["query", "body", "form"])
 @pytest.mark.parametrize(("given", "arrives"), [(1, "1"), (1.0, "1"), ("5", "5"), (-3, "-3")])
 def test_whole_number_stays_one(world: World, source: str, place: str, given: Any, arrives: str) -> None:
-    found = _sent(world, f"{source}__by_{place}", {"count": given, "ratio": given})[0]
+    found = _sent(world, f"{source}__by_{place}", {"count": given, "ratio": given})
     assert [json.dumps(found[name]).strip('"') for name in ("count", "ratio")] == [arrives, arrives]
 
 
