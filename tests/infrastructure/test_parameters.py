@@ -25,12 +25,11 @@ LONGEST = {
     "SnapStart": "PublishedVersions",
     "Tracing": "PassThrough",
     "DomainName": f"{'a' * 61}.io",
-    "Vpc": f"subnet-{'a' * 189};sg-",
+    "Vpc": f"subnet-{'a' * (200 - len('subnet-;sg-a'))};sg-a",
     "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/" + 128 * "a",
     "KmsKeyArn": f"arn:aws-us-gov:kms:us-gov-west-1:123456789012:key/mrk-{'a' * 32}",
 }
 """The longest value of each parameter."""
-LONGEST["Vpc"] = f"subnet-{'a' * (200 - len('subnet-;sg-a'))};sg-a"
 
 
 def text(name: str) -> str:

@@ -31,7 +31,9 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sources]:
         yield sources
 
 
-SERVERS = ("harbour", "bay")
+@pytest.fixture(params=["harbour", "bay"])
+def server(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 def test_a_snapshot_has_all_pages_and_what_the_server_says_of_itself(harbour: Sources) -> None:
@@ -44,14 +46,12 @@ def test_a_snapshot_has_all_pages_and_what_the_server_says_of_itself(harbour: So
     assert source.fetched_at == found["fetched_at"]
 
 
-@pytest.mark.parametrize("server", SERVERS)
 def test_structured_rows_and_rows_in_a_text_can_be_selected(harbour: Sources, server: str) -> None:
     for tool in ("cities", "cities_as_text"):
         found = harbour.call(f"{server}__{tool}", select="people > 200000; city, people")
         assert found.structured["result"]["rows"] == [[row["city"], row["people"]] for row in ROWS[:2]]
 
 
-@pytest.mark.parametrize("server", SERVERS)
 def test_text_beside_the_data_is_in_the_structured_answer_too(harbour: Sources, server: str) -> None:
     """Some clients read structured content alone."""
     calls = [{"tool_name": f"{server}__cities_as_text"}, {"tool_name": f"{server}__cities"}]
@@ -61,7 +61,6 @@ def test_text_beside_the_data_is_in_the_structured_answer_too(harbour: Sources, 
     assert [one.get("further_text") for one in each] == [["As of 2024."], None]
 
 
-@pytest.mark.parametrize("server", SERVERS)
 def test_images_sounds_resources_and_links_are_passed_on_unaltered(harbour: Sources, server: str) -> None:
     for _ in range(2):  # the second time from the cache
         image, audio = harbour.call(f"{server}__picture").blocks
@@ -78,7 +77,6 @@ def test_images_sounds_resources_and_links_are_passed_on_unaltered(harbour: Sour
     assert "2 × resource, link to a resource" in found.text
 
 
-@pytest.mark.parametrize("server", SERVERS)
 def test_the_trace_of_the_client_is_passed_on(harbour: Sources, server: str) -> None:
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     with serving(None, parent, "vendor=1") as trace_id:
@@ -87,7 +85,6 @@ def test_the_trace_of_the_client_is_passed_on(harbour: Sources, server: str) -> 
     assert harbour.call(f"{server}__echo", {"text": "untraced"}).structured["result"] == "untraced"
 
 
-@pytest.mark.parametrize("server", SERVERS)
 def test_a_failure_that_the_server_reports_is_data_of_the_error(harbour: Sources, server: str) -> None:
     error = harbour.call(f"{server}__fail").structured["error"]
     assert error["code"] == "UPSTREAM_ERROR"
@@ -141,11 +138,8 @@ def test_the_key_reaches_its_server_and_is_in_no_answer(tmp_path: Path, monkeypa
     sources = Sources(tmp_path, SOURCE_HARBOUR_KEY=key, SOURCE_BAY_KEY="sk-bay-0123456789")
     auth = {"environment": "TOOLFOLD_SOURCE_HARBOUR_KEY"}
     with HttpServer() as server:
-        sources.write("harbour", {**child(), "key_variable": "HARBOUR_KEY", "auth": auth})
-        sources.write("bay", remote(server.url), auth={"environment": "TOOLFOLD_SOURCE_BAY_KEY"})
-        sources.refresh("harbour")
-        sources.refresh("bay")
-        sources.compile()
+        sources.add("harbour", {**child(), "key_variable": "HARBOUR_KEY", "auth": auth})
+        sources.add("bay", remote(server.url), auth={"environment": "TOOLFOLD_SOURCE_BAY_KEY"})
         found = sources.call("harbour__fail")
         assert found.structured["error"]["upstream_says"] == "No such berth; the key was [key]"
         assert key not in found.text
@@ -213,10 +207,7 @@ def test_a_faulty_process_fails_its_own_calls_with_a_clear_error(
 def test_a_faulty_server_fails_its_own_calls_with_a_clear_error(fault: str, tmp_path: Path) -> None:
     sources = limited(tmp_path)
     with HttpServer() as well, HttpServer(fault) as faulty:
-        sources.write("bay", remote(well.url))
-        sources.refresh("bay")
-        sources.write("bay", remote(faulty.url), **own_timeout(fault))
-        sources.compile()
+        sources.add("bay", remote(well.url), then=remote(faulty.url), **own_timeout(fault))
         found = sources.call("bay__echo", {"text": "hi"})
         assert found.structured["error"]["code"] == FAULTS[fault], found.text
         assert SECRET not in found.text
@@ -228,11 +219,10 @@ def test_a_server_that_floods_its_client_with_notifications_is_disconnected(
 ) -> None:
     monkeypatch.setattr("toolfold.sources.mcp.client.NOTIFICATIONS_S", 600)  # a busy machine reads slowly
     with HttpServer() as well, HttpServer("notifies") as faulty:
-        is_child = transport == "stdio"
-        sources.write("bay", child() if is_child else remote(well.url))
-        sources.refresh("bay")
-        sources.write("bay", child("notifies") if is_child else remote(faulty.url))
-        sources.compile()
+        if transport == "stdio":
+            sources.add("bay", child(), "notifies")
+        else:
+            sources.add("bay", remote(well.url), then=remote(faulty.url))
         with cpu_within(10):
             found = sources.call("bay__echo", {"text": "hi"})
         assert found.structured["error"]["code"] == "UPSTREAM_ERROR"

@@ -83,12 +83,19 @@ class Sources:
         self.catalog.write_text(compile_folder(self.folder))
         self._app = None
 
-    def add(self, id_: str, how: Mapping[str, Any], *faulty: str, **more: Any) -> None:
-        """Add a source: its snapshot comes from a server without faults, its calls go to one with ``faulty``."""
+    def add(
+        self, id_: str, how: Mapping[str, Any], *faulty: str, then: Mapping[str, Any] | None = None, **more: Any
+    ) -> None:
+        """Add a source: its snapshot comes from a server without faults, its calls go to one with ``faulty``.
+
+        ``then`` is where calls go to another server.
+        """
         self.write(id_, how, **more)
         self.refresh(id_)
         if faulty:
-            self.write(id_, {**how, "args": [*how.get("args", []), *faulty]}, **more)
+            then = {**how, "args": [*how.get("args", []), *faulty]}
+        if then is not None:
+            self.write(id_, then, **more)
         self.compile()
 
     @property
