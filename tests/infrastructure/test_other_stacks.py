@@ -40,14 +40,10 @@ class Account:
     """An account of moto, with the stack of a gateway."""
 
     def __init__(self, url: str) -> None:
-        import boto3
-
         # Moto reads a template by its URL from a bucket only if the host is called localhost.
-        here = {"AWS_ENDPOINT_URL": url.replace("127.0.0.1", "localhost"), "AWS_DEFAULT_REGION": "us-east-1"}
-        credentials = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing", "SAM_CLI_TELEMETRY": "0"}
-        self._environment = {**os.environ, **here, **credentials}
-        known = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-        self._cloudformation = boto3.client("cloudformation", endpoint_url=url, region_name="us-east-1", **known)
+        here = aws_services.variables(url.replace("127.0.0.1", "localhost"))
+        self._environment = {**os.environ, **here, "SAM_CLI_TELEMETRY": "0"}
+        self._cloudformation = aws_services.client("cloudformation", url)
         tags = [{"Key": "ManagedStackSource", "Value": "AwsSamCli"}]
         self._cloudformation.create_stack(StackName="aws-sam-cli-managed-default", TemplateBody=PACKAGES, Tags=tags)
         self._cloudformation.create_stack(StackName="toolfold", TemplateBody=GATEWAY)

@@ -12,13 +12,12 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import boto3
 import pytest
 import requests
 
 from scripts.deployed_stack import load_stage
+from tests.support import aws_services
 from tests.support.built_function import DEPLOYED_BUILD, ROOT
 
 SAM = ROOT / ".venv-sam/bin/sam"
@@ -42,12 +41,10 @@ pytestmark = [
 @pytest.fixture
 def endpoint() -> Iterator[str]:
     """Serve an account that has SAM's own stack: moto makes none of its outputs where it comes from a change set."""
-    from tests.support import aws_services
-
     with aws_services.serving() as url:
         requests.post(f"{url}/moto-api/reset", timeout=60).raise_for_status()
         bucket = {"Resources": {"B": {"Type": "AWS::S3::Bucket"}}, "Outputs": {"SourceBucket": {"Value": {"Ref": "B"}}}}
-        cloudformation(url).create_stack(
+        aws_services.client("cloudformation", url).create_stack(
             StackName="aws-sam-cli-managed-default",
             TemplateBody=json.dumps(bucket),
             Tags=[{"Key": "ManagedStackSource", "Value": "AwsSamCli"}],
@@ -56,19 +53,11 @@ def endpoint() -> Iterator[str]:
         yield url.replace("127.0.0.1", "localhost")
 
 
-def cloudformation(endpoint: str) -> Any:
-    keys = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-    return boto3.client("cloudformation", "us-east-1", endpoint_url=endpoint, **keys)
-
-
 @pytest.fixture
 def variables(endpoint: str, tmp_path: Path) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TOOLFOLD_"))}
     return ours | {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
+        **aws_services.variables(endpoint),
         "HOME": str(tmp_path),
         "SAM_CLI_TELEMETRY": "0",
         "SAM_CLI_POLL_DELAY": "0.1",
@@ -87,7 +76,7 @@ def folder(tmp_path: Path) -> Path:
 
 def parameters_of(endpoint: str) -> dict[str, str]:
     """Return the parameters of the stack that SAM has made a change set for."""
-    client = cloudformation(endpoint)
+    client = aws_services.client("cloudformation", endpoint)
     [stack] = client.describe_stacks(StackName="toolfold")["Stacks"]
     [summary] = client.list_change_sets(StackName="toolfold")["Summaries"]
     described = client.describe_change_set(StackName="toolfold", ChangeSetName=summary["ChangeSetName"])

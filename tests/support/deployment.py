@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any, Self
 
-from tests.support.aws_services import serving
+from tests.support.aws_services import client, serving
 from tests.support.built_function import LOCAL_BUILD, load_built_function
 from tests.support.faulty_proxy import FaultyProxy
 from tests.support.lambda_runtime import LambdaRuntime
@@ -67,7 +67,7 @@ class Deployment:
         self.reset()  # moto's state is that of this process, and may be left over
         self.proxy = self._exit.enter_context(FaultyProxy(self.endpoint))
         self.mock_api = self._exit.enter_context(MockApi())
-        self.s3, self.dynamodb = self.client("s3"), self.client("dynamodb")
+        self.s3, self.dynamodb = client("s3", self.endpoint), client("dynamodb", self.endpoint)
         self._create_secret()
         self._create_stack()
         return self
@@ -90,15 +90,8 @@ class Deployment:
         """The bucket of large cache entries and of long results."""
         return self.resources["OffloadBucket"]
 
-    def client(self, service: str) -> Any:
-        """Return a client of boto3 that reaches moto directly."""
-        import boto3
-
-        known = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-        return boto3.client(service, endpoint_url=self.endpoint, region_name=REGION, **known)
-
     def _create_stack(self) -> None:
-        cloudformation, template = self.client("cloudformation"), translate(load(TEMPLATE), self.parameters)
+        cloudformation, template = client("cloudformation", self.endpoint), translate(load(TEMPLATE), self.parameters)
         del template["Outputs"]
         for name, resource in list(template["Resources"].items()):
             if resource["Type"].startswith(_NOT_IN_MOTO):
@@ -110,18 +103,19 @@ class Deployment:
         cloudformation.create_stack(StackName="toolfold", TemplateBody=json.dumps(template), Parameters=given)
         found = cloudformation.list_stack_resources(StackName="toolfold")["StackResourceSummaries"]
         self.resources: dict[str, str] = {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found}
-        function = self.client("lambda").get_function_configuration(FunctionName=self.resources["GatewayFunction"])
+        function = client("lambda", self.endpoint).get_function_configuration(
+            FunctionName=self.resources["GatewayFunction"]
+        )
         self.environment: dict[str, str] = function["Environment"]["Variables"]
 
     def _create_secret(self) -> None:
         if self._keys is not None:
-            client = self.client("secretsmanager")
-            secret = client.create_secret(Name="keys", SecretString=json.dumps(self._keys))
-            self.parameters["SourceKeys"] = secret["ARN"]
+            create_secret = client("secretsmanager", self.endpoint).create_secret
+            self.parameters["SourceKeys"] = create_secret(Name="keys", SecretString=json.dumps(self._keys))["ARN"]
 
     def rotate_keys(self, keys: Mapping[str, str]) -> None:
         """Replace the keys of the deployment."""
-        self.client("secretsmanager").put_secret_value(SecretId="keys", SecretString=json.dumps(keys))
+        client("secretsmanager", self.endpoint).put_secret_value(SecretId="keys", SecretString=json.dumps(keys))
 
     def reset(self) -> None:
         """Delete everything in moto."""
