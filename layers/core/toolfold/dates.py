@@ -59,8 +59,8 @@ _PIECES = {
     "DAY": r"(?P<day>\d\d?)(?:st|nd|rd|th)?",
     "QUARTER": r"(?P<quarter>[1-4])",
     "HALF": r"(?P<half>[12])",
-    "TIME": r"(?:[t ] ?(?P<hour>\d\d):?(?P<minute>\d\d)(?::?(?P<second>\d\d)(?:[.,]\d+)?)?"
-    r" ?(?P<zone>z|utc|[+-]\d\d(?::?\d\d)?)?)?",
+    "TIME": r"(?:(?:[t :]|,|,? at) ?(?P<hour>\d\d?(?=:)|\d\d):?(?P<minute>\d\d)(?::?(?P<second>\d\d)(?:[.,]\d+)?)?"
+    r"(?: ?(?P<noon>[ap])\.?m\.?)? ?(?P<zone>z|utc|gmt|[+-]\d\d(?::?\d\d)?)?)?",
 }
 _FORMS = (
     r"(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d)TIME)?",
@@ -70,7 +70,7 @@ _FORMS = (
     r"DAY(?P<separator>[-/.])MONTH(?P=separator)YEAR TIME",
     r"MONTH[-/. ]YEAR",
     r"NAME[ -]*DAY[ ,-]+YEAR TIME",
-    r"DAY[ -]*(?:of )?NAME[ ,-]*YEAR TIME",
+    r"DAY[ /-]*(?:of )?NAME[ ,/-]*YEAR TIME",
     r"YEAR[ ,-]*NAME(?:[ -]*DAY)?",
     r"NAME[ ,-]*YEAR",
     r"YEAR[ -]?(?:q|quarter )QUARTER",
@@ -330,6 +330,10 @@ def _matched(match: re.Match[str]) -> Reading:
     parts: tuple[Precision, ...] = ("second", "minute", "day", "month", "quarter", "half")
     precision = next((part for part in parts if groups.get(part)), "month" if groups.get("name") else "year")
     hour, minute, second = (int(groups.get(name) or 0) for name in ("hour", "minute", "second"))
+    if noon := groups.get("noon"):
+        if not 1 <= hour <= 12:
+            raise ValueError("no hour of half a day")
+        hour = hour % 12 + (12 if noon in "pP" else 0)
     month, day = 1 if precision == "year" else _month(match), int(groups.get("day") or 1)
     low = datetime(_year(groups["year"]), month, day, hour, minute, second, tzinfo=UTC)
     zone = groups.get("zone") or ""

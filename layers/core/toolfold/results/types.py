@@ -6,6 +6,7 @@ anything that needs an order or a number of it is refused, so that texts of numb
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from enum import Enum
 from math import isfinite
 from typing import Any
 
-from toolfold.dates import parse_date
+from toolfold.dates import MONTHS, WEEKDAYS, parse_date
 from toolfold.results import values
+from toolfold.text_safety import quoted_name
 
 
 class Kind(Enum):
@@ -51,7 +53,7 @@ class ColumnType:
     Attributes:
         kind: what it holds.
         values: a value for each cell: a number, a text (dates in ISO 8601, times with an offset in UTC), or None.
-        misfit: of a mixed column the first cell that does not fit.
+        misfit: of a mixed column the first cell that does not fit; of texts two whose numbers have another order.
         unit: ``%`` or a sign of a currency that all cells have, ``UTC`` where times have other offsets,
             ``s`` or ``ms`` where whole numbers can be such times since 1970; empty: none.
     """
@@ -62,10 +64,12 @@ class ColumnType:
     unit: str = ""
 
 
+_CURRENCIES = "$€£¥₹₩₽₺₿"
+
 _NUMBER = re.compile(
-    r"(?P<open>\()?(?P<sign>[-+\u2212])?(?P<currency>[$€£¥])?(?P<inner>[-\u2212])?"
+    rf"(?P<open>\()?(?P<sign>[-+\u2212])?(?P<currency>[{_CURRENCIES}])?(?P<inner>[-\u2212])?"
     r"(?P<digits>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?P<exponent>[eE][-+]?\d{1,3})?"
-    r" ?(?P<suffix>[%$€£¥]|[kKMBT]|bn)?(?(open)\))",
+    rf" ?(?P<suffix>[%{_CURRENCIES}]|[kKMBT]|bn)?(?(open)\))",
     re.A,
 )
 """A number with thousands, a currency, a percent sign or a suffix of magnitude; in parentheses it is negative."""
@@ -76,15 +80,27 @@ _MAGNITUDES = {"k": 3, "m": 6, "b": 9, "bn": 9, "t": 12}
 _VERSION = re.compile(r"(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*))?", re.A)
 """What may be a version: 1.1 and 1.10 are two of them, but one number in a column that has a 1.05, a sign or a unit."""
 
-_NUMBER_LIKE = re.compile(r"[-+\u2212$€£¥( ]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT$€£¥]|bn|[AaPp][Mm])?")
+_NUMBER_LIKE = re.compile(
+    rf"[-+\u2212( {_CURRENCIES}]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT{_CURRENCIES}]|bn|[AaPp][Mm])?"
+)
 """A text that a reader takes for a number, a date or a time."""
 
 _MEASURE = re.compile(
-    r"[-+\u2212]?\d[\d.,]* ?[^\s\d.,:;]{1,12}(?: [-+]?\d[\d.,:]*(?: [^\W\d_]{1,12})?){0,5}"
+    r"[-+\u2212]?\d[\d.,]* ?[^\s\d.,:;]{1,12}(?: [-+]?\d[\d.,:]*(?: [^\W\d_]{1,12})?){0,5}(?: ago)?"
     r"|-?P(?=T?\d)(?:\d+[YMWD]){0,4}(?:T(?:\d+(?:[.,]\d+)?[HMS]){1,3})?"
 )
 """Numbers with a unit: 5 kg, 900KB, 10th, 3 days 04:00:00, 9 km/h, PT45M. As texts, 5 kg is more than 12 kg."""
 
+_CALENDAR_WORD = re.compile(
+    rf"(?<![^\W\d_])(?:{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in (*MONTHS, *WEEKDAYS))})(?![^\W\d_])", re.I
+)
+"""The name of a month or a weekday: as texts, April is before January."""
+
+_DIGITS = re.compile(r"(\d{1,18})")
+_COMPARED_TEXTS = 200
+"""Texts whose order is looked at: a column may have millions."""
+
+_ZONE = re.compile(r"(?:z|utc|gmt|[+-]\d\d(?::?\d\d)?)\Z", re.I)
 _SLASHED = re.compile(r"(\d\d?)([-/.])(\d\d?)\2(\d{4})(?P<time>[ T].*)?")
 _COMPACT_YEARS = range(19000101, 21001232)
 _UNIX_TIMES = {"s": range(10**9, 4 * 10**9), "ms": range(10**12, 4 * 10**12)}
@@ -140,7 +156,8 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
     if all(map(str.isdecimal, given)) and (codes := [text for text in given if is_code(text)]):
         # As texts, 10 is less than 9: without leading zeros, codes of several lengths have no order.
         has_order = len(set(map(len, given))) == 1 or any(text[0] == "0" for text in codes)
-        return ColumnType(Kind.TEXT, texts) if has_order else ColumnType(Kind.MIXED, texts, misfit=codes[0])
+        misfit = _out_of_order(given[:_COMPARED_TEXTS]) if has_order else codes[0]
+        return ColumnType(Kind.TEXT if has_order else Kind.MIXED, texts, misfit=misfit)
     if all(text.lower() in ("true", "false") for text in given):
         return ColumnType(Kind.BOOLEAN, [None if text is None else text.lower() == "true" for text in texts])
     for read in (_compact_days, _numbers, _dates):
@@ -154,7 +171,20 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
     if len(others) < len(given) or all(map(_MEASURE.fullmatch, given)):  # some look like numbers or dates
         others = others or [text for text in given if not _NUMBER.fullmatch(text)]
         return ColumnType(Kind.MIXED, texts, misfit=(others or given)[0])
-    return ColumnType(Kind.TEXT, [None if cell in values.MISSING_WORDS else cell for cell in cells])
+    if len(given) > 1 and all(map(_CALENDAR_WORD.search, given)):
+        return ColumnType(Kind.MIXED, texts, misfit=given[0])
+    shown = [None if cell in values.MISSING_WORDS else cell for cell in cells]
+    return ColumnType(Kind.TEXT, shown, misfit=_out_of_order(given[:_COMPARED_TEXTS]))
+
+
+def _out_of_order(texts: Sequence[str]) -> str:
+    """Return two texts whose numbers have the opposite order, as those of A10 and A9; empty without such texts."""
+    for low, high in itertools.pairwise(sorted(texts)):
+        parts = zip(_DIGITS.split(low), _DIGITS.split(high), strict=False)
+        one, other = next(((one, other) for one, other in parts if one != other), ("", ""))
+        if one.isdecimal() and other.isdecimal() and int(one) > int(other):
+            return f"{quoted_name(low)} is before {quoted_name(high)}"
+    return ""
 
 
 def _text_or_none(cell: Any) -> str | None:
@@ -233,13 +263,13 @@ def _dates(texts: Sequence[str]) -> _Read | str | None:
             if len(readings) != 1 or (text.isdecimal() and len(text) in (4, 10, 13)):
                 return None  # a year alone and seconds since 1970 are numbers
             low = readings[0].low.replace(tzinfo=None)
-            found = (low.isoformat() if readings[0].has_time else low.date().isoformat()), text[-1] in "Zz"
+            found = (low.isoformat() if readings[0].has_time else low.date().isoformat()), bool(_ZONE.search(text))
         known[text], is_zoned = found
         if "T" in known[text]:
             zones.setdefault(is_zoned, text)
     if len(zones) > 1:
         return list(zones.values())[1]
-    is_moved = any(zones) and not all(text[-1] in "Zz" for text in texts)
+    is_moved = any(zones) and not all(text.lower().endswith(("z", "utc", "gmt")) for text in texts)
     return known, Kind.DATETIME if zones else Kind.DATE, "UTC" if is_moved else ""
 
 
@@ -247,9 +277,12 @@ def _iso(text: str) -> tuple[str, bool] | None:
     """Return a day or time in ISO 8601, times with an offset in UTC, and whether it has an offset."""
     if len(text) < 10 or text[4] != "-":
         return None
+    written, has_name, _ = text.partition("[")  # RFC 9557: an offset, and the name of the time zone
     try:
-        time = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(written)
     except ValueError:
+        return None
+    if has_name and time.tzinfo is None:
         return None
     if len(text) == 10:
         return text, False

@@ -84,6 +84,16 @@ NUMBERS = [
     Case("durations", column("PT1H30M", "PT45M"), "max(v)", says=("not of one kind",)),
     Case("intervals", csv("span,v", "3 days 04:00:00,1", "10 days -01:30:00,2", "1 year 2 mons,3"), "max(span)",
          says=("not of one kind",)),
+    Case("numbers in texts, order", csv("id", "A9", "A10", "A2"), "order by id", "id: A10 / A2 / A9",
+         says=("A10 is before A2",)),
+    Case("numbers in texts, largest", csv("p", "USD 9", "USD 10"), "max(p)", "max(p): USD 9",
+         says=("compared as text",)),
+    Case("numbers in texts, rank", csv("p,v", "#9,1", "#10,2"), "top 1 by p; v", "v: 1",
+         says=("compared as text",)),
+    Case("numbers in texts, SQL", csv("p", "week 9", "week 10"), "SELECT p FROM data ORDER BY p DESC LIMIT 1",
+         "p: week 9", says=("compared as text",)),
+    Case("codes of several lengths", csv("code", "7", "010", "100"), "max(code)", "max(code): 7",
+         says=("compared as text",)),
     Case("numbers against a text", csv("name,v", "a,1", "b,2"), "name > 5", says=("name",)),
 ]  # fmt: skip
 

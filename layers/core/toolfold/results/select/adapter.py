@@ -393,10 +393,16 @@ def _may_be_cast(node: exp.Expr) -> bool:
 
 
 def note_on_texts(tree: exp.Expr) -> str:
-    """Return a note on a column of numbers whose texts are compared, as 1.1 and 1.10 are two versions; or nothing."""
+    """Return a note on texts of numbers that are compared, as 1.1 and 1.10, or that A10 is before A9; or nothing."""
     sides = (side for one in tree.find_all(exp.EQ, exp.NEQ, exp.In) for side in one.iter_expressions())
     name = next((shown(side) for side in sides if kind_of(side) is Kind.MIXED and _may_be_cast(side)), "")
-    return f"{name} is compared as text; CAST({name} AS REAL) is compared as a number." if name else ""
+    if name:
+        return f"{name} is compared as text; CAST({name} AS REAL) is compared as a number."
+    ordered = (argument_of(one) for one in tree.find_all(exp.Ordered, *COMPARISONS, exp.Between, exp.Max, exp.Min)
+               if not isinstance(one, exp.EQ | exp.NEQ))  # fmt: skip
+    columns = (column_of(one) for one in ordered if one is not None)
+    column = next((one for one in columns if one is not None and one.kind is Kind.TEXT and one.misfit), None)
+    return f"{quoted_name(column.name)} is compared as text, in which {column.misfit}." if column is not None else ""
 
 
 def _mixed(node: exp.Expr) -> Exception:

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
 from toolfold.budget import WorkBudget
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect
-from toolfold.results.select.adapter import Adapter
+from toolfold.results.select.adapter import Adapter, note_on_texts
 from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.grammar import Step
 from toolfold.results.select.names import (
@@ -44,7 +44,14 @@ _LOOKED_AT = 200
 _NULLS_FIRST = re.compile(r"\bnulls\s+first\b", re.I)
 
 
-def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date) -> Table:
+class Selected(NamedTuple):
+    """The rows that a statement selects, and a note on texts that it compares; empty: it compares none."""
+
+    table: Table
+    note: str
+
+
+def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date) -> Selected:
     """Return the rows that the statement of a step selects from tables by their names.
 
     Raises:
@@ -60,6 +67,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         shown = _resolve(tree, sources, step)
         _name_order(tree)
         has_qualify = tree.find(exp.Qualify) is not None
+        note = note_on_texts(tree)
         puts_nulls_first = _NULLS_FIRST.search(step.clause.text) is not None
         tree = Adapter(today, folds=False, puts_nulls_first=puts_nulls_first).adapt(tree)
         for name, source in sources.items():
@@ -85,7 +93,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         if known := next((known for source, at in read if (known := source.type_of_all(at, cells))), None):
             types[index] = known
         columns.append(_as_shown(cells, read) if known else _restored(cells, read))
-    return Table("", titles, list(zip(*columns, strict=True)), types=types)
+    return Selected(Table("", titles, list(zip(*columns, strict=True)), types=types), note)
 
 
 def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:
