@@ -140,7 +140,6 @@ class _Token:
     text: str = field(default="", repr=False)
     expires_at: float = 0.0
     failure: CallError | None = None
-    failures: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
 
@@ -175,7 +174,7 @@ class TokenProvider:
     def get_token(self, key: str, deadline: float) -> str:
         """Return a token that is valid for some time yet, requesting one where none is kept."""
         entry = self._entry(key)
-        failures_before = entry.failures
+        failure_before = entry.failure
         if not entry.lock.acquire(timeout=max(0.0, deadline - self._monotonic())):
             raise UpstreamTimeout(
                 f"{self._source.title} did not issue an access token in time.", TRY_AGAIN, retryable=True
@@ -183,14 +182,13 @@ class TokenProvider:
         try:
             if entry.text and self._monotonic() < entry.expires_at:
                 return entry.text
-            if entry.failure is not None and entry.failures > failures_before:  # this call has waited for it
+            if entry.failure is not None and entry.failure is not failure_before:  # this call has waited for it
                 raise entry.failure.changed()
             sent_at = self._monotonic()
             try:
                 data = read_tokens(self._source, self._exchange(token_request(self._source.oauth2, key), deadline))
             except CallError as error:
                 entry.text, entry.failure = "", error
-                entry.failures += 1
                 raise
             entry.text, entry.expires_at, entry.failure = data["access_token"], sent_at + used_for_s(data), None
             return entry.text

@@ -79,26 +79,23 @@ class Listing:
     def expire(self) -> None:
         """Drop what was read: the server reports a change, or it is old."""
         self._fingerprints: dict[str, str] = {}
-        self._cursor: str | None = None
-        self._is_complete = False
+        self._cursor: str | None = ""  # of the first page; None: there is no further one
         self._started_at = time.monotonic()
-        self._generation = object()
 
     async def find(self, name: str, read_page: ReadPage) -> str | None:
         """Return the fingerprint of a tool, or None. Pages are read until it is found, each once."""
         if time.monotonic() - self._started_at > TTL_S:
             self.expire()
         for _ in range(MAX_PAGES):
-            if name in self._fingerprints or self._is_complete:
+            known, cursor = self._fingerprints, self._cursor
+            if name in known or cursor is None:
                 break
-            generation, cursor = self._generation, self._cursor
-            page = await read_page(cursor)
-            if self._generation is not generation or self._cursor != cursor:
+            page = await read_page(cursor or None)
+            if self._fingerprints is not known or self._cursor != cursor:
                 continue  # it has expired, or another call has read this page
             for tool in page.tools:
-                self._fingerprints.setdefault(tool.name, tool_fingerprint(entry_of(tool)))
+                known.setdefault(tool.name, tool_fingerprint(entry_of(tool)))
             self._cursor = _next_cursor(page, cursor)
-            self._is_complete = self._cursor is None
         return self._fingerprints.get(name)
 
 

@@ -246,11 +246,7 @@ class SqliteDatabase:
         self._tables, self._max_bytes = tables, max_bytes
         self._path, self._file = path, _stat(path)  # one that replaces it before it is opened is opened again
         self._connection = open_read_only(path, max_bytes, deadline)
-        self._schema: DatabaseSchema | None = None
-        self._schema_version = -1
-        self._readable: set[str] = set()
-        self._left_out: set[str] = set()
-        self._has_views = False
+        self._schema, self._schema_version = DatabaseSchema(), -1  # not read yet
 
     def close(self) -> None:
         """Close the connection."""
@@ -265,12 +261,9 @@ class SqliteDatabase:
         """Return the tables as they are now."""
         with self._running("", deadline):
             (version,) = self._connection.execute("PRAGMA schema_version").fetchone()
-            if self._schema is None or version != self._schema_version:
-                self._schema = schema = _read_schema(self._connection, self._tables, deadline)
+            if version != self._schema_version:
+                self._schema = _read_schema(self._connection, self._tables, deadline)
                 self._schema_version = version
-                self._readable = {table.name.lower() for table in schema.tables}
-                self._left_out = {name.lower() for _, name in schema.left_out}
-                self._has_views = any(table.kind == "view" for table in schema.tables)
             return self._schema
 
     def query(
@@ -298,18 +291,21 @@ class SqliteDatabase:
 
     @property
     def authorizer(self) -> Authorizer:
-        """What a statement may do."""
-        return Authorizer(self._may_read, SQLITE_FUNCTIONS, _PRAGMAS)
+        """What a statement may do. A view may read any table: its definition is the operator's."""
+        readable = {table.name.lower() for table in self._schema.tables}
+        left_out = {name.lower() for _, name in self._schema.left_out}
+        has_views = any(table.kind == "view" for table in self._schema.tables)
 
-    def _may_read(self, table: str, column: str, view: str) -> bool:
-        """Return whether a statement may read a table; a view may read any: its definition is the operator's."""
-        if table in self._readable or (_is_shadow(table, self._readable) and table in self._left_out):
-            return True
-        if is_internal(table):
-            return False
-        # Without a column: the rows of a subquery, a common table expression or a view are counted, and SQLite does
-        # not say of which view.
-        return view in self._readable or (not column and (self._has_views or table not in self._left_out))
+        def may_read(table: str, column: str, view: str) -> bool:
+            if table in readable or (_is_shadow(table, readable) and table in left_out):
+                return True
+            if is_internal(table):
+                return False
+            # Without a column: the rows of a subquery, a common table expression or a view are counted, and SQLite
+            # does not say of which view.
+            return view in readable or (not column and (has_views or table not in left_out))
+
+        return Authorizer(may_read, SQLITE_FUNCTIONS, _PRAGMAS)
 
     def _fetch(self, cursor: sqlite3.Cursor, names: Sequence[str], limit: int) -> tuple[list[str], bool]:
         lines: list[str] = []
