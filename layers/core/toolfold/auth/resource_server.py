@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from toolfold.auth.issuer_keys import RETRY_S, Issuer, IssuerDocuments, IssuerUnreachable
 from toolfold.auth.token_verifier import InvalidToken, TokenRules, TokenVerifier
-from toolfold.protocol.http import REGISTER_PATH, Headers, Principal, Request, Response, error_response
+from toolfold.protocol.http import REGISTER_PATH, Principal, Request, Response, error_response, json_response
 from toolfold.protocol.public_documents import json_document
 
 if TYPE_CHECKING:
@@ -116,12 +116,8 @@ class ResourceServer:
         quotable = {name: value.replace("\\", "").replace('"', "'") for name, value in fields.items()}
         challenge = "Bearer " + ", ".join(f'{name}="{value}"' for name, value in quotable.items())
         body = {"error": error or "missing_token", "error_description": description, **fields}
-        headers: Headers = (
-            ("content-type", "application/json"),
-            ("www-authenticate", challenge),
-            ("access-control-expose-headers", "WWW-Authenticate"),
-        )
-        return Response(status, headers, json.dumps(body).encode(), {"refused": str(status)})
+        headers = ("www-authenticate", challenge), ("access-control-expose-headers", "WWW-Authenticate")
+        return json_response(status, json.dumps(body).encode(), {"refused": str(status)}, headers)
 
 
 METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
@@ -212,14 +208,9 @@ class CognitoShim:
 
 
 def _refuse(error: str, description: str) -> Response:
-    return _registration_response(400, {"error": error, "error_description": description})
+    return _registration_response(400, {"error": error, "error_description": description}, refused="400")
 
 
-def _registration_response(status: int, body: Mapping[str, Any]) -> Response:
-    headers: Headers = (
-        ("content-type", "application/json"),
-        ("cache-control", "no-store"),
-        ("access-control-allow-origin", "*"),
-    )
-    log_fields = {"rpc": "register", **({"refused": str(status)} if status != 201 else {})}
-    return Response(status, headers, json.dumps(body).encode(), log_fields)
+def _registration_response(status: int, body: Mapping[str, Any], **log_fields: str) -> Response:
+    headers = ("cache-control", "no-store"), ("access-control-allow-origin", "*")
+    return json_response(status, json.dumps(body).encode(), {"rpc": "register", **log_fields}, headers)
