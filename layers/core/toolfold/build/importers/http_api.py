@@ -25,15 +25,13 @@ from toolfold.fuzzy import did_you_mean
 from toolfold.results import values
 from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
+from toolfold.sources.http_api.body import NO_BODY_EXPECTED
 from toolfold.sources.http_api.styles import placeholders
-
-_BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
-"""Methods whose parameters are in the body where no other place is given."""
 
 
 def located(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, HttpParameter]:
     """Return ``parameters`` with their places, and one for each placeholder of the path, which is required."""
-    usual = "body" if tool.method in _BODY_METHODS else "query"
+    usual = "query" if tool.method in NO_BODY_EXPECTED else "body"
     sent = {parameter.sent_as or name: name for name, parameter in parameters.items()}
     found = {name: one if one.in_ else one.model_copy(update={"in_": usual}) for name, one in parameters.items()}
     for name in placeholders(tool.path):

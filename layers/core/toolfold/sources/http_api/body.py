@@ -193,7 +193,7 @@ def _decimal_commas(text: str) -> tuple[set[int], str]:
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 
 NO_BODY_EXPECTED = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
-"""Methods whose requests have no body where no argument is a part of one."""
+"""Methods whose requests have no body where no argument is a part of one, and whose arguments are in the query."""
 
 
 def is_json_type(content_type: str) -> bool:
