@@ -301,7 +301,8 @@ class Sessions:
                 and session.has_answered
             ):
                 raise
-        return await self._session(key, open_session).call(request)
+        session = self._session(key, open_session)
+        return await session.call(request)
 
     async def close(self) -> None:
         """Close all connections and wait until they have ended."""
