@@ -41,6 +41,18 @@ def test_a_value_is_parsed(name: str, value: str, field: str, expected: Any) -> 
     assert getattr(Settings.from_environment({name: value}), field) == expected
 
 
+@pytest.mark.parametrize(
+    ("cache", "table", "file"),
+    [
+        ("", "", ""), ("memory", "", ""), ("off", "", ""), ("No", "", ""), ("dynamodb://answers", "answers", ""),
+        ("~/cache.sqlite", "", "~/cache.sqlite"),
+    ],
+)  # fmt: skip
+def test_a_cache_is_a_table_a_file_or_neither(cache: str, table: str, file: str) -> None:
+    settings = Settings.from_environment({"TOOLFOLD_CACHE": cache})
+    assert (settings.cache_table, settings.cache_file) == (table, file)
+
+
 def test_a_source_can_have_another_url() -> None:
     environment = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": "http://127.0.0.1:1/query", "TOOLFOLD_SOURCE_X_URL": " "}
     assert Settings.from_environment(environment).source_urls == {"alpha_vantage": "http://127.0.0.1:1/query"}
