@@ -280,9 +280,8 @@ def relative(
     for key, (low, high) in spans.items():
         same = "".join(f"{part} IS {_literal(value)} AND " for part, value in zip(parts, key, strict=True))
         conditions.append(f"({same}{dated} >= {_literal(low)} AND {dated} <= {_literal(high)})")
-    count = (clause.numbers[0] if clause.numbers else 0) or 0
-    units = f"{abs(count)} {clause.unit}{'s' if abs(count) != 1 else ''}"
-    words = f"{clause.by} {clause.unit}" if clause.by else f"{'last' if count > 0 else 'next'} {units}"
+    units = f"{abs(clause.count)} {clause.unit}{'s' if abs(clause.count) != 1 else ''}"
+    words = f"{clause.by} {clause.unit}" if clause.by else f"{'last' if clause.count > 0 else 'next'} {units}"
     dates = {f"{low} to {high[:10] if 'T23:59:59' in high else high}" for low, high in spans.values()}
     note = f"{words}: {next(iter(dates))}." if len(dates) == 1 else ""
     return " OR ".join(conditions) or "0", note
@@ -290,9 +289,7 @@ def relative(
 
 def span(clause: Clause, newest: str, today: date) -> tuple[str, str]:
     """Return the first and the last moment of a relative period, which ends at the newest row, or today."""
-    last = min(bounds(newest)[0], today)
-    count = (clause.numbers[0] if clause.numbers else 0) or 0
-    day = timedelta(days=1)
+    last, count, day = min(bounds(newest)[0], today), clause.count, timedelta(days=1)
     if clause.by:
         unit = "day" if clause.unit in ("hour", "minute") else clause.unit
         low = _moved(first_day(today if clause.by == "next" else last, unit), _STEPS[clause.by], unit)
@@ -307,20 +304,19 @@ def span(clause: Clause, newest: str, today: date) -> tuple[str, str]:
     return low.isoformat(), f"{high}T23:59:59.999999"
 
 
-def counted_days(clause: Clause, dates: Iterable[str], today: date) -> int:
-    """Return the number of days of ``last 5 days`` where those are the days that have rows; 0: other periods."""
-    count = (clause.numbers[0] if clause.numbers else 0) or 0
-    if clause.unit != "day" or not 0 < count <= _MAX_DATED_ROWS:
-        return 0
+def first_counted_day(clause: Clause, dates: Iterable[str], today: date) -> str:
+    """Return the first of ``last 5 days`` where those are the days that have rows; empty: another period.
+
+    Where fewer days have rows, it is a day before all of them.
+    """
     known = sorted(set(dates))
-    is_daily = len(known) > 1 and step_days(known) <= _DAILY_DAYS and known[-1] <= f"{today}~"
-    return count if is_daily else 0
-
-
-def first_counted_day(count: int, dates: Iterable[str]) -> str:
-    """Return the first of so many days that have rows; where there are fewer, a day before all of them."""
-    days = sorted({text[:10] for text in dates})
-    return days[-count] if count <= len(days) else _moved(bounds(days[0])[0], -_LONG_AGO_DAYS, "day").isoformat()
+    if clause.unit != "day" or not 0 < clause.count <= _MAX_DATED_ROWS or len(known) < 2:
+        return ""
+    if step_days(known) > _DAILY_DAYS or known[-1] > f"{today}~":
+        return ""
+    days = sorted({text[:10] for text in known})
+    has_all = clause.count <= len(days)
+    return days[-clause.count] if has_all else _moved(bounds(days[0])[0], -_LONG_AGO_DAYS, "day").isoformat()
 
 
 def _literal(value: Any) -> str:

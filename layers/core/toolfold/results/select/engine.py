@@ -167,7 +167,8 @@ class _Evaluation:
         try:
             return self.run(selection)
         except InvalidSelect as error:
-            is_field = _has_field(document.metadata, str(error.facts.get("unknown", "")))
+            paths = (path[:end] for path, _ in fields_of(document.metadata) for end in range(1, len(path) + 1))
+            is_field = normalize(str(error.facts.get("unknown", ""))) in {normalize(".".join(path)) for path in paths}
             if document.tables and not self._partition and is_field:
                 with suppress(InvalidSelect):
                     whole = Document(metadata=_value_of(document), notes=document.notes)
@@ -409,12 +410,6 @@ def _value_of(document: Document) -> Any:
     return found
 
 
-def _has_field(metadata: Any, name: str) -> bool:
-    """Return whether a name is exactly that of a field beside the tables, or the path to one in an object."""
-    paths = (path for path, _ in fields_of(metadata))
-    return any(normalize(name) == normalize(".".join(path[:end])) for path in paths for end in range(1, len(path) + 1))
-
-
 def _finds(table: Table, name: str) -> bool:
     wanted = normalize(name)
     return any(normalize(column) == wanted for column in table.columns)
@@ -442,7 +437,7 @@ def why_empty(query: Query) -> str:
     columns = [*(column for column in query.names.columns if column.index is None), *rows.needed.values()]
     named = [column for column in columns if column.sql in words][:_MAX_COLUMNS]
     described = [_described(query, column, ctes, source) for column in named]
-    return f"0 of {before:,} rows match: {'; '.join(filter(None, described)) or 'no row is left'}."
+    return f"0 of {before:,} rows match: {'; '.join(described) or 'no row is left'}."
 
 
 def _described(query: Query, column: Column, ctes: list[str], source: str) -> str:

@@ -69,6 +69,11 @@ class Clause:
     numbers: tuple[int | None, ...] = ()
     unit: str = ""
 
+    @property
+    def count(self) -> int:
+        """The first number; of a relative period below zero where its units are to come."""
+        return (self.numbers[0] if self.numbers else 0) or 0
+
 
 @dataclass(frozen=True)
 class Step:

@@ -22,6 +22,7 @@ SIGNS = {
 }  # fmt: skip
 """Words for comparisons."""
 
+BEFORE_NUMBERS = ("last", "first", "newest", "oldest", "top", "bottom", "limit")
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 _OF_TEXT = (("contains", "contains"), ("starts_?with", "starts with"), ("ends_?with", "ends with"))
@@ -131,10 +132,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
         r"(\w+\([^()]*\)) where (\w+ ?=+ ?[\w'.-]+) ?([-+*/]) ?(\w+\([^()]*\)) where (\w+ ?=+ ?[\w'.-]+)",
         r"SELECT \1 FILTER (WHERE \2) \3 \4 FILTER (WHERE \5) FROM data",
     ),
-    *(
-        (rf"\b(last|first|top|bottom|newest|oldest) {word}\b", rf"\1 {number}")
-        for number, word in enumerate(_NUMBERS, 1)
-    ),
+    *((rf"\b({'|'.join(BEFORE_NUMBERS)}) {word}\b", rf"\1 {number}") for number, word in enumerate(_NUMBERS, 1)),
 )
 """Words and signs anywhere in a guess → those of the language."""
 

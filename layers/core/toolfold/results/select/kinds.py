@@ -46,7 +46,7 @@ _LIKE_ARGUMENT = OF_ORDERED | {
 
 def node_of(column: Column) -> exp.Column:
     """Return a column as part of a tree."""
-    node = exp.column(exp.to_identifier(column.sql, quoted=True))
+    node = exp.column(column.sql, quoted=True)
     node.meta["column"] = column
     return node
 

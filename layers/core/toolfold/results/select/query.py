@@ -58,7 +58,7 @@ class Query(View):
             problem = f"{text} comes behind {quoted_name(self.before[-1])}, which leaves one row"
             raise invalid(problem, f"Leave {text} out.", offset=step.offset, forms=[earlier])
         if kind in ("period", "first", "last", "all", "slice") and step.text in self.names:
-            count = f"{kind} {clause.numbers[0]}" if kind in ("first", "last") else ""
+            count = f"{kind} {clause.count}" if kind in ("first", "last") else ""
             form = f'"{step.text}"'
             next_step = f"Write {form} for the column, or {count or 'since or until a date'} for the rows."
             raise invalid(f"{step.text} is a column and a step", next_step, offset=step.offset, forms=[form])
@@ -386,8 +386,7 @@ class Query(View):
     def _top(self, clause: Clause) -> None:
         self.request.summary()
         key = f"{self._ranked(clause.by)} {'DESC' if clause.kind == 'top' else 'ASC'} NULLS LAST"
-        (count,) = clause.numbers
-        self._add(tail=f"ORDER BY {key}, {self.place} LIMIT {count}")
+        self._add(tail=f"ORDER BY {key}, {self.place} LIMIT {clause.count}")
         self._sort([key])
 
     def _slice(self, clause: Clause) -> None:
@@ -406,9 +405,8 @@ class Query(View):
 
     def _ends(self, clause: Clause) -> None:
         """Choose the first or last rows: by date, or behind an order by place."""
-        (count,) = clause.numbers
-        is_last, dated = clause.kind == "last", self.names.date
-        self.request.rows(count or 0, is_oldest_first=is_last != (self.request.ascends or not self.is_ordered))
+        is_last, count, dated = clause.kind == "last", clause.count, self.names.date
+        self.request.rows(count, is_oldest_first=is_last != (self.request.ascends or not self.is_ordered))
         direction = "DESC" if is_last else "ASC"
         if self.is_ordered or dated is None:
             order = f"{self.place} {direction}"
@@ -423,7 +421,7 @@ class Query(View):
             tie = self._tie(is_reversed=is_last)
             order = f"{self.loaded(dated).sql} {direction} NULLS LAST, {tie}"
         rank = self._add(f"row_number() OVER ({self._partition_by}ORDER BY {order})")
-        self._add(tail=f"WHERE {rank} <= {count or 0}")
+        self._add(tail=f"WHERE {rank} <= {count}")
 
     def _period(self, clause: Clause) -> None:
         if self.groups is not None and self.names.date is None:
@@ -437,21 +435,19 @@ class Query(View):
                 column.replace(node_of(dated if dated.kind.is_date else replace(dated, kind=Kind.DATE)))
             self._add(tail=f"WHERE {dialect.sql_of(self._adapted(tree))}")
             return
-        if count := coverage.counted_days(clause, self.rows.table.dates, self.today):
+        if first := coverage.first_counted_day(clause, self.rows.table.dates, self.today):
             rank = self._add(f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC)")
-            condition = f"{dated.sql} IS NOT NULL AND {rank} <= {count}"
+            count, condition = clause.count, f"{dated.sql} IS NOT NULL AND {rank} <= {clause.count}"
             note = f"last {count} days: the last {count} dates that have rows." if count > 1 else ""
-            self.request.narrow(coverage.first_counted_day(count, self.rows.table.dates), "")
+            self.request.narrow(first, "")
         else:
             parts = [column.sql for column in self.partition]
-            columns = ", ".join([*parts, f"max({dated.sql})"])
-            grouped = f" GROUP BY {', '.join(parts)}" if parts else ""
-            newest_of = self.rows.run(self.ctes, f"SELECT {columns} FROM {self._current}{grouped}")
-            found = [one for one in newest_of if one[-1] is not None]
+            columns, grouped = ", ".join([*parts, f"max({dated.sql})"]), ", ".join(parts) or "NULL"
+            newest_of = f"SELECT {columns} FROM {self._current} WHERE {dated.sql} IS NOT NULL GROUP BY {grouped}"
+            found = self.rows.run(self.ctes, newest_of)
             spans = {tuple(key): coverage.span(clause, newest, self.today) for *key, newest in found}
             for low, high in spans.values():
-                is_open = any((number or 0) > 0 for number in clause.numbers)  # up to the newest row
-                self.request.narrow(low[:10], "" if is_open else high[:10])
+                self.request.narrow(low[:10], "" if clause.count > 0 else high[:10])  # or up to the newest row
             condition, note = coverage.relative(clause, dated.sql, parts, spans)
         self._add(tail=f"WHERE {condition}")
         self._note(note)

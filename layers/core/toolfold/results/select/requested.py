@@ -25,13 +25,9 @@ from toolfold.results.tables import DATE_NAMES, Table
 
 
 class Request:
-    """What the steps over one table request so far.
+    """What the steps over one table request so far, which is ``found``; ``ascends``: the oldest rows come first.
 
-    Attributes:
-        found: what they request.
-        ascends: whether the oldest of their rows come first.
-        is_done: whether later steps are about what was computed.
-        has_groups: whether periods are still about the dates of the rows.
+    ``is_done``: later steps are about what was computed; ``has_groups``: periods are still about the dates of the rows.
     """
 
     def __init__(self, table: Table, today: date) -> None:

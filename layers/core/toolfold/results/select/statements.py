@@ -313,13 +313,10 @@ def _complete(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
         if source is None:
             raise invalid(f"{name} needs the rows of a table", f"Write {name}_value(x) OVER (ORDER BY date).")
         dated = source.names.date and source.rows.typed(source.names.date)
-        day = exp.Literal.number(1) if dated is None else _column(dated.sql, alias)
+        day = exp.Literal.number(1) if dated is None else exp.column(dated.sql, alias, quoted=True)
         taken = {column.sql.lower() for column in source.names.columns}
-        place: exp.Expr = _column(next(name for name in ("rowid", "_rowid_", "oid", "") if name not in taken), alias)
+        row = next(name for name in ("rowid", "_rowid_", "oid", "") if name not in taken)
+        place: exp.Expr = exp.column(row, alias, quoted=True)
         if source.rows.table.is_newest_first:
             place = exp.Neg(this=place)
         node.set("expressions", [node.expressions[0], day, place])
-
-
-def _column(name: str, table: str) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True))

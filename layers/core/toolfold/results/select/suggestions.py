@@ -18,7 +18,7 @@ from sqlglot.errors import SqlglotError
 from toolfold.dates import MONTHS, moved, parse_date
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results.select.expressions import split_items, split_outside
-from toolfold.results.select.guess_rules import STEP_RULES, SUMMARY, UNITS, WORD_RULES
+from toolfold.results.select.guess_rules import BEFORE_NUMBERS, STEP_RULES, SUMMARY, UNITS, WORD_RULES
 from toolfold.results.select.names import find_table, known_names, table_name, words_of, written_name
 from toolfold.results.tables import DATE_NAMES, Document, Table
 from toolfold.results.types import Kind
@@ -63,7 +63,6 @@ _OF_ROW = re.compile(r"(?P<head>[A-Za-z_][\w.]*\[\d+\])\.(?P<rest>.+)")
 BOUNDS = {"since": ">=", "after": ">", "before": "<", "until": "<="}
 """Words of a period → the comparison of dates that each is."""
 
-_BEFORE_NUMBERS = ("last", "first", "newest", "oldest", "top", "bottom", "limit")
 _COMPARED = re.compile(r"((?:[<>=]|\bbetween\b|\band\b) ?)([-+]?[\d.]*,\d+)(?![\w.,])", re.I)
 
 
@@ -217,7 +216,7 @@ class _Guess:
         """Return a step with the word that its first one resembles, before a number: ``lst 2``."""
         word, _, rest = step.partition(" ")
         if rest[:1].isdigit() and self._has_names and not self.is_column(word):
-            return next((f"{meant} {rest}" for meant in closest_matches(word, _BEFORE_NUMBERS)), None)
+            return next((f"{meant} {rest}" for meant in closest_matches(word, BEFORE_NUMBERS)), None)
         return None
 
     def _require_names(self) -> None:
