@@ -186,7 +186,7 @@ def _define(name: str, category: Mapping[str, Any], members: Sequence[Member], l
     for schema in schemas:
         for parameter, rule in json_schema.properties(schema).items():
             if parameter != left_out:
-                rules.setdefault(parameter, []).append(_resolved(rule, schema))
+                rules.setdefault(parameter, []).append(json_schema.keywords(schema, rule))
     properties: dict[str, Any] = {ACTION: {"type": "string", "enum": [member for member, _ in members]}}
     properties |= {parameter: merge(found) for parameter, found in rules.items() if parameter != ACTION}
     if ACTION in rules:
@@ -200,14 +200,6 @@ def _define(name: str, category: Mapping[str, Any], members: Sequence[Member], l
         "inputSchema": {"type": "object", "properties": properties, "required": [ACTION, *common]},
         "annotations": annotations_of({entry["effect"] for _, entry in members}),
     }
-
-
-def _resolved(rule: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema of a parameter; one that refers to another is followed once."""
-    if isinstance(rule, dict) and isinstance(rule.get("$ref"), str):
-        target = json_schema.resolve(schema, rule["$ref"])
-        rule = {**target, **rule} if isinstance(target, dict) else rule
-    return rule if isinstance(rule, dict) else {}
 
 
 def merge(rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

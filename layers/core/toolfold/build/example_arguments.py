@@ -125,9 +125,7 @@ class _Maker:
         yield from (step, (numbers.get("minimum", 0) // step + 1) * step if step else 1)
 
     def _texts(self, rule: Any, name: str) -> Iterator[str]:
-        def given(key: str) -> Any:
-            return json_schema.keyword(self._root, rule, key)
-
+        given = json_schema.keywords(self._root, rule).get
         if given("contentEncoding") == "base64":
             yield _BASE64
         description, pattern = given("description"), given("pattern")

@@ -171,9 +171,17 @@ def required(root: Any, schema: Any = None) -> list[str]:
     return list(dict.fromkeys(name for rule in rules for name in _list(rule.get("required")) if isinstance(name, str)))
 
 
+def keywords(root: Any, schema: Any) -> dict[str, Any]:
+    """Return the keywords of all :func:`parts` of ``schema``, each with its first value."""
+    found: dict[str, Any] = {}
+    for rule in parts(root, schema):
+        found = {**rule, **found}
+    return found
+
+
 def keyword(root: Any, schema: Any, name: str) -> Any:
     """Return the first value of the keyword ``name`` in the :func:`parts` of ``schema``, or None."""
-    return next((rule[name] for rule in parts(root, schema) if name in rule), None)
+    return keywords(root, schema).get(name)
 
 
 def allowed_types(
@@ -241,9 +249,7 @@ def value_words(
     def listed(values: Sequence[Any]) -> list[str]:
         return [*map(shown, values[:most]), *(["…"] if most is not None and values[most:] else [])]
 
-    types, described = type_words(root, schema), dict[str, Any]()
-    for rule in parts(root, schema):
-        described = {**rule, **described}
+    types, described = type_words(root, schema), keywords(root, schema)
     words = [_options(root, schema, listed) or "|".join(types) or "any"]
     if types == ["array"]:
         sizes = [str(described.get(key, "")) for key in ("minItems", "maxItems")]
