@@ -25,8 +25,8 @@ from toolfold.results.tables import Document, Table, parse_tables
 MAX_S = 20.0
 """Seconds that a case may take in the product."""
 
-DIGITS = 1e-11
-"""Relative difference of two computed numbers: the product rounds to 12 digits."""
+DIGITS = 1e-10
+"""Relative difference of two computed numbers: the reference rounds each step to 12 digits, and a change has fewer."""
 
 
 UNFORESEEN = "cannot be calculated"
