@@ -122,3 +122,13 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 1, shown: Callable
     """
     closest = closest_matches(name, known, most)
     return f"Did you mean {' or '.join(dict.fromkeys(map(shown, closest)))}? " if closest else ""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name, with a space before it: the closest known one, or some."""
+    names = list(known)
+    partly = [other for other in names if normalize(name) in normalize(other)]
+    hint = did_you_mean(name, names) or (did_you_mean(partly[0], partly) if len(partly) == 1 else "")
+    if hint or not names:
+        return f" {hint}".rstrip()
+    return f" There are {', '.join(names[:10])}{', …' if len(names) > 10 else ''}."

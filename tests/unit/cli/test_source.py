@@ -310,7 +310,7 @@ def test_removing_asks_and_keeps_a_copy(run: Run, handbook: Path, monkeypatch: p
     assert f"mv {kept.relative_to(Path.cwd())} catalog/handbook" in out
     assert "delete catalog/catalog.json" in out  # no other source is left
     assert "has no source" in run("source", "list")[2]
-    assert "There are: none." in run("source", "remove", "handbook")[2]
+    assert "has no source 'handbook'." in run("source", "remove", "handbook")[2]
 
 
 @pytest.mark.parametrize(

@@ -134,14 +134,14 @@ def check(folder: Path) -> Checked:
     try:
         compiled = compile_sources(folder)
     except SourceError as error:
-        return Checked([_from_compiler(problem) for problem in error.problems], None)
+        return Checked([_finding(problem) for problem in error.problems], None)
     documents = list(_documents(path for path in sorted(folder.glob("*/*.yaml")) if _is_written(path)))
     found = [finding for document in documents for finding in _check_injection(document)]
     found += _secrets(documents)
     written = [tool for source, _, tool in compiled.tools if not source.is_imported]
     found += [finding for tool in written for finding in _check_texts(tool, _WRITTEN)]
     kept = _without_waived(found)
-    kept += [_from_compiler(problem, "left-out", _EXCLUDE) for problem in compiled.left_out]
+    kept += [_finding(problem, "left-out", _EXCLUDE) for problem in compiled.left_out]
     kept += _check_imported(compiled.tools)
     return Checked(sorted(kept, key=lambda finding: (finding.file, finding.line, finding.rule)), compiled)
 
@@ -172,8 +172,8 @@ def _secrets(documents: Iterable[yaml_loader.Document]) -> list[Finding]:
         path = Path(document.path)
         if path.name == "source.yaml" and isinstance(document.data, dict):
             for at, name, advice in text_safety.find_typed_secrets({"id": path.parent.name, **document.data}):
-                where = document.where(*at)
-                found.append(_finding(where, "typed-secret", f"{name}: {text_safety.PROBLEM}", advice, is_warning=True))
+                problem = f"{document.where(*at)}: {name}: {text_safety.PROBLEM}"
+                found.append(_finding(problem, "typed-secret", advice, is_warning=True))
     return found
 
 
@@ -187,14 +187,10 @@ def _without_waived(findings: list[Finding]) -> list[Finding]:
     return [finding for finding in findings if not is_waived(finding)]
 
 
-def _from_compiler(problem: str, rule: str = "source", advice: str = _CORRECT) -> Finding:
+def _finding(problem: str, rule: str = "source", advice: str = _CORRECT, *, is_warning: bool = False) -> Finding:
+    """Return the finding that ``file:line: problem`` is."""
     file, line, text = re.fullmatch(r"(.*?):(?:(\d+):)? (.*)", problem, re.DOTALL).groups()  # type: ignore[union-attr]
-    return Finding(file, int(line or 1), rule, text, advice)
-
-
-def _finding(where: str, rule: str, problem: str, advice: str, *, is_warning: bool = False) -> Finding:
-    file, _, line = where.rpartition(":")
-    return Finding(file, int(line), rule, problem, advice, is_warning)
+    return Finding(file, int(line or 1), rule, text, advice, is_warning)
 
 
 def _check_imported(tools: Iterable[ToolDefinition]) -> Iterator[Finding]:
@@ -215,7 +211,7 @@ def _check_injection(document: yaml_loader.Document) -> Iterator[Finding]:
         for what, words in text_safety.find_prompt_injection(text):
             advice = "describe what the tool returns, in visible characters"
             path = ".".join(part for part in at if isinstance(part, str)) or "the file"
-            yield _finding(document.where(*at), "speaks-to-model", f"{path} {what}: {words}", advice)
+            yield _finding(f"{document.where(*at)}: {path} {what}: {words}", "speaks-to-model", advice)
 
 
 def _check_texts(tool: importers.Tool, limits: _Limits) -> Iterator[Finding]:
@@ -223,7 +219,7 @@ def _check_texts(tool: importers.Tool, limits: _Limits) -> Iterator[Finding]:
         # Of a tool that is named after its source, no text is required.
         is_warning = limits is _IMPORTED or tool.name != tool.function
         advice = _ADVICE[rule][limits is _IMPORTED].format(most=most)
-        return _finding(tool.where(at), rule, f"{tool.name}: {problem}", advice, is_warning=is_warning)
+        return _finding(f"{tool.where(at)}: {tool.name}: {problem}", rule, advice, is_warning=is_warning)
 
     description = f"{tool.summary}. {tool.description}"
     count = len({*stems(description)} - GENERIC)

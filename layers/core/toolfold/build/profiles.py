@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -24,7 +24,7 @@ from toolfold.catalog import profiles
 from toolfold.catalog.entries import DEFAULT_PROFILE, EFFECTS, RESERVED_NAMES, Access, name_key
 from toolfold.catalog.profiles import SWITCHES, Kind, kind_of
 from toolfold.catalog.reader import line_key
-from toolfold.fuzzy import did_you_mean, normalize
+from toolfold.fuzzy import closest, normalize
 from toolfold.settings.parsers import KIND_MODE_SYNONYMS, MODE_SYNONYMS
 
 FILE = "profiles.yaml"
@@ -150,16 +150,6 @@ def _index_tools(
             for word in map(normalize, words):
                 index[field][word] |= positions[value]
     return index
-
-
-def closest(value: str, names: Collection[str]) -> str:
-    """Return the end of a message about an unknown name: the closest known one, or some of them."""
-    partly = [name for name in names if normalize(value) in normalize(name)]
-    hint = did_you_mean(value, names) or (did_you_mean(partly[0], partly) if len(partly) == 1 else "")
-    if hint:
-        return f" {hint}".rstrip()
-    shown = list(names)[:10]
-    return f" There are {', '.join(shown)}{', …' if len(names) > len(shown) else ''}." if shown else ""
 
 
 _MAX_MOST_USED = 5

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, get_args
 
 from toolfold.build.schema import MAX_RELATIONS, Relation
 from toolfold.catalog.entries import RelationKind, name_key
-from toolfold.fuzzy import did_you_mean
+from toolfold.fuzzy import closest
 
 if TYPE_CHECKING:
     from toolfold.build.importers.base import Tool
@@ -128,7 +128,7 @@ def _problem(
     tool: str, relation: Relation, target: str, found: Mapping[tuple[str, str], object], names: Sequence[str]
 ) -> str:
     if not target:
-        return f"there is no tool {relation.to!r}. {did_you_mean(relation.to, names)}".rstrip(". ")
+        return f"there is no tool {relation.to!r}.{closest(relation.to, names)}"
     if target == tool:
         return "names the tool itself"
     return f"{relation.kind} {target} is given twice" if (target, relation.kind) in found else ""

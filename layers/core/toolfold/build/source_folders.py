@@ -27,7 +27,7 @@ from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.execution.validation import SchemaError, compile_schema
-from toolfold.fuzzy import did_you_mean
+from toolfold.fuzzy import closest
 
 REMOVED = ".removed"
 """Hidden folder beside the sources, for those that were removed. ``glob`` of the compiler does not look into it."""
@@ -80,8 +80,9 @@ def load_source(folder: Path, problems: list[str], adapters: Collection[str] | N
         data = document.data if isinstance(document.data, dict) else {}
         kind = data.get("kind", "http_api")
         if adapters is not None and kind not in adapters:
-            problem = f"no adapter for the kind {kind!r} is installed; known are {', '.join(adapters)}"
-            problems.append(f"{document.where('kind')}: {problem}. {did_you_mean(str(kind), adapters)}".rstrip(". "))
+            hint = closest(str(kind), adapters)
+            problem = f"no adapter for the kind {kind!r} is installed.{hint}".rstrip(".")
+            problems.append(f"{document.where('kind')}: {problem}")
             return None
         return _load(find_importer(str(kind)), folder, document, problems)
     except SourceError as error:
@@ -133,9 +134,7 @@ def find_source(folder: Path, source_id: str) -> SourceFolder:
     for source in sources:
         if source_id in (source.id, source.folder.name):
             return source
-    names = [source.id for source in sources]
-    hint = did_you_mean(source_id, names).strip() or f"There are: {', '.join(names) or 'none'}."
-    raise ToolfoldError(f"{folder} has no source {source_id!r}. {hint}")
+    raise ToolfoldError(f"{folder} has no source {source_id!r}.{closest(source_id, [one.id for one in sources])}")
 
 
 _MAX_TITLE, _MAX_DESCRIPTION = 150, 2000

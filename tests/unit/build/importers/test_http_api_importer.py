@@ -226,7 +226,7 @@ HEAD = "kind: http_api\nbase_url: https://a.test\ntools:\n"
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("kind: http_apy\n", "source.yaml:1: no adapter for the kind 'http_apy' is installed; known are"),
+        ("kind: http_apy\n", "source.yaml:1: no adapter for the kind 'http_apy' is installed. Did you mean http_api?"),
         ("kind: http_api\n", "source.yaml:1: base_url: is missing"),
         ("base_url: ftp://a.test\ntools: [{name: a, path: /a}]\n", "source.yaml:1: base_url: must be an https URL"),
         ("base_url: https://a.test\n", "source.yaml:1: the source has no tools: add some as `tools:`"),

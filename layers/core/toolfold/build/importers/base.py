@@ -24,7 +24,7 @@ from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.fuzzy import did_you_mean
+from toolfold.fuzzy import closest
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
@@ -74,8 +74,8 @@ def read_overlay(folder: Path, names: list[str], problems: list[str]) -> Overlay
     overlay = parse_model(Overlay, document, document.data or {}, problems) or Overlay()
     for name in overlay.tools:
         if name not in names:
-            problem = f"{document.where('tools', name)}: the source has no tool {name!r}"
-            problems.append(f"{problem}. {did_you_mean(name, names)}".rstrip(". "))
+            where = document.where("tools", name)
+            problems.append(f"{where}: the source has no tool {name!r}.{closest(name, names)}")
     return overlay
 
 

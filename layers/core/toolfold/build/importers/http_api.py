@@ -21,7 +21,7 @@ from toolfold.build.schema import IDENTIFIER, VOCABULARY, JsonShape, Model
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words
-from toolfold.fuzzy import did_you_mean
+from toolfold.fuzzy import closest
 from toolfold.results import values
 from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
@@ -310,7 +310,7 @@ def _resolved(settings: HttpApiSettings, tool: HttpTool, where: Where, problems:
             if (shared := settings.parameters.get(ref)) is None:
                 problems.append(
                     f"{where('parameters', ref)}: parameter {ref} has no type, and `parameters` of source.yaml has "
-                    f"none of that name{_closest(ref, settings.parameters)}"
+                    f"none of that name.{closest(ref, settings.parameters)}"
                 )
                 continue
             name = parameter.name or shared.name or ref
@@ -327,7 +327,7 @@ def _problems(
     whole = tool.body.parameter
     in_body = [name for name, one in parameters.items() if one.in_ == "body"]
     if whole is not None and whole not in in_body:
-        yield f"{where('body')}: body: there is no parameter {whole} in the body{_closest(whole, in_body)}"
+        yield f"{where('body')}: body: there is no parameter {whole} in the body.{closest(whole, in_body)}"
     if tool.body.type in ("text", "bytes") and whole is None and len(in_body) > 1:
         yield f"{where('body')}: body: name the parameter that is the body: {{type: {tool.body.type}, parameter: …}}"
     if tool.effect == "read" and tool.method == "DELETE":
@@ -338,8 +338,8 @@ def _problems(
             yield f"{where('path')}: path: the place of {name} is written {{{name}}}"
     stray = [name for name, one in parameters.items() if one.in_ == "path" and (one.sent_as or name) not in names]
     for name in stray:
-        closest = _closest(name, names)
-        yield f"{where('parameters', name)}: parameters.{name}: the path {tool.path} has no {{{name}}}{closest}"
+        hint = closest(name, names)
+        yield f"{where('parameters', name)}: parameters.{name}: the path {tool.path} has no {{{name}}}.{hint}"
     if stray:
         return
     try:
@@ -383,7 +383,3 @@ def _contradictions(
         yield from _missing(settings, tool, where, _WRITTEN)
         if "json" in tool.formats and tool.returns.json_ is None and tool.returns.outline is None:
             yield f"{where('returns')}: returns.json is missing, and formats has json"
-
-
-def _closest(name: str, known: Iterable[str]) -> str:
-    return f". {did_you_mean(name, known)}".rstrip(". ")
