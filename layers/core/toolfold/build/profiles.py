@@ -5,6 +5,7 @@ Decide which tools the conditions of a profile or of a context match.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -208,10 +209,8 @@ class _Compiler:
 
     def problems(self) -> Iterator[str]:
         """Yield what is wrong with values that the models accept."""
-        for name, context in self._file.contexts.items():
-            yield from self._unknown_values(name, context)
-        for name, profile in self._file.profiles.items():
-            yield from self._unknown_values(name, profile)
+        yield from self._unknown_values("contexts", self._file.contexts)
+        yield from self._unknown_values("profiles", self._file.profiles)
         for at, name in enumerate(self._file.most_used):
             yield from self._unknown_tool(name, self._where("most_used", at))
         for name, profile in self._file.profiles.items():
@@ -222,11 +221,11 @@ class _Compiler:
                 if is_on is not None and kind in profile.kinds and is_on == (profile.kinds[kind] == "off"):
                     yield f"{self._where('profiles', name, key)}: {key} contradicts kinds.{kind}; keep one of them"
             if profile.context is not None and profile.context not in self._file.contexts:
-                hint = closest(profile.context, list(self._file.contexts)) or " Add it under contexts."
+                hint = closest(profile.context, self._file.contexts) or " Add it under contexts."
                 yield f"{self._where('profiles', name, 'context')}: there is no context {profile.context!r}.{hint}"
                 continue
             listed = self._listed(profile)
-            if not listed and not any(self._unknown_values(name, profile)):
+            if not listed and not any(self._unknown_values("profiles", {name: profile})):
                 yield f"{self._where('profiles', name)}: no tool passes the conditions of {name}"
             for at, tool in enumerate(profile.pinned):
                 where = self._where("profiles", name, "pinned", at)
@@ -235,13 +234,12 @@ class _Compiler:
                 elif self._positions[name_key(tool)] not in listed:
                     yield f"{where}: {tool} is pinned, but {name} does not list it: see its conditions and context"
 
-    def _unknown_values(self, name: str, entry: ContextSettings) -> Iterator[str]:
-        group = "profiles" if isinstance(entry, ProfileSettings) else "contexts"
-        for key in ("include", "exclude"):
-            for field, values in entry.conditions(key):
+    def _unknown_values(self, group: str, entries: Mapping[str, ContextSettings]) -> Iterator[str]:
+        for name, key in itertools.product(entries, ("include", "exclude")):
+            for field, values in entries[name].conditions(key):
                 for value in values:
                     if normalize(value) not in self._index[field]:
-                        hint = closest(value, list(self._known[field]))
+                        hint = closest(value, self._known[field])
                         yield f"{self._where(group, name, key, field)}: there is no {field} {value!r}.{hint}"
 
     def compile(self) -> dict[str, Any]:
