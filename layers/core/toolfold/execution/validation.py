@@ -37,6 +37,7 @@ from toolfold.execution.validation_problems import (
     ResolvedArguments,
     Translator,
     describe_expected,
+    parameter_of,
     rule_at,
     type_problem,
     value_at,
@@ -232,7 +233,7 @@ class ArgumentValidator:
 
         def place(problem: Problem) -> tuple[int, int]:
             group = {UNKNOWN: 0, MISSING: 2}.get(problem["problem"], 1)  # what is missing comes after what is wrong
-            return group, order.get(re.split(r"[.\[]", problem["parameter"])[0], len(order))
+            return group, order.get(parameter_of(problem), len(order))
 
         return sorted(first.values(), key=place)[: MAX_UNKNOWN + _MAX_ERRORS]
 

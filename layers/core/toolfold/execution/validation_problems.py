@@ -7,6 +7,7 @@ came and what was expected. Values of unknown arguments are never repeated: one 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
@@ -22,6 +23,11 @@ class Problem(TypedDict):
     parameter: str
     problem: str
     expected: str
+
+
+def parameter_of(problem: Mapping[str, Any]) -> str:
+    """Return the parameter that a problem is about, without the place inside its value."""
+    return re.split(r"[.\[]", problem["parameter"])[0]
 
 
 class ResolvedArguments(NamedTuple):

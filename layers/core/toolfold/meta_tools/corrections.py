@@ -18,6 +18,7 @@ from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.argument_reader import REQUESTED, ArgumentReader, reader_of
 from toolfold.execution.argument_values import bound_of, listed_values
+from toolfold.execution.validation_problems import Problem, parameter_of
 from toolfold.fuzzy import closest_matches, names_beginning, normalize
 from toolfold.meta_tools.arguments import is_blank, next_call, whole_number
 from toolfold.meta_tools.definitions import MAX_CALLS
@@ -109,10 +110,10 @@ def corrected(
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> InvalidArguments:
     """Return ``error``, which lists what is wrong with ``arguments`` of the tool, with the call that would work."""
-    refused = [problem["parameter"] for problem in error.details["problems"]]
     lists = _lists(reader_of(catalog, tool), arguments)
     pairs = {parameters: one for parameters, one in lists.items() if len(parameters) > 1}
-    correction = correct(catalog, tool, {**arguments, **{name: values[0] for name, values in pairs.values()}}, refused)
+    first = {name: values[0] for name, values in pairs.values()}
+    correction = correct(catalog, tool, {**arguments, **first}, error.details["problems"])
     correction = correction._replace(arguments=_with_lists(correction.arguments, pairs))
     following = correction.call(tool, options)
     # The same call would fail the same way: a value was refused by the source, and no other is known.
@@ -186,14 +187,10 @@ def divide(tool: Tool, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[s
     return {name: value for name, value in given.items() if name not in options}, options
 
 
-def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused: Sequence[str] = ()) -> Correction:
-    """Return the call of ``tool`` that ``arguments`` mean.
-
-    ``refused`` are the parameters that the source does not take, beside those that the schema refuses.
-    """
+def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused: Sequence[Problem] = ()) -> Correction:
+    """Return the call that ``arguments`` mean; ``refused``: by the source, beside what the schema refuses."""
     reader, required = reader_of(catalog, tool), tool.parameters.get("required", ())
-    problems = [problem["parameter"] for problem in reader.resolve(arguments).problems]
-    wrong = {re.split(r"[.\[]", name)[0] for name in (*problems, *refused)}
+    wrong = set(map(parameter_of, (*reader.resolve(arguments).problems, *refused)))
     renamed, _, contradictions = reader.rename(arguments)
     given = {name: value for name, value in renamed.items() if name in reader.properties}
     others = ((name, value) for name, value in renamed.items() if name not in given and not is_blank(value))

@@ -15,6 +15,7 @@ from toolfold.errors import CallError, InsufficientScope, InvalidArguments, Upst
 from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.call import NO_USE
 from toolfold.execution.validation import invalid_arguments
+from toolfold.execution.validation_problems import parameter_of
 from toolfold.messages import STEP
 from toolfold.meta_tools import continuation
 from toolfold.meta_tools.arguments import invalid, is_blank
@@ -260,7 +261,7 @@ class _Pipe:
         if any(isinstance(value, list) for value in given.values()):
             return  # read as several calls, with what the references bring
         resolved = reader_of(self._plan.catalog, tool).resolve(given)
-        problems = [problem for problem in resolved.problems if _parameter(problem) not in referring]
+        problems = [problem for problem in resolved.problems if parameter_of(problem) not in referring]
         if problems:
             raise invalid_arguments(tool, resolved._replace(problems=problems, next_step=None))
 
@@ -283,7 +284,7 @@ class _Pipe:
             break
         self._plan.perform([item])
         if isinstance(item.error, InvalidArguments):
-            wrong = set(map(_parameter, item.error.details.get("problems", ())))
+            wrong = set(map(parameter_of, item.error.details.get("problems", ())))
             sent = step.given.get("arguments") or {}
             for text in references_in({name: value for name, value in sent.items() if name in wrong}):
                 value = self._value(text, position)
@@ -326,11 +327,6 @@ class _Pipe:
         given = {"steps": rest, "return": returned, "max_tokens": self._arguments.get("max_tokens"), "done": done}
         sent = {name: value for name, value in given.items() if value}
         return continuation.issue(self._plan.request, TOOL, sent, calls)
-
-
-def _parameter(problem: Mapping[str, Any]) -> str:
-    """Return the parameter that a problem is about, without the place inside its value."""
-    return re.split(r"[.\[]", str(problem["parameter"]))[0]
 
 
 def _entries(items: Sequence[Item], entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
