@@ -47,7 +47,9 @@ SHAPES = {
 @pytest.mark.parametrize(
     ("rule", "sent", "understood"),
     [
-        ({"type": "array", "items": {"type": "integer"}}, ["1", 2.0, "3"], [1, 2.0, 3]),
+        ({"type": "array", "items": {"type": "integer"}}, ["1", 2.0, "3"], [1, 2, 3]),
+        (POINT, {"lat": 2.0}, {"lat": 2}),
+        ({"type": "array", "items": POINT}, [{"lat": -3.0}], [{"lat": -3}]),
         ({"type": "array", "items": {"type": "integer"}}, "7", [7]),
         ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", [1, 2]),
         ({"type": "array", "items": {"type": "integer"}}, ["5"] * 2000, [5] * 2000),
@@ -78,7 +80,7 @@ def test_values_are_brought_into_the_types_of_the_schema(rule: Any, sent: Any, u
     schema = one(rule, **{"$defs": {"point": POINT}})
     checked, problems = check(schema, {"x": sent})
     assert problems == []
-    assert checked == {"x": understood}
+    assert json.dumps(checked) == json.dumps({"x": understood})  # 2 is not 2.0
     assert type(checked["x"]) is type(understood)
 
 

@@ -24,7 +24,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.json_schema import TYPES, allowed_types, json_type, properties
+from toolfold.catalog.json_schema import TYPES, allowed_types, json_type, keyword, properties
 from toolfold.catalog.schema_checks import max_nesting
 from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import InvalidArguments
@@ -143,7 +143,7 @@ class ArgumentValidator:
                     own[name] = type_problem("a string or an array of strings", value)
         # Arguments that fit as they are stay as they are.
         coerced = given if self._validator.is_valid(given) else _coerce(self.schema, given, self._errors)
-        coerced |= _whole_numbers(self.schema, coerced)
+        coerced = {name: _whole_numbers(self.schema, self.properties.get(name), coerced[name]) for name in coerced}
         checked = {name: coerced[name] for name in [*(n for n in self.properties if n in coerced), *coerced]}
         errors = [] if self._validator.is_valid(checked) else self._errors(checked)
         wrong = own.keys() | {error.instance_path[0] for error in errors if error.instance_path}
@@ -346,16 +346,22 @@ def _coerce(
     return arguments
 
 
-def _whole_numbers(root: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, int]:
-    """Return the arguments that are whole numbers with a fraction: 20.0 is written as 20, it is text in a query."""
-    whole = {name: value for name, value in arguments.items() if type(value) is float and value.is_integer()}
-    declared = properties(root) if whole else {}
-    types = {name: allowed_types(root, declared[name]) for name in whole if name in declared}
-    return {
-        name: int(Decimal(repr(whole[name])))  # 1e30 is a one with zeros, and not the nearest power of two
-        for name, allowed in types.items()
-        if "integer" in allowed and (abs(whole[name]) < _LARGEST_EXACT or "number" not in allowed)
-    }
+def _whole_numbers(root: Mapping[str, Any], rule: Any, value: Any) -> Any:
+    """Return ``value`` with integers for its whole numbers with a fraction: 20.0 is written as 20, as text of a query.
+
+    A large one has the digits of its text: 1e30 is a one with zeros, not the nearest power of two.
+    """
+    if not isinstance(rule, Mapping) or type(value) not in (float, list, dict):
+        return value
+    if isinstance(value, dict):
+        declared = properties(root, rule)
+        return {key: _whole_numbers(root, declared.get(key), inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        items = keyword(root, rule, "items")
+        return [_whole_numbers(root, items, inner) for inner in value]
+    types = allowed_types(root, rule) if value.is_integer() else ()
+    is_whole = "integer" in types and (abs(value) < _LARGEST_EXACT or "number" not in types)
+    return int(Decimal(repr(value))) if is_whole else value
 
 
 def _changes(root: Mapping[str, Any], arguments: Any, error: Any) -> tuple[int, list[_Change]]:
