@@ -8,15 +8,15 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
 from tests.fuzz.whole_call.inputs import CallInput
 from tests.fuzz.whole_call.upstream import FIXED_SYMBOL, Upstream
-from tests.support.threads import run_concurrently
+from tests.support.mcp_requests import message
 from toolfold.app import build_app
 from toolfold.settings import Settings
 from toolfold.telemetry import configure
@@ -102,14 +102,13 @@ class World:
             self.server = self._stack.enter_context(LocalServer(self.settings))
             telemetry = configure(self.settings)  # last: the log of the process is then what is captured
             self.handler = LambdaHandler(build_app(self.settings, on_call=telemetry.record_call), telemetry)
-        self._connection: http.client.HTTPConnection | None = None
+        self._connection = self._new_connection()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._connection is not None:
-            self._connection.close()
+        self._connection.close()
         with self._captured(io.StringIO()):
             self._stack.close()
 
@@ -127,7 +126,7 @@ class World:
         arguments = {"tool_name": sent.tool, "arguments": sent.arguments, **sent.options}
         if fixed:
             arguments = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": FIXED_SYMBOL}, "fresh": True}
-        body = _encode({"name": "TOOL_CALL", "arguments": arguments})
+        body = json.dumps(message("tools/call", {"name": "TOOL_CALL", "arguments": arguments})).encode()
         headers = {"content-type": "application/json", "accept": "application/json"}
         query = ""
         if key and sent.carrier == "query":
@@ -146,18 +145,13 @@ class World:
 
     def at_once(self, sent: CallInput, keys: tuple[str, str]) -> list[Answer]:
         """Make the call of an input with two keys at the same time."""
-        answers: list[Answer | None] = [None, None]
-
-        def run(index: int) -> None:
-            answers[index] = self.call(sent, keys[index])
-
         self.upstream.delay_s = 0.01
-        with self._captured(io.StringIO()):
+        with self._captured(io.StringIO()), ThreadPoolExecutor() as threads:
             self._is_captured = True
-            run_concurrently(partial(run, index) for index in (0, 1))
+            answers = list(threads.map(lambda key: self.call(sent, key), keys))
             self._is_captured = False
         self.upstream.delay_s = 0.0
-        return [answer for answer in answers if answer is not None]
+        return answers
 
     def _by_event(self, body: bytes, headers: dict[str, str], query: str) -> tuple[int, str]:
         text = body.decode("utf-8", "surrogatepass")
@@ -168,30 +162,25 @@ class World:
         return answer["statusCode"], answer["body"]
 
     def _over_http(self, body: bytes, headers: dict[str, str], query: str) -> tuple[int, str]:
-        url = urlsplit(self.server.url)
-        target = f"{url.path}?{query}" if query else url.path
+        path = urlsplit(self.server.url).path
         for is_retry in (False, True):
-            if self._connection is None:
-                self._connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=TIMEOUT_S + 30)
             try:
                 plain = {name: value.encode("utf-8", "surrogatepass") for name, value in headers.items()}
-                self._connection.request("POST", target, body, plain)  # type: ignore[arg-type]
+                self._connection.request("POST", f"{path}?{query}" if query else path, body, plain)
                 response = self._connection.getresponse()
-                text = response.read().decode()
-            except ValueError:  # http.client does not send such a header
+                return response.status, response.read().decode()
+            except ValueError:  # http.client does not send such a header, and keeps the others for the next request
                 self._connection.close()
-                self._connection = None
+                self._connection = self._new_connection()
                 return 0, ""
             except (OSError, http.client.HTTPException):
-                self._connection.close()
-                self._connection = None
+                self._connection.close()  # the next request opens it again
                 if is_retry:
                     raise
-                continue
-            if response.will_close:
-                self._connection = None
-            return response.status, text
         raise AssertionError
+
+    def _new_connection(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(urlsplit(self.server.url).netloc, timeout=TIMEOUT_S + 30)
 
     @contextlib.contextmanager
     def _captured(self, log: io.StringIO) -> Iterator[None]:
@@ -200,8 +189,3 @@ class World:
             return
         with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
             yield
-
-
-def _encode(params: dict[str, Any]) -> bytes:
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    return json.dumps(message).encode()
