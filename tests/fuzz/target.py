@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz import inputs
+from tests.fuzz.whole_call.oracles import Finding, no_json
 from tests.support.cpu_time import slowness
 from tests.support.lambda_handler import make_handler
 from toolfold.models import UpstreamResponse
@@ -28,10 +29,6 @@ GROWTH_LIMIT = 4 * 1024 * 1024
 _ENVIRONMENT = {"TOOLFOLD_ALLOW_KEY_IN_QUERY": "true", "TOOLFOLD_ALLOWED_ORIGINS": "*"}
 _UPSTREAM_SAYS = '{"Global Quote": {"01. symbol": "IBM", "05. price": "1.5", "06. volume": 1e999, "07. change": NaN}}'
 _PAGE = 4096
-
-
-class Finding(Exception):
-    """A violated invariant; ``str()`` names it, without the input."""
 
 
 class Target:
@@ -134,7 +131,7 @@ def _check(sent: Request, response: Response) -> None:
 
 def _check_message(response: Response) -> None:
     try:
-        message = json.loads(response.body.decode(), parse_constant=_no_json)
+        message = json.loads(response.body.decode(), parse_constant=no_json)
     except (ValueError, RecursionError):
         raise Finding("a body that claims to be JSON and is not") from None
     keys = set(message)
@@ -142,10 +139,6 @@ def _check_message(response: Response) -> None:
         raise Finding(f"no JSON-RPC response: {sorted(keys)}")
     if isinstance(message["id"], bool | float | list | dict) or ("result" in keys and message["id"] is None):
         raise Finding("an invalid id")
-
-
-def _no_json(constant: str) -> None:
-    raise ValueError(constant)
 
 
 def _check_handed_over(answer: Any) -> None:

@@ -112,7 +112,7 @@ def _check_message(answer: Answer) -> None:
     if answer.status != 200:
         return
     try:
-        message = json.loads(answer.body, parse_constant=_no_json)
+        message = json.loads(answer.body, parse_constant=no_json)
     except (ValueError, RecursionError):
         raise Finding("the body is not JSON") from None
     if "error" in message:
@@ -125,7 +125,8 @@ def _check_message(answer: Answer) -> None:
         raise Finding(f"INTERNAL_ERROR {place[1] if place else ''}")
 
 
-def _no_json(constant: str) -> None:
+def no_json(constant: str) -> None:
+    """Refuse a constant that is not in JSON: NaN, and the infinities."""
     raise ValueError(constant)
 
 
