@@ -3,9 +3,9 @@
 import json
 import logging
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -60,17 +60,10 @@ class Scenario:
     @contextmanager
     def concurrent_call(self) -> Iterator[None]:
         """Make a healthy call with another key at the same time and one afterwards; check that both succeed."""
-        results: list[Result] = []
-
-        def call() -> None:
-            results.append(self.call(QUOTE, OTHER_KEY, symbol="MSFT"))
-
-        beside = threading.Thread(target=call)
-        beside.start()
-        yield
-        beside.join()
-        results.append(self.call(QUOTE, OTHER_KEY, symbol="AAPL"))
-        for result in results:
+        with ThreadPoolExecutor() as threads:
+            beside = threads.submit(self.call, QUOTE, OTHER_KEY, symbol="MSFT")
+            yield
+        for result in (beside.result(), self.call(QUOTE, OTHER_KEY, symbol="AAPL")):
             assert not result.is_error, result.text
             assert result.structured["result"]
 

@@ -14,6 +14,7 @@ import requests
 from mcp import Client
 
 from tests.support import processes
+from tests.support.mcp_requests import message
 from tests.support.mcp_sources import PROGRAM
 from tests.support.processes import sdk_client
 from tests.support.waiting import wait_until
@@ -76,9 +77,8 @@ def test_a_client_over_stdio_is_told_of_a_source_that_is_added(tmp_path: Path, m
 
 
 def tools_at(url: str) -> list[str]:
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     headers = {"accept": "application/json, text/event-stream"}
-    listed = requests.post(url, json=request, headers=headers, timeout=PATIENCE_S).json()
+    listed = requests.post(url, json=message("tools/list"), headers=headers, timeout=PATIENCE_S).json()
     return [tool["name"] for tool in listed["result"]["tools"]]
 
 
