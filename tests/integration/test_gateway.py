@@ -38,11 +38,6 @@ def handler(load: Callable[..., Handler]) -> Handler:
     return load()
 
 
-def answer(handler: Handler, name: str, **changes: Any) -> dict[str, Any]:
-    event = {**EVENTS[name], **changes}
-    return dict(json.loads(handler(event)["body"])["result"])
-
-
 def calling(symbol: str, **headers: str) -> dict[str, Any]:
     """The event of a TOOL_CALL for a quote."""
     event = EVENTS["tool-call"]
@@ -59,10 +54,6 @@ def logged_line(logged: str, **fields: Any) -> dict[str, Any]:
 
 
 STATUS = {"get": 405, "initialized": 202, "not-json": 400, "preflight": (204, 403)}
-
-
-def test_a_base64_body_is_decoded(handler: Handler) -> None:
-    assert answer(handler, "base64-body") == {}
 
 
 def test_an_invalid_base64_body_is_refused(handler: Handler) -> None:
