@@ -40,10 +40,9 @@ CALLS: list[Call] = [get_item, get_object]
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, no_aws: None) -> Iterator[ByteServer]:
-    running = ByteServer()
-    use_aws_endpoint(running.url.removesuffix("/query"), monkeypatch)
-    yield running
-    running.close()
+    with ByteServer() as running:
+        use_aws_endpoint(running.url.removesuffix("/query"), monkeypatch)
+        yield running
 
 
 @pytest.mark.parametrize("call", CALLS)

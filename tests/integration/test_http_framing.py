@@ -21,9 +21,8 @@ def with_length(value: str, body: bytes = b"hello") -> bytes:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ByteServer]:
-    running = ByteServer()
-    yield running
-    running.close()
+    with ByteServer() as running:
+        yield running
 
 
 Get = Callable[..., Response]
