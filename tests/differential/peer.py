@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any
 
 import anyio
@@ -37,8 +36,8 @@ class Peer:
         self._open.enter_context(self._portal.wrap_async_context_manager(self._manager.run()))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._open.__exit__(kind, error, at)
+    def __exit__(self, *raised: Any) -> None:
+        self._open.__exit__(*raised)
 
     def send(self, request: Request) -> Response:
         """Return the SDK's response; 500 where it raises, like the HTTP server in front of it."""

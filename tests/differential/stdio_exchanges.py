@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from io import BytesIO
-from types import TracebackType
 from typing import Any
 
 import anyio
@@ -80,8 +79,8 @@ class ServerPair:
         self._portal = self._open.enter_context(start_blocking_portal())
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._open.__exit__(kind, error, at)
+    def __exit__(self, *raised: Any) -> None:
+        self._open.__exit__(*raised)
 
     def exchange(self, opening: str, line: bytes) -> StdioExchange:
         """Send ``line`` to our server after ``opening``, and to the SDK's after the opening of the line's own era."""

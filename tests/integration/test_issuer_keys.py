@@ -1,7 +1,7 @@
 """The keys of an issuer of access tokens: found, renewed, withdrawn, useless, late and unreachable."""
 
 import base64
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -175,14 +175,13 @@ def test_known_keys_serve_while_another_request_reads_them_again(
     monkeypatch.setattr(issuer_keys, "MIN_INTERVAL_S", 0.0)
     monkeypatch.setattr(issuer_keys, "MAX_AGE_S", 0.0)
     gateway.issuer.is_held.clear()
-    reading = threading.Thread(target=gateway.status, args=(token,))
-    reading.start()
-    try:
-        assert gateway.issuer.is_waiting.wait(5)
-        assert gateway.status(token) == 200
-    finally:
-        gateway.issuer.is_held.set()
-        reading.join()
+    with ThreadPoolExecutor() as threads:
+        threads.submit(gateway.status, token)
+        try:
+            assert gateway.issuer.is_waiting.wait(5)
+            assert gateway.status(token) == 200
+        finally:
+            gateway.issuer.is_held.set()
 
 
 def test_a_snapshot_is_warm_although_requests_need_tokens(gateway: Gateway) -> None:

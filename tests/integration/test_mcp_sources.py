@@ -229,9 +229,8 @@ def test_a_server_that_floods_its_client_with_notifications_is_disconnected(
         assert "more than 10,000 notifications in 10 s" in found.text
 
 
-def test_a_server_without_handshake_is_spoken_to_in_its_own_version(tmp_path: Path) -> None:
+def test_a_server_without_handshake_is_spoken_to_in_its_own_version(sources: Sources) -> None:
     with HttpServer("stateless") as server:
-        sources = Sources(tmp_path)
         sources.add("bay", remote(server.url))
         assert sources.snapshot("bay")["protocol_version"] == "2026-07-28"
         assert sources.code("bay__cities") == ""
@@ -240,9 +239,8 @@ def test_a_server_without_handshake_is_spoken_to_in_its_own_version(tmp_path: Pa
         assert server.requests[-1][0]["mcp-name"] == "cities"
 
 
-def test_what_a_tool_asks_for_in_its_result_is_refused_by_name(tmp_path: Path) -> None:
+def test_what_a_tool_asks_for_in_its_result_is_refused_by_name(sources: Sources) -> None:
     with HttpServer("elicits") as server:
-        sources = Sources(tmp_path)
         sources.add("bay", remote(server.url))
         assert sources.call("bay__echo").structured["error"]["refused"] == "elicitation/create"
 
