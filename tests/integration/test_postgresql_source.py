@@ -93,7 +93,7 @@ class Calls:
         self.url, self._reader = server.url("reader", "shop"), reader
 
     def rows(self, statement: str, params: Any = (), limit: int = 100, seconds: float = 10) -> list[dict[str, Any]]:
-        answer = json.loads(self._reader.query(self.url, soon(seconds), statement, params, limit))
+        answer = json.loads(self._reader.query(self.url, soon(seconds), statement, params, limit).body)
         rows: list[dict[str, Any]] = answer["rows"]
         return rows
 
@@ -448,7 +448,7 @@ def test_an_answer_stays_within_its_rows_and_bytes(server: PostgresqlServer, cal
 
 
 def _query(calls: Calls, statement: str, limit: int) -> str:
-    return calls._reader.query(calls.url, soon(30), statement, [], limit)
+    return calls._reader.query(calls.url, soon(30), statement, [], limit).body
 
 
 # Connections.
@@ -544,7 +544,7 @@ def test_the_day_and_the_time_are_those_of_utc(server: PostgresqlServer, reader:
         answer = reader.query(server.url("reader", "shop"), soon(), "SELECT now() AS now, CURRENT_DATE AS today", [], 1)
     finally:
         server.execute("ALTER ROLE reader RESET TimeZone")
-    (row,) = json.loads(answer)["rows"]
+    (row,) = json.loads(answer.body)["rows"]
     assert row["now"].endswith("+00:00")
     assert row["today"] == row["now"][:10]
     assert abs((datetime.fromisoformat(row["now"]) - datetime.now(UTC)).total_seconds()) < 3600

@@ -156,7 +156,7 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
     if all(map(str.isdecimal, given)) and (codes := [text for text in given if is_code(text)]):
         # As texts, 10 is less than 9: without leading zeros, codes of several lengths have no order.
         has_order = len(set(map(len, given))) == 1 or any(text[0] == "0" for text in codes)
-        misfit = _out_of_order(given[:_COMPARED_TEXTS]) if has_order else codes[0]
+        misfit = out_of_order(given) if has_order else codes[0]
         return ColumnType(Kind.TEXT if has_order else Kind.MIXED, texts, misfit=misfit)
     if all(text.lower() in ("true", "false") for text in given):
         return ColumnType(Kind.BOOLEAN, [None if text is None else text.lower() == "true" for text in texts])
@@ -174,12 +174,12 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
     if len(given) > 1 and all(map(_CALENDAR_WORD.search, given)):
         return ColumnType(Kind.MIXED, texts, misfit=given[0])
     shown = [None if cell in values.MISSING_WORDS else cell for cell in cells]
-    return ColumnType(Kind.TEXT, shown, misfit=_out_of_order(given[:_COMPARED_TEXTS]))
+    return ColumnType(Kind.TEXT, shown, misfit=out_of_order(given))
 
 
-def _out_of_order(texts: Sequence[str]) -> str:
+def out_of_order(texts: Sequence[str]) -> str:
     """Return two texts whose numbers have the opposite order, as those of A10 and A9; empty without such texts."""
-    for low, high in itertools.pairwise(sorted(texts)):
+    for low, high in itertools.pairwise(sorted(texts[:_COMPARED_TEXTS])):
         parts = zip(_DIGITS.split(low), _DIGITS.split(high), strict=False)
         one, other = next(((one, other) for one, other in parts if one != other), ("", ""))
         if one.isdecimal() and other.isdecimal() and int(one) > int(other):

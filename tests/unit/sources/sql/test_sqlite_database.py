@@ -117,7 +117,8 @@ def test_views_that_cannot_be_planned_are_left_out_and_named(tmp_path: Path, mon
     assert {"orders", "spending", "v00", "v03"} < {table["name"] for table in listed["tables"]}
     assert "'lost'" in listed["unusable_views"]
     assert "more" in listed["unusable_views"]
-    assert json.loads(reader.query(str(path), soon(), "SELECT count(*) AS n FROM orders", [], 1))["rows"] == [{"n": 3}]
+    counted = reader.query(str(path), soon(), "SELECT count(*) AS n FROM orders", [], 1)
+    assert json.loads(counted.body)["rows"] == [{"n": 3}]
     with pytest.raises(DatabaseFailure) as caught:
         reader.query(str(path), soon(), "SELECT * FROM v29", [], 1)
     assert caught.value.kind is FailureKind.NO_TABLE
@@ -369,7 +370,7 @@ def test_what_is_at_the_path_now_is_read(tmp_path: Path, change: Any, outcome: A
 
     def query() -> str | FailureKind:
         try:
-            return reader.query(str(path), soon(), "SELECT id FROM orders", [], 1)
+            return reader.query(str(path), soon(), "SELECT id FROM orders", [], 1).body
         except DatabaseFailure as failure:
             return failure.kind
 

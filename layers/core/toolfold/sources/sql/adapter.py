@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import json
 import logging
 import re
 import time
@@ -16,21 +17,24 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, LifoQueue
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
+from toolfold.results.preview import NOTE
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error, wrong_count
-from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table, to_json
+from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table, sql_name, to_json
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
 from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
+    from toolfold.sources.sql.guard import GuardedStatement
     from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
 
     Database = SqliteDatabase | PostgresqlDatabase
@@ -148,6 +152,10 @@ def open_database(settings: SqlSettings, connection_string: str, max_bytes: int,
     return database
 
 
+_MAX_SAMPLED_COLUMNS = 3
+_SAMPLED_ROWS = 500
+"""Rows of a table whose texts are looked at, for each column that a statement compares."""
+
 _MAX_CONNECTIONS = 4
 """Connections of one process to one database. On Lambda there is one call at a time, and so one connection."""
 
@@ -258,8 +266,8 @@ class DatabaseReader:
         statement: str,
         params: Sequence[Any] | Mapping[str, Any],
         limit: int,
-    ) -> str:
-        """Return the first rows of a statement.
+    ) -> UpstreamResponse:
+        """Return the first rows of a statement, and a note on texts that it compares.
 
         Raises:
             DatabaseFailure: the statement is refused, or fails. ``offset`` is the character of ``statement``.
@@ -286,11 +294,29 @@ class DatabaseReader:
             if failure.offset is not None:
                 failure.offset = bound.original_offset(failure.offset)
             raise
+        note = self._note_on_texts(connection_string, deadline, guarded) if dialect == "sqlite" else ""
         if not rows.lines:
-            return f'{{"rows":[],"columns":{to_json(rows.columns)}}}'
+            return UpstreamResponse(200, f'{{"rows":[],"columns":{to_json(rows.columns)}}}', note=note)
         count = counted(len(rows.lines), "row")
         why = f"the answer has the first {count} only; aggregate, filter, or use LIMIT and OFFSET"
-        return f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
+        body = f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
+        return UpstreamResponse(200, body, note=note)
+
+    def _note_on_texts(self, connection_string: str, deadline: float, guarded: GuardedStatement) -> str:
+        """Return a note on texts that a statement compares or adds up as what they are not; empty without any."""
+        from toolfold.sources.sql.text_order import note_on_column, notes_on_functions, read_columns
+
+        notes = list(notes_on_functions(guarded.tree))
+        for name, is_sum in itertools.islice(read_columns(guarded.tree).items(), _MAX_SAMPLED_COLUMNS):
+            for table in guarded.tables:
+                column = next((one.name for one in table.columns if one.name.lower() == name), None)
+                if column is None:
+                    continue
+                work = partial(_sampled_texts, column, table.name, deadline)
+                with suppress(DatabaseFailure):
+                    if texts := self._run(connection_string, deadline, work):
+                        notes.append(note_on_column(sql_name(column), texts, is_sum=is_sum))
+        return " ".join(dict.fromkeys(filter(None, notes)))
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
         """Return what ``work`` returns for a connection; end its statement when the client cancels the call."""
@@ -314,6 +340,14 @@ class DatabaseReader:
         schema = self._run(connection_string, deadline, lambda database: database.read_schema(deadline))
         self._known = (connection_string, now, schema)
         return schema
+
+
+def _sampled_texts(column: str, table: str, deadline: float, database: Database) -> list[str]:
+    """Return different texts of the first rows of a table of SQLite."""
+    read, source = (f"`{one.replace('`', '``')}`" for one in (column, table))
+    rows = f"SELECT {read} AS v FROM {source} LIMIT {_SAMPLED_ROWS}"  # noqa: S608 - quoted names of the schema
+    statement = f"SELECT DISTINCT v FROM ({rows}) WHERE typeof(v) = 'text'"  # noqa: S608
+    return [json.loads(line)["v"] for line in database.query(statement, [], _SAMPLED_ROWS, deadline, ()).lines]
 
 
 def _searched(text: str) -> str:
@@ -372,7 +406,7 @@ class SqlAdapter(SourceAdapter):
             elif action == "query":
                 limit = min(int(arguments.get("limit") or DEFAULT_LIMIT), self._settings.max_rows)
                 params = arguments.get("params") or []
-                text = reader.query(connection_string, end, str(arguments.get("sql") or ""), params, limit)
+                return reader.query(connection_string, end, str(arguments.get("sql") or ""), params, limit)
             else:
                 raise damaged(f"tool {tool.name!a} has no action of a database")
             return UpstreamResponse(200, text)
@@ -392,7 +426,8 @@ class SqlAdapter(SourceAdapter):
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> ParsedResponse:
         """Return the answer, as :meth:`call` has made it."""
-        return ParsedResponse("json", response.body)
+        blocks = json.dumps([{"type": NOTE, "text": response.note}]) if response.note else ""
+        return ParsedResponse("json", response.body, blocks=blocks)
 
     def warm_up(self) -> None:
         """Import what a query needs. Nothing is opened."""

@@ -93,10 +93,12 @@ class GuardedStatement(NamedTuple):
     Attributes:
         text: the statement without a semicolon at its end; for SQLite with names in backticks.
         tables: the tables that it reads.
+        tree: its syntax tree.
     """
 
     text: str
     tables: tuple[Table, ...]
+    tree: exp.Expr
 
 
 def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> GuardedStatement:
@@ -125,7 +127,7 @@ def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> Gua
         references.check_columns()
     except RecursionError:
         raise _refused("it is nested too deeply") from None
-    return GuardedStatement(_in_backticks(text, tokens) if dialect == "sqlite" else text, tables)
+    return GuardedStatement(_in_backticks(text, tokens) if dialect == "sqlite" else text, tables, tree)
 
 
 def _in_backticks(statement: str, tokens: list[Token]) -> str:

@@ -1,0 +1,78 @@
+"""Note where SQLite compares, sorts or adds up texts of numbers or dates: among texts, 10 is before 9.
+
+The type of a column is that of its values: a column declared as TEXT, or without a type, may have texts of numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from toolfold.results.types import Kind, column_type, out_of_order
+from toolfold.text_safety import quoted_name
+
+_COMPARING = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
+_ORDERING = (*_COMPARING, exp.Ordered, exp.Max, exp.Min)
+_ADDING = (exp.Sum, exp.Avg)
+_PLAIN_NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.A)
+_FUNCTIONS_OF_TEXT = re.compile(r"(?:STRFTIME|DATE|TIME|DATETIME|SUBSTR|SUBSTRING|REPLACE|TRIM|PRINTF|FORMAT)\(", re.I)
+
+
+def read_columns(tree: exp.Expr) -> dict[str, bool]:
+    """Return the columns whose order or sum a statement reads, in lower case → whether it is the sum."""
+    computed = {one.alias.lower() for one in tree.find_all(exp.Alias) if not isinstance(one.this, exp.Column)}
+    outputs = [one.unalias() for one in tree.selects] if isinstance(tree, exp.Query) else []
+    renamed = {one.alias.lower(): one.this for one in tree.find_all(exp.Alias) if isinstance(one.this, exp.Column)}
+    found: dict[str, bool] = {}
+    for node in tree.find_all(*_ORDERING, *_ADDING):
+        for side in (node.this, node.expression):
+            if isinstance(node, exp.Ordered) and isinstance(side, exp.Literal) and side.is_int:
+                place = int(side.name)
+                side = outputs[place - 1] if 0 < place <= len(outputs) else side  # noqa: PLW2901 - what it stands for
+            if isinstance(side, exp.Column) and side.name.lower() not in computed:
+                found.setdefault(renamed.get(side.name.lower(), side).name.lower(), isinstance(node, _ADDING))
+    return found
+
+
+def note_on_column(name: str, texts: Sequence[str], *, is_sum: bool) -> str:
+    """Return a note on the texts of a column that are read as numbers, or compared and are not; empty: neither.
+
+    >>> note_on_column("v", ["9", "10"], is_sum=False)
+    'SQLite compares the texts of v as texts, in which 10 is before 9. CAST(v AS REAL) reads numbers.'
+    """
+    found = column_type(texts)
+    if is_sum:
+        odd = "" if found.kind is Kind.TEXT else next((one for one in texts if not _PLAIN_NUMBER.fullmatch(one)), "")
+        return f"SQLite adds up the digits at the beginning of a text: {name} has {quoted_name(odd)}." if odd else ""
+    cast = ""
+    if found.kind.is_number or found.kind.is_date:
+        pairs = itertools.pairwise(sorted(zip(texts, found.values, strict=True)))
+        pair = next(
+            (
+                f"{quoted_name(low)} is before {quoted_name(high)}"
+                for (low, one), (high, other) in pairs
+                if None not in (one, other) and one > other
+            ),
+            "",
+        )
+        cast = f" CAST({name} AS REAL) reads numbers." if found.kind.is_number else ""
+    else:
+        pair = out_of_order(texts)
+        if not pair and found.kind is Kind.MIXED:
+            pair = f"{quoted_name(found.misfit)} is one of several kinds"
+    return f"SQLite compares the texts of {name} as texts, in which {pair}.{cast}" if pair else ""
+
+
+def notes_on_functions(tree: exp.Expr) -> Iterator[str]:
+    """Yield a note for each function that returns text and is compared with a number."""
+    for node in tree.find_all(exp.EQ, exp.NEQ, exp.In, *_COMPARING):
+        sides = [side for side in node.iter_expressions() if isinstance(side, exp.Expr)]
+        numbers = [side for side in sides if isinstance(side, exp.Literal) and not side.is_string]
+        called = next((text for side in sides if _FUNCTIONS_OF_TEXT.match(text := side.sql("sqlite"))), "")
+        if numbers and called:
+            name = called.partition("(")[0].lower()
+            number = numbers[0].name
+            yield f"{name}(…) is a text, which to SQLite is more than each number: write '{number}' for {number}."

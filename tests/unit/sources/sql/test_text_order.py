@@ -1,0 +1,63 @@
+"""What a statement of SQLite compares, sorts or adds up as text is noted: texts of numbers and of dates."""
+
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from toolfold.sources.sql.adapter import DatabaseReader
+from toolfold.sources.sql.schema import SqlSettings
+
+VALUES = {
+    "amount": ("9", "10", "100"),
+    "price": ("$9", "$1,200", "free"),
+    "comma": ("9,50", "10,00", "1.200,00"),
+    "code": ("A9", "A10", "A2"),
+    "day": ("2025-01-31", "2025-02-01", "2025-12-01"),
+    "slashed": ("1/13/2025", "2025-02-02", "2025-03-03"),
+    "name": ("Ann", "Bob", "Cem"),
+    "same": ("10", "20", "30"),
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a database whose columns are declared as TEXT."""
+    found = tmp_path_factory.mktemp("texts") / "texts.db"
+    with sqlite3.connect(found) as database:
+        database.execute(f"CREATE TABLE t ({', '.join(f'{name} TEXT' for name in VALUES)}, n INTEGER)")
+        for number, row in enumerate(zip(*VALUES.values(), strict=True)):
+            database.execute(f"INSERT INTO t VALUES ({', '.join('?' * (len(row) + 1))})", (*row, number))
+    database.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("SELECT * FROM t WHERE amount > 20", "the texts of amount as texts, in which 100 is before 9. CAST(amount AS"),
+        ("SELECT * FROM t WHERE amount BETWEEN 5 AND 50", "in which 100 is before 9"),
+        ("SELECT * FROM t ORDER BY amount DESC LIMIT 1", "in which 100 is before 9"),
+        ("SELECT amount AS a FROM t ORDER BY a", "in which 100 is before 9"),
+        ("SELECT n, amount FROM t ORDER BY 2", "in which 100 is before 9"),
+        ("WITH x AS (SELECT amount FROM t) SELECT max(amount) FROM x", "in which 100 is before 9"),
+        ("SELECT max(code) FROM t", "in which A10 is before A2"),
+        ("SELECT max(price) FROM t", "free is one of several kinds"),
+        ("SELECT * FROM t WHERE slashed >= '2025-02-01'", "slashed"),
+        ("SELECT sum(comma) FROM t", 'SQLite adds up the digits at the beginning of a text: comma has "9,50".'),
+        ("SELECT n FROM t WHERE strftime('%Y', day) = 2025", "write '2025' for 2025"),
+        ("SELECT n FROM t WHERE strftime('%Y', day) > 2030", "strftime(…) is a text"),
+        ("SELECT sum(amount), avg(same) FROM t", ""),
+        ("SELECT * FROM t WHERE CAST(amount AS REAL) > 20 ORDER BY CAST(amount AS REAL)", ""),
+        ("WITH x AS (SELECT CAST(amount AS REAL) AS amount FROM t) SELECT * FROM x ORDER BY amount", ""),
+        ("SELECT * FROM t WHERE amount = 10 AND amount IN (9, 10)", ""),
+        ("SELECT * FROM t WHERE day >= '2025-02-01' ORDER BY day, name, n, same", ""),
+        ("SELECT name, count(*) FROM t WHERE n > 1 GROUP BY name ORDER BY 2 DESC", ""),
+        ("SELECT n FROM t WHERE strftime('%Y', day) = '2025' ORDER BY 1", ""),
+    ],
+)
+def test_note_on_texts_that_are_compared(path: Path, statement: str, says: str) -> None:
+    reader = DatabaseReader(SqlSettings("sqlite"), 100_000)
+    note = reader.query(str(path), time.monotonic() + 5, statement, [], 10).note
+    assert says in note if says else not note
