@@ -27,8 +27,9 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.exposure.exposed_tools import PAGE_SIZE, ExposedTools
 from toolfold.exposure.profiles import select
 from toolfold.meta_tools import detail_levels
+from toolfold.meta_tools.definitions import detail_level_of
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.meta_tools.result import detail_level_of, dumps_compact
+from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 

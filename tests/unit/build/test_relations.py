@@ -17,8 +17,8 @@ from tests.unit.build.test_schema import SOURCE, changed, mistakes, written
 from toolfold.build.relations import assign_names, safe_name
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.model import Catalog
+from toolfold.meta_tools.definitions import detail_level_of
 from toolfold.meta_tools.detail_levels import tool_get
-from toolfold.meta_tools.result import detail_level_of
 from toolfold.meta_tools.tool_list import tool_list
 
 

@@ -16,10 +16,10 @@ from toolfold.build.compiler import compile_folder
 from toolfold.catalog.search import search
 from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
 from toolfold.meta_tools import detail_levels, list_request, tool_list
-from toolfold.meta_tools.definitions import TOOLS
+from toolfold.meta_tools.definitions import TOOLS, detail_level_of
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.reader import read_arguments
-from toolfold.meta_tools.result import Result, detail_level_of
+from toolfold.meta_tools.result import Result
 from toolfold.results import tokens
 
 CATALOG = FileStore(bundled_path())()

@@ -6,8 +6,8 @@ import bpe_openai
 import pytest
 
 from toolfold.app import build_app
+from toolfold.meta_tools.definitions import detail_level_of
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.meta_tools.result import detail_level_of
 from toolfold.settings import Settings
 
 TOOLS = build_app(Settings.from_environment({})).server.tools

@@ -154,6 +154,11 @@ _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 """Makes clients that defer tools show these from the start: without TOOL_LIST nothing behind it is found."""
 
 
+def detail_level_of(entry: Mapping[str, Any]) -> str:
+    """Return the detail level of the entry of a tool: ``full``, ``medium`` or ``minimal``."""
+    return "full" if "example_call" in entry else "medium" if "parameters" in entry else "minimal"
+
+
 def text(description: str) -> dict[str, Any]:
     """Return the schema of a parameter that is text."""
     return {"type": "string", "description": description}

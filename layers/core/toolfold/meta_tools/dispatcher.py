@@ -24,8 +24,8 @@ from toolfold.errors import (
     ToolNotExposed,
 )
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
-from toolfold.meta_tools.definitions import TOOLS, definitions, instructions
-from toolfold.meta_tools.result import WRITE, MetaCall, Result, detail_level_of, dumps_compact, error_result, to_text
+from toolfold.meta_tools.definitions import TOOLS, definitions, detail_level_of, instructions
+from toolfold.meta_tools.result import WRITE, MetaCall, Result, dumps_compact, error_result, to_text
 from toolfold.text_safety import quoted
 
 if TYPE_CHECKING:

@@ -53,11 +53,6 @@ class Result(NamedTuple):
     answered: int | None = None
 
 
-def detail_level_of(entry: Mapping[str, Any]) -> str:
-    """Return the detail level of the entry of a tool: ``full``, ``medium`` or ``minimal``."""
-    return "full" if "example_call" in entry else "medium" if "parameters" in entry else "minimal"
-
-
 def error_result(error: CallError, reader: "Reader | None" = None) -> Result:
     """Return the result of a call that ended in ``error``."""
     structured = {"error": error.as_dict(reader)}

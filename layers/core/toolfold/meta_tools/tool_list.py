@@ -19,10 +19,10 @@ from toolfold.catalog.fit import Fit
 from toolfold.catalog.reader import damaged
 from toolfold.meta_tools import detail_levels, list_request
 from toolfold.meta_tools.arguments import invalid
-from toolfold.meta_tools.definitions import MAX_TOOLS
+from toolfold.meta_tools.definitions import MAX_TOOLS, detail_level_of
 from toolfold.meta_tools.detail_levels import FILL_RATIO, find_related, pack, render_tool
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
-from toolfold.meta_tools.result import Result, detail_level_of, safe_line
+from toolfold.meta_tools.result import Result, safe_line
 from toolfold.results import tokens
 from toolfold.text_safety import counted, shortened
 
