@@ -199,8 +199,13 @@ def unknown_column(name: str, known: Sequence[str], *, offset: int | None = None
     made_of = [other for other in compared if _abbreviates(wanted, _parts_of(other))]
     same = [other for other in compared if {wanted, normalize(other)} <= _PRICES or name.endswith(f".{other}")]
     alike = made_of or closest_matches(name, compared, 3)
-    closest = list(dict.fromkeys([*same, *having, *begun, *alike]))[:3]
-    replaces = [(rf"(?<!\w){re.escape(name)}(?!\w)", written_name(one).replace("\\", "")) for one in closest]
+    # The column of a path that leads nowhere is another question than its part, which may be in a text of JSON.
+    whole_of = next((one for one in compared if name.startswith(f"{one}.")), "")
+    closest = [one for one in dict.fromkeys([*same, *having, *begun, *alike]) if one != whole_of][:3]
+    word = rf"(?<!\w){re.escape(name)}(?!\w)"
+    replaces = [(word, written_name(one).replace("\\", "")) for one in closest]
+    if whole_of:
+        replaces.insert(0, (word, f"json_extract({written_name(whole_of)}, '$.{name.removeprefix(f'{whole_of}.')}')"))
     # A name with other signs in it, such as attributes.due-on, is written in quotes.
     plain = step.replace('"', "")
     whole = [one for one in compared if name in one and one in plain and not one.isidentifier()]

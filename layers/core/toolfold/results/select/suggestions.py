@@ -196,7 +196,7 @@ class _Guess:
 
     def _changed(self, step: str) -> str | None:
         """Return other steps for one; None: it stays."""
-        if self._kind_of(step) not in ("items", "group", ""):
+        if self._kind_of(step) not in ("items", "group", "") or step.lower() == "count":
             return None
         for change in (self._path, self._table, self._day, self._field, self._pair, self._names, self._misspelt):
             if (found := change(step)) is not None and found != step:

@@ -23,7 +23,7 @@ from toolfold.results.select.adapter import Adapter, note_on_texts, time_of
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
-from toolfold.results.select.kinds import NEIGHBOURS, argument_of, count_of, kind_of, node_of, shown
+from toolfold.results.select.kinds import NEIGHBOURS, argument_of, column_of, count_of, kind_of, node_of, shown
 from toolfold.results.select.names import (
     PARTS_OF_DATES,
     Column,
@@ -124,9 +124,17 @@ class View:
 
     def _resolved(self, tree: exp.Expr) -> exp.Expr:
         tree = normal(self._with_known(tree))
+        words: dict[str, str] = {}  # column → the word of its name by which it was found
         for one in list(tree.find_all(exp.Column)):
             if "column" not in one.meta:
-                tree = replaced(tree, one, self._column_node(one))
+                found = self._column_node(one)
+                column, name = column_of(found), normalize(one.name)
+                is_word = column is not None and name != normalize(column.name)
+                if column is not None and is_word and words.setdefault(column.name, name) != name:
+                    # x-y is no difference where it is the name of a column.
+                    known = [other.name for other in self.names.columns]
+                    raise unknown_column(one.name, known, offset=self.step.offset, step=self.step.text)
+                tree = replaced(tree, one, found)
         return tree
 
     def _with_known(self, tree: exp.Expr) -> exp.Expr:
