@@ -49,6 +49,10 @@ _BARE = re.compile(
 )
 """The same without quotes: only what no word of prose looks like, such as 2024-01-31 or Europe/Rome."""
 
+_SPELLED = re.compile(r"\b(?:YYYY|HH)(?:[-/.:T ]?(?:MM|DD|HH|SS))+Z?\b|\b(?:MM|DD)(?:[-/.](?:MM|DD))[-/.]YYYY\b")
+_PARTS_OF_TIME: Mapping[str, str] = {"YYYY": "2025", "MM": "01", "DD": "31", "HH": "12", "SS": "00"}
+"""How a description spells a form: HH:MM, YYYY-MM-DD."""
+
 
 _MAX_DEPTH = 6
 _MAX_TRIED, _MAX_VALUES = 50, 500
@@ -132,6 +136,9 @@ class _Maker:
         for example in (_QUOTED, _BARE):
             for found in example.finditer(description if isinstance(description, str) else ""):
                 yield next(value for value in found.groupdict().values() if value).strip()
+        for found in _SPELLED.finditer(description if isinstance(description, str) else ""):
+            spelled = re.sub("(?<=HH:)MM|(?<=HH)MM", "00", found[0])
+            yield re.sub("[YMDHS]{2,4}", lambda part: _PARTS_OF_TIME.get(part[0], part[0]), spelled)
         words = in_words(name).lower().split() or [""]
         yield from (FORMATS[one] for one in (str(given("format")), words[-1]) if one in FORMATS)
         least, most = given("minLength"), given("maxLength")

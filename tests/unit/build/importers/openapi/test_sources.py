@@ -281,6 +281,9 @@ SWAGGER: dict[str, Any] = {
             },
         },
         "/bad": {"get": {"parameters": [{"name": "x", "in": "query", "type": "array", "collectionFormat": "tsv"}]}},
+        "/worse": {
+            "get": {"parameters": [{"name": "x", "in": "header", "type": "array", "collectionFormat": "pipes"}]}
+        },
     },
 }
 
@@ -299,4 +302,5 @@ def test_a_document_in_swagger_2_is_read(tmp_path: Path) -> None:
     assert upload.path == "/pets/3/photo"
     assert b"hello" in (upload.body or b"")
     assert tools["upload"].parameters["required"] == ["id", "file"]
-    assert "collectionFormat 'tsv' cannot be sent" in found.left_out[0]
+    assert "collectionFormat 'tsv' cannot be sent in 'query'" in found.left_out[0]
+    assert "collectionFormat 'pipes' cannot be sent in 'header'" in found.left_out[1]

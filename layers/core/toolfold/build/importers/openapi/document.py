@@ -261,10 +261,11 @@ def swagger_parameters(
 def _parameter(parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
     made = {**parameter, "schema": {key: value for key, value in parameter.items() if key not in _OF_PARAMETERS}}
     if parameter.get("type") == "array":
-        style = _COLLECTIONS.get(parameter.get("collectionFormat", "csv"))
+        name, where = parameter.get("collectionFormat", "csv"), parameter.get("in")
+        style = _COLLECTIONS.get(name) if where in ("query", "formData") else {} if name == "csv" else None
         if style is None:
-            raise DocumentError(at, f"collectionFormat {parameter.get('collectionFormat')!r} cannot be sent")
-        made |= style if parameter.get("in") in ("query", "formData") else {}
+            raise DocumentError(at, f"collectionFormat {name!r} cannot be sent in {where!r}")
+        made |= style
     return made
 
 
