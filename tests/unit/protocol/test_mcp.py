@@ -210,7 +210,9 @@ def test_other_methods_than_post_are_rejected(method: str) -> None:
     [
         ({"content_type": ""}, 415),
         ({"content_type": "application/json,application/json"}, 200),
+        ({"content_type": "application/json; charset=utf-8,application/json"}, 200),
         ({"content_type": "application/json, text/plain"}, 415),
+        ({"content_type": "application/json; charset=utf-8, text/plain"}, 415),
         ({"content_encoding": "Identity"}, 200),
         ({"accept": "*/*"}, 200),
         ({"accept": "application/*;q=0.5"}, 200),
@@ -220,6 +222,12 @@ def test_other_methods_than_post_are_rejected(method: str) -> None:
 )
 def test_headers_decide_the_status(headers: dict[str, str], status: int) -> None:
     assert SERVER.handle_http(request(message("ping"), **headers)).status == status
+
+
+def test_a_second_content_type_must_be_the_same() -> None:
+    sent = request(message("ping"))
+    second = sent._replace(headers=(*sent.headers, ("content-type", "text/plain")))
+    assert SERVER.handle_http(second).status == 415
 
 
 @pytest.mark.parametrize(

@@ -235,9 +235,9 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
         return error_response(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")
     if request.header("origin") is None and request.header("sec-fetch-site") == "cross-site":
         return error_response(403, "A page of another site must send its Origin.")
-    # A proxy may have joined two content-type headers with a comma.
-    media_types = (request.header("content-type") or "").partition(";")[0].split(",")
-    if {media_type.strip().lower() for media_type in media_types} != {"application/json"}:
+    # Two headers, which a proxy may have joined with a comma, must name the same.
+    media_types = ",".join(_values(request.headers, "content-type")).split(",")
+    if {media_type.partition(";")[0].strip().lower() for media_type in media_types} != {"application/json"}:
         return error_response(400 if stateless else 415, "Content-Type must be application/json.")
     if (request.header("content-encoding") or "identity").lower() != "identity":
         return error_response(415, "Send the body without Content-Encoding.", ("accept-encoding", "identity"))
