@@ -1,5 +1,8 @@
 """What may be logged of AWS's errors, and what creating ``AwsClients`` costs."""
 
+import errno
+import os
+import sqlite3
 import subprocess
 import sys
 from typing import Any
@@ -15,6 +18,12 @@ def refusal(code: Any, status: int = 400) -> ClientError:
     return ClientError(error, "GetItem")  # type: ignore[arg-type]
 
 
+def sqlite_error(name: str) -> sqlite3.Error:
+    error = sqlite3.OperationalError("SECRET")
+    error.sqlite_errorname = name
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
@@ -24,6 +33,9 @@ def refusal(code: Any, status: int = 400) -> ClientError:
         (refusal(7), "400"),
         (ClientError({}, "GetItem"), "ClientError"),
         (TimeoutError("SECRET"), "TimeoutError"),
+        (OSError(errno.ENOSPC, "SECRET", "/home/SECRET"), os.strerror(errno.ENOSPC)),
+        (PermissionError(errno.EACCES, "SECRET", "/home/SECRET"), "PermissionError"),
+        (sqlite_error("SQLITE_FULL"), "SQLITE_FULL"),
         # As obstore writes them.
         (OSError("503 for SECRET: <Error><Code>SlowDown</Code>\ninner: Status { status: 503 }"), "SlowDown"),
         (OSError("SECRET <Code>a SECRET</Code>\ninner: Status {\n  status: 502, body: SECRET }"), "502"),

@@ -187,12 +187,15 @@ def test_streams_are_restored_after_a_command(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
-@pytest.mark.parametrize(("command", "unbuffered"), [(("catalog", "list"), ""), (("settings", "--help"), "1")])
+@pytest.mark.parametrize(
+    ("command", "unbuffered"), [(("catalog", "list"), ""), (("settings", "--help"), "1"), (("stdio",), "")]
+)
 def test_a_full_disk_is_one_sentence(command: tuple[str, ...], unbuffered: str) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "toolfold", *command],
             env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            input='{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n',
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

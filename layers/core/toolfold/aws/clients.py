@@ -221,9 +221,9 @@ class AwsClients:
 
 
 def error_code(error: BaseException) -> str:
-    """Return one word for ``error`` that may be logged: AWS's own code, or the exception's name.
+    """Return what may be logged of ``error``: AWS's own code, the words of the system, or the exception's name.
 
-    An exception's text may hold a URL, an ARN or a key.
+    An exception's text may hold a URL, an ARN, a path or a key.
 
     >>> error_code(TimeoutError("https://example.com/?key=1"))
     'TimeoutError'
@@ -233,6 +233,10 @@ def error_code(error: BaseException) -> str:
         code = str(response.get("Error", {}).get("Code", ""))
         status = str(response.get("ResponseMetadata", {}).get("HTTPStatusCode", ""))
         return code if re.match(_CODE, code) else status or type(error).__name__
+    if type(error) is OSError and error.errno:  # as of a disk that is full; other faults have a class of their own
+        return os.strerror(error.errno)
+    if name := getattr(error, "sqlite_errorname", ""):
+        return str(name)
     found = re.search(_CODE_IN_TEXT, str(error))
     return found[found.lastindex or 0] if found else type(error).__name__
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 from toolfold.app import build_app
+from toolfold.errors import ToolfoldError
 from toolfold.local_defaults import with_local_defaults
 from toolfold.settings import Settings
 from toolfold.transports.reloading import LOOK_S, Reloading, SettingsSource
@@ -38,6 +39,7 @@ def run(profile: str = "", path: str = "", from_file: Iterable[str] = ()) -> int
         SettingsError: the settings name a catalog that cannot be used, or a cache file that is not toolfold's.
         ProfileNotFound: the catalog has no such profile. One in S3 is read by the first request.
         BrokenPipeError: stdout was closed by its reader.
+        ToolfoldError: stdout cannot be written to for another reason.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
     settings, make = _read_settings(), functools.partial(_make_app, profile)
@@ -50,10 +52,12 @@ def run(profile: str = "", path: str = "", from_file: Iterable[str] = ()) -> int
     try:
         with stopping_at_signals(session.stop):
             session.serve(incoming, outgoing)
-    except OSError:
-        with suppress(OSError):  # a broken pipe: Python would fail to flush it at exit, and print that
+    except OSError as error:
+        with suppress(OSError):  # Python would fail to flush it at exit, and print that
             outgoing.close()
-        raise
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise ToolfoldError(f"The output cannot be written: {error.strerror}. It is not complete.") from None
     return 0
 
 
