@@ -223,16 +223,25 @@ FIND: Mapping[str, Any] = {
 }
 
 
+MARKS = {"type": "array", "items": {"type": "string"}, "style": "spaceDelimited", "explode": False}
+"""Its source refuses an item with a space."""
+
+
 @pytest.fixture(scope="module")
 def finder(tmp_path_factory: pytest.TempPathFactory) -> MetaTools:
     """Return meta-tools with one tool, whose parameters are ``FIND``."""
     folder = tmp_path_factory.mktemp("catalog") / "desk"
     folder.mkdir()
-    tool = {"name": "find", "path": "/find", "summary": "Visits of a patient by ward", "parameters": FIND}
+    tool = {
+        "name": "find",
+        "path": "/find",
+        "summary": "Visits of a patient by ward",
+        "parameters": {**FIND, "marks": MARKS},
+    }
     source = {"kind": "http_api", "base_url": "https://desk.test", "tools": [tool]}
     (folder / "source.yaml").write_text(json.dumps(source))
     catalog = compiled(folder.parent)
-    return MetaTools(lambda: catalog, ToolExecutor(Settings.from_environment({})))
+    return MetaTools(lambda: catalog, ToolExecutor(Settings.from_environment({"TOOLFOLD_ALLOWED_HOSTS": "desk.test"})))
 
 
 @pytest.mark.parametrize(
@@ -253,6 +262,7 @@ def finder(tmp_path_factory: pytest.TempPathFactory) -> MetaTools:
         ({"state": ["close", "x"]}, None),
         ({"state": ["close"] * 60_000}, None),
         ({"ward": "cardio"}, {"ward": "Cardiology"}),
+        ({"WARD": "Cardiology", "marks": ["a", "b c"]}, None),
     ],
 )
 def test_value_that_is_written_otherwise_is_proposed(finder: MetaTools, given: Any, meant: Any) -> None:

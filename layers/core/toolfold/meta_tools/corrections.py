@@ -116,8 +116,9 @@ def corrected(
     correction = correct(catalog, tool, {**arguments, **first}, error.details["problems"])
     correction = correction._replace(arguments=_with_lists(correction.arguments, pairs))
     following = correction.call(tool, options)
-    # The same call would fail the same way: a value was refused by the source, and no other is known.
-    if not following or correction.arguments == arguments:
+    # The same value would fail the same way: it was refused by the source, and no other is known.
+    is_refused = any(name in arguments and correction.arguments.get(name) == arguments[name] for name in refused)
+    if not following or correction.arguments == arguments or is_refused:
         return error
     step = joined(messages.CALL_AGAIN, correction.note(tool))
     return error.changed(next_step=step, schema=None, **following)
