@@ -263,6 +263,11 @@ for _ in range(90):
         (CALL, {**QUOTE, **dict.fromkeys(map(str, range(100_000)), 1)}),
         (CALL, {**QUOTE, **dict.fromkeys(map(str, range(900)), 1)}),
         (CALL, {**QUOTE, "arguments": {"symbol": "x" * 1_000_000}}),
+        (CALL, {**QUOTE, "arguments": dict.fromkeys(map(str, range(100_000)), 1)}),
+        (CALL, {**QUOTE, "arguments": json.dumps(dict.fromkeys(map(str, range(100_000)), 1))}),
+        (CALL, {"tool_name": "TOOL_BATCH", "arguments": dict.fromkeys(map(str, range(100_000)), 1)}),
+        (CALL, {"tool_name": "TOOL_BATCH", "arguments": {"calls": [QUOTE] * 100_000}}),
+        (GET, {"tool_name": list(map(str, range(100_000)))}),
     ],
     ids=ids,
 )

@@ -27,14 +27,25 @@ if TYPE_CHECKING:
 MAX_NEXT_CALL = 600
 """Characters of the arguments of a call that an error proposes: more than any call has that a model would repeat."""
 
-MAX_ARGUMENTS = 1000
-"""Arguments of a call that are read: more than any tool has parameters."""
+MAX_READ = 1000
+"""Arguments of a call, and items of a list for a meta-tool, that are read: more than any tool takes."""
 
 NAMES_OF_ARGUMENTS: Mapping[str, Names] = {
     name: Names(tool.arguments, {key: rule.other_names.split() for key, rule in tool.arguments.items()})
     for name, tool in TOOLS.items()
 }
 """Meta-tool → what names of its arguments mean."""
+
+
+def refuse_many(tool: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse more arguments than are read: each is compared with all that are known.
+
+    Raises:
+        InvalidArguments: there are more.
+    """
+    if len(given) > MAX_READ:
+        takes = f"{tool} takes {', '.join([*known][:20])}."
+        raise InvalidArguments(f"{tool}: {len(given):,} arguments were given.", takes)
 
 
 def own_name(tool: str, name: str) -> str | None:

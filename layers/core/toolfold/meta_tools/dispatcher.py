@@ -287,11 +287,10 @@ what its request needs alone.
 
 
 def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
-    from toolfold.meta_tools.arguments import MAX_ARGUMENTS
+    from toolfold.meta_tools.arguments import refuse_many
 
     known = TOOLS[name].arguments
-    if len(arguments) > MAX_ARGUMENTS:
-        raise InvalidArguments(f"{name}: {len(arguments):,} arguments were given.", f"{name} takes {', '.join(known)}.")
+    refuse_many(name, arguments, known)
     may_be_usual = name == "TOOL_LIST" or (name == "TOOL_GET" and "tool_name" in arguments)
     if may_be_usual and all(key in known and known[key].takes(value) for key, value in arguments.items()):
         return MetaCall(name, arguments)

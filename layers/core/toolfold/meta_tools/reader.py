@@ -20,10 +20,12 @@ from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.validation import invalid_arguments
+from toolfold.execution.validation_problems import describe_expected
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.messages import NAME_TOOL, NAME_TOOLS, ONE_TOOL
 from toolfold.meta_tools.arguments import (
     MAX_NEXT_CALL,
+    MAX_READ,
     OPTIONS,
     PLACES,
     converted_argument,
@@ -36,6 +38,7 @@ from toolfold.meta_tools.arguments import (
     parse_call_text,
     parse_object,
     put,
+    refuse_many,
 )
 from toolfold.meta_tools.corrections import call_or_description, correct, corrected
 from toolfold.meta_tools.definitions import MAX_NAMES, TOOLS
@@ -106,6 +109,7 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
         InvalidArguments: an argument has no place, or two contradict each other.
     """
     given = _unwrapped(tool, arguments)
+    refuse_many(tool, given, TOOLS[tool].arguments)
     read: dict[str, Any] = {}
     continues = tool in COMBINING_TOOLS and not is_blank(given.get("continue"))
     for key, sent in given.items():
@@ -136,6 +140,10 @@ def read_values(catalog: Catalog, name: str, arguments: dict[str, Any]) -> dict[
         if all(known[key].takes(value) for key, value in arguments.items()):
             return arguments
     tool = meta_tool(name)
+    for key, value in arguments.items():
+        if isinstance(value, list) and len(value) > MAX_READ and key in known:
+            expected = describe_expected(tool.parameters["properties"][key], tool.parameters)
+            raise invalid(name, f"{key} has {len(value)} items: {expected}", "Ask for less in one call.")
     resolved = reader_of(catalog, tool).resolve(arguments)
     if resolved.problems:
         error = corrected(catalog, tool, arguments, invalid_arguments(tool, resolved))
@@ -336,6 +344,8 @@ class _CallReader:
 
     def _collect(self, given: Mapping[str, Any], depth: int) -> None:
         """Divide ``given`` into the tool's arguments and the options, which are changed."""
+        if self._tool.parameters.get("additionalProperties") is False:
+            refuse_many(self._tool.name, given, self._own)
         for key, value in given.items():
             kind = normalize(key)
             if kind in WRAPPERS and (key not in self._own or (depth == 0 and key == "arguments")):
