@@ -19,7 +19,7 @@ from toolfold.execution.approval import ApprovalDesk, WaitingCall
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.settings import Settings
-from toolfold.text_safety import escape_unsafe
+from toolfold.text_safety import escape_unsafe, load_json
 
 
 def run(options: Options) -> int:
@@ -97,7 +97,7 @@ def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | No
     if len(words) != 1 or not words[0].lstrip().startswith("{"):
         return parse_pairs(words, lambda word: f"; e.g. toolfold call {_example(tool_name, word, words, tools)}")
     try:
-        return dict(json.loads(words[0]))
+        return dict(load_json(words[0]))
     except (ValueError, RecursionError) as error:
         raise ToolfoldError(
             f'The arguments are not valid JSON: {error}. Write them as \'{{"symbol": "IBM"}}\', or as symbol=IBM'
