@@ -6,20 +6,19 @@ from typing import Any
 
 import pytest
 
-from toolfold.meta_tools import plan
-from toolfold.meta_tools.answer_reader import complete_answer
+from toolfold.meta_tools.plan import Plan
 
 
 def end_requests_after(monkeypatch: pytest.MonkeyPatch, answers: int) -> None:
     """End the time for further calls of each request when so many answers that are not cached have been read."""
 
-    read = Counter[plan.Plan]()
+    read, complete = Counter[Plan](), Plan.complete
 
-    def complete(session: plan.Plan, call: Any, arguments: Any, response: Any) -> Any:
-        answer = complete_answer(session, call, arguments, response)
+    def complete_and_end(session: Plan, call: Any, arguments: Any, response: Any) -> Any:
+        answer = complete(session, call, arguments, response)
         read[session] += not response.cached
         if read[session] >= answers:
             session.end = time.monotonic()
         return answer
 
-    monkeypatch.setattr(plan, "complete_answer", complete)
+    monkeypatch.setattr(Plan, "complete", complete_and_end)

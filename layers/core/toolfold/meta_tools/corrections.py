@@ -117,7 +117,8 @@ def corrected(
     correction = correction._replace(arguments=_with_lists(correction.arguments, pairs))
     following = correction.call(tool, options)
     # The same value would fail the same way: it was refused by the source, and no other is known.
-    is_refused = any(name in arguments and correction.arguments.get(name) == arguments[name] for name in refused)
+    refused = arguments.keys() & {problem["parameter"] for problem in error.details["problems"]}
+    is_refused = any(correction.arguments.get(name) == arguments[name] for name in refused)
     if not following or correction.arguments == arguments or is_refused:
         return error
     step = joined(messages.CALL_AGAIN, correction.note(tool))

@@ -143,7 +143,7 @@ def read_values(catalog: Catalog, name: str, arguments: dict[str, Any]) -> dict[
     for key, value in arguments.items():
         if isinstance(value, list) and len(value) > MAX_READ and key in known:
             expected = describe_expected(tool.parameters["properties"][key], tool.parameters)
-            raise invalid(name, f"{key} has {len(value)} items: {expected}", "Ask for less in one call.")
+            raise invalid(name, f"{key} has {len(value):,} items: {expected}", "Ask for less in one call.")
     resolved = reader_of(catalog, tool).resolve(arguments)
     if resolved.problems:
         error = corrected(catalog, tool, arguments, invalid_arguments(tool, resolved))
