@@ -90,10 +90,13 @@ def test_tables_columns_and_keys_are_read(database: SqliteDatabase) -> None:
     )
 
 
-def test_a_new_table_is_seen_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [-1, 0, 7])
+def test_a_new_table_is_seen_at_once(tmp_path: Path, version: int) -> None:
     path = create_sqlite(tmp_path / "shop.db")
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(f"PRAGMA schema_version = {version}")
     with closing(SqliteDatabase(path, TABLES, 1000)) as database:
-        database.read_schema(soon())
+        assert database.read_schema(soon()).tables
         with closing(sqlite3.connect(path)) as other:
             other.execute("CREATE TABLE later (id)")
         assert database.read_schema(soon()).find("later")

@@ -246,7 +246,8 @@ class SqliteDatabase:
         self._tables, self._max_bytes = tables, max_bytes
         self._path, self._file = path, _stat(path)  # one that replaces it before it is opened is opened again
         self._connection = open_read_only(path, max_bytes, deadline)
-        self._schema, self._schema_version = DatabaseSchema(), -1  # not read yet
+        self._schema = DatabaseSchema()
+        self._schema_version: int | None = None  # not read yet
 
     def close(self) -> None:
         """Close the connection."""
