@@ -442,10 +442,14 @@ class Query(View):
             self.request.narrow(first, "")
         else:
             parts = [column.sql for column in self.partition]
-            columns, grouped = ", ".join([*parts, f"max({dated.sql})"]), ", ".join(parts) or "NULL"
-            newest_of = f"SELECT {columns} FROM {self._current} WHERE {dated.sql} IS NOT NULL GROUP BY {grouped}"
-            found = self.rows.run(self.ctes, newest_of)
-            spans = {tuple(key): coverage.span(clause, newest, self.today) for *key, newest in found}
+            columns = ", ".join([*parts, f"max({dated.sql})"])
+            grouped = f" GROUP BY {', '.join(parts)}" if parts else ""
+            newest_of = self.rows.run(self.ctes, f"SELECT {columns} FROM {self._current}{grouped}")
+            spans = {
+                tuple(key): coverage.span(clause, newest, self.today)
+                for *key, newest in newest_of
+                if newest is not None
+            }
             for low, high in spans.values():
                 self.request.narrow(low[:10], "" if clause.count > 0 else high[:10])  # or up to the newest row
             condition, note = coverage.relative(clause, dated.sql, parts, spans)
