@@ -91,14 +91,20 @@ _MEASURE = re.compile(
 )
 """Numbers with a unit: 5 kg, 900KB, 10th, 3 days 04:00:00, 9 km/h, PT45M. As texts, 5 kg is more than 12 kg."""
 
-_CALENDAR_WORD = re.compile(
-    rf"(?<![^\W\d_])(?:{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in (*MONTHS, *WEEKDAYS))})(?![^\W\d_])", re.I
+_WORD = re.compile(r"[^\W\d_]+")
+_CALENDAR_WORDS = frozenset(
+    ("sept", "tues", "thur", "thurs", *(name[:end] for name in (*MONTHS, *WEEKDAYS) for end in (3, len(name))))
 )
-"""The name of a month or a weekday: as texts, April is before January."""
+"""Names of months and weekdays: as texts, April is before January."""
+_BESIDE_CALENDAR_WORDS = frozenset(
+    ("am", "pm", "at", "of", "on", "the", "st", "nd", "rd", "th", "week", "t", "z", "utc", "gmt",
+     "cet", "cest", "est", "edt", "cst", "cdt", "mst", "mdt", "pst", "pdt")
+)  # fmt: skip
+"""Words of a date: beside others, as in Sun Life, the name of a month or a weekday may be one of something else."""
 
 _DIGITS = re.compile(r"(\d{1,18})")
-_COMPARED_TEXTS = 200
-"""Texts whose order is looked at: a column may have millions."""
+_COMPARED_TEXTS, _COMPARED_CHARS = 200, 100
+"""Texts whose order is looked at, and their most characters: a column may have millions, and documents."""
 
 _ZONE = re.compile(r"(?:z|utc|gmt|[+-]\d\d(?::?\d\d)?)\Z", re.I)
 _SLASHED = re.compile(r"(\d\d?)([-/.])(\d\d?)\2(\d{4})(?P<time>[ T].*)?")
@@ -171,20 +177,32 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
     if len(others) < len(given) or all(map(_MEASURE.fullmatch, given)):  # some look like numbers or dates
         others = others or [text for text in given if not _NUMBER.fullmatch(text)]
         return ColumnType(Kind.MIXED, texts, misfit=(others or given)[0])
-    if len(given) > 1 and all(map(_CALENDAR_WORD.search, given)):
+    if len(given) > 1 and all(map(_is_of_calendar, given)):
         return ColumnType(Kind.MIXED, texts, misfit=given[0])
     shown = [None if cell in values.MISSING_WORDS else cell for cell in cells]
     return ColumnType(Kind.TEXT, shown, misfit=out_of_order(given))
 
 
 def out_of_order(texts: Sequence[str]) -> str:
-    """Return two texts whose numbers have the opposite order, as those of A10 and A9; empty without such texts."""
-    for low, high in itertools.pairwise(sorted(texts[:_COMPARED_TEXTS])):
+    """Return two texts whose numbers have the opposite order, as those of A10 and A9; empty without such texts.
+
+    Texts of one length, such as UUIDs, have no numbers but digits.
+    """
+    compared = [text for text in texts[:_COMPARED_TEXTS] if len(text) <= _COMPARED_CHARS]
+    if len(set(map(len, compared))) < 2:
+        return ""
+    for low, high in itertools.pairwise(sorted(compared)):
         parts = zip(_DIGITS.split(low), _DIGITS.split(high), strict=False)
         one, other = next(((one, other) for one, other in parts if one != other), ("", ""))
         if one.isdecimal() and other.isdecimal() and int(one) > int(other):
             return f"{quoted_name(low)} is before {quoted_name(high)}"
     return ""
+
+
+def _is_of_calendar(text: str) -> bool:
+    """Return whether a text has the name of a month or a weekday, and no word that no date has."""
+    words = set(map(str.lower, _WORD.findall(text[:_COMPARED_CHARS])))
+    return not words.isdisjoint(_CALENDAR_WORDS) and words <= _CALENDAR_WORDS | _BESIDE_CALENDAR_WORDS
 
 
 def _text_or_none(cell: Any) -> str | None:
