@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from toolfold.sources.sql import adapter
 from toolfold.sources.sql.adapter import DatabaseReader
 from toolfold.sources.sql.schema import SqlSettings
 
@@ -18,6 +19,7 @@ VALUES = {
     "slashed": ("1/13/2025", "2025-02-02", "2025-03-03"),
     "name": ("Ann", "Bob", "Cem"),
     "same": ("10", "20", "30"),
+    "hash": ("1234ab", "12bcde", "908172"),
 }
 
 
@@ -55,9 +57,18 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("SELECT * FROM t WHERE day >= '2025-02-01' ORDER BY day, name, n, same", ""),
         ("SELECT name, count(*) FROM t WHERE n > 1 GROUP BY name ORDER BY 2 DESC", ""),
         ("SELECT n FROM t WHERE strftime('%Y', day) = '2025' ORDER BY 1", ""),
+        ("SELECT n FROM t WHERE substr(code, 2) * 1 > 5 OR replace(code, 'A', '') + 0 = 10", ""),
+        ("SELECT hash FROM t ORDER BY hash", ""),
     ],
 )
 def test_note_on_texts_that_are_compared(path: Path, statement: str, says: str) -> None:
     reader = DatabaseReader(SqlSettings("sqlite"), 100_000)
     note = reader.query(str(path), time.monotonic() + 5, statement, [], 10).note
     assert says in note if says else not note
+
+
+def test_answer_does_not_wait_for_a_slow_sample(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapter, "_SAMPLING_S", 0.0)
+    reader = DatabaseReader(SqlSettings("sqlite"), 100_000)
+    found = reader.query(str(path), time.monotonic() + 5, "SELECT max(amount) FROM t", [], 1)
+    assert (found.body, found.note) == ('{"rows":[{"max(amount)":"9"}]}', "")

@@ -155,6 +155,10 @@ def open_database(settings: SqlSettings, connection_string: str, max_bytes: int,
 _MAX_SAMPLED_COLUMNS = 3
 _SAMPLED_ROWS = 500
 """Rows of a table whose texts are looked at, for each column that a statement compares."""
+_SAMPLED_CHARS = 100
+"""Of a text that is looked at: longer ones are no numbers or dates."""
+_SAMPLING_S = 0.2
+"""For all columns of a statement: a view may need as long for its first rows as for all of them."""
 
 _MAX_CONNECTIONS = 4
 """Connections of one process to one database. On Lambda there is one call at a time, and so one connection."""
@@ -307,6 +311,7 @@ class DatabaseReader:
         from toolfold.sources.sql.text_order import note_on_column, notes_on_functions, read_columns
 
         notes = list(notes_on_functions(guarded.tree))
+        deadline = min(deadline, time.monotonic() + _SAMPLING_S)
         for name, is_sum in itertools.islice(read_columns(guarded.tree).items(), _MAX_SAMPLED_COLUMNS):
             for table in guarded.tables:
                 column = next((one.name for one in table.columns if one.name.lower() == name), None)
@@ -346,7 +351,8 @@ def _sampled_texts(column: str, table: str, deadline: float, database: Database)
     """Return different texts of the first rows of a table of SQLite."""
     read, source = (f"`{one.replace('`', '``')}`" for one in (column, table))
     rows = f"SELECT {read} AS v FROM {source} LIMIT {_SAMPLED_ROWS}"  # noqa: S608 - quoted names of the schema
-    statement = f"SELECT DISTINCT v FROM ({rows}) WHERE typeof(v) = 'text'"  # noqa: S608
+    is_read = f"typeof(v) = 'text' AND length(v) <= {_SAMPLED_CHARS}"
+    statement = f"SELECT DISTINCT v FROM ({rows}) WHERE {is_read}"  # noqa: S608
     return [json.loads(line)["v"] for line in database.query(statement, [], _SAMPLED_ROWS, deadline, ()).lines]
 
 
@@ -433,6 +439,8 @@ class SqlAdapter(SourceAdapter):
         """Import what a query needs. Nothing is opened."""
         from toolfold.sources.sql.guard import check_statement
 
+        if self._settings.dialect == "sqlite":
+            import toolfold.sources.sql.text_order
         # sqlglot imports a dialect when it reads the first statement in it.
         check_statement("SELECT 1", self._settings.dialect, DatabaseSchema())
         if self._settings.dialect != "sqlite":

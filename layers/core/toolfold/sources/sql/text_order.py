@@ -61,7 +61,8 @@ def note_on_column(name: str, texts: Sequence[str], *, is_sum: bool) -> str:
         cast = f" CAST({name} AS REAL) reads numbers." if found.kind.is_number else ""
     else:
         pair = out_of_order(texts)
-        if not pair and found.kind is Kind.MIXED:
+        are_codes = len(set(map(len, texts))) == 1 and all(map(str.isalnum, texts))  # 1234567 is a hash, as 12bcdef is
+        if not pair and found.kind is Kind.MIXED and not are_codes:
             pair = f"{quoted_name(found.misfit)} is one of several kinds"
     return f"SQLite compares the texts of {name} as texts, in which {pair}.{cast}" if pair else ""
 
@@ -71,7 +72,8 @@ def notes_on_functions(tree: exp.Expr) -> Iterator[str]:
     for node in tree.find_all(exp.EQ, exp.NEQ, exp.In, *_COMPARING):
         sides = [side for side in node.iter_expressions() if isinstance(side, exp.Expr)]
         numbers = [side for side in sides if isinstance(side, exp.Literal) and not side.is_string]
-        called = next((text for side in sides if _FUNCTIONS_OF_TEXT.match(text := side.sql("sqlite"))), "")
+        calls = [side for side in sides if isinstance(side, exp.Func) and not isinstance(side, exp.Connector)]
+        called = next((text for call in calls if _FUNCTIONS_OF_TEXT.match(text := call.sql("sqlite"))), "")
         if numbers and called:
             name = called.partition("(")[0].lower()
             number = numbers[0].name
