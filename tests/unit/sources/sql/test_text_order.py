@@ -29,6 +29,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("texts") / "texts.db"
     with sqlite3.connect(found) as database:
         database.execute(f"CREATE TABLE t ({', '.join(f'{name} TEXT' for name in VALUES)}, n INTEGER)")
+        database.execute("CREATE TABLE other (amount INTEGER, name TEXT)")
         for number, row in enumerate(zip(*VALUES.values(), strict=True)):
             database.execute(f"INSERT INTO t VALUES ({', '.join('?' * (len(row) + 1))})", (*row, number))
     database.close()
@@ -59,6 +60,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("SELECT n FROM t WHERE strftime('%Y', day) = '2025' ORDER BY 1", ""),
         ("SELECT n FROM t WHERE substr(code, 2) * 1 > 5 OR replace(code, 'A', '') + 0 = 10", ""),
         ("SELECT hash FROM t ORDER BY hash", ""),
+        ("SELECT t.n FROM t JOIN other AS o ON t.n = o.amount ORDER BY o.amount, o.name", ""),
+        ("SELECT t.n FROM t JOIN other AS o ON t.n = o.amount ORDER BY t.amount", "in which 100 is before 9"),
+        ("WITH x AS (SELECT amount FROM t) SELECT max(x.amount) FROM x", "in which 100 is before 9"),
     ],
 )
 def test_note_on_texts_that_are_compared(path: Path, statement: str, says: str) -> None:

@@ -312,9 +312,10 @@ class DatabaseReader:
 
         notes = list(notes_on_functions(guarded.tree))
         deadline = min(deadline, time.monotonic() + _SAMPLING_S)
-        for name, is_sum in itertools.islice(read_columns(guarded.tree).items(), _MAX_SAMPLED_COLUMNS):
-            for table in guarded.tables:
-                column = next((one.name for one in table.columns if one.name.lower() == name), None)
+        for read, is_sum in itertools.islice(read_columns(guarded.tree).items(), _MAX_SAMPLED_COLUMNS):
+            named = [table for table in guarded.tables if table.name.lower() == read.table]
+            for table in named or guarded.tables:
+                column = next((one.name for one in table.columns if one.name.lower() == read.name), None)
                 if column is None:
                     continue
                 work = partial(_sampled_texts, column, table.name, deadline)

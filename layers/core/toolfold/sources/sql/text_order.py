@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -21,19 +22,32 @@ _PLAIN_NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", r
 _FUNCTIONS_OF_TEXT = re.compile(r"(?:STRFTIME|DATE|TIME|DATETIME|SUBSTR|SUBSTRING|REPLACE|TRIM|PRINTF|FORMAT)\(", re.I)
 
 
-def read_columns(tree: exp.Expr) -> dict[str, bool]:
-    """Return the columns whose order or sum a statement reads, in lower case → whether it is the sum."""
+class ReadColumn(NamedTuple):
+    """A column whose order or sum a statement reads, by its name and that of its table in lower case.
+
+    The table is empty where the statement names none, or no table of the database.
+    """
+
+    table: str
+    name: str
+
+
+def read_columns(tree: exp.Expr) -> dict[ReadColumn, bool]:
+    """Return the columns whose order or sum a statement reads → whether it is the sum."""
+    tables = {one.alias_or_name.lower(): one.name.lower() for one in tree.find_all(exp.Table)}
     computed = {one.alias.lower() for one in tree.find_all(exp.Alias) if not isinstance(one.this, exp.Column)}
     outputs = [one.unalias() for one in tree.selects] if isinstance(tree, exp.Query) else []
     renamed = {one.alias.lower(): one.this for one in tree.find_all(exp.Alias) if isinstance(one.this, exp.Column)}
-    found: dict[str, bool] = {}
+    found: dict[ReadColumn, bool] = {}
     for node in tree.find_all(*_ORDERING, *_ADDING):
         for side in (node.this, node.expression):
             if isinstance(node, exp.Ordered) and isinstance(side, exp.Literal) and side.is_int:
                 place = int(side.name)
                 side = outputs[place - 1] if 0 < place <= len(outputs) else side  # noqa: PLW2901 - what it stands for
             if isinstance(side, exp.Column) and side.name.lower() not in computed:
-                found.setdefault(renamed.get(side.name.lower(), side).name.lower(), isinstance(node, _ADDING))
+                column = renamed.get(side.name.lower(), side)
+                read = ReadColumn(tables.get(column.table.lower(), ""), column.name.lower())
+                found.setdefault(read, isinstance(node, _ADDING))
     return found
 
 
