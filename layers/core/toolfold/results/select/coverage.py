@@ -264,10 +264,10 @@ def first_counted_day(clause: Clause, dates: Iterable[str], today: date) -> str:
 
     Where fewer days have rows, it is a day before all of them.
     """
-    known = sorted(set(dates))
-    if clause.unit != "day" or not 0 < clause.count <= _MAX_DATED_ROWS or len(known) < 2:
+    if clause.unit != "day" or not 0 < clause.count <= _MAX_DATED_ROWS:
         return ""
-    if step_days(known) > _DAILY_DAYS or known[-1] > f"{today}~":
+    known = sorted(set(dates))
+    if len(known) < 2 or step_days(known) > _DAILY_DAYS or known[-1] > f"{today}~":
         return ""
     days = sorted({text[:10] for text in known})
     has_all = clause.count <= len(days)
