@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from tests.unit.results.select.cases import Case, check, column, csv, each
+from tests.unit.results.select.outcomes import run
 
 NUMBERS = [
     *(Case("a decimal comma", csv("v,w", "0.5,1", "0.1,2", "1234.5,3"), select, f"sum(w): {right}",
@@ -101,3 +104,17 @@ NUMBERS = [
 @each(NUMBERS)
 def test_result_is_right_or_refused(case: Case) -> None:
     check(case)
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT a.version FROM data a JOIN data b ON a.version = b.version",
+        "SELECT id FROM data ORDER BY id",
+        "order by id",
+        "max(name)",
+    ],
+)
+def test_text_that_is_compared_as_meant_has_no_note(select: str) -> None:
+    body = csv("version,id,name", "1.1,1234ab,Sun Life", "1.10,12bcde,May Corp", "1.9,9ab0c1,Sat Co")
+    assert not run(select, body).notes

@@ -394,7 +394,8 @@ def _may_be_cast(node: exp.Expr) -> bool:
 
 def note_on_texts(tree: exp.Expr) -> str:
     """Return a note on texts of numbers that are compared, as 1.1 and 1.10, or that A10 is before A9; or nothing."""
-    sides = (side for one in tree.find_all(exp.EQ, exp.NEQ, exp.In) for side in one.iter_expressions())
+    compared = (list(one.iter_expressions()) for one in tree.find_all(exp.EQ, exp.NEQ, exp.In))
+    sides = (side for both in compared if not all(map(column_of, both)) for side in both)
     name = next((shown(side) for side in sides if kind_of(side) is Kind.MIXED and _may_be_cast(side)), "")
     if name:
         return f"{name} is compared as text; CAST({name} AS REAL) is compared as a number."
