@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from toolfold.dates import UNITS, Bound
@@ -64,10 +65,20 @@ def spelled_options(value: Any, options: Sequence[Any]) -> Iterator[Proposal]:
     spellings: list[Callable[[str], str]] = [str, str.casefold]
     if _is_short(value) and normalize(text) and not _SIGNED.fullmatch(text):
         spellings.append(normalize)
+    texts = tuple(map(str, options))
     for spell in spellings:
-        if found := [option for option in options if spell(str(option)) == spell(text)]:
-            yield from (Proposal(option, False) for option in found if len(found) == 1)
+        if found := _places(texts, spell).get(spell(text)):
+            yield from (Proposal(options[place], False) for place in found if len(found) == 1)
             return
+
+
+@lru_cache(maxsize=64)
+def _places(options: tuple[str, ...], spell: Callable[[str], str]) -> Mapping[str, Sequence[int]]:
+    """Return each spelling of ``options`` → where they have it: a list may have thousands of values of one enum."""
+    places: dict[str, list[int]] = {}
+    for place, option in enumerate(options):
+        places.setdefault(spell(option), []).append(place)
+    return places
 
 
 def measured_options(value: Any, options: Sequence[Any]) -> Iterator[Proposal]:

@@ -69,8 +69,9 @@ _LARGEST_EXACT = 2**53
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
 
-_WRAPPED, _OTHER_ERROR, _OTHER_VALUE = 1, 2, 3
-"""How far an alternative is from a value: for a list that is made of it, an error that remains, another constant."""
+_WRAPPED, _WORD, _OTHER_ERROR, _OTHER_VALUE = 1, 2, 100, 101
+"""How far an alternative is from a value: for a list that is made of it, a boolean that another word or a digit stands
+for, an error that remains, another constant. What remains counts more than all that can be converted."""
 
 
 class SchemaError(ValueError):
@@ -100,6 +101,7 @@ class ArgumentValidator:
     def __init__(self, schema: Mapping[str, Any], call: Mapping[str, Any]) -> None:
         self.schema, self.properties, self._call = schema, properties(schema), call
         self._single: dict[str, ArgumentValidator] = {}
+        self._rules: dict[int, tuple[frozenset[str], Any, Mapping[str, Any]]] = {}
         self._lists: Mapping[str, Mapping[str, Any]] = call.get("lists", {})
         self._blank_allowed = frozenset(call.get("blank_allowed", ()))
         self._always_sent = frozenset(call.get("sends", ())) - self.properties.keys()
@@ -143,7 +145,7 @@ class ArgumentValidator:
                     own[name] = type_problem("a string or an array of strings", value)
         # Arguments that fit as they are stay as they are.
         coerced = given if self._validator.is_valid(given) else _coerce(self.schema, given, self._errors)
-        coerced = {name: _whole_numbers(self.schema, self.properties.get(name), coerced[name]) for name in coerced}
+        coerced = {name: self._whole_numbers(self.properties.get(name), coerced[name]) for name in coerced}
         checked = {name: coerced[name] for name in [*(n for n in self.properties if n in coerced), *coerced]}
         errors = [] if self._validator.is_valid(checked) else self._errors(checked)
         wrong = own.keys() | {error.instance_path[0] for error in errors if error.instance_path}
@@ -155,6 +157,26 @@ class ArgumentValidator:
         if not own and not errors:
             return checked, []
         return checked, self._problems(checked, own, errors)
+
+    def _whole_numbers(self, rule: Any, value: Any) -> Any:
+        """Return ``value`` with integers for its whole numbers with a fraction: 20.0 is 20 as text of a query.
+
+        A large one has the digits of its text: 1e30 is a one with zeros, not the nearest power of two.
+        """
+        if type(value) not in (float, list, dict) or not isinstance(rule, Mapping):
+            return value
+        known = self._rules.get(id(rule))
+        if known is None:  # a list may have a million items of one rule, which lives as long as the schema
+            known = allowed_types(self.schema, rule), keyword(self.schema, rule, "items"), properties(self.schema, rule)
+            self._rules[id(rule)] = known
+        types, items, declared = known
+        if isinstance(value, dict):
+            return {key: self._whole_numbers(declared.get(key), inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self._whole_numbers(items, inner) for inner in value]
+        is_integer = value.is_integer() and "integer" in types
+        is_exact = is_integer and (abs(value) < _LARGEST_EXACT or "number" not in types)
+        return int(Decimal(repr(value))) if is_exact else value
 
     def _beyond_schema(self, name: str, value: Any) -> tuple[Any, str]:
         """Return ``value`` tidied, and what is wrong with it that the schema does not say."""
@@ -346,24 +368,6 @@ def _coerce(
     return arguments
 
 
-def _whole_numbers(root: Mapping[str, Any], rule: Any, value: Any) -> Any:
-    """Return ``value`` with integers for its whole numbers with a fraction: 20.0 is written as 20, as text of a query.
-
-    A large one has the digits of its text: 1e30 is a one with zeros, not the nearest power of two.
-    """
-    if not isinstance(rule, Mapping) or type(value) not in (float, list, dict):
-        return value
-    if isinstance(value, dict):
-        declared = properties(root, rule)
-        return {key: _whole_numbers(root, declared.get(key), inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        items = keyword(root, rule, "items")
-        return [_whole_numbers(root, items, inner) for inner in value]
-    types = allowed_types(root, rule) if value.is_integer() else ()
-    is_whole = "integer" in types and (abs(value) < _LARGEST_EXACT or "number" not in types)
-    return int(Decimal(repr(value))) if is_whole else value
-
-
 def _changes(root: Mapping[str, Any], arguments: Any, error: Any) -> tuple[int, list[_Change]]:
     """Return the changes after which a value has not this error, and how far the value is from that."""
     path, kind = tuple(error.instance_path), error.kind
@@ -372,15 +376,19 @@ def _changes(root: Mapping[str, Any], arguments: Any, error: Any) -> tuple[int, 
         is_declared = path[-1] in properties(root, rule_at(root, path[:-1]))
         return (0, [_Change(path, None)]) if is_declared else (_OTHER_ERROR, [])
     if kind.name in ("enum", "const") and path:
-        options = kind.options if kind.name == "enum" else [kind.expected_value]
-        found = next(spelled_options(value, [option for option in options if option is not None]), None)
-        return (0, [_Change(path, found.value)]) if found else (_OTHER_VALUE, [])
+        given = kind.options if kind.name == "enum" else [kind.expected_value]
+        options, word = [option for option in given if option is not None], _boolean(value)
+        if found := next(spelled_options(value, options), None):
+            return 0, [_Change(path, found.value)]
+        return (_WORD, [_Change(path, word)]) if any(option is word for option in options) else (_OTHER_VALUE, [])
     if kind.name == "type" and path:
-        converted = _converted(frozenset(kind.types), value)
-        if converted is not None:
-            return 0, [_Change(path, converted)]
-        item = _item(root, path, value) if "array" in kind.types else None
-        return (_OTHER_ERROR, []) if item is None else (_WRAPPED, [_Change(path, [item])])
+        types = frozenset(kind.types)
+        item = _item(root, path, value) if "array" in types else None
+        wrapped = None if item is None else [item]
+        word = _boolean(value) if "boolean" in types else None
+        readings = (0, _converted(types, value)), (_WRAPPED, wrapped), (_WORD, word)
+        found_at = next(((far, [_Change(path, one)]) for far, one in readings if one is not None), None)
+        return found_at or (_OTHER_ERROR, [])
     alternatives: Sequence[Sequence[Any]] = getattr(kind, "context", ())
     if not alternatives or not all(alternatives):  # of the latter it fits more than one
         return _OTHER_ERROR, []
@@ -390,12 +398,12 @@ def _changes(root: Mapping[str, Any], arguments: Any, error: Any) -> tuple[int, 
 
 
 def _converted(types: frozenset[str], value: Any) -> Any:
-    """Return the value of one of ``types`` that a text or a digit stands for; None for every other one."""
-    if "boolean" in types and (found := next(booleans(value), None)):
-        return found.value
+    """Return the value of one of ``types`` that a text spells; None for every other one."""
     if not isinstance(value, str):
         return None
     text = value.strip()
+    if "boolean" in types and text.lower() in ("true", "false"):
+        return text.lower() == "true"
     number = _number_in(text) if types & {"integer", "number"} else None
     if number is not None and (isinstance(number, int) or "number" in types):
         return number
@@ -406,10 +414,15 @@ def _converted(types: frozenset[str], value: Any) -> Any:
     return None
 
 
+def _boolean(value: Any) -> bool | None:
+    return next((bool(one.value) for one in booleans(value)), None)
+
+
 def _item(root: Mapping[str, Any], path: Sequence[str | int], value: Any) -> Any:
     """Return ``value`` as the only item of the list that is expected at ``path``; None where it cannot be one."""
     types = allowed_types(root, rule_at(root, [*path, 0]))
     item = value if json_type(value) in types else _converted(types, value)
+    item = _boolean(value) if item is None and "boolean" in types else item
     is_item = not isinstance(value, list) and (isinstance(value, str) or len(types) < len(TYPES))
     return item if is_item else None
 
