@@ -53,6 +53,7 @@ tools:
   - name: stations
     summary: List the stations of a coast
     path: /stations
+    confirm: true
   - name: remove
     summary: Delete a coast
     method: DELETE
@@ -110,6 +111,15 @@ def test_a_pipe_is_continued_with_the_approval(tools: MetaTools) -> None:
     refused = failure(tools, "TOOL_PIPE", given)
     assert "was used before" in refused["message"]
     assert refused["suggestion"].startswith("They may have taken effect")
+
+
+def test_a_pipe_of_tools_that_read_is_continued_where_only_reading_is_allowed(tools: MetaTools) -> None:
+    steps = {"steps": [{"tool_name": "coasts__stations"}] * 2}
+    first = tools.call("TOOL_CALL", {"tool_name": "TOOL_PIPE", "arguments": steps}, reads_only=True).structured
+    assert first["error"]["code"] == "APPROVAL_REQUIRED"
+    rest = {"continue": first["continue"]}
+    again = tools.call("TOOL_CALL", {"tool_name": "TOOL_PIPE", "arguments": rest}, reads_only=True).structured
+    assert again["error"]["code"] == "APPROVAL_REQUIRED"
 
 
 def test_a_pipe_whose_rest_cannot_be_kept_says_what_to_send(tools: MetaTools) -> None:

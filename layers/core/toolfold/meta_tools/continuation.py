@@ -27,6 +27,7 @@ def issue(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: 
         "catalog": request.catalog.fingerprint,
         "caller": kept.caller(request.credentials),
         "is_read": all(item.is_read for item in items),
+        "writes": any(item.call is not None and item.call.tool.effect != "read" for item in items),
         "arguments": {name: value for name, value in arguments.items() if name not in ("continue", "approval_token")},
     }
     added = kept.add(rest)
@@ -55,7 +56,7 @@ def resume(request: MetaRequest, tool: str) -> dict[str, Any]:
         following = next_call(rest["tool"], {"continue": token})
     elif rest["catalog"] != request.catalog.fingerprint:
         problem = "was made with another catalog, whose tools may differ"
-    elif not rest["is_read"] and request.credentials.reads_only:
+    elif rest.get("writes") and request.credentials.reads_only:
         call = next_call("TOOL_CALL_WRITE", {"tool_name": tool, "arguments": request.arguments})
         raise WriteNotAllowed(READS_ONLY.filled(tool=f"the rest of {tool}"), CALL_WRITE, **call)
     elif not rest["is_read"] and not kept.use_once(token):
