@@ -49,7 +49,9 @@ tools:
   - name: gauge
     summary: Show a gauge
     path: /gauges/{gauge_id}
-    parameters: {gauge_id: {type: integer, description: Number of a gauge., example: 1}}
+    parameters:
+      gauge_id: {type: integer, description: Number of a gauge., example: 1}
+      page[size]: {type: integer, maximum: 50}
   - name: stations
     summary: List the stations of a coast
     path: /stations
@@ -192,6 +194,7 @@ def test_an_unknown_name_of_a_tool_that_writes_leads_to_the_executor_for_it(tool
         ("towns__stations", {"town": "Oslo", "colour": "red"}, {"town": "Oslo"}),
         ("coasts__gauge", {"id": 7}, {"gauge_id": 7}),
         ("coasts__gauge", {"gauge": [7, 8]}, {"gauge_id": [7, 8]}),
+        ("coasts__gauge", {"id": 7, "page[size]": 90}, {"gauge_id": 7, "page[size]": 50}),
         ("coasts__gauge", {"place": "Oslo"}, None),
         ("coasts__gauge", {"colour": 7}, None),
     ],

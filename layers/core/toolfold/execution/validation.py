@@ -255,7 +255,7 @@ class ArgumentValidator:
 
         def place(problem: Problem) -> tuple[int, int]:
             group = {UNKNOWN: 0, MISSING: 2}.get(problem["problem"], 1)  # what is missing comes after what is wrong
-            return group, order.get(parameter_of(problem), len(order))
+            return group, order.get(parameter_of(problem, order), len(order))
 
         return sorted(first.values(), key=place)[: MAX_UNKNOWN + _MAX_ERRORS]
 

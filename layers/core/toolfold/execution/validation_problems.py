@@ -7,8 +7,7 @@ came and what was expected. Values of unknown arguments are never repeated: one 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from toolfold.catalog import json_schema
@@ -25,9 +24,10 @@ class Problem(TypedDict):
     expected: str
 
 
-def parameter_of(problem: Mapping[str, Any]) -> str:
-    """Return the parameter that a problem is about, without the place inside its value."""
-    return re.split(r"[.\[]", problem["parameter"])[0]
+def parameter_of(problem: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return which of ``names`` a problem is about, whose place may be inside a value; names may have dots, too."""
+    place = problem["parameter"]
+    return max((name for name in names if f"{place}.".startswith((f"{name}.", f"{name}["))), key=len, default=place)
 
 
 class ResolvedArguments(NamedTuple):

@@ -192,7 +192,8 @@ def divide(tool: Tool, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[s
 def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused: Sequence[Problem] = ()) -> Correction:
     """Return the call that ``arguments`` mean; ``refused``: by the source, beside what the schema refuses."""
     reader, required = reader_of(catalog, tool), tool.parameters.get("required", ())
-    wrong = set(map(parameter_of, (*reader.resolve(arguments).problems, *refused)))
+    problems = *reader.resolve(arguments).problems, *refused
+    wrong = {parameter_of(problem, reader.properties) for problem in problems}
     renamed, _, contradictions = reader.rename(arguments)
     given = {name: value for name, value in renamed.items() if name in reader.properties}
     others = ((name, value) for name, value in renamed.items() if name not in given and not is_blank(value))

@@ -261,7 +261,7 @@ class _Pipe:
         if any(isinstance(value, list) for value in given.values()):
             return  # read as several calls, with what the references bring
         resolved = reader_of(self._plan.catalog, tool).resolve(given)
-        problems = [problem for problem in resolved.problems if parameter_of(problem) not in referring]
+        problems = [problem for problem in resolved.problems if parameter_of(problem, arguments) not in referring]
         if problems:
             raise invalid_arguments(tool, resolved._replace(problems=problems, next_step=None))
 
@@ -284,8 +284,8 @@ class _Pipe:
             break
         self._plan.perform([item])
         if isinstance(item.error, InvalidArguments):
-            wrong = set(map(parameter_of, item.error.details.get("problems", ())))
             sent = step.given.get("arguments") or {}
+            wrong = {parameter_of(problem, sent) for problem in item.error.details.get("problems", ())}
             for text in references_in({name: value for name, value in sent.items() if name in wrong}):
                 value = self._value(text, position)
                 if isinstance(value, dict) and (keys := keys_of(value)):  # an object where a value belongs
