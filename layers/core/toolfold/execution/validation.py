@@ -166,7 +166,7 @@ class ArgumentValidator:
         if type(value) not in (float, list, dict) or not isinstance(rule, Mapping):
             return value
         known = self._rules.get(id(rule))
-        if known is None:  # a list may have a million items of one rule, which lives as long as the schema
+        if known is None:  # once for a million items; the schema holds each rule, so that its id stays its own
             known = allowed_types(self.schema, rule), keyword(self.schema, rule, "items"), properties(self.schema, rule)
             self._rules[id(rule)] = known
         types, items, declared = known
