@@ -387,8 +387,7 @@ def _changes(root: Mapping[str, Any], arguments: Any, error: Any) -> tuple[int, 
         wrapped = None if item is None else [item]
         word = _boolean(value) if "boolean" in types else None
         readings = (0, _converted(types, value)), (_WRAPPED, wrapped), (_WORD, word)
-        found_at = next(((far, [_Change(path, one)]) for far, one in readings if one is not None), None)
-        return found_at or (_OTHER_ERROR, [])
+        return next(((far, [_Change(path, one)]) for far, one in readings if one is not None), (_OTHER_ERROR, []))
     alternatives: Sequence[Sequence[Any]] = getattr(kind, "context", ())
     if not alternatives or not all(alternatives):  # of the latter it fits more than one
         return _OTHER_ERROR, []
