@@ -103,6 +103,8 @@ def test_values_are_brought_into_the_types_of_the_schema(rule: Any, sent: Any, u
         ({"enum": ["a_b", "a-b"]}, "a b", "x", "'a b' is not an allowed value", "a_b|a-b"),
         ({"enum": ["1M", "1m", ""]}, ["1M"], "x", "a list is not an allowed value", "1M|1m|"),
         (POINT, "here", "x", "must be an object, not text ('here')", "object, with lat, label"),
+        (POINT, '{"lat": 1, "lat": 2}', "x",
+         """must be an object, not text ('{"lat": 1, "lat": 2}'), which has 'lat' twice""", "object, with lat, label"),
         ({"anyOf": [{"type": "integer"}, {"type": "array"}]}, {}, "x", "must be an integer or an array, not an object",
          "integer|array"),
         (SHAPES, {"kind": "square", "side": "long"}, "x.side", "must be an integer, not text ('long')", "integer"),

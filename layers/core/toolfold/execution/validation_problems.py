@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from toolfold.catalog import json_schema
 from toolfold.fuzzy import did_you_mean
-from toolfold.text_safety import counted, quoted, shortened
+from toolfold.text_safety import RepeatedName, counted, load_json, quoted, shortened
 from toolfold.wording import Text
 
 
@@ -127,6 +127,13 @@ def type_problem(phrase: str, value: Any) -> str:
     named = "null" if value is None else _NAMES.get(type(value), "something else")
     if isinstance(value, str | int | float):
         named = f"{named} ({quoted(value)})"
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        try:
+            load_json(value)
+        except RepeatedName as error:
+            named = f"{named}, which {error}"
+        except (ValueError, RecursionError):
+            pass
     return f"must be {phrase}, not {named}"
 
 
