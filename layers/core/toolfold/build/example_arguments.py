@@ -19,6 +19,7 @@ from typing import Any
 from rstr import Rstr
 
 from toolfold.catalog import json_schema
+from toolfold.catalog.schema_checks import check_schema
 from toolfold.catalog.tokenizer import in_words
 from toolfold.execution.validation import SchemaError, compile_schema
 
@@ -66,6 +67,10 @@ def example_arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
 
     A value is one that the schema accepts, where one is found; the compiler checks the whole.
     """
+    try:
+        check_schema(schema)  # one whose references multiply takes years to check a value
+    except ValueError:  # which the compiler reports
+        return {}
     found: dict[str, Any] = _Maker(schema).arguments()
     return found
 

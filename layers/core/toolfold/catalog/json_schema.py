@@ -157,12 +157,16 @@ def property_rule(root: Any, schema: Any, name: str) -> Mapping[str, Any]:
     return {"enum": list({repr(value): value for values in fixed for value in values}.values())}
 
 
-def applied(root: Any, schema: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Yield the :func:`parts` of ``schema``, and then those of its alternatives."""
-    rules = parts(root, schema)
+def applied(
+    root: Any, schema: Any, depth: int = 0, known: dict[int, Mapping[str, Any]] | None = None
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the :func:`parts` of ``schema``, and then those of its alternatives, each once."""
+    known = {} if known is None else known
+    rules = [rule for rule in parts(root, schema) if id(rule) not in known]
+    known |= {id(rule): rule for rule in rules}
     yield from rules
     for branch in branches(rules) if depth < _MAX_DEPTH else ():
-        yield from applied(root, branch, depth + 1)
+        yield from applied(root, branch, depth + 1, known)
 
 
 def required(root: Any, schema: Any = None) -> list[str]:

@@ -87,7 +87,7 @@ def _checked(schema: Any, depth: int, count: list[int]) -> Iterator[Mapping[str,
         elif keyword not in _WITH_SCHEMAS:
             check_value([keyword, value])
         elif keyword in NAMED:
-            check_value([*value])
+            check_value([*value] if isinstance(value, dict) else value)
         if keyword in _REFERENCES and not (isinstance(value, str) and value.startswith("#")):
             raise ValueError("has a reference to another document")
     for keyword, part in inner(schema):

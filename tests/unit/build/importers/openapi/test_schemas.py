@@ -7,7 +7,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from tests.support.cpu_time import cpu_within
 from tests.support.openapi_documents import OK, Read, body, document, operation, read
+from toolfold.build.example_arguments import example_arguments
 from toolfold.build.importers.openapi.schemas import MAX_SCHEMA_CHARS
 from toolfold.catalog.schema_checks import check_schema
 from toolfold.execution.validation import ArgumentValidator
@@ -58,7 +60,7 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
         ({**STRING, "default": 10}, {"type": "string", "default": "10"}),
         ({"enum": [3, True, "a"]}, {"enum": [3, True, "a"]}),
         ({**STRING, "required": True}, STRING),
-        ({"type": "number", "maximum": 2**65}, {"type": "number"}),
+        ({"type": "number", "maximum": 2**65, "minimum": -1e300}, {"type": "number"}),
         ({**STRING, "minLength": "3"}, STRING),
         ({"const": "a"}, {"const": "a"}),
         (True, {}),
@@ -113,6 +115,12 @@ def extended(**properties: Any) -> dict[str, Any]:
         ({"pet": "Pet", "cat": "Cat"}, {}, "kind,friend,lives"),
         ({"cat": "Cat"}, {"Cat": {"type": "object", "properties": {"lives": {}}}}, "kind,friend,lives"),  # no allOf
         ({"lion": "Lion"}, {"Lion": {"allOf": [{"$ref": "#/components/schemas/Cat"}, {}]}}, "kind,friend,lives"),
+        ({"cat": "Cat", "pup": "Pup"}, {"Pup": {"allOf": [{"$ref": "#/components/schemas/Pet"}]}}, "kind,friend,lives"),
+        (
+            {"cat": "Cat"},
+            {"Cat": {**extended(lives={}), "additionalProperties": False}},
+            "kind,friend,lives",
+        ),  # as NSwag
         ({"none": "None"}, {}, "kind,friend"),
     ],
 )
@@ -136,6 +144,37 @@ def test_schemas_that_a_mapping_alone_names_are_alternatives(
     value = {"kind": "cat", "lives": 9, "friend": {"kind": "cat", "lives": 1}}
     assert validator.is_valid({"body": value} if is_known else {"kind": "cat"})
     assert not validator.is_valid({"body": {**value, "friend": {"lives": 9}}})
+
+
+@pytest.mark.parametrize("mapping", [{"cat": "Cat"}, {"none": "None"}])
+def test_a_schema_with_alternatives_stays_where_other_references_and_notes_find_it(
+    tmp_path: Path, mapping: Any
+) -> None:
+    bad = {**PET["properties"], "bad": {"$ref": "#/nothing"}}
+    schemas = {
+        "Pet": {**PET, "properties": bad, "discriminator": {"propertyName": "kind", "mapping": mapping}},
+        "Cat": extended(lives={"type": "integer"}),
+    }
+    fields = {"kind": {"$ref": "#/components/schemas/Pet/properties/kind"}, "pet": {"$ref": "#/components/schemas/Pet"}}
+    whole = {"type": "object", "properties": fields}
+    hostile = {"x-toolfold-alternatives": 1, "x-toolfold-files": {"": 1}}
+    given = {**operation("post", requestBody=body(whole), components={"schemas": schemas}), **hostile}
+    found = read(tmp_path, given)
+    assert found.tool.parameters["properties"]["kind"] == STRING
+    [(path, line, _)] = (note.split(":", 2) for note in found.imported.notes)
+    assert "#/nothing" in Path(path).read_text().splitlines()[int(line) - 1]
+
+
+def test_alternatives_that_multiply_take_no_time(tmp_path: Path) -> None:
+    schemas: dict[str, Any] = {
+        f"S{level}": {"allOf": [{"oneOf": [{"$ref": f"#/components/schemas/S{level + 1}"}] * 2}]} for level in range(40)
+    }
+    content = body({"$ref": "#/components/schemas/S0"})
+    answer = {"200": {"description": "OK", **content}}
+    given = operation("post", requestBody=content, responses=answer, components={"schemas": schemas})
+    with cpu_within(10):
+        tool = read(tmp_path, given).tool
+        assert example_arguments(tool.parameters) == {}
 
 
 NAME = {"$ref": "#/components/schemas/Name"}

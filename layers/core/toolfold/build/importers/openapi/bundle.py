@@ -22,8 +22,8 @@ from toolfold.build.yaml_loader import Document, Location
 from toolfold.catalog import json_schema
 from toolfold.errors import SourceError
 
-_FILES, _PLAIN = "x-toolfold-files", "x-toolfold-plain"
-"""Keys of a document for the files that are a part of it, and for schemas without their alternatives."""
+_FILES, _ALTERNATIVES = "x-toolfold-files", "x-toolfold-alternatives"
+"""Keys of a document for the files that are a part of it, and for the alternatives of schemas."""
 
 MAX_FILES = 5_000
 """Files of one document. That of DigitalOcean has 2,900."""
@@ -103,37 +103,47 @@ def _references(data: Any) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def add_alternatives(data: dict[str, Any]) -> None:
-    """Add ``oneOf`` to the schemas of ``data`` whose alternatives the mapping of a discriminator alone names.
+    """Add schemas with ``oneOf`` for those of ``data`` whose alternatives the mapping of a discriminator alone names.
 
-    Most of those extend the schema (``allOf``). It has a second place for them, where it has no alternatives.
+    Most alternatives extend the schema (``allOf``), which stays where it is; all other references lead to the new one.
     """
     objects = _objects(data)
-    parents = {
-        id(one): one
+    forms = {
+        id(one): found
         for one in objects
-        if dict_at(one, "discriminator", "mapping") and {"oneOf", "anyOf"}.isdisjoint(one)
+        if (found := _forms(data, one)) and any(form is not one for form in found.values())
     }
-    names: dict[int, str] = {}
-    extending: dict[int, list[dict[str, Any]]] = {}
-    for one in objects if parents else ():
-        if (target := id(json_schema.resolve(data, one.get("$ref")))) in parents:
-            names[target] = _NOT_IN_NAME.sub("_", one["$ref"].rpartition("/")[2])
+    named = {id(form): form for found in forms.values() for form in found.values()}
+    applied: dict[int, list[Any]] = {key: json_schema.parts(data, form) for key, form in named.items()}
+    extending = {id(part) for parts in applied.values() for part in parts}
+    for one in objects if forms else ():
         parts = dicts_in(one.get("allOf"))
-        for part in parts if len(parts) > 1 or "properties" in one else ():  # one alone is a reference with a text
-            extending.setdefault(id(json_schema.resolve(data, part.get("$ref"))), []).append(part)
-    for key, name in names.items():
-        schema, plain = parents[key], f"#/{_PLAIN}/{len(data.setdefault(_PLAIN, []))}/{name}"
-        given = [text for text in schema["discriminator"]["mapping"].values() if isinstance(text, str)]
-        listed = [text if {"/", "#"} & {*text} else f"#/components/schemas/{text}" for text in given]
-        forms = {text: form for text in listed if isinstance(form := json_schema.resolve(data, text), dict)}
-        if all(form is schema for form in forms.values()):
+        if len(parts) > 1 or "properties" in one:  # one alone is a reference with a text
+            extending.update(map(id, parts))
+    for parts in applied.values():
+        for part in (part for part in parts if len(parts) > 1 and part.get("additionalProperties") is False):
+            del part["additionalProperties"]  # NSwag writes it in each part, of which no value then fits all
+    made: dict[int, str] = {}
+    data[_ALTERNATIVES] = []
+    for one in objects if forms else ():
+        schema = json_schema.resolve(data, one.get("$ref"))
+        if id(one) in extending or id(schema) not in forms:
             continue
-        extend = all(any(part is schema for part in json_schema.parts(data, form)) for form in forms.values())
-        stays = schema.keys() & {"description", "nullable", "discriminator"} if extend else schema.keys()
-        made = {key: value for key, value in schema.items() if key in stays}
-        made["oneOf"] = [{"$ref": plain if form is schema else text} for text, form in forms.items()]
-        data[_PLAIN].append({name: {key: value for key, value in schema.items() if key != "discriminator"}})
-        for part in extending.get(key, ()):
-            part["$ref"] = plain
-        schema.clear()
-        schema |= made
+        if id(schema) not in made:
+            found = forms[id(schema)]
+            alternatives = {key: schema[key] for key in ("description", "nullable") if key in schema}
+            alternatives |= {"discriminator": schema.pop("discriminator"), "oneOf": [{"$ref": text} for text in found]}
+            if not all(any(part is schema for part in applied[id(form)]) for form in found.values()):
+                alternatives["allOf"] = [{"$ref": one["$ref"]}]
+            name = _NOT_IN_NAME.sub("_", one["$ref"].rpartition("/")[2])
+            made[id(schema)] = f"#/{_ALTERNATIVES}/{len(made)}/{name}"
+            data[_ALTERNATIVES].append({name: alternatives})
+        one["$ref"] = made[id(schema)]
+
+
+def _forms(data: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return reference → schema of what the mapping of a discriminator names, where ``schema`` has no alternatives."""
+    mapping = dict_at(schema, "discriminator", "mapping") if {"oneOf", "anyOf"}.isdisjoint(schema) else {}
+    given = [text for text in mapping.values() if isinstance(text, str)]
+    listed = [text if {"/", "#"} & {*text} else f"#/components/schemas/{text}" for text in given]
+    return {text: form for text in listed if isinstance(form := json_schema.resolve(data, text), dict)}

@@ -198,8 +198,9 @@ class SchemaConverter:
     def _add_bounds(self, schema: Mapping[str, Any], made: parts.Schema, at: Location) -> None:
         for key in _NUMBERS:  # those that none can have, such as a negative length, are left out of a tool later
             number: Any = schema.get(key)
+            number = int(number) if isinstance(number, float) and number.is_integer() else number
             if type(number) in (int, float) and parts.is_plain(number):
-                made[key] = int(number) if isinstance(number, float) and number.is_integer() else number
+                made[key] = number
         # In OpenAPI 3.0 a boolean beside minimum and maximum.
         for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
             if schema.get(exclusive) is True and inclusive in made:
