@@ -301,7 +301,8 @@ def test_tables_columns_keys_and_comments_are_read(server: PostgresqlServer, rea
             ("state", "sales.state (new, paid, sent)", ""),
             ("order_id", "integer", "references public.orders(id)"),
         ]
-        assert json.loads(both.query(url, soon(), "SELECT count(*) AS n FROM visits", [], 1).body) == {"rows": [{"n": 0}]}
+        answer = both.query(url, soon(), "SELECT count(*) AS n FROM visits", [], 1)
+        assert json.loads(answer.body) == {"rows": [{"n": 0}]}
         orders = json.loads(reader.describe_table(url, soon(), '"ORDERS"'))
         assert orders["description"] == "One row for each order"
         assert orders["columns"][2] == {
