@@ -37,15 +37,10 @@ NAMES_OF_ARGUMENTS: Mapping[str, Names] = {
 """Meta-tool → what names of its arguments mean."""
 
 
-def refuse_many(tool: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse more arguments than are read: each is compared with all that are known.
-
-    Raises:
-        InvalidArguments: there are more.
-    """
-    if len(given) > MAX_READ:
-        takes = f"{tool} takes {', '.join([*known][:20])}."
-        raise InvalidArguments(f"{tool}: {len(given):,} arguments were given.", takes)
+def too_many(tool: str, given: Mapping[str, Any], known: Iterable[str]) -> InvalidArguments:
+    """Return the error for more arguments than :data:`MAX_READ`: each is compared with all that are known."""
+    takes = f"{tool} takes {', '.join([*known][:20])}."
+    return InvalidArguments(f"{tool}: {len(given):,} arguments were given.", takes)
 
 
 def own_name(tool: str, name: str) -> str | None:

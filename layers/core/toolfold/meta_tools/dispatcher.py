@@ -287,10 +287,11 @@ what its request needs alone.
 
 
 def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
-    from toolfold.meta_tools.arguments import refuse_many
+    from toolfold.meta_tools.arguments import MAX_READ, too_many
 
     known = TOOLS[name].arguments
-    refuse_many(name, arguments, known)
+    if len(arguments) > MAX_READ:
+        raise too_many(name, arguments, known)
     may_be_usual = name == "TOOL_LIST" or (name == "TOOL_GET" and "tool_name" in arguments)
     if may_be_usual and all(key in known and known[key].takes(value) for key, value in arguments.items()):
         return MetaCall(name, arguments)

@@ -38,7 +38,7 @@ from toolfold.meta_tools.arguments import (
     parse_call_text,
     parse_object,
     put,
-    refuse_many,
+    too_many,
 )
 from toolfold.meta_tools.corrections import call_or_description, correct, corrected
 from toolfold.meta_tools.definitions import MAX_NAMES, TOOLS
@@ -109,7 +109,8 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
         InvalidArguments: an argument has no place, or two contradict each other.
     """
     given = _unwrapped(tool, arguments)
-    refuse_many(tool, given, TOOLS[tool].arguments)
+    if len(given) > MAX_READ:
+        raise too_many(tool, given, TOOLS[tool].arguments)
     read: dict[str, Any] = {}
     continues = tool in COMBINING_TOOLS and not is_blank(given.get("continue"))
     for key, sent in given.items():
@@ -344,8 +345,8 @@ class _CallReader:
 
     def _collect(self, given: Mapping[str, Any], depth: int) -> None:
         """Divide ``given`` into the tool's arguments and the options, which are changed."""
-        if self._tool.parameters.get("additionalProperties") is False:
-            refuse_many(self._tool.name, given, self._own)
+        if len(given) > MAX_READ and self._tool.parameters.get("additionalProperties") is False:
+            raise too_many(self._tool.name, given, self._own)
         for key, value in given.items():
             kind = normalize(key)
             if kind in WRAPPERS and (key not in self._own or (depth == 0 and key == "arguments")):
