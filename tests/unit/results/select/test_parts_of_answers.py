@@ -161,6 +161,8 @@ ANSWERS_OF_APIS = [
          says=("compared in UTC",)),
     Case("times of another offset", NIGHTS, "2026-01-03; v", "at,v: 2026-01-02T23:30:00-05:00,2",
          says=("compared in UTC",)),
+    Case("times of another offset, in SQL", NIGHTS, "SELECT min(at) AS first FROM data", "first: 2026-01-02T04:30:00",
+         says=("in UTC",)),
     Case("days before today", AHEAD, "last 7 days", "= 2026-01-13", says=("2026-01-08 to 2026-01-14",)),
     *(Case("a text with signs", SIGNS, select, "n: 1") for select in
       ("email = a@x.com; n", "version = 1.2.3; n", "start = 08:00:00; n", "not email = b@y.org; n",

@@ -240,7 +240,7 @@ class _Evaluation:
                 readable |= dict.fromkeys((table_name(table), "data", "rows"), so_far)
             selected = statements.run(step, readable, self._budget, self._today)
             following = Query.of(self._rows(replace(selected.table, name=table.name)), self._today)
-            query.notes += [*self._notes_on_sql(step.text, selected.table, query), selected.note]
+            query.notes += [*self._notes_on_sql(step.text, selected.table, query), *selected.notes]
             following.follow(query, step)
             self._queries[table_name(table)] = following
             self._is_object = False

@@ -45,10 +45,10 @@ _NULLS_FIRST = re.compile(r"\bnulls\s+first\b", re.I)
 
 
 class Selected(NamedTuple):
-    """The rows that a statement selects, and a note on texts that it compares; empty: it compares none."""
+    """The rows that a statement selects, and notes on texts that it compares, and on times in UTC; some empty."""
 
     table: Table
-    note: str
+    notes: tuple[str, ...]
 
 
 def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date) -> Selected:
@@ -93,7 +93,9 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         if known := next((known for source, at in read if (known := source.type_of_all(at, cells))), None):
             types[index] = known
         columns.append(_as_shown(cells, read) if known else _restored(cells, read))
-    return Selected(Table("", titles, list(zip(*columns, strict=True)), types=types), note)
+    needed = (column for source in sources.values() for column in source.rows.needed.values())
+    moved = next((f"Times of {quoted_name(column.name)} are in UTC." for column in needed if column.unit == "UTC"), "")
+    return Selected(Table("", titles, list(zip(*columns, strict=True)), types=types), (note, moved))
 
 
 def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:
