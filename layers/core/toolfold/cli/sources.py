@@ -11,10 +11,12 @@ from typing import Any
 
 from toolfold.app import App, build_app
 from toolfold.build.compiler import compile_folder
+from toolfold.build.emitter import source_entry
 from toolfold.build.importers.base import RefreshReport, accept_texts
 from toolfold.build.preparation import refresh_source, why_not
 from toolfold.build.source_folders import (
     REMOVED,
+    LoadedSource,
     SourceFolder,
     UnreadText,
     find_source,
@@ -86,7 +88,7 @@ def remove(options: Options) -> int:
     if not options.yes and not confirm(f"Remove {found.id} from the catalog?", "Add --yes to remove the source."):
         output.print_message("Nothing was changed.")
         return 1
-    hosts = _hosts(found)
+    hosts = _hosts(found, load_source(found.folder, []))
     # No catalog is compiled from a hidden folder.
     kept = options.folder / REMOVED / f"{found.folder.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     with os_errors(f"{found.folder} cannot be moved to {kept}", "Nothing was changed."):
@@ -101,18 +103,24 @@ def remove(options: Options) -> int:
     return 0
 
 
-def _hosts(source: SourceFolder) -> set[str]:
+def _hosts(source: SourceFolder, loaded: LoadedSource | None) -> set[str]:
     """Return the hosts that a source names, in ``source.yaml`` or in what was read from its service."""
-    loaded = load_source(source.folder, [])
-    urls = [*(text for _, text in texts_in(source.data)), "" if loaded is None else loaded.source.base_url]
-    return set(filter(None, map(host_of, urls)))
+    entry = None if loaded is None else source_entry(loaded.source)
+    return {host_of(text) for _, text in texts_in([source.data, entry])} - {""}
 
 
 def _withdraw(id_: str, hosts: set[str], options: Options) -> None:
     """Remove from the file of settings what it allows for a source that is gone and for no other one."""
     path = settings_path(options.settings_file)
     stored = read_settings(path) if path.exists() else {}
-    unused = hosts.difference(*map(_hosts, list_sources(options.folder)))
+    served = stored.get("TOOLFOLD_CATALOG", "")
+    others = list_sources(options.folder)
+    loaded = [load_source(one.folder, []) for one in others]
+    if None in loaded or id_ in {one.id for one in others}:
+        return  # what another one needs is not known
+    if served and Path(served).expanduser().resolve().parent != options.folder.resolve():
+        return
+    unused = hosts.difference(*map(_hosts, others, loaded))
     entries = [(name, entry) for name in LISTS for entry in stored.get(name, "").split(",") if entry]
     gone = [(name, entry) for name, entry in entries if entry in unused or entry.startswith(f"{id_}=")]
     if gone:
