@@ -20,6 +20,7 @@ from toolfold.mock_api.server import MockApi
 def test_command_is_that_of_this_python(monkeypatch: pytest.MonkeyPatch) -> None:  # N4
     command = "pip install 'toolfold[build]'"
     monkeypatch.setattr(importlib.metadata, "distribution", lambda _: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: "pip")
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     assert extras.install_command("build") == command
     monkeypatch.delenv("VIRTUAL_ENV")
@@ -35,6 +36,7 @@ def test_checkout_that_is_not_installed_uses_make(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(importlib.metadata, "distribution", fail)
     assert extras.install_command("build") == f"cd {Path.cwd()} && make .venv/.dev"
     monkeypatch.setattr(extras, "__file__", "/site-packages/toolfold/extras.py")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: "pip")
     assert extras.install_command("aws").endswith("pip install 'toolfold[aws]'")
 
 
