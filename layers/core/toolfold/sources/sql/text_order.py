@@ -40,10 +40,11 @@ def read_columns(tree: exp.Expr) -> dict[ReadColumn, bool]:
     renamed = {one.alias.lower(): one.this for one in tree.find_all(exp.Alias) if isinstance(one.this, exp.Column)}
     found: dict[ReadColumn, bool] = {}
     for node in tree.find_all(*_ORDERING, *_ADDING):
-        for side in (node.this, node.expression):
-            if isinstance(node, exp.Ordered) and isinstance(side, exp.Literal) and side.is_int:
-                place = int(side.name)
-                side = outputs[place - 1] if 0 < place <= len(outputs) else side  # noqa: PLW2901 - what it stands for
+        sides = [node.this, node.expression]
+        if isinstance(node, exp.Ordered) and isinstance(node.this, exp.Literal) and node.this.is_int:
+            place = int(node.this.name)
+            sides = outputs[place - 1 : place]
+        for side in sides:
             if isinstance(side, exp.Column) and side.name.lower() not in computed:
                 column = renamed.get(side.name.lower(), side)
                 read = ReadColumn(tables.get(column.table.lower(), ""), column.name.lower())
