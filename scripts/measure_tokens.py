@@ -26,7 +26,7 @@ from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.exposure.exposed_tools import PAGE_SIZE, ExposedTools
 from toolfold.exposure.profiles import select
-from toolfold.meta_tools import detail_levels
+from toolfold.meta_tools import tool_get
 from toolfold.meta_tools.definitions import detail_level_of
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import dumps_compact
@@ -172,12 +172,10 @@ def _enough(tools: MetaTools, requests: Sequence[request_set.Request]) -> tuple[
     shown = in_full = full = 0
     for one, answer in zip(requests, answers, strict=True):
         right = [
-            detail_levels.LEVELS[detail_level_of(tool)]
-            for tool in answer.structured["tools"]
-            if tool["name"] in one.tools
+            tool_get.LEVELS[detail_level_of(tool)] for tool in answer.structured["tools"] if tool["name"] in one.tools
         ]
         shown += bool(right)
-        in_full += detail_levels.FULL in right
+        in_full += tool_get.FULL in right
         full += sum(detail_level_of(tool) == "full" for tool in answer.structured["tools"])
     count = len(requests)
     shares = (f"{shown / count:.3f}", f"{in_full / count:.3f}", f"{full / count:.2f}")

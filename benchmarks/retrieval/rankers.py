@@ -12,7 +12,7 @@ from typing import Protocol
 
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import search
-from toolfold.meta_tools.detail_levels import tool_get
+from toolfold.meta_tools.tool_get import tool_get
 
 _WORD = re.compile(r"\w+")
 

@@ -99,7 +99,7 @@ def test_the_first_response_imports_no_more_modules_than_before() -> None:
 
 
 def test_the_first_response_imports_no_meta_tool() -> None:
-    for name in ("tool_list", "tool_get", "tool_call"):
+    for name in ("tool_list", "tool_get", "plan"):
         assert f"toolfold.meta_tools.{name}" not in imported("tools-list")
 
 

@@ -18,7 +18,7 @@ from toolfold.build.relations import assign_names, safe_name
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.model import Catalog
 from toolfold.meta_tools.definitions import detail_level_of
-from toolfold.meta_tools.detail_levels import tool_get
+from toolfold.meta_tools.tool_get import tool_get
 from toolfold.meta_tools.tool_list import tool_list
 
 

@@ -18,7 +18,7 @@ from tests.support.mcp_requests import message
 from toolfold.app import build_app
 from toolfold.log_analysis.figures import MAX_LINE_BYTES
 from toolfold.meta_tools.definitions import detail_level_of
-from toolfold.meta_tools.detail_levels import LEVELS
+from toolfold.meta_tools.tool_get import LEVELS
 from toolfold.mock_api.server import MockApi
 from toolfold.protocol import jsonrpc
 from toolfold.settings import Settings

@@ -14,7 +14,7 @@ from toolfold.app import build_app
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.search import search
 from toolfold.catalog.store import open_store
-from toolfold.meta_tools.detail_levels import tool_get
+from toolfold.meta_tools.tool_get import tool_get
 from toolfold.results import tokens
 from toolfold.settings import Settings
 

@@ -6,7 +6,7 @@ import pytest
 
 from toolfold.catalog.entries import Effect, ToolSummary
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.meta_tools import detail_levels
+from toolfold.meta_tools import tool_get
 
 QUOTE = FileStore(bundled_path())().get("GLOBAL_QUOTE")
 
@@ -36,8 +36,8 @@ QUOTE = FileStore(bundled_path())().get("GLOBAL_QUOTE")
 def test_any_json_schema_of_a_parameter_can_be_rendered(rule: Any, medium: str, line: str) -> None:
     assert QUOTE is not None
     tool = QUOTE._replace(parameters={"type": "object", "properties": {"x": rule}}, example={})
-    assert detail_levels.medium(tool)[1].startswith(f"GLOBAL_QUOTE({medium}): ")
-    assert line in detail_levels.full(tool)[1].splitlines()
+    assert tool_get.medium(tool)[1].startswith(f"GLOBAL_QUOTE({medium}): ")
+    assert line in tool_get.full(tool)[1].splitlines()
 
 
 @pytest.mark.parametrize(("effect", "word"), [("write", "writes"), ("destructive", "destructive")])
@@ -45,7 +45,7 @@ def test_every_level_states_an_effect_that_is_not_read(effect: Effect, word: str
     assert QUOTE is not None
     tool = QUOTE._replace(effect=effect)
     summary = ToolSummary(tool.name, tool.summary, tool.category, tool.access, effect)
-    for entry, text in (detail_levels.minimal(summary), detail_levels.medium(tool), detail_levels.full(tool)):
+    for entry, text in (tool_get.minimal(summary), tool_get.medium(tool), tool_get.full(tool)):
         assert entry["effect"] == word
         assert f" ({word})" in text.splitlines()[0]
 
@@ -53,7 +53,7 @@ def test_every_level_states_an_effect_that_is_not_read(effect: Effect, word: str
 def test_no_level_mentions_that_a_tool_reads() -> None:
     assert QUOTE is not None
     summary = ToolSummary(QUOTE.name, QUOTE.summary, QUOTE.category, QUOTE.access)
-    for entry, text in (detail_levels.minimal(summary), detail_levels.medium(QUOTE), detail_levels.full(QUOTE)):
+    for entry, text in (tool_get.minimal(summary), tool_get.medium(QUOTE), tool_get.full(QUOTE)):
         assert "effect" not in entry
         assert "read" not in text.splitlines()[0]
 
@@ -61,5 +61,5 @@ def test_no_level_mentions_that_a_tool_reads() -> None:
 def test_a_schema_without_properties_can_be_rendered() -> None:
     assert QUOTE is not None
     tool = QUOTE._replace(parameters={"type": "object", "anyOf": [{"type": "object"}]}, example={})
-    assert detail_levels.medium(tool)[1].startswith("GLOBAL_QUOTE(): ")
-    assert detail_levels.full(tool)[0]["parameters"] == tool.parameters
+    assert tool_get.medium(tool)[1].startswith("GLOBAL_QUOTE(): ")
+    assert tool_get.full(tool)[0]["parameters"] == tool.parameters

@@ -12,9 +12,9 @@ from tests.support.meta_tools import error, tokens
 from toolfold import errors
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.errors import InvalidArguments
-from toolfold.meta_tools.detail_levels import tool_get
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.reader import read_arguments
+from toolfold.meta_tools.tool_get import tool_get
 
 CATALOG = FileStore(bundled_path())()
 

@@ -15,7 +15,7 @@ from tests.support.meta_tools import tokens as real_tokens
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.search import search
 from toolfold.catalog.store import FileStore, bundled_path, parse_catalog
-from toolfold.meta_tools import detail_levels, list_request, tool_list
+from toolfold.meta_tools import list_request, tool_get, tool_list
 from toolfold.meta_tools.definitions import TOOLS, detail_level_of
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.reader import read_arguments
@@ -39,7 +39,7 @@ def names(result: Result) -> list[str]:
 
 
 def tiers(result: Result) -> list[int]:
-    return [detail_levels.LEVELS[detail_level_of(tool)] for tool in shown(result)]
+    return [tool_get.LEVELS[detail_level_of(tool)] for tool in shown(result)]
 
 
 def a_query_with(leaders: Any) -> str:

@@ -21,7 +21,7 @@ from toolfold.client_call import iso_time
 from toolfold.execution.approval import AlreadyDecided, CannotDecide, WaitingCall
 from toolfold.explorer.page import ApiProblem, Explorer, PageRequest, invalid, json_answer, read_integer, read_text
 from toolfold.mcp_clients import endpoint_snippets, own_command
-from toolfold.meta_tools.detail_levels import LEVELS, refusal_of, tool_get
+from toolfold.meta_tools.tool_get import LEVELS, refusal_of, tool_get
 from toolfold.protocol.http import Response
 from toolfold.results import tokens
 from toolfold.text_safety import escape_unsafe

@@ -19,8 +19,8 @@ from toolfold.execution.argument_reader import reader_of
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.definitions import answer_schema, text
-from toolfold.meta_tools.detail_levels import refusal_of
 from toolfold.meta_tools.result import Result, dumps_compact, error_result
+from toolfold.meta_tools.tool_get import refusal_of
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 from toolfold.text_safety import quoted
 

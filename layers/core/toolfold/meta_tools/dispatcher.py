@@ -273,7 +273,7 @@ class MetaTools:
 
 HANDLERS: Mapping[str, str] = {
     "TOOL_LIST": "tool_list:list_tools",
-    "TOOL_GET": "detail_levels:describe_tools",
+    "TOOL_GET": "tool_get:describe_tools",
     "TOOL_CALL": "plan:tool_call",
     "TOOL_BATCH": "tool_batch:tool_batch",
     "TOOL_PIPE": "tool_pipe:tool_pipe",

@@ -17,12 +17,12 @@ from toolfold.catalog import search
 from toolfold.catalog.entries import DESCRIBE_STEP
 from toolfold.catalog.fit import Fit
 from toolfold.catalog.reader import damaged
-from toolfold.meta_tools import detail_levels, list_request
+from toolfold.meta_tools import list_request, tool_get
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.definitions import MAX_TOOLS, detail_level_of
-from toolfold.meta_tools.detail_levels import FILL_RATIO, find_related, pack, render_tool
 from toolfold.meta_tools.list_request import ListRequest, parse_list_request
 from toolfold.meta_tools.result import Result, safe_line
+from toolfold.meta_tools.tool_get import FILL_RATIO, find_related, pack, render_tool
 from toolfold.results import tokens
 from toolfold.text_safety import counted, shortened
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from toolfold.catalog.model import Catalog
-    from toolfold.meta_tools.detail_levels import RenderedTool
     from toolfold.meta_tools.dispatcher import MetaRequest
+    from toolfold.meta_tools.tool_get import RenderedTool
 
 MAX_SOURCES = 50
 """Sources that an answer describes: those with the most tools. The others are named."""
@@ -95,7 +95,7 @@ def list_tools(request: MetaRequest) -> Result:
 def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
     """List the tools that ``arguments`` ask for.
 
-    With ``query`` the tools that match come best first, at three detail levels (:mod:`.detail_levels`); with filters
+    With ``query`` the tools that match come best first, at three detail levels (:mod:`.tool_get`); with filters
     alone a line each, in the catalog's order; without any, the whole catalog.
 
     Returns:
@@ -237,7 +237,7 @@ class _Listing:
         fit: Fit = Fit.SURE,
         remarks: Mapping[int, str] = MappingProxyType({}),
     ) -> Result:
-        """Return the requested page of ``positions``, within ``budget`` tokens; see :func:`.detail_levels.pack`."""
+        """Return the requested page of ``positions``, within ``budget`` tokens; see :func:`.tool_get.pack`."""
         start, request = self._start, self._request
         window = positions[start : start + (request.limit or MAX_TOOLS)]
         if not window:
@@ -247,7 +247,7 @@ class _Listing:
         heading_cost = tokens.count(self._heading(longest_step, len(window), matched) + "\n")
         rendered = pack(self._catalog, window, int((budget - heading_cost) * FILL_RATIO), self._ends(*ends), remarks)
         if not rendered:
-            line_cost = tokens.count(detail_levels.minimal(self._catalog.summary(window[0]))[1] + "\n")
+            line_cost = tokens.count(tool_get.minimal(self._catalog.summary(window[0]))[1] + "\n")
             needed = heading_cost + math.ceil(line_cost / FILL_RATIO)
             raise invalid(
                 list_request.TOOL,
@@ -329,7 +329,7 @@ def _every_line(catalog: Catalog) -> list[RenderedTool]:
     """Return every tool in one line, after comparing the text of the listing, which the catalog has, with these."""
     rendered = []
     for position in range(len(catalog)):
-        tool = render_tool(catalog, position, detail_levels.MINIMAL)
+        tool = render_tool(catalog, position, tool_get.MINIMAL)
         rendered.append(replace(tool, entry={**tool.entry, "category": catalog.summary(position).category}))
     known = {tool.text for tool in rendered} | {f"# {group.name}: {group.title}" for group in catalog.categories}
     first, *lines = catalog.listing.split("\n")
