@@ -42,8 +42,7 @@ def read_columns(tree: exp.Expr) -> dict[ReadColumn, bool]:
     for node in tree.find_all(*_ORDERING, *_ADDING):
         sides = [node.this, node.expression]
         if isinstance(node, exp.Ordered) and isinstance(node.this, exp.Literal) and node.this.is_int:
-            place = int(node.this.name)
-            sides = outputs[place - 1 : place]
+            sides = outputs[int(node.this.name) - 1 : int(node.this.name)]
         for side in sides:
             if isinstance(side, exp.Column) and side.name.lower() not in computed:
                 column = renamed.get(side.name.lower(), side)
