@@ -21,7 +21,7 @@ class Page:
 
     def __init__(self, server: LocalServer, page: LocalPage) -> None:
         self.address = urlsplit(server.url)
-        self._token = page.access.token
+        self._token = page.token
         self.answers: list[bytes] = []
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:

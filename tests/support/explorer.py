@@ -4,10 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from toolfold.app import App, build_app
-from toolfold.explorer.access import PageAccess
-from toolfold.explorer.feed import CallFeed
-from toolfold.explorer.page import Explorer
-from toolfold.explorer.router import FOLDER, Router, StaticFiles
+from toolfold.explorer.router import FOLDER, LocalPage
 from toolfold.protocol.http import Headers, Response
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import parse_event
@@ -15,21 +12,28 @@ from toolfold.transports.lambda_handler import parse_event
 HOST = "127.0.0.1:8790"
 
 
-class OpenAccess(PageAccess):
-    """Allow every request."""
+class OpenPage(LocalPage):
+    """A page without access control."""
 
-    def check(self, request: Any) -> None:
+    def _check_access(self, request: Any) -> None:
         """Refuse nothing."""
 
 
-def make_router(access: Any = None, folder: Path = FOLDER, app: App | None = None, **explorer: Any) -> Router:
-    """Return the router of a local page; without ``access`` it refuses nothing."""
-    app = app or build_app(Settings.from_environment({}))
-    options = {"endpoint": f"http://{HOST}/mcp", "feed": CallFeed(), **explorer}
-    return Router(Explorer(app, **options), access or OpenAccess(), StaticFiles(folder))
+def make_page(folder: Path = FOLDER, app: App | None = None) -> LocalPage:
+    """Return a page without access control."""
+    page = OpenPage(folder=folder)
+    page.show(app or build_app(Settings.from_environment({})), f"http://{HOST}/mcp")
+    return page
 
 
-def ask(router: Router, target: str, method: str = "GET", headers: Headers = (), body: str = "") -> Response:
+def make_closed_page(**settings: str) -> LocalPage:
+    """Return a page for those who have its token."""
+    page = LocalPage()
+    page.show(build_app(Settings.from_environment(settings), has_page=True), f"http://{HOST}/mcp")
+    return page
+
+
+def ask(page: LocalPage, target: str, method: str = "GET", headers: Headers = (), body: str = "") -> Response:
     """Return the response to one request."""
     path, _, query = target.partition("?")
     joined: dict[str, str] = {}
@@ -45,4 +49,4 @@ def ask(router: Router, target: str, method: str = "GET", headers: Headers = (),
         "body": body,
         "isBase64Encoded": False,
     }
-    return router.respond(parse_event(event))
+    return page.respond(parse_event(event))

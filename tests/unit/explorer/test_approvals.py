@@ -9,26 +9,26 @@ from typing import Any
 import pytest
 
 from tests.support.approvals import ARGUMENTS, CONFIRMED, TOOL, World, by_meta_tool, reply
-from tests.support.explorer import ask, make_router
+from tests.support.explorer import ask, make_page
 from tests.support.upstream import Upstream
 from tests.unit.explorer.test_views import EXAMPLES, keys_of
 from toolfold.cli.entry_point import main
 from toolfold.execution import approval
-from toolfold.explorer.router import Router
+from toolfold.explorer.router import LocalPage
 
 JSON_TYPE = (("content-type", "application/json"),)
-Page = tuple[World, Router]
+Page = tuple[World, LocalPage]
 
 
 @pytest.fixture
 def page(docks_catalog: Path, tmp_path: Path) -> Iterator[Page]:
     with Upstream(reply) as upstream:
         world = World(docks_catalog, upstream, APPROVE="human", CACHE=str(tmp_path / "cache" / "cache.sqlite"))
-        yield world, make_router(app=world.app)
+        yield world, make_page(app=world.app)
         world.app.reset()
 
 
-def waiting(router: Router) -> list[dict[str, Any]]:
+def waiting(router: LocalPage) -> list[dict[str, Any]]:
     response = ask(router, "/ui/api/approvals")
     assert response.status == 200, response.body
     found = json.loads(response.body)
@@ -36,7 +36,7 @@ def waiting(router: Router) -> list[dict[str, Any]]:
     return list(found["waiting"])
 
 
-def decide(router: Router, id_: str, approve: bool, status: int = 200) -> Any:
+def decide(router: LocalPage, id_: str, approve: bool, status: int = 200) -> Any:
     body = json.dumps({"id": id_, "approve": approve})
     response = ask(router, "/ui/api/approvals", "POST", JSON_TYPE, body)
     assert response.status == status, response.body
@@ -153,7 +153,7 @@ def test_many_waiting_calls_are_listed_up_to_a_limit(page: Page, monkeypatch: py
 def test_other_modes_list_nothing_and_open_no_store(mode: str, docks_catalog: Path, tmp_path: Path) -> None:
     with Upstream(reply) as upstream:
         world = World(docks_catalog, upstream, APPROVE=mode, CACHE=str(tmp_path / "cache" / "cache.sqlite"))
-        router = make_router(app=world.app)
+        router = make_page(app=world.app)
         found = json.loads(ask(router, "/ui/api/approvals").body)
         assert found == {"mode": mode, "waiting": [], "note": ""}
         assert decide(router, "0" * 16, True, 409)["error"]["code"] == "APPROVAL_NOT_PENDING"
@@ -163,7 +163,7 @@ def test_other_modes_list_nothing_and_open_no_store(mode: str, docks_catalog: Pa
 def test_approvals_in_dynamodb_are_not_listed_and_the_reason_is_given(docks_catalog: Path) -> None:
     with Upstream(reply) as upstream:
         world = World(docks_catalog, upstream, APPROVE="human", CACHE="dynamodb://table", APPROVAL_SECRET="s" * 40)
-        found = json.loads(ask(make_router(app=world.app), "/ui/api/approvals").body)
+        found = json.loads(ask(make_page(app=world.app), "/ui/api/approvals").body)
     assert found["waiting"] == []
     assert "toolfold approve TOKEN" in found["note"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.catalogs import ALLOWED_HOST, small_catalog
-from tests.support.explorer import ask, make_router
+from tests.support.explorer import ask, make_page
 from tests.support.hostile_catalogs import with_head, with_line
 from toolfold.app import build_app
 from toolfold.catalog.store import FileStore
@@ -42,9 +42,9 @@ def check(content: bytes, tmp_path: Path) -> list[int]:
     path = tmp_path / "catalog.json"
     path.write_bytes(content)
     app = build_app(Settings.from_environment({"TOOLFOLD_CATALOG": str(path), "TOOLFOLD_ALLOWED_HOSTS": ALLOWED_HOST}))
-    router, statuses = make_router(app=app), []
+    page, statuses = make_page(app=app), []
     for target in TARGETS:
-        response = ask(router, f"/ui/api/{target}")
+        response = ask(page, f"/ui/api/{target}")
         found = json.loads(response.body.decode())
         assert response.status in (200, 404, 503), (target, response.body[:300])
         assert (response.status == 200) != ("error" in found)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.explorer import ask, make_router
+from tests.support.explorer import ask, make_page
 from toolfold.app import build_app
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.search import search
@@ -22,20 +22,20 @@ EXAMPLES = json.loads(Path(__file__).with_name("answers.json").read_text(encodin
 """An example of each answer, which web/API.md links to."""
 
 CATALOG = open_store(Settings.from_environment({}))()
-ROUTER = make_router()
+PAGE = make_page()
 JSON_TYPE = (("content-type", "application/json"),)
 OPEN_KEYS = {"schema", "example", "arguments", "arguments_text", "by_tool", "by_code", "tools_called"}
 """Members whose keys depend on the data."""
 
 
 def get(target: str, status: int = 200) -> Any:
-    response = ask(ROUTER, f"/ui/api/{target}")
+    response = ask(PAGE, f"/ui/api/{target}")
     assert response.status == status, response.body
     return json.loads(response.body)
 
 
 def post(name: str, body: Any, status: int = 200) -> Any:
-    response = ask(ROUTER, f"/ui/api/{name}", "POST", JSON_TYPE, json.dumps(body))
+    response = ask(PAGE, f"/ui/api/{name}", "POST", JSON_TYPE, json.dumps(body))
     assert response.status == status, response.body
     return json.loads(response.body)
 
@@ -67,7 +67,7 @@ def test_documented_members_are_those_of_the_answer(section: str, target: str) -
 
 def test_start_measures_the_tokens_of_the_served_definitions() -> None:
     found = get("start")["tokens"]
-    tools = make_router()._explorer.app.server.tools_of("")
+    tools = make_page()._explorer.app.server.tools_of("")
     assert found["definitions"] == tokens.count(tools.list_page().tools.decode())
     assert found["all_definitions"] == CATALOG.definition_tokens
     assert found["saved_percent"] == pytest.approx(
@@ -78,7 +78,7 @@ def test_start_measures_the_tokens_of_the_served_definitions() -> None:
 def test_start_says_which_source_has_a_key_and_not_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert get("start")["catalog"]["sources"][0]["has_key"] is False
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "PLANTED-SECRET-KEY")
-    body = ask(ROUTER, "/ui/api/start").body
+    body = ask(PAGE, "/ui/api/start").body
     assert json.loads(body)["catalog"]["sources"][0]["has_key"] is True
     assert b"PLANTED" not in body
 
@@ -125,13 +125,13 @@ def test_tier_is_that_of_a_source_with_paid_tools(tmp_path: Path) -> None:
     path = tmp_path / "catalog.json"
     path.write_text(compile_folder(tmp_path / "sources", adapters=["http_api"]))
     settings = {"TOOLFOLD_CATALOG": str(path), "TOOLFOLD_ALLOWED_HOSTS": "docks.test,tides.test"}
-    router = make_router(app=build_app(Settings.from_environment(settings)))
-    tools = json.loads(ask(router, "/ui/api/catalog").body)["tools"]
+    page = make_page(app=build_app(Settings.from_environment(settings)))
+    tools = json.loads(ask(page, "/ui/api/catalog").body)["tools"]
 
     assert {tool["tier"] for tool in tools if tool["source"] == "docks"} == {""}
     assert {tool["tier"] for tool in tools if tool["source"] == "tides"} == {"premium"}
     for tool in tools:
-        assert json.loads(ask(router, f"/ui/api/tool?name={tool['name']}").body)["tier"] == tool["tier"]
+        assert json.loads(ask(page, f"/ui/api/tool?name={tool['name']}").body)["tier"] == tool["tier"]
 
 
 def test_every_tool_has_a_page_and_most_have_columns() -> None:

@@ -102,8 +102,7 @@ def run_ui(options: Options) -> int:
         print_message("Other machines can read its traffic, and with it the token: prefer a tunnel (SSH).")
     print_message(f"MCP clients connect to {server.url} (stop with Ctrl-C)")
     if not options.no_open and has_browser():
-        url = page.url(server.url, page.access.make_code())
-        threading.Thread(target=open_browser, args=(url,), name="browser", daemon=True).start()
+        threading.Thread(target=open_browser, args=(page.url(once=True),), name="browser", daemon=True).start()
     server.serve_forever()
     return 0
 

@@ -10,11 +10,13 @@ import itertools
 import json
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cachetools import LRUCache
 
 from toolfold.errors import CallError
 from toolfold.log_analysis.figures import Figures, as_json, is_of_call, is_of_request, number
@@ -57,7 +59,7 @@ class CallFeed:
     def __init__(self, log_file: str = "") -> None:
         self._log = LogFollower(log_file) if log_file else None
         self._app: App | None = None
-        self._own_lines: Counter[str] = Counter()
+        self._own_lines: LRUCache[str, int] = LRUCache(_MAX_OWN_LINES)
         self._lock, self._log_lock = threading.Lock(), threading.Lock()
         self._numbers = itertools.count(1)
         self._last = 0
@@ -69,13 +71,13 @@ class CallFeed:
         self._figures = Figures(times_ms=deque(maxlen=_MAX_TIMES))
 
     def observe(self, app: App) -> None:
-        """Watch the calls of ``app``. The lines that it appends to the log that is followed are not counted again."""
+        """Watch the calls of ``app``. The lines that it appends to its log are not counted again."""
         self._app = app
         app.executor.observer = self
         own_log = app.settings.call_log
         if own_log and self._log is None:
             self._log = LogFollower(own_log)
-        if app.call_log is not None and self._log is not None and LogFollower(own_log).path == self._log.path:
+        if app.call_log is not None:
             app.call_log.on_line = self._note_own_line
 
     def start_request(
@@ -165,8 +167,8 @@ class CallFeed:
                      "ms": round((now - started) * 1000)}
                     for number, (entry, started) in self._running.items()
                 ],
-                "calls": _newer(self._calls, after),
-                "requests": _newer(self._requests, after),
+                "calls": [dict(entry) for entry in self._calls if int(entry["id"]) > after],
+                "requests": [dict(entry) for entry in self._requests if int(entry["id"]) > after],
                 "figures": as_json(self._figures),
                 "limits": [{"source": name, "used_percent": used} for name, used in sorted(self._limits.items())],
                 "empty_searches": list(self._empty_searches),
@@ -177,44 +179,30 @@ class CallFeed:
             }  # fmt: skip
 
     def _read_log(self) -> None:
-        """Add what is new in the log. Where another request does that already, it is not read twice."""
-        if self._log is None or not self._log_lock.acquire(blocking=False):
+        """Add what is new in the log, and was not written by this process: its calls and requests are here already."""
+        if self._log is None:
             return
-        try:
+        with self._log_lock:
             for line in self._log.read():
-                if not self._is_own(line):
+                text = json.dumps(line)
+                with self._lock:
+                    count = self._own_lines.pop(text, 0)
+                    if count > 1:
+                        self._own_lines[text] = count - 1
+                if not count:
                     self.add_line(line)
-        finally:
-            self._log_lock.release()
 
     def _note_own_line(self, line: str) -> None:
         with self._lock:
-            if len(self._own_lines) >= _MAX_OWN_LINES:
-                del self._own_lines[next(iter(self._own_lines))]
-            self._own_lines[line] += 1
+            self._own_lines[line] = self._own_lines.get(line, 0) + 1
 
-    def _is_own(self, line: Mapping[str, Any]) -> bool:
-        """Return whether this process has written a line, whose call and request are here already."""
-        if not self._own_lines:
-            return False
-        text = json.dumps(line)
-        with self._lock:
-            count = self._own_lines.pop(text, 0)
-            if count > 1:
-                self._own_lines[text] = count - 1
-        return count > 0
-
-    def _source_of(self, tool: str) -> str:
+    def _source_of(self, name: str) -> str:
         """Return the id of the source of a tool, which lines of a log do not have; empty for an unknown one."""
-        if self._app is None:
-            return ""
         try:
-            catalog = self._app.catalog_store()
-            position = catalog.position(tool)
-            category = "" if position is None else catalog.summary(position).category
+            tool = None if self._app is None else self._app.catalog_store().get(name)
         except CallError:
             return ""
-        return next((one.source for one in catalog.categories if one.name == category), "")
+        return "" if tool is None else tool.source
 
     def _add_request(self, line: Mapping[str, Any], at: str, calls: list[_Entry]) -> None:
         tokens, saved = line.get("tokens"), line.get("tokens_saved")
@@ -256,10 +244,6 @@ class CallFeed:
 def _call_entry(**known: Any) -> _Entry:
     of_none = {"code": "", "ms": 0, "upstream_ms": None, "cache": "", "tokens": None, "saved": None, "profile": ""}
     return {**of_none, **known}
-
-
-def _newer(entries: deque[_Entry], after: int) -> list[_Entry]:
-    return [dict(entry) for entry in entries if int(entry["id"]) > after]
 
 
 def _text(value: object) -> str:

@@ -1,19 +1,15 @@
-"""What is behind the page, a request of it with its parameters, and the answers: JSON, plain pages and errors."""
+"""What is behind the page, the parameters of a request of it, and the answers: JSON and plain pages."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import html
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from toolfold.catalog.search import search
-from toolfold.errors import CallError
 from toolfold.execution.approval import ApprovalDesk
 from toolfold.protocol.http import Headers, LogFields, Request, Response
 
@@ -59,13 +55,6 @@ def json_answer(document: Any, *headers: tuple[str, str], status: int = 200) -> 
     return Response(status, (_JSON, NO_STORE, *headers), body, LOG_FIELDS)
 
 
-def problem_answer(problem: ApiProblem) -> Response:
-    """Return the response that describes ``problem`` to the page."""
-    error = {"code": problem.code, "message": problem.message, "next_step": problem.next_step}
-    answer = json_answer({"error": error}, *problem.headers, status=problem.status)
-    return answer._replace(log_fields={**LOG_FIELDS, "refused": str(problem.status)})
-
-
 def page_answer(status: int, title: str, *paragraphs: str, link: tuple[str, str] | None = None) -> Response:
     """Return a page of plain text for a person; ``link`` is an address and its text."""
     lines = [f"<p>{html.escape(text)}</p>" for text in paragraphs]
@@ -86,33 +75,6 @@ MAX_PARAMETERS = 20
 """Parameters of a query; a view has a handful."""
 
 
-class PageRequest(NamedTuple):
-    """One request. ``repr`` shows neither query nor headers nor body: they may have a token.
-
-    Attributes:
-        source: The request as the other parts of toolfold read it.
-        path: Without the slash before it, undecoded: empty for the page, ``ui/api/start`` for a view.
-        query: Name → first value of each parameter, decoded.
-    """
-
-    source: Request
-    path: str
-    query: Mapping[str, str]
-
-    def __repr__(self) -> str:
-        return f"PageRequest(method={self.source.method!r}, path={self.path!r})"
-
-    def json(self) -> dict[str, Any]:
-        """Return the body, a JSON object."""
-        try:
-            document = json.loads(self.source.body)
-        except (ValueError, RecursionError):
-            document = None
-        if not isinstance(document, dict):
-            raise invalid("The body must be a JSON object.", "Send one, in UTF-8.")
-        return document
-
-
 def parse_query(query: str) -> dict[str, str]:
     """Return the first value of each parameter.
 
@@ -131,9 +93,20 @@ def invalid(message: str, next_step: str) -> ApiProblem:
     return ApiProblem(400, "INVALID_REQUEST", message, next_step)
 
 
-def read_text(request: PageRequest, name: str, max_chars: int, *, is_required: bool = False) -> str:
-    """Return a parameter without outer spaces; empty where it is missing."""
-    text = request.query.get(name, "").strip()
+def read_json(request: Request) -> dict[str, Any]:
+    """Return the body, a JSON object."""
+    try:
+        document = json.loads(request.body)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise invalid("The body must be a JSON object.", "Send one, in UTF-8.")
+    return document
+
+
+def read_text(request: Request, name: str, max_chars: int = 200, *, is_required: bool = False) -> str:
+    """Return a parameter without outer spaces, such as a name; empty where it is missing."""
+    text = parse_query(request.query).get(name, "").strip()
     if is_required and not text:
         raise invalid(f"The parameter {name} is missing.", f"Send ?{name}=….")
     if len(text) > max_chars:
@@ -141,9 +114,9 @@ def read_text(request: PageRequest, name: str, max_chars: int, *, is_required: b
     return text
 
 
-def read_integer(request: PageRequest, name: str, default: int, maximum: int, minimum: int = 0) -> int:
+def read_integer(request: Request, name: str, default: int, maximum: int, minimum: int = 0) -> int:
     """Return a parameter that is a number of at least ``minimum``; numbers above ``maximum`` become that."""
-    text = request.query.get(name, "")
+    text = parse_query(request.query).get(name, "")
     if text == "":
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= 15 and int(text) >= minimum):
@@ -153,7 +126,7 @@ def read_integer(request: PageRequest, name: str, default: int, maximum: int, mi
 
 @dataclass(frozen=True)
 class Explorer:
-    """The objects behind the page, made once per process.
+    """The objects behind the page.
 
     Attributes:
         app: The objects that answer MCP requests.
@@ -168,11 +141,6 @@ class Explorer:
     def catalog(self) -> Catalog:
         """Return what the path without a profile exposes of the current catalog."""
         return self.app.server.tools.catalog()
-
-    def prepare(self) -> None:
-        """Prepare the first search, which takes a hundred times as long as others."""
-        with contextlib.suppress(CallError):  # a request of the page reports it
-            search(self.catalog(), "a")
 
     @functools.cached_property
     def approval_desk(self) -> ApprovalDesk:

@@ -1,4 +1,4 @@
-"""Find what answers a path of the explorer.
+"""The page of a local server: who may read it, and what answers a path.
 
 ==================  ======================================================
 path                answered by
@@ -7,82 +7,191 @@ path                answered by
 ``/ui/api/NAME``    the row NAME of ``views.VIEWS``
 ``/ui/FILE``        a file of the page
 ==================  ======================================================
+
+Who has the token in the URL that ``toolfold ui`` prints may read it, as Jupyter does it. The first request exchanges
+the token for a cookie, and is redirected to a URL without it, so that it stays in no history. Any page in the same
+browser can send requests here: the cookie is ``SameSite=Strict``, but all ports of a host are one site, so that the
+``Origin`` of a request must be exactly its ``Host``, and what browsers say in ``Sec-Fetch-Site`` is checked too.
 """
 
 from __future__ import annotations
 
 import gzip
+import hmac
 import logging
 import re
+import secrets
 import stat
-import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from toolfold.app import App
-from toolfold.errors import CallError, CatalogUnavailable, InvalidArguments, ToolNotFound
-from toolfold.explorer.access import API, TOKEN_PARAMETER, PageAccess
+from toolfold.errors import CallError, CatalogUnavailable
 from toolfold.explorer.feed import CallFeed
 from toolfold.explorer.page import (
     LOG_FIELDS,
+    NO_STORE,
     SECURITY_HEADERS,
     ApiProblem,
     Explorer,
-    PageRequest,
+    json_answer,
     page_answer,
     parse_query,
-    problem_answer,
 )
 from toolfold.explorer.views import VIEWS
-from toolfold.protocol.http import Headers, Request, Response
+from toolfold.protocol.http import Headers, Request, Response, is_from_page
+
+if TYPE_CHECKING:
+    from toolfold.app import App
 
 logger = logging.getLogger("toolfold")
 
 MAX_BODY_BYTES = 1024 * 1024
 """Largest body of a request of the page: texts whose tokens are counted."""
 
-_READ = ("GET", "HEAD")
-
-_STATUSES: Mapping[type[CallError], int] = {ToolNotFound: 404, InvalidArguments: 400, CatalogUnavailable: 503}
-"""Error of a call → HTTP status, where a view raises it; 500 for others."""
-
-
 FOLDER = Path(__file__).parent / "static"
 """The built page, which ``make ui`` writes."""
+
+_API, _FILES = "/ui/api/", "/ui/"
+_READ = ("GET", "HEAD")
+_TOKEN = "token"  # noqa: S105 - the name of a parameter
+_HOW_TO_OPEN = "Open the URL with a token that `toolfold ui` has printed in its terminal; each start prints another."
 
 _TYPES: Mapping[str, str] = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
-    ".ico": "image/x-icon",
     ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".png": "image/png",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
-    ".webmanifest": "application/manifest+json",
-    ".woff2": "font/woff2",
 }
-"""End of a name → media type of what is served."""
-
-_TEXTS = frozenset((".css", ".html", ".js", ".json", ".svg", ".txt"))
-"""What is sent compressed: it has half the bytes then, through a tunnel as well."""
+"""End of a name → media type of what the build writes and is served."""
 
 _HASHED = re.compile(r"-[A-Z2-7]{8}\.[a-z0-9]+")
 """The end of a name that has a hash of the content, as esbuild writes it: ``app-3F7QX2LA.js``."""
 
 
-class StaticFiles:
-    """Serve the files of ``folder``, which may be missing.
+class LocalPage:
+    """The page of one local server, and of the App that it has at the time.
 
-    A path is looked up among the names of the files, and never joined to a folder: a path with dots, escapes,
-    backslashes or a leading slash is the name of no file. Symbolic links are not served.
+    Args:
+        log_file: A call log whose calls are shown as well; empty: that of the settings, where they name one.
+        folder: The built page; it may be missing.
+
+    Attributes:
+        token: What the printed URL contains.
     """
 
-    def __init__(self, folder: Path = FOLDER) -> None:
-        self._folder, self._paths = folder, _paths(folder)
+    headers = SECURITY_HEADERS
+    """What every answer of the server has that is not the page's own."""
 
-    def respond(self, name: str, request: PageRequest) -> Response | None:
-        """Return the file ``name``, or None where there is no such file."""
+    def __init__(self, log_file: str = "", folder: Path = FOLDER) -> None:
+        self.token, self._cookie = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self._codes: dict[str, bool] = {}
+        self._feed = CallFeed(log_file)
+        self._folder, self._paths = folder, _paths(folder)
+        self._explorer: Explorer
+
+    def __repr__(self) -> str:
+        return f"LocalPage(folder={str(self._folder)!r})"
+
+    def show(self, app: App, endpoint: str) -> None:
+        """Show ``app``, whose MCP endpoint has the URL ``endpoint``."""
+        self._feed.observe(app)
+        self._explorer = Explorer(app, endpoint, self._feed)
+
+    def url(self, *, once: bool = False) -> str:
+        """Return the URL of the page with its token.
+
+        With ``once`` it has a code instead, which works one time: a browser is started with it, and other users can see
+        that.
+        """
+        token = self.token
+        if once:
+            self._codes[token := secrets.token_urlsafe(32)] = True
+        return f"{self._explorer.endpoint.rpartition('/')[0]}/?{_TOKEN}={token}"
+
+    def respond(self, request: Request) -> Response:
+        """Return the response to ``request``. Never raises."""
+        try:
+            response = self._check_access(request) or self._respond(request)
+        except Exception as error:  # noqa: BLE001 - the text of a defect may quote a request
+            response = _problem_answer(error)
+        return response._replace(headers=(*response.headers, *SECURITY_HEADERS))
+
+    def _check_access(self, request: Request) -> Response | None:
+        """Return the response to a request that is refused or redirected, or None where it is allowed."""
+        query, is_api = parse_query(request.query), request.path.startswith(_API)
+        self._check_origin(request)
+        if request.path == "/" and _TOKEN in query:
+            return self._exchange(query[_TOKEN])
+        if self._is_allowed(request) or (request.path != "/" and not is_api):
+            return None  # the files of the page are the same in every installation
+        if is_api:
+            raise ApiProblem(401, "TOKEN_REQUIRED", "This page has no access to the server.", _HOW_TO_OPEN)
+        return page_answer(
+            401,
+            "This page needs its token",
+            _HOW_TO_OPEN,
+            "If you came here by a link with the token from another page, continue:",
+            link=("./", "Open the page"),
+        )
+
+    def _check_origin(self, request: Request) -> None:
+        """Check that a request comes from the page itself, or from no page."""
+        has_origin = request.header("origin") is not None
+        is_other = has_origin and not is_from_page(request.headers, self._explorer.app.server.origin_policy)
+        site = (request.header("sec-fetch-site") or "none").lower()
+        is_navigation = request.path == "/" and request.method in _READ
+        is_navigation = is_navigation and request.header("sec-fetch-mode") == "navigate"
+        if is_other or (site not in ("same-origin", "none") and not is_navigation):
+            step = "Only the page of this server may send it."
+            raise ApiProblem(403, "ORIGIN_REFUSED", "This request comes from another page.", step)
+
+    def _exchange(self, given: str) -> Response:
+        """Return the cookie for a token, or for a code that is not used yet. Called by several threads."""
+        if not (_is_equal(given, self.token) or self._codes.pop(given, False)):
+            why = "The server has been started again, or the link used before."
+            return page_answer(403, "This token is not valid", why, _HOW_TO_OPEN)
+        cookie = f"{self._cookie_name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict"
+        return Response(303, (("location", "./"), ("set-cookie", cookie), NO_STORE), b"", LOG_FIELDS)
+
+    @property
+    def _cookie_name(self) -> str:
+        # Cookies are sent to all ports of a host: their names must differ.
+        return f"toolfold-ui-{urlsplit(self._explorer.endpoint).port}"
+
+    def _is_allowed(self, request: Request) -> bool:
+        """Return whether the request has the cookie, or the token as a program sends it."""
+        sent = ";".join(text.replace(",", ";") for header, text in request.headers if header == "cookie")
+        cookies = (item.partition("=") for item in sent.split(";"))
+        if any(
+            name.strip() == self._cookie_name and _is_equal(value.strip(), self._cookie) for name, _, value in cookies
+        ):
+            return True
+        scheme, _, token = (request.header("authorization") or "").partition(" ")
+        return scheme.lower() == "bearer" and _is_equal(token.strip(), self.token)
+
+    def _respond(self, request: Request) -> Response:
+        if request.path.startswith(_API):
+            view = VIEWS.get(request.path.removeprefix(_API))
+            if view is None:
+                raise ApiProblem(404, "NOT_FOUND", "There is no such resource.", "web/API.md has all.")
+            _check_form(request, view.methods)
+            return view.respond(self._explorer, request)
+        _check_form(request, _READ)
+        if request.path == "/":
+            return self._index(request)
+        return self._file(request.path.removeprefix(_FILES), request) or page_answer(
+            404, "There is nothing at this path", "The page may have been updated.", link=("../", "Open the page")
+        )
+
+    def _file(self, name: str, request: Request) -> Response | None:
+        """Return the file ``name``, or None where there is no such file.
+
+        A name is looked up among those of the files, and never joined to a folder: one with dots, escapes, backslashes
+        or a leading slash is the name of no file.
+        """
         if (path := self._paths.get(name)) is None:
             return None
         try:
@@ -90,16 +199,15 @@ class StaticFiles:
         except OSError:  # deleted by a build
             return None
         stored = "public, max-age=31536000, immutable" if _HASHED.search(name) else "no-cache"
-        headers: Headers = (("content-type", _TYPES[path.suffix]), ("cache-control", stored))
-        if path.suffix in _TEXTS and "gzip" in (request.source.header("accept-encoding") or ""):
-            content = gzip.compress(content)
-            headers = (*headers, ("vary", "accept-encoding"), ("content-encoding", "gzip"))
+        headers: Headers = (("content-type", _TYPES[path.suffix]), ("cache-control", stored), _VARIES)
+        if "gzip" in (request.header("accept-encoding") or ""):  # half the bytes, through a tunnel as well
+            return Response(200, (*headers, ("content-encoding", "gzip")), gzip.compress(content), LOG_FIELDS)
         return Response(200, headers, content, LOG_FIELDS)
 
-    def respond_index(self, request: PageRequest) -> Response:
+    def _index(self, request: Request) -> Response:
         """Return the page, or one that says how to build it. A build may have given other names to the files."""
         self._paths = _paths(self._folder)
-        return self.respond("index.html", request) or page_answer(
+        return self._file("index.html", request) or page_answer(
             503,
             "The page is not built",
             "Run `make ui` in the checkout (needs Node.js 20 or newer), and repeat the installation if there was one.",
@@ -107,95 +215,42 @@ class StaticFiles:
         )
 
 
+_VARIES = ("vary", "accept-encoding")
+
+
 def _paths(folder: Path) -> dict[str, Path]:
-    """Return name → path of the files in ``folder`` that may be served."""
+    """Return name → path of the files in ``folder`` that may be served. Symbolic links are not."""
     found = folder.iterdir() if folder.is_dir() else ()
     return {path.name: path for path in found if path.suffix in _TYPES and stat.S_ISREG(path.lstat().st_mode)}
 
 
-class Router:
-    """Answer the requests of the page."""
-
-    def __init__(self, explorer: Explorer, access: PageAccess, files: StaticFiles | None = None) -> None:
-        self._explorer, self._access = explorer, access
-        self._files = files or StaticFiles()
-
-    def respond(self, request: Request) -> Response:
-        """Return the response to ``request``. Never raises."""
-        try:
-            page_request = PageRequest(request, request.path.removeprefix("/"), parse_query(request.query))
-            response = self._access.check(page_request) or self._respond(page_request)
-        except ApiProblem as problem:
-            response = problem_answer(problem)
-        except CallError as error:
-            status = next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), 500)
-            response = problem_answer(ApiProblem(status, error.code, error.message, error.suggestion))
-        except Exception as error:  # noqa: BLE001 - its text may quote a request
-            logger.error("defect in the explorer: %s", type(error).__name__)
-            response = problem_answer(
-                ApiProblem(500, "INTERNAL_ERROR", "toolfold failed on this request.", "Reload the page.")
-            )
-        return response._replace(headers=(*response.headers, *SECURITY_HEADERS))
-
-    def _respond(self, request: PageRequest) -> Response:
-        if request.path.startswith(API):
-            return self._respond_api(request, request.path.removeprefix(API))
-        if request.source.method not in _READ:
-            raise _wrong_method(_READ)
-        if request.path == "":
-            return self._files.respond_index(request)
-        return self._files.respond(request.path.removeprefix("ui/"), request) or page_answer(
-            404, "There is nothing at this path", "The page may have been updated.", link=("../", "Open the page")
-        )
-
-    def _respond_api(self, request: PageRequest, name: str) -> Response:
-        view = VIEWS.get(name)
-        if view is None:
-            raise ApiProblem(404, "NOT_FOUND", "There is no such resource.", "web/API.md has all.")
-        if request.source.method not in view.methods:
-            raise _wrong_method(view.methods)
-        if request.source.method == "POST":
-            _check_body(request)
-        return view.respond(self._explorer, request)
+def _is_equal(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
 
 
-class LocalPage:
-    """The page of one local server.
-
-    Args:
-        log_file: A call log whose calls are shown as well; empty: that of the settings, where they name one.
-    """
-
-    headers = SECURITY_HEADERS
-    """What every answer of the server has that is not the page's own."""
-
-    def __init__(self, log_file: str = "") -> None:
-        self.feed, self.access = CallFeed(log_file), PageAccess()
-
-    def make_router(self, app: App, endpoint: str, port: int) -> Router:
-        """Return what answers the requests of the page of a server, from the URL of its MCP endpoint and its port."""
-        self.access.serve(port, app.server.origin_policy.public_host)
-        self.feed.observe(app)
-        explorer = Explorer(app, endpoint, self.feed)
-        threading.Thread(target=explorer.prepare, name="explorer", daemon=True).start()
-        return Router(explorer, self.access)
-
-    def url(self, endpoint: str, token: str = "") -> str:
-        """Return the URL of the page from that of the MCP endpoint, with its token or what works in place of it."""
-        return f"{endpoint.rpartition('/')[0]}/?{TOKEN_PARAMETER}={token or self.access.token}"
-
-
-def _check_body(request: PageRequest) -> None:
-    if (request.source.header("content-type") or "").partition(";")[0].strip().lower() != "application/json":
-        raise ApiProblem(
-            415, "INVALID_REQUEST", "Content-Type must be application/json.", "Send the body as a JSON object."
-        )
-    if len(request.source.body) > MAX_BODY_BYTES:
+def _check_form(request: Request, methods: tuple[str, ...]) -> None:
+    """Check the method of a request, and the type and the size of its body."""
+    if request.method not in methods:
+        allowed = ", ".join(methods)
+        problem = f"This path is for {allowed}."
+        raise ApiProblem(405, "METHOD_NOT_ALLOWED", problem, f"Send {methods[0]}.", ("allow", allowed))
+    if request.method != "POST":
+        return
+    if (request.header("content-type") or "").partition(";")[0].strip().lower() != "application/json":
+        problem = "Content-Type must be application/json."
+        raise ApiProblem(415, "INVALID_REQUEST", problem, "Send the body as a JSON object.")
+    if len(request.body) > MAX_BODY_BYTES:
         raise ApiProblem(413, "INVALID_REQUEST", f"The body is larger than {MAX_BODY_BYTES} bytes.", "Send less.")
 
 
-def _wrong_method(methods: tuple[str, ...]) -> ApiProblem:
-    allowed = ", ".join(methods)
-    return ApiProblem(
-        405, "METHOD_NOT_ALLOWED", f"This path is for {allowed}.", f"Send {methods[0]}.", ("allow", allowed)
-    )
+def _problem_answer(error: Exception) -> Response:
+    """Return the response that describes ``error`` to the page."""
+    if isinstance(error, CallError):
+        status = 503 if isinstance(error, CatalogUnavailable) else 500
+        error = ApiProblem(status, error.code, error.message, error.suggestion)
+    elif not isinstance(error, ApiProblem):
+        logger.error("defect in the explorer: %s", type(error).__name__)
+        error = ApiProblem(500, "INTERNAL_ERROR", "toolfold failed on this request.", "Reload the page.")
+    described = {"code": error.code, "message": error.message, "next_step": error.next_step}
+    answer = json_answer({"error": described}, *error.headers, status=error.status)
+    return answer._replace(log_fields={**LOG_FIELDS, "refused": str(error.status)})

@@ -19,10 +19,10 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names, search
 from toolfold.client_call import iso_time
 from toolfold.execution.approval import AlreadyDecided, CannotDecide, WaitingCall
-from toolfold.explorer.page import ApiProblem, Explorer, PageRequest, invalid, json_answer, read_integer, read_text
+from toolfold.explorer.page import ApiProblem, Explorer, invalid, json_answer, read_integer, read_json, read_text
 from toolfold.mcp_clients import endpoint_snippets, own_command
 from toolfold.meta_tools.tool_get import LEVELS, refusal_of, tool_get
-from toolfold.protocol.http import Response
+from toolfold.protocol.http import Request, Response
 from toolfold.results import tokens
 from toolfold.text_safety import escape_unsafe
 from toolfold.version import __version__
@@ -32,7 +32,7 @@ def _fields(item: object, *names: str) -> dict[str, Any]:
     return {name: getattr(item, name) for name in names}
 
 
-def respond_start(explorer: Explorer, request: PageRequest) -> Response:
+def respond_start(explorer: Explorer, request: Request) -> Response:
     """Return the version, where clients connect, and what the three tools save here."""
     catalog = explorer.catalog()
     counts, secrets = catalog.counts("source"), explorer.app.executor.services.secret_provider
@@ -73,7 +73,7 @@ def _saved_tokens(explorer: Explorer, catalog: Catalog) -> dict[str, Any]:
     }
 
 
-def respond_catalog(explorer: Explorer, request: PageRequest) -> Response:
+def respond_catalog(explorer: Explorer, request: Request) -> Response:
     """Return every source with its categories, and every tool in the order of the listing."""
     catalog = explorer.catalog()
     sources = {category.name: category.source for category in catalog.categories}
@@ -121,18 +121,19 @@ def _paid_sources(catalog: Catalog) -> frozenset[str]:
 
 
 MAX_QUERY_CHARS = 2000
-MAX_FILTER_CHARS = 200
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 
 
-def respond_search(explorer: Explorer, request: PageRequest) -> Response:
+def respond_search(explorer: Explorer, request: Request) -> Response:
     """Return the tools that match the request, best first."""
     query = read_text(request, "q", MAX_QUERY_CHARS)
     limit = read_integer(request, "limit", DEFAULT_LIMIT, MAX_LIMIT, 1)
-    filters = {field: read_text(request, field, MAX_FILTER_CHARS) for field in ("source", "category")}
+    filters = {field: read_text(request, field) for field in ("source", "category")}
     catalog = explorer.catalog()
     started = time.perf_counter()
-    found = search(catalog, query, _candidates(catalog, filters), is_whole=True)
+    chosen = [frozenset(catalog.positions(field, value)) for field, value in filters.items() if value]
+    candidates = frozenset.intersection(*chosen) if chosen else None
+    found = search(catalog, query, candidates, is_whole=True)
     first = [hit.position for hit in found.hits[:limit]]
     catalog.prefetch_summaries(first)
     return json_answer(
@@ -147,23 +148,15 @@ def respond_search(explorer: Explorer, request: PageRequest) -> Response:
     )
 
 
-def _candidates(catalog: Catalog, filters: Mapping[str, str]) -> frozenset[int] | None:
-    """Return the positions of the tools that have all values of ``filters``; None where no value is given."""
-    chosen = [frozenset(catalog.positions(field, value)) for field, value in filters.items() if value]
-    return frozenset.intersection(*chosen) if chosen else None
-
-
-MAX_NAME_CHARS = 200
-
 _OUTLINE = re.compile(r"(?:rows|fields|[\w.]+(?:, [\w.]+)*): (.+)")
 """A part of what the catalog says of an answer; see ``build.emitter``. Prose of imported tools has another form."""
 
 _COLUMN = re.compile(r"[\w.%() /+-]{1,64}")
 
 
-def respond_tool(explorer: Explorer, request: PageRequest) -> Response:
+def respond_tool(explorer: Explorer, request: Request) -> Response:
     """Return a tool with its schema, example, columns and relations, and what TOOL_GET says at each detail level."""
-    name = read_text(request, "name", MAX_NAME_CHARS, is_required=True)
+    name = read_text(request, "name", is_required=True)
     catalog = explorer.catalog()
     tool = catalog.get(name)
     if tool is None:
@@ -199,9 +192,9 @@ def _relations(tool: Tool) -> list[dict[str, Any]]:
 MAX_TEXTS = 100
 
 
-def respond_tokens(explorer: Explorer, request: PageRequest) -> Response:
+def respond_tokens(explorer: Explorer, request: Request) -> Response:
     """Return the number of tokens of each text, in the order of the texts."""
-    texts = request.json().get("texts")
+    texts = read_json(request).get("texts")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise invalid("texts must be a list of texts.", 'Send {"texts": ["…"]}.')
     if len(texts) > MAX_TEXTS:
@@ -212,7 +205,7 @@ def respond_tokens(explorer: Explorer, request: PageRequest) -> Response:
 _MAX_NUMBER = 10**15
 
 
-def respond_watch(explorer: Explorer, request: PageRequest) -> Response:
+def respond_watch(explorer: Explorer, request: Request) -> Response:
     """Return what is new after the number ``after``, and the state of all else."""
     return json_answer(explorer.feed.snapshot(read_integer(request, "after", 0, _MAX_NUMBER)))
 
@@ -222,10 +215,10 @@ _NOT_LISTED = "Waiting calls in DynamoDB are not listed. Decide about one by its
 _AGAIN = "Reload the list; if the call is still wanted, let the client make it again."
 
 
-def respond_approvals(explorer: Explorer, request: PageRequest) -> Response:
+def respond_approvals(explorer: Explorer, request: Request) -> Response:
     """Return the waiting calls, or record a decision about one."""
     try:
-        return _decide(explorer, request) if request.source.method == "POST" else _list_waiting(explorer)
+        return _decide(explorer, request) if request.method == "POST" else _list_waiting(explorer)
     except Unavailable as error:
         reason = error if error.__cause__ is None else error_code(error.__cause__)  # else the text may have a path
         raise ApiProblem(
@@ -284,8 +277,8 @@ def _without_credentials(url: str) -> str:
     return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
 
 
-def _decide(explorer: Explorer, request: PageRequest) -> Response:
-    body = request.json()
+def _decide(explorer: Explorer, request: Request) -> Response:
+    body = read_json(request)
     id_, approve = body.get("id"), body.get("approve")
     if not isinstance(id_, str) or _CALL_ID.fullmatch(id_) is None:
         raise invalid("id must be the id of a waiting call.", "Take one of the list.")
@@ -308,7 +301,7 @@ def _decide(explorer: Explorer, request: PageRequest) -> Response:
 class View(NamedTuple):
     """One resource: what returns its answer, and to which methods."""
 
-    respond: Callable[[Explorer, PageRequest], Response]
+    respond: Callable[[Explorer, Request], Response]
     methods: tuple[str, ...] = ("GET", "HEAD")
 
 

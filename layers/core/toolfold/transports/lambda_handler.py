@@ -23,7 +23,7 @@ from toolfold.protocol.http import ENDPOINT, HEALTH_PATH, SIGN_IN_PATH, Headers,
 
 if TYPE_CHECKING:
     from toolfold.app import App
-    from toolfold.explorer.router import Router
+    from toolfold.explorer.router import LocalPage
     from toolfold.explorer.sign_in_pages import SignInPages
     from toolfold.telemetry import Telemetry
     from toolfold.transports.health import Health
@@ -143,7 +143,11 @@ class RequestHandler:
     """
 
     def __init__(
-        self, app: App, telemetry: Telemetry, on_request: Callable[..., None] | None = None, page: Router | None = None
+        self,
+        app: App,
+        telemetry: Telemetry,
+        on_request: Callable[..., None] | None = None,
+        page: LocalPage | None = None,
     ) -> None:
         self.app, self.server = app, app.server
         self._logger, self._on_request, self._page = telemetry.logger, on_request, page

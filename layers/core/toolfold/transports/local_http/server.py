@@ -134,13 +134,14 @@ class LocalServer:
                 logs_audit=True,
                 has_page=page is not None,
             )
-            router = None if page is None else page.make_router(app, self.url, own_port)
-            return RequestHandler(app, telemetry, page=router)
+            if page is not None:
+                page.show(app, self.url)
+            return RequestHandler(app, telemetry, page=page)
 
         self._current = Reloading(make, settings, source)
         policy = self.handler.server.origin_policy
         further = (WELL_KNOWN, REGISTER_PATH, SIGN_IN_PATH) if settings.oauth_issuer else (CATALOG_PATH,)
-        self.page_url = "" if page is None else page.url(self.url)
+        self.page_url = "" if page is None else page.url()
         # A call ends within the time-outs of the settings; one that takes longer is not waited for.
         timeout_s = (
             settings.connect_timeout_s + settings.timeout_s + settings.max_queue_wait_s + settings.deadline_margin_s
