@@ -15,13 +15,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from datetime import date
 from decimal import Decimal
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients, error_code
@@ -45,8 +44,14 @@ OWN_COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
 """Starts this package's own server."""
 
 _MAX_REASON_BYTES = 400
-_KEPT_LINES = 20
-"""Lines of a child's stderr that an error can show the last of."""
+
+_HINTS = {
+    401: "send an access token, or the API key of the endpoint",
+    403: "the access token does not allow this",
+    404: "the path of the endpoint is usually /mcp",
+    429: "too many requests at once; try again in some seconds",
+}
+"""HTTP status → what helps."""
 
 
 class ClientError(ToolfoldError):
@@ -143,7 +148,6 @@ class HttpChannel:
         self.url, self._timeout_s = url, timeout_s
         self._headers = dict(headers)
         self._signer = Signer(sign) if sign else None
-        self._ids = itertools.count(1)
         from toolfold.network.session import HttpClient
 
         self._client = HttpClient()
@@ -169,14 +173,14 @@ class HttpChannel:
         headers = {
             **self._headers,
             "Content-Type": "application/json",
-            "Accept": "application/json, text/event-stream",
+            "Accept": "application/json, text/event-stream",  # MCP requires both; toolfold has no streams
             "User-Agent": f"toolfold-client/{__version__}",
             "MCP-Protocol-Version": VERSION,
             "Mcp-Method": method,
         }
         if (name := params.get(NAME_PARAMETER.get(method, ""))) is not None:
             headers["Mcp-Name"] = str(name)
-        body = _encoded(_message(next(self._ids), method, params)).encode()
+        body = _encoded(1, method, params).encode()
         if self._signer is not None:
             self._signer(SimpleNamespace(method="POST", url=self.url, headers=headers, body=body))
         try:
@@ -198,34 +202,33 @@ class HttpChannel:
             raise ClientError(f"{self.url} cannot be reached: {error.reason}.") from None
 
     def _result(self, response: Response) -> dict[str, Any]:
-        status, is_stream = response.status, _has_type(response, "text/event-stream")
         try:
-            answer = json.loads(_last_event(response.body) if is_stream else response.body)
+            answer = json.loads(response.body)
         except ValueError:
             answer = None
         if isinstance(answer, dict) and (isinstance(answer.get("result"), dict) or "error" in answer):
-            return _result_of(answer, status)
-        hint = {
-            401: "send an access token, or the API key of the endpoint",
-            403: self._reason_of_refusal(response),
-            404: _plain_text(response) or "the path of the endpoint is usually /mcp",
-            429: "too many requests at once; try again in some seconds",
-        }.get(status, "it does not answer as an MCP server")
-        if 300 <= status < 400:
-            hint = f"it redirects to {response.headers.get('Location', 'nowhere')[:200]}; use that address"
-        raise ClientError(f"{self.url} answered with HTTP {status}: {hint.rstrip('.')}.", status)
+            return _result_of(answer, response.status)
+        hint = self._hint(response).rstrip(".")
+        raise ClientError(f"{self.url} answered with HTTP {response.status}: {hint}.", response.status)
 
-    def _reason_of_refusal(self, response: Response) -> str:
-        if self._signer is not None:
+    def _hint(self, response: Response) -> str:
+        """Return why a response is not one of MCP, or what helps."""
+        status, is_text = response.status, response.headers.get("Content-Type", "").startswith("text/plain")
+        if 300 <= status < 400:
+            return f"it redirects to {response.headers.get('Location', 'nowhere')[:200]}; use that address"
+        if status == 403 and self._signer is not None:
             return (
                 "the AWS credentials are expired, or lack execute-api:Invoke on this API in the region "
                 f"{self._signer.region}; `aws sts get-caller-identity` shows them"
             )
-        if not is_forbidden(response.status, response.body):
-            return "the access token does not allow this"
-        if "Authorization" in self._headers:
+        if is_forbidden(status, response.body) and "Authorization" in self._headers:
             return "it takes signed requests; leave out the access token"
-        return "it takes signed requests; name the region of the deployment to sign them for, with --sign or sign="
+        if is_forbidden(status, response.body):
+            return "it takes signed requests; name the region of the deployment to sign them for, with --sign or sign="
+        if status == 404 and is_text:  # what a server says of a path that it does not have
+            said = response.body[:_MAX_REASON_BYTES].decode("utf-8", "replace").strip().partition("\n")[0]
+            return escape_unsafe(said) or _HINTS[status]
+        return _HINTS.get(status, "it does not answer as an MCP server")
 
 
 def find_access(url: str) -> str:
@@ -257,69 +260,72 @@ class StdioChannel:
     """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], timeout_s: float) -> None:
-        self._command = list(command)
-        self._timeout_s = timeout_s
-        self._ids = itertools.count(1)
+        self._timeout_s, self._ids, self._lock = timeout_s, itertools.count(1), threading.Lock()
         self._waiting: dict[int, Future[dict[str, Any] | None]] = {}
-        self._stderr: deque[str] = deque(maxlen=_KEPT_LINES)
-        self._lock = threading.Lock()
+        self._last_words = ""
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the caller chooses the program
-                self._command,
+                command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env={**os.environ, **environment},
                 text=True,
                 encoding="utf-8",
+                errors="replace",
             )
         except OSError as error:
-            raise ClientError(f"{self._command[0]} cannot be started: {error.strerror}.") from None
-        self._readers = [threading.Thread(target=work, daemon=True) for work in (self._read_answers, self._read_log)]
+            raise ClientError(f"{command[0]} cannot be started: {error.strerror}.") from None
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin and stdout and stderr  # noqa: PT018, S101 - they are pipes
+        self._stdin = stdin
+        reads = [(self._read_answers, stdout), (self._read_log, stderr)]
+        self._readers = [threading.Thread(target=read, args=(pipe,), daemon=True) for read, pipe in reads]
         for reader in self._readers:
             reader.start()
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request and return its result. See :meth:`HttpChannel.request`."""
         number = next(self._ids)
-        line = _encoded(_message(number, method, params)) + "\n"
+        line = _encoded(number, method, params) + "\n"
         waiting = self._waiting[number] = Future[dict[str, Any] | None]()
         try:
             with self._lock:
-                assert self._process.stdin is not None  # noqa: S101 - it is a pipe
-                self._process.stdin.write(line)
-                self._process.stdin.flush()
-        except (OSError, ValueError):
-            raise self._ended() from None
-        try:
+                self._stdin.write(line)
+                self._stdin.flush()
             answer = waiting.result(self._timeout_s)
         except TimeoutError:
             raise ClientError(f"The server did not answer within {self._timeout_s:g} s.") from None
+        except (OSError, ValueError):
+            answer = None
         finally:
             self._waiting.pop(number, None)
-        if answer is None:
-            raise self._ended()
-        return _result_of(answer)
+        if answer is not None:
+            return _result_of(answer)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1)
+        for reader in self._readers:
+            reader.join(1)  # until the last words are read
+        said = f": {self._last_words[:300].rstrip('.')}" if self._last_words else ""
+        raise ClientError(
+            f"The server has ended (exit code {self._process.returncode}){said}. Open another Client to start it again."
+        )
 
     def close(self) -> None:
         """End the process: at the end of its input, or by force after some seconds."""
         with contextlib.suppress(OSError, ValueError):
-            if self._process.stdin is not None:
-                self._process.stdin.close()
+            self._stdin.close()
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
         for reader in self._readers:
             reader.join(5)
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
+        with self._process:  # closes the pipes
+            pass
 
-    def _read_answers(self) -> None:
-        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
-        for line in self._process.stdout:
+    def _read_answers(self, stdout: IO[str]) -> None:
+        for line in stdout:
             try:
                 answer = json.loads(line)
             except ValueError:
@@ -330,27 +336,18 @@ class StdioChannel:
         for waiting in list(self._waiting.values()):
             waiting.set_result(None)
 
-    def _read_log(self) -> None:
-        assert self._process.stderr is not None  # noqa: S101 - it is a pipe
-        self._stderr.extend(line.strip() for line in self._process.stderr)
-
-    def _ended(self) -> ClientError:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1)
-        for reader in self._readers:
-            reader.join(1)  # until the last words are read
-        said = f": {self._stderr[-1][:300].rstrip('.')}" if self._stderr else ""
-        return ClientError(
-            f"The server has ended (exit code {self._process.returncode}){said}. Open another Client to start it again."
-        )
+    def _read_log(self, stderr: IO[str]) -> None:
+        for line in stderr:
+            self._last_words = line.strip() or self._last_words
 
 
-def _encoded(message: Mapping[str, Any]) -> str:
-    """Return a message as JSON; dates and numbers of ``decimal`` are texts there.
+def _encoded(number: int, method: str, params: Mapping[str, Any]) -> str:
+    """Return a request as JSON; dates and numbers of ``decimal`` are texts there.
 
     Raises:
         InvalidArguments: An argument has no form in JSON.
     """
+    message = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": _META}}
     try:
         return json.dumps(message, default=_in_json, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -365,10 +362,6 @@ def _in_json(value: Any) -> Any:
     if isinstance(value, date | Decimal):
         return value.isoformat() if isinstance(value, date) else str(value)
     raise TypeError(f"a value of the type {type(value).__name__}")
-
-
-def _message(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": _META}}
 
 
 def _result_of(answer: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
@@ -389,23 +382,3 @@ def _result_of(answer: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
 def is_forbidden(status: int, content: bytes) -> bool:
     """Return whether API Gateway itself refuses a request. Its HTTP APIs say no more to a request without signature."""
     return status == 403 and content.strip() == b'{"message":"Forbidden"}'
-
-
-def _has_type(response: Response, media_type: str) -> bool:
-    return response.headers.get("Content-Type", "").startswith(media_type)
-
-
-def _plain_text(response: Response) -> str:
-    """Return the first line of a plain text: what a server says of a path that it does not have."""
-    text = response.body[:_MAX_REASON_BYTES].decode("utf-8", "replace").strip().partition("\n")[0]
-    return escape_unsafe(text) if _has_type(response, "text/plain") else ""
-
-
-def _last_event(content: bytes) -> bytes:
-    """Return the data of the last event that is a response; the events before it are notifications."""
-    for event in reversed(content.replace(b"\r\n", b"\n").split(b"\n\n")):
-        lines = [line[5:].lstrip() for line in event.split(b"\n") if line.startswith(b"data:")]
-        data = b"\n".join(lines)
-        if b'"result"' in data or b'"error"' in data:
-            return data
-    return b""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any
 
 from toolfold.client.channels import OWN_COMMAND, HttpChannel, StdioChannel
 from toolfold.errors import CALL_ERRORS, CallError
 
 _EXECUTOR = "TOOL_CALL_WRITE"
-"""The meta-tool that calls tools. ``TOOL_CALL`` is for the allow-lists of clients with a model: it only reads."""
+"""The meta-tool that calls tools, and those that ``/mcp`` does not list. Every profile has it. ``TOOL_CALL`` is for
+the allow-lists of clients with a model: it only reads."""
 
 
 def _objects(table: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -216,7 +216,7 @@ class Client:
             calls: ``{"tool_name", "arguments", "select", "id"}`` each.
             options: ``stop_on_error``, ``max_parallel``, ``max_tokens``.
         """
-        return self._combine("TOOL_BATCH", {"calls": [*calls], **options})
+        return self.call("TOOL_BATCH", {"calls": [*calls], **options})
 
     def pipe(self, /, steps: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
         """Make calls that use the results of earlier ones: ``TOOL_PIPE``.
@@ -225,11 +225,11 @@ class Client:
             steps: ``{"tool_name", "arguments", "as"}`` each; an argument ``{"$ref": "step.path"}`` is a result.
             options: ``return`` and others, as in its reference.
         """
-        return self._combine("TOOL_PIPE", {"steps": [*steps], **options})
+        return self.call("TOOL_PIPE", {"steps": [*steps], **options})
 
     def script(self, script: str, inputs: Mapping[str, Any] | None = None) -> Answer:
         """Run a script over the tools: ``TOOL_SCRIPT``."""
-        return self._combine("TOOL_SCRIPT", {"script": script, "inputs": inputs})
+        return self.call("TOOL_SCRIPT", {"script": script, "inputs": inputs or {}})
 
     def call_meta_tool(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Call a meta-tool, or a tool by its own name, with its arguments as they are; None leaves one out."""
@@ -262,12 +262,5 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _combine(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """Call one of the meta-tools that ``/mcp`` does not list, through the executor, which every profile has."""
-        given = {key: value for key, value in arguments.items() if value is not None}
-        return self.call_meta_tool(_EXECUTOR, {"tool_name": name, "arguments": given})
