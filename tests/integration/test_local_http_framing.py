@@ -12,16 +12,15 @@ from tests.support.examples import examples
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
 from toolfold.protocol.http import MAX_BODY_BYTES
 from toolfold.settings import Settings
-from toolfold.transports.local_http import asgi, protocol
-from toolfold.transports.local_http.protocol import MAX_HEAD_BYTES
+from toolfold.transports.local_http import connection
+from toolfold.transports.local_http.connection import MAX_HEAD_BYTES
 from toolfold.transports.local_http.server import LocalServer
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch, LocalServer(Settings.from_environment({})) as server:
-        patch.setattr(protocol, "REFUSED_TIMEOUT_S", 0.3)
-        patch.setattr(asgi, "REFUSED_TIMEOUT_S", 0.3)
+        patch.setattr(connection, "REFUSED_TIMEOUT_S", 0.3)
         yield server.url
 
 

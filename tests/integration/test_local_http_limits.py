@@ -19,7 +19,7 @@ from tests.support.raw_http import PING, answers_honestly, connect, exchange, po
 from tests.support.threads import run_concurrently
 from toolfold.settings import Settings
 from toolfold.transports.lambda_handler import RequestHandler
-from toolfold.transports.local_http import asgi, protocol, server
+from toolfold.transports.local_http import connection, server
 from toolfold.transports.local_http.server import LocalServer
 
 Start = Callable[..., str]
@@ -31,11 +31,9 @@ def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     with ExitStack() as servers:
 
         def started(timeout_s: float = 10, **environment: str) -> str:
-            monkeypatch.setattr(protocol, "HEAD_TIMEOUT_S", timeout_s)
-            monkeypatch.setattr(protocol, "SEND_TIMEOUT_S", timeout_s)
-            for module in (protocol, asgi):
-                monkeypatch.setattr(module, "REFUSED_TIMEOUT_S", 0.2)
-            monkeypatch.setattr(asgi, "BODY_TIMEOUT_S", timeout_s)
+            for name in ("HEAD_TIMEOUT_S", "BODY_TIMEOUT_S", "SEND_TIMEOUT_S"):
+                monkeypatch.setattr(connection, name, timeout_s)
+            monkeypatch.setattr(connection, "REFUSED_TIMEOUT_S", 0.2)
             return servers.enter_context(LocalServer(Settings.from_environment(environment))).url
 
         yield started

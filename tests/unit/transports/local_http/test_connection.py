@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.raw_http import PING, post
-from toolfold.transports.local_http.protocol import StrictConnection
+from toolfold.transports.local_http.connection import StrictConnection
 
 URL = "http://127.0.0.1:8080/mcp"
 GOOD = post(URL)
@@ -23,7 +23,7 @@ DAMAGED = [
 
 def events(parts: list[bytes]) -> list[object]:
     """Return what is parsed from ``parts``: the body of each request, and None for a refusal."""
-    connection, found, body = StrictConnection(), list[object](), b""
+    connection, found, body = StrictConnection(lambda _: None), list[object](), b""
     for part in parts:
         connection.receive_data(part)
         while True:

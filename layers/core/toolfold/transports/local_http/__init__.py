@@ -1,4 +1,4 @@
 """``toolfold serve``: HTTP on this machine, answered as on Lambda. Not in the gateway's layer.
 
-``server`` is uvicorn with its settings and its log, ``protocol`` what is accepted as HTTP; ``asgi`` runs the handler.
+``server`` is uvicorn with its settings and its log, ``connection`` what is accepted as HTTP, and runs the handler.
 """

@@ -43,8 +43,7 @@ from toolfold.settings import Settings
 from toolfold.telemetry import CurrentStdout, configure
 from toolfold.text_safety import escape_terminal
 from toolfold.transports.lambda_handler import RequestHandler
-from toolfold.transports.local_http.asgi import AsgiApp
-from toolfold.transports.local_http.protocol import LimitedProtocol
+from toolfold.transports.local_http.connection import AsgiApp, LimitedProtocol
 from toolfold.transports.reloading import Reloading, SettingsSource
 from toolfold.transports.stdio import stopping_at_signals
 
