@@ -19,7 +19,7 @@ from tests.support.mcp_requests import message
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.mcp import Server
 from toolfold.protocol.versions import HANDSHAKE, META_CAPABILITIES, META_VERSION, STATELESS
-from toolfold.transports.stdio_session import StdioSession
+from toolfold.transports.stdio import StdioSession
 
 _HELLO = {"protocolVersion": HANDSHAKE[-1], "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 _ENVELOPE = {META_VERSION: STATELESS[-1], META_CAPABILITIES: {}}

@@ -1,4 +1,16 @@
-"""MCP over stdio, for an agent on the same machine: start the server, serve one session, and stop at a signal."""
+"""MCP over stdio, for an agent on the same machine: one session of one client, until stdin ends or a signal comes.
+
+One JSON-RPC message per line, in both directions. Four kinds of thread, so that a slow call delays nothing else. A
+reader thread reads stdin and answers at once what needs no upstream. Worker threads run ``tools/call``, which may wait
+for an upstream, and ``resources/read``, which the limits of calls also apply to; an answer is sent as soon as it is
+ready, in any order. A writer thread alone writes to stdout; logs go to stderr. The main thread waits for the end.
+
+A client that does not read its answers is not read from either: when :data:`MAX_UNSENT_BYTES` of answers or
+:data:`MAX_QUEUED_BYTES` of calls wait, no more lines are read and no more calls are started.
+
+From the specification, 2026-07-28: a server of both eras answers each request by the era it belongs to, in one process
+(Versioning); a cancelled request is never answered, and the end of stdin ends the server (Transports, stdio).
+"""
 
 from __future__ import annotations
 
@@ -11,17 +23,298 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from toolfold.app import build_app
 from toolfold.errors import ToolfoldError
 from toolfold.local_defaults import with_local_defaults
+from toolfold.protocol import jsonrpc
+from toolfold.protocol.jsonrpc import JsonRpcError, Message
+from toolfold.protocol.versions import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    META_SUBSCRIPTION,
+    META_VERSION,
+    PARSE_ERROR,
+    STATELESS,
+)
 from toolfold.settings import Settings
 from toolfold.transports.reloading import LOOK_S, Reloading, SettingsSource
-from toolfold.transports.stdio_session import StdioSession
 
 if TYPE_CHECKING:
     from toolfold.app import App
+    from toolfold.protocol.mcp import Server
+    from toolfold.transports.workers import WorkerPool
+
+logger = logging.getLogger("toolfold")
+
+MAX_LINE_BYTES = 32 << 20
+"""Longest line that is read: far longer than any request, and short enough for the memory of the process."""
+
+MAX_WORKERS = 40
+"""Calls that run at the same time; further ones are queued. A call spends most of its time waiting for the upstream."""
+
+MAX_UNSENT_BYTES = 32 << 20
+"""Bytes of answers that wait for the client to read. A client may write thousands of requests before it reads."""
+
+MAX_QUEUED_BYTES, _CALL_BYTES = 8 << 20, 800
+"""Bytes of calls that wait for a worker: of their lines, which take several times as much when they are parsed, and
+what any call takes."""
+
+MAX_LOGGED_LINES = 100
+"""Skipped lines that are logged: a client need not read stderr, and a full pipe would stop the server."""
+
+
+class _Call:
+    """A call that was received; ``id`` has its type beside it: 1 and "1" are two ids, and so are 1 and true."""
+
+    __slots__ = ("context", "id", "message", "size")
+
+    def __init__(self, message: Message, id_: jsonrpc.Id, size: int, send_progress: Callable[..., None]) -> None:
+        from toolfold.client_call import ClientCall  # not needed by the first answers
+
+        self.message, self.id, self.size = message, (type(id_), id_), size + _CALL_BYTES
+        token = message.meta.get("progressToken")
+        is_requested = isinstance(token, str | int) and not isinstance(token, bool)
+        self.context = ClientCall(functools.partial(send_progress, self, token) if is_requested else None)
+
+
+class StdioSession:
+    """The requests of one client and the answers to them.
+
+    Args:
+        current: returns the server that answers a message.
+        drain_timeout_s: after the end of the input, the longest wait for the next answer that is still due, and for
+            the client to read; after :meth:`stop`, the longest wait in all.
+    """
+
+    def __init__(self, current: Callable[[], Server], drain_timeout_s: float) -> None:
+        self._current, self._drain_timeout_s = current, drain_timeout_s
+        self._pool: WorkerPool | None = None
+        self._answers: SimpleQueue[bytes | None] = SimpleQueue()
+        # Its items: None at the end of the input, an exception when the output is broken, a text at a signal.
+        # SimpleQueue.put may be called by a signal handler.
+        self._ended: SimpleQueue[OSError | str | None] = SimpleQueue()
+        self._is_stopping = False
+        # Guards what follows; notified when something was sent or has ended.
+        self._changed = threading.Condition()
+        self._pending: dict[tuple[type, jsonrpc.Id], dict[int, _Call]] = {}  # clients may use a JSON-RPC id twice
+        self._queued_bytes = self._unsent_bytes = self._skipped_lines = 0
+        self._error: OSError | None = None
+        self._is_initialized = False
+        self._subscriptions: list[jsonrpc.Id] = []
+
+    def serve(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        """Answer messages until the input has ended and every answer that is due was written.
+
+        Raises:
+            OSError: ``outgoing`` cannot be written to.
+        """
+        threading.Thread(target=self._read_messages, args=(incoming,), name="stdin", daemon=True).start()
+        writer = threading.Thread(target=self._write_answers, args=(outgoing,), name="stdout", daemon=True)
+        writer.start()
+        is_stopped = isinstance(self._ended.get(), str)
+        self._drain(time.monotonic() + self._drain_timeout_s if is_stopped else None)
+        self._answers.put(None)
+        writer.join(0 if self._unsent_bytes else self._drain_timeout_s)
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """End the session: read no more, and send the answers that are due. May be called by a signal handler."""
+        self._is_stopping = True
+        self._ended.put("stopped")
+
+    def _drain(self, end: float | None) -> None:
+        """Wait until every answer was written or ``end`` has come; without ``end``, as long as there is progress."""
+        with self._changed:
+            while (self._pending or self._unsent_bytes) and self._error is None:
+                timeout_s = self._drain_timeout_s if end is None else end - time.monotonic()
+                if timeout_s <= 0 or not self._changed.wait(timeout_s):
+                    return
+                if end is None and self._is_stopping:  # a signal while the input had already ended
+                    end = time.monotonic() + self._drain_timeout_s
+
+    # The writer
+
+    def _write_answers(self, outgoing: BinaryIO) -> None:
+        try:
+            for answer in iter(self._answers.get, None):
+                _write(outgoing, answer + b"\n")
+                with self._changed:
+                    self._unsent_bytes -= len(answer)
+                    self._changed.notify_all()
+        except ValueError:
+            return  # closed by this process, which waited long enough
+        except OSError as error:
+            with self._changed:
+                self._error = error
+                self._changed.notify_all()
+            self._ended.put(error)
+
+    def _send(self, answer: bytes) -> None:
+        """Send an answer. May be called with the lock held."""
+        with self._changed:
+            self._unsent_bytes += len(answer)
+            self._answers.put(answer)
+
+    def _is_full(self) -> bool:
+        return self._unsent_bytes > MAX_UNSENT_BYTES
+
+    # The reader
+
+    def _read_messages(self, incoming: BinaryIO) -> None:
+        try:
+            for line in _lines(incoming):
+                if self._is_stopping:
+                    return
+                if len(line) > MAX_LINE_BYTES:
+                    self._skip(f"it is longer than {MAX_LINE_BYTES} bytes")
+                    too_long = JsonRpcError(PARSE_ERROR, f"The line is longer than {MAX_LINE_BYTES} bytes.")
+                    self._send(jsonrpc.encode_error(too_long))
+                else:
+                    self._handle_line(line)
+                self._wait_for_room()
+        finally:
+            self._ended.put(None)
+
+    def _wait_for_room(self) -> None:
+        """Wait while too much is unsent or queued. Until then, what the client writes stays in the pipe."""
+        with self._changed:
+            while (self._is_full() or self._queued_bytes >= MAX_QUEUED_BYTES) and self._error is None:
+                self._changed.wait()
+
+    def _handle_line(self, line: bytes) -> None:
+        try:
+            message = jsonrpc.parse_message(line)
+        except JsonRpcError as error:
+            if error.id is not None:
+                self._send(jsonrpc.encode_error(error))
+            elif line.endswith(b"\n"):
+                # Without an id the client cannot match an answer to its request. A last line may have been cut off.
+                self._skip(error.message)
+            return
+        if message is None:
+            return  # a response: this server sends no requests
+        if message.id is None:
+            self._handle_notification(message)
+        elif message.method in ("tools/call", "resources/read"):
+            self._queue_call(_Call(message, message.id, len(line), self._send_progress))
+        elif message.method == "subscriptions/listen" and message.meta.get(META_VERSION) in STATELESS:
+            self._subscribe(message.id, message.params.get("notifications"))
+        else:
+            self._is_initialized = self._is_initialized or message.method == "initialize"
+            self._send(self._answer(message))
+
+    def _subscribe(self, id_: jsonrpc.Id, requested: Any) -> None:
+        """Open a channel for the changes that a client requests, as long as it does not cancel its request."""
+        if not isinstance(requested, dict):
+            refusal = JsonRpcError(INVALID_PARAMS, "params.notifications must be an object.", id_=id_)
+            self._send(jsonrpc.encode_error(refusal))
+            return
+        is_wanted = requested.get("toolsListChanged") is True
+        with self._changed:
+            self._subscriptions += [id_] if is_wanted else []
+        params = {"notifications": {"toolsListChanged": True} if is_wanted else {}, "_meta": {META_SUBSCRIPTION: id_}}
+        self._send(jsonrpc.encode_notification("notifications/subscriptions/acknowledged", params))
+
+    def report_change(self) -> None:
+        """Tell the client that its list of tools has changed: by its session, or by each of its subscriptions."""
+        with self._changed:
+            channels = [{"_meta": {META_SUBSCRIPTION: id_}} for id_ in self._subscriptions]
+        for params in [*channels, *([{}] if self._is_initialized else [])]:
+            self._send(jsonrpc.encode_notification("notifications/tools/list_changed", params))
+
+    def _skip(self, reason: str) -> None:
+        self._skipped_lines += 1
+        if self._skipped_lines <= MAX_LOGGED_LINES:
+            logger.warning("a line on stdin was skipped: %s", reason)
+        if self._skipped_lines == MAX_LOGGED_LINES:
+            logger.warning("further skipped lines are not logged")
+
+    def _handle_notification(self, notification: Message) -> None:
+        if notification.method != "notifications/cancelled":
+            return
+        id_ = notification.params.get("requestId")
+        if not isinstance(id_, str | int):
+            return
+        with self._changed:
+            cancelled = self._pending.pop((type(id_), id_), {}).values()
+            self._subscriptions = [one for one in self._subscriptions if (type(one), one) != (type(id_), id_)]
+            self._changed.notify_all()
+        for call in cancelled:
+            call.context.cancel()
+
+    # The workers
+
+    def _queue_call(self, call: _Call) -> None:
+        with self._changed:
+            self._pending.setdefault(call.id, {})[id(call)] = call
+            self._queued_bytes += call.size
+        if self._pool is None:
+            from toolfold.transports.workers import WorkerPool  # not needed by the first answers
+
+            self._pool = WorkerPool("call", MAX_WORKERS)
+        self._pool.submit(lambda: self._run_call(call))
+
+    def _run_call(self, call: _Call) -> None:
+        with self._changed:
+            while self._is_full() and self._error is None:
+                self._changed.wait()
+            self._queued_bytes -= call.size
+            self._changed.notify_all()
+        if call.context.is_cancelled:
+            return
+        from toolfold.client_call import running
+
+        with running(call.context):
+            answer = self._answer(call.message)
+        with self._changed:
+            calls = self._pending.get(call.id, {})
+            if calls.pop(id(call), None) is None:  # cancelled
+                return
+            if not calls:
+                del self._pending[call.id]
+            self._send(answer)
+
+    def _send_progress(self, call: _Call, token: str | int, progress: float, total: float | None, message: str) -> None:
+        found = {"progressToken": token, "progress": progress, "total": total, "message": message}
+        params = {name: value for name, value in found.items() if value not in (None, "")}
+        notification = jsonrpc.encode_notification("notifications/progress", params)
+        with self._changed:
+            # Not after the answer, and not while the client does not read.
+            if not self._is_full() and id(call) in self._pending.get(call.id, {}):
+                self._send(notification)
+
+    def _answer(self, request: Message) -> bytes:
+        try:
+            return self._current().handle_message(request)
+        except Exception as error:  # noqa: BLE001 - an internal error must not end the server
+            logger.error("defect in %s: %s", request.method[:64], type(error).__name__)
+            return jsonrpc.encode_error(
+                JsonRpcError(INTERNAL_ERROR, "toolfold failed on this request.", id_=request.id)
+            )
+
+
+def _write(outgoing: BinaryIO, data: bytes) -> None:
+    """Write all of ``data``, which an unbuffered pipe may take in parts."""
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[outgoing.write(remaining) or 0 :]
+    outgoing.flush()
+
+
+def _lines(incoming: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines that are not blank, each with its line feed. One over the limit is cut one byte after it."""
+    # The input ends as well where its terminal is gone, or where this process has closed it after a signal.
+    with suppress(OSError, ValueError):
+        while line := incoming.readline(MAX_LINE_BYTES + 1):
+            rest = line if len(line) > MAX_LINE_BYTES else b""
+            while rest and not rest.endswith(b"\n"):
+                rest = incoming.readline(MAX_LINE_BYTES)
+            if not line.isspace():
+                yield line
 
 
 def run(profile: str = "", path: str = "", from_file: Iterable[str] = ()) -> int:

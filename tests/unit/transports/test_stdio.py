@@ -22,8 +22,8 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
-from toolfold.transports import stdio, stdio_session
-from toolfold.transports.stdio_session import MAX_WORKERS, StdioSession
+from toolfold.transports import stdio
+from toolfold.transports.stdio import MAX_WORKERS, StdioSession
 from toolfold.transports.workers import WorkerPool
 
 CATALOG = FileStore(bundled_path())
@@ -166,7 +166,7 @@ def test_invalid_lines_are_logged_only(caplog: pytest.LogCaptureFixture) -> None
 def test_line_over_the_limit_is_a_parse_error(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(stdio_session, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(stdio, "MAX_LINE_BYTES", 100)
     longest = line("ping", 1).ljust(99)
     assert len(longest + b"\n") == 100
     received = piped(longest, b"x" * 100, b"x" * 1_000, line("ping", 2))
@@ -178,7 +178,7 @@ def test_line_over_the_limit_is_a_parse_error(
 
 # R24
 def test_client_that_does_not_read_is_not_read_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stdio_session, "MAX_UNSENT_BYTES", 100_000)
+    monkeypatch.setattr(stdio, "MAX_UNSENT_BYTES", 100_000)
     (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
     session = StdioSession(server, 20)
     requests = 2_000
@@ -207,9 +207,9 @@ def test_client_that_does_not_read_is_not_read_from(monkeypatch: pytest.MonkeyPa
         thread.join(20)
 
 
-@pytest.mark.parametrize(("limit", "value"), [("MAX_QUEUED_CALLS", 60), ("MAX_QUEUED_BYTES", 20 * 200)])
-def test_no_more_calls_are_read_than_may_be_queued(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
-    monkeypatch.setattr(stdio_session, limit, value)
+@pytest.mark.parametrize("calls", [20, 60])
+def test_no_more_calls_are_read_than_may_be_queued(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
+    monkeypatch.setattr(stdio, "MAX_QUEUED_BYTES", calls * 1_000)
     gate = Gate()
     with conversing(server(gate)) as (write, read):
         ids = set(range(100))
@@ -237,7 +237,7 @@ def test_request_that_cannot_be_sent_back_is_answered(body: bytes) -> None:
 
 def test_only_the_first_skipped_lines_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert piped(*[b"{"] * 1_000) == []
-    assert len(caplog.records) == stdio_session.MAX_LOGGED_LINES + 1
+    assert len(caplog.records) == stdio.MAX_LOGGED_LINES + 1
 
 
 def test_stopped_session_answers_what_it_has_received() -> None:
