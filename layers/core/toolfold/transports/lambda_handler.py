@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from toolfold.explorer.router import LocalPage
     from toolfold.explorer.sign_in_pages import SignInPages
     from toolfold.telemetry import Telemetry
-    from toolfold.transports.health import Health
 
 _MAX_ADDRESS = 64
 """Characters of an IPv6 address with a zone."""
@@ -208,7 +207,9 @@ class RequestHandler:
         if self._page is not None and (request.path == "/" or request.path.startswith("/ui/")):
             return self._page.respond(request)
         if is_for_health:
-            return self._health.respond(request.method)
+            from toolfold.transports import health  # no first response of a client needs it
+
+            return health.respond(self.app, request.method)
         return self.server.handle_http(request)
 
     @cached_property
@@ -220,12 +221,6 @@ class RequestHandler:
         if hosted is None or not isinstance(issuer, ResourceServer):
             return None
         return SignInPages(self.app, hosted, issuer)
-
-    @cached_property
-    def _health(self) -> Health:
-        from toolfold.transports.health import Health  # no first response of a client needs it
-
-        return Health(self.app)
 
 
 class LambdaHandler(RequestHandler):
