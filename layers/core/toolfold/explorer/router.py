@@ -39,7 +39,7 @@ from toolfold.explorer.page import (
     page_answer,
     parse_query,
 )
-from toolfold.explorer.views import VIEWS
+from toolfold.explorer.views import METHODS, VIEWS
 from toolfold.protocol.http import Headers, Request, Response, is_from_page
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ class LocalPage:
     def __init__(self, log_file: str = "", folder: Path = FOLDER) -> None:
         self.token, self._cookie = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._codes: dict[str, bool] = {}
-        self._feed = CallFeed(log_file)
-        self._folder, self._paths = folder, _paths(folder)
+        self._feed, self._folder = CallFeed(log_file), folder
         self._explorer: Explorer
 
     def __repr__(self) -> str:
@@ -174,39 +173,16 @@ class LocalPage:
 
     def _respond(self, request: Request) -> Response:
         if request.path.startswith(_API):
-            view = VIEWS.get(request.path.removeprefix(_API))
-            if view is None:
+            name = request.path.removeprefix(_API)
+            if name not in VIEWS:
                 raise ApiProblem(404, "NOT_FOUND", "There is no such resource.", "web/API.md has all.")
-            _check_form(request, view.methods)
-            return view.respond(self._explorer, request)
+            _check_form(request, METHODS.get(name, _READ))
+            return VIEWS[name](self._explorer, request)
         _check_form(request, _READ)
-        if request.path == "/":
-            return self._index(request)
-        return self._file(request.path.removeprefix(_FILES), request) or page_answer(
-            404, "There is nothing at this path", "The page may have been updated.", link=("../", "Open the page")
-        )
-
-    def _file(self, name: str, request: Request) -> Response | None:
-        """Return the file ``name``, or None where there is no such file.
-
-        A name is looked up among those of the files, and never joined to a folder: one with dots, escapes, backslashes
-        or a leading slash is the name of no file.
-        """
-        if (path := self._paths.get(name)) is None:
-            return None
-        try:
-            content = path.read_bytes()
-        except OSError:  # deleted by a build
-            return None
-        stored = "public, max-age=31536000, immutable" if _HASHED.search(name) else "no-cache"
-        headers: Headers = (("content-type", _TYPES[path.suffix]), ("cache-control", stored), _VARIES)
-        if "gzip" in (request.header("accept-encoding") or ""):  # half the bytes, through a tunnel as well
-            return Response(200, (*headers, ("content-encoding", "gzip")), gzip.compress(content), LOG_FIELDS)
-        return Response(200, headers, content, LOG_FIELDS)
-
-    def _index(self, request: Request) -> Response:
-        """Return the page, or one that says how to build it. A build may have given other names to the files."""
-        self._paths = _paths(self._folder)
+        if request.path != "/":
+            return self._file(request.path.removeprefix(_FILES), request) or page_answer(
+                404, "There is nothing at this path", "The page may have been updated.", link=("../", "Open the page")
+            )
         return self._file("index.html", request) or page_answer(
             503,
             "The page is not built",
@@ -214,14 +190,26 @@ class LocalPage:
             "The MCP endpoint works without the page.",
         )
 
+    def _file(self, name: str, request: Request) -> Response | None:
+        """Return the file ``name``, or None where there is no such file. Symbolic links are not served.
 
-_VARIES = ("vary", "accept-encoding")
-
-
-def _paths(folder: Path) -> dict[str, Path]:
-    """Return name → path of the files in ``folder`` that may be served. Symbolic links are not."""
-    found = folder.iterdir() if folder.is_dir() else ()
-    return {path.name: path for path in found if path.suffix in _TYPES and stat.S_ISREG(path.lstat().st_mode)}
+        A name is looked up among those of the files, and never joined to a folder: one with dots, escapes, backslashes
+        or a leading slash is the name of no file.
+        """
+        try:
+            path = next(path for path in self._folder.iterdir() if path.name == name)
+            if path.suffix not in _TYPES or not stat.S_ISREG(path.lstat().st_mode):
+                return None
+            content = path.read_bytes()
+        except (OSError, StopIteration):  # the page is not built, or is being built
+            return None
+        stored = "public, max-age=31536000, immutable" if _HASHED.search(name) else "no-cache"
+        headers: Headers = (
+            ("content-type", _TYPES[path.suffix]), ("cache-control", stored), ("vary", "accept-encoding")
+        )  # fmt: skip
+        if "gzip" in (request.header("accept-encoding") or ""):  # half the bytes, through a tunnel as well
+            return Response(200, (*headers, ("content-encoding", "gzip")), gzip.compress(content), LOG_FIELDS)
+        return Response(200, headers, content, LOG_FIELDS)
 
 
 def _is_equal(given: str, expected: str) -> bool:

@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolfold.aws.clients import error_code
 from toolfold.cache.records import Unavailable
@@ -298,20 +298,16 @@ def _decide(explorer: Explorer, request: Request) -> Response:
     return json_answer({"id": id_, "state": "approved" if approve else "denied"})
 
 
-class View(NamedTuple):
-    """One resource: what returns its answer, and to which methods."""
-
-    respond: Callable[[Explorer, Request], Response]
-    methods: tuple[str, ...] = ("GET", "HEAD")
-
-
-VIEWS: Mapping[str, View] = {
-    "start": View(respond_start),
-    "catalog": View(respond_catalog),
-    "search": View(respond_search),
-    "tool": View(respond_tool),
-    "tokens": View(respond_tokens, ("POST",)),
-    "watch": View(respond_watch),
-    "approvals": View(respond_approvals, ("GET", "HEAD", "POST")),
+VIEWS: Mapping[str, Callable[[Explorer, Request], Response]] = {
+    "start": respond_start,
+    "catalog": respond_catalog,
+    "search": respond_search,
+    "tool": respond_tool,
+    "tokens": respond_tokens,
+    "watch": respond_watch,
+    "approvals": respond_approvals,
 }
-"""Name → resource."""
+"""Name of a resource → what returns its answer."""
+
+METHODS: Mapping[str, tuple[str, ...]] = {"tokens": ("POST",), "approvals": ("GET", "HEAD", "POST")}
+"""Name → methods of the resources that are not just read."""
