@@ -48,6 +48,9 @@ _calls: ContextVar[list[_Entry] | None] = ContextVar("watched_calls", default=No
 
 _call: ContextVar[_Entry | None] = ContextVar("watched_call", default=None)
 
+_NOTHING = {"code": "", "ms": 0, "upstream_ms": None, "cache": "", "tokens": None, "saved": None, "profile": ""}
+"""What is known of a call before it has ended."""
+
 
 class CallFeed:
     """Keep the last calls and requests in memory. An :class:`~toolfold.execution.call.Observer`.
@@ -102,7 +105,7 @@ class CallFeed:
     def start_call(self, tool: Tool, profile: str) -> Callable[[str], None]:
         """Note that a call of ``tool`` begins; see :class:`~toolfold.execution.call.Observer`."""
         started, calls = time.perf_counter(), _calls.get()
-        entry = _call_entry(tool=tool.name, source=tool.source, profile=profile)
+        entry: _Entry = {**_NOTHING, "tool": tool.name, "source": tool.source, "profile": profile}
         token = _call.set(entry)
         with self._lock:
             number = next(self._numbers)
@@ -126,9 +129,8 @@ class CallFeed:
         if entry is not None:
             upstream_ms = round(call.upstream_s * 1000, 1) if call.requests else None
             entry.update(cache=call.cache, upstream_ms=upstream_ms)
-        self._note_limit(call.source, call.quota_used_percent)
         with self._lock:
-            self._figures.add({"message": "call", "timestamp": self._time(), **call.fields()})
+            self._count_call({"timestamp": self._time(), **call.fields()}, call.source)
 
     def add_line(self, line: Mapping[str, Any]) -> None:
         """Add the line of a log of another process; lines of other kinds change nothing."""
@@ -140,18 +142,18 @@ class CallFeed:
         if is_of_call(line):
             tool = line["inner_tool"] if isinstance(line.get("inner_tool"), str) else ""
             source = self._source_of(tool)
-            self._note_limit(source, line.get("quota_used_percent"))
             upstream_ms = number(line, "upstream_ms")
-            entry = _call_entry(
-                tool=tool,
-                source=source,
-                code=line["code"],
-                ms=round(upstream_ms + number(line, "wait_ms"), 1),
-                upstream_ms=upstream_ms if line.get("upstream_requests") else None,
-                cache=_text(line.get("cache")),
-            )
+            entry = {
+                **_NOTHING,
+                "tool": tool,
+                "source": source,
+                "code": line["code"],
+                "ms": round(upstream_ms + number(line, "wait_ms"), 1),
+                "upstream_ms": upstream_ms if line.get("upstream_requests") else None,
+                "cache": line["cache"],
+            }
             with self._lock:
-                self._figures.add({**line, "message": "call"})
+                self._count_call(line, source)
                 self._append(self._calls, at, entry)
 
     def snapshot(self, after: int) -> dict[str, Any]:
@@ -232,18 +234,15 @@ class CallFeed:
                 if isinstance(one, str) and one.strip():
                     self._empty_searches.append({"time": self._time(), "query": one[:_MAX_QUERY_CHARS]})
 
-    def _note_limit(self, source: str, used_percent: object) -> None:
+    def _count_call(self, line: Mapping[str, Any], source: str) -> None:
+        """Add the figures of a call, with the lock held."""
+        self._figures.add({**line, "message": "call"})
+        used_percent = line.get("quota_used_percent")
         if source and isinstance(used_percent, int | float):
-            with self._lock:
-                self._limits[source] = round(float(used_percent), 1)
+            self._limits[source] = round(float(used_percent), 1)
 
     def _time(self) -> str:
         return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _call_entry(**known: Any) -> _Entry:
-    of_none = {"code": "", "ms": 0, "upstream_ms": None, "cache": "", "tokens": None, "saved": None, "profile": ""}
-    return {**of_none, **known}
 
 
 def _text(value: object) -> str:
