@@ -5,7 +5,7 @@ import binascii
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from toolfold.execution.credentials import RequestCredentials, read_credentials
 from toolfold.protocol import versions
@@ -66,7 +66,7 @@ class Request(NamedTuple):
     """One HTTP request. ``repr`` shows neither headers nor body.
 
     Attributes:
-        method: in capitals.
+        method: in capitals; empty for a message that came without HTTP.
         headers: names in lower case, in the order received.
         body: the raw bytes.
         query: the query of the URL, encoded.
@@ -319,52 +319,33 @@ def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
     return match is not None and match[2] in LOOPBACK_HOSTS
 
 
-def check_headers(exchange: Exchange) -> None:
-    """Check version and routing headers against the body, in the order of the specification.
+def check_envelope(exchange: Exchange) -> None:
+    """Check what a message says of itself, and over HTTP its headers against that, in the order of the specification.
 
     Raises:
         JsonRpcError: with the code of the first check that fails.
     """
-    request, message = exchange.request, exchange.message
-    version = request.header("mcp-protocol-version")
+    request, message, meta = exchange.request, exchange.message, exchange.message.meta
+    sent = request.header("mcp-protocol-version")
     if not exchange.stateless:
         # initialize negotiates the version; a header sent with it is a guess.
-        if version is not None and version not in versions.HANDSHAKE and message.method != "initialize":
-            raise unsupported_version(version)
+        if sent is not None and sent not in versions.HANDSHAKE and message.method != "initialize":
+            raise unsupported_version(sent)
         return
     for name in versions.ROUTING_HEADERS:
         if sum(key == name for key, _ in request.headers) > 1:
             raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} was sent more than once.")
-    meta = message.meta
-    _check_meta_is_complete(meta)
-    expected = [
-        ("mcp-protocol-version", version, meta[versions.META_VERSION]),
-        ("mcp-method", request.header("mcp-method"), message.method),
-    ]
-    parameter = versions.NAME_PARAMETER.get(message.method)
-    if parameter is not None and message.params.get(parameter) is not None:
-        expected.append(("mcp-name", _decode_header(request.header("mcp-name")), message.params[parameter]))
-    for name, header, value in expected:
-        if header is None or header != value:
-            raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} is missing or differs from the body.")
-    _check_version_is_served(meta)
-
-
-def check_envelope(exchange: Exchange) -> None:
-    """Check what a message of a stateless version says of itself, without headers to compare it with."""
-    if exchange.stateless:
-        _check_meta_is_complete(exchange.message.meta)
-        _check_version_is_served(exchange.message.meta)
-
-
-def _check_meta_is_complete(meta: Mapping[str, Any]) -> None:
     missing = [key for key in (versions.META_VERSION, versions.META_CAPABILITIES) if key not in meta]
     if missing:
         raise JsonRpcError(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
-
-
-def _check_version_is_served(meta: Mapping[str, Any]) -> None:
     version = meta[versions.META_VERSION]
+    expected = [("mcp-protocol-version", sent, version), ("mcp-method", request.header("mcp-method"), message.method)]
+    parameter = versions.NAME_PARAMETER.get(message.method)
+    if parameter is not None and message.params.get(parameter) is not None:
+        expected.append(("mcp-name", _decode_header(request.header("mcp-name")), message.params[parameter]))
+    for name, header, value in expected if request.method else ():
+        if header is None or header != value:
+            raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} is missing or differs from the body.")
     if not isinstance(version, str):
         raise JsonRpcError(versions.INVALID_PARAMS, f"{versions.META_VERSION} must be a string.")
     if version not in versions.STATELESS:

@@ -54,9 +54,11 @@ def from_result(exchange: Exchange, result: Mapping[str, Any]) -> Mapping[str, A
         return _sign_in(exchange, error) or result
     if not exchange.stateless or not versions.elicits(message.params, "form") or "approval_token" not in error:
         return result
+    command = f"toolfold approve {error['approval_token']}"
+    step = f" Run `{command}` first, then confirm here." if command in error["suggestion"] else ""
     question = {
         "mode": "form",
-        "message": _question(error),
+        "message": f"{error['prompt']}{step}",
         "requestedSchema": {
             "type": "object",
             "properties": {_FIELD: {"type": "boolean", "title": "Approve this call", "default": False}},
@@ -90,30 +92,14 @@ def add_answer(message: Message, credentials: RequestCredentials) -> RequestCred
     """Return ``credentials`` with the approval, or the refusal, that a client sends with a call that it repeats."""
     if _action(message, _SIGN_IN) == "accept":
         return credentials._replace(awaits_sign_in=True)
-    answer = _answer(message)
-    state = message.params.get("requestState")
+    action, state = _action(message, _KEY), message.params.get("requestState")
     is_stateless = versions.META_VERSION in message.meta
     # Without an answer the call is as one without the state.
-    if answer is None or not is_stateless or not isinstance(state, str) or len(state) > _MAX_STATE_CHARS:
+    if not action or not is_stateless or not isinstance(state, str) or len(state) > _MAX_STATE_CHARS:
         return credentials
-    return credentials._replace(approval_token=state, is_declined=not answer)
-
-
-def _question(error: Mapping[str, Any]) -> str:
-    command = f"toolfold approve {error['approval_token']}"
-    return (
-        f"{error['prompt']} Run `{command}` first, then confirm here."
-        if command in error["suggestion"]
-        else str(error["prompt"])
-    )
-
-
-def _answer(message: Message) -> bool | None:
-    action = _action(message, _KEY)
-    if not action:
-        return None
     content = message.params["inputResponses"][_KEY].get("content")
-    return action == "accept" and isinstance(content, dict) and content.get(_FIELD) is True
+    is_approved = action == "accept" and isinstance(content, dict) and content.get(_FIELD) is True
+    return credentials._replace(approval_token=state, is_declined=not is_approved)
 
 
 def _action(message: Message, key: str) -> str:

@@ -153,7 +153,7 @@ class Server:
                 shows_apps=_declares_apps(message), opens_urls=versions.elicits(message.params, "url")
             )
         exchange = Exchange(self._without_http, message, stateless, {"rpc": _loggable_method(message)})
-        answer, _ = self._answer(exchange, http.check_envelope)
+        answer, _ = self._answer(exchange)
         if self._on_message is not None:
             self._on_message({**exchange.log_fields, "ms": round((time.perf_counter() - started) * 1000, 2)})
         return answer
@@ -178,7 +178,7 @@ class Server:
         stateless = stateless or versions.META_VERSION in message.meta
         exchange = Exchange(request, message, stateless, {"rpc": _loggable_method(message), **log_fields})
         begun = message.method == "initialize" and _declares_apps(message)
-        body, code = self._answer(exchange, http.check_headers)
+        body, code = self._answer(exchange)
         statuses = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
         headers = ((http.SESSION, http.SESSION_WITH_APPS),) if begun and not code else ()
         return http.json_response(statuses.get(code, 200), body, exchange.log_fields, headers)
@@ -195,12 +195,12 @@ class Server:
             return http.error_response(503, f"{error.message} {error.suggestion}", ("retry-after", "5"))
         return None
 
-    def _answer(self, exchange: Exchange, check: Callable[[Exchange], None]) -> tuple[bytes, int]:
-        """Return the answer to a message that passes ``check``, and the code of its error, or 0."""
+    def _answer(self, exchange: Exchange) -> tuple[bytes, int]:
+        """Return the answer to a message, and the code of its error, or 0."""
         id_ = exchange.message.id
         assert id_ is not None  # noqa: S101 - notifications have no answer
         try:
-            check(exchange)
+            http.check_envelope(exchange)
             return jsonrpc.encode_result(id_, self._result(exchange)), 0
         except JsonRpcError as found:
             error = found
