@@ -17,7 +17,6 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.util
-import json
 import logging
 import os
 import random
@@ -27,7 +26,6 @@ from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import error_code
 from toolfold.protocol.jsonrpc import Message
-from toolfold.transports import lambda_handler
 
 if TYPE_CHECKING:
     from toolfold.app import App
@@ -128,22 +126,15 @@ def _aws_services(app: App) -> set[str]:
 def _answer_sample_requests(app: App) -> None:
     """Answer requests that need no API key: those of a client that looks for a tool."""
     tool = app.catalog_store().summary(0).name
-    calls: list[tuple[str, dict[str, object]]] = [
-        ("TOOL_LIST", {}),
-        ("TOOL_LIST", {"query": tool.replace("_", " ")}),
-        ("TOOL_GET", {"tool_name": tool}),
+    sent: list[tuple[str, dict[str, object]]] = [
+        ("initialize", {}),
+        ("tools/list", {}),
+        ("tools/call", {"name": "TOOL_LIST", "arguments": {}}),
+        ("tools/call", {"name": "TOOL_LIST", "arguments": {"query": tool.replace("_", " ")}}),
+        ("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": tool}}),
     ]
-    sent = [("initialize", {}), ("tools/list", {}), *(("tools/call", {"name": n, "arguments": a}) for n, a in calls)]
     for method, params in sent:
-        event = {
-            "version": "2.0",
-            "requestContext": {"http": {"method": "POST"}},
-            "headers": {"content-type": "application/json", "accept": "application/json, text/event-stream"},
-            "body": json.dumps({"jsonrpc": "2.0", "id": 0, "method": method, "params": params}),
-        }
-        app.server.handle_http(lambda_handler.parse_event(event))
-        if app.authorization is not None:  # which has refused this event, as it has no token
-            app.server.handle_message(Message(method, params, 0))
+        app.server.handle_message(Message(method, params, 0))
 
 
 def _run_all(*steps: Callable[[], object]) -> None:
