@@ -20,7 +20,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from uvicorn.config import Config
 from uvicorn.server import Server
@@ -145,9 +145,26 @@ class LocalServer:
         timeout_s = (
             settings.connect_timeout_s + settings.timeout_s + settings.max_queue_wait_s + settings.deadline_margin_s
         )
-        check_head = functools.partial(_check_head, policy, further, page is not None)
-        app = AsgiApp(self._current, timeout_s, check_head, () if page is None else page.headers)
-        self._server = _Server(_configuration(app, timeout_s))
+        check_head = functools.partial(_check_head, policy, further)
+        # uvicorn writes no log: its messages quote requests, and those about errors have tracebacks.
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
+        configuration = Config(
+            AsgiApp(self._current, timeout_s, check_head, () if page is None else page.headers),
+            interface="asgi3",
+            loop="asyncio",
+            http=LimitedProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            backlog=BACKLOG,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=math.ceil(timeout_s),
+        )
+        self._server = _Server(configuration)
         self._thread: threading.Thread | None = None
 
     @property
@@ -171,28 +188,6 @@ class LocalServer:
         self._socket.close()
 
 
-def _configuration(app: AsgiApp, timeout_s: float) -> Config:
-    """Return the configuration of uvicorn, which writes no log and adds nothing to responses."""
-    # Its messages quote requests, and those about errors have tracebacks.
-    logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
-    return Config(
-        app,
-        interface="asgi3",
-        loop="asyncio",
-        http=LimitedProtocol,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        backlog=BACKLOG,
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=math.ceil(timeout_s),
-    )
-
-
 class _Server(Server):
     """uvicorn's server, with the signals of this process: its own ends the process by the signal, not with code 0."""
 
@@ -205,18 +200,16 @@ class _Server(Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections."""
         await super().startup(sockets)
-        asyncio.get_running_loop().set_exception_handler(_log_defect)
+        # The class of an exception alone: its text and its traceback may quote a request.
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: logger.error("defect in the HTTP server: %s", type(context.get("exception")).__name__)
+        )
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop, and close the connections that are still open afterwards."""
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()
-
-
-def _log_defect(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log the class of an exception that no code has handled: its text and its traceback may quote a request."""
-    logger.error("defect in the HTTP server: %s", type(context.get("exception")).__name__)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -233,21 +226,19 @@ def _listen(host: str, port: int) -> socket.socket:
         raise OSError(error.errno, os.strerror(error.errno or 0)) from None
 
 
-def _check_head(policy: OriginPolicy, further: tuple[str, ...], has_page: bool, request: Request) -> Response | None:
+def _check_head(policy: OriginPolicy, further: tuple[str, ...], request: Request) -> Response | None:
     """Return the response to a request that the handler does not see; ``further`` are beginnings of paths it does."""
     headers, path = request.headers, request.path
     if SIGN_IN_PATH in further and path.startswith(SIGN_IN_PATH):
         # A form of a page without referrers has the origin null. Its state shows where it comes from.
         headers = tuple(pair for pair in headers if pair[0] != "origin")
     refused = refuse_caller(headers, policy)
-    if refused is None and (path.startswith(further) or (has_page and (path == "/" or path.startswith("/ui/")))):
-        return None
+    is_of_page = policy.has_page and (path == "/" or path.startswith("/ui/"))
+    if refused is not None or is_of_page or path.startswith(further):
+        return refused
     path = path.rstrip("/")
-    is_served = path in (PATH, HEALTH_PATH) or (path.startswith(f"{PATH}/") and path.count("/") == 2)
-    if refused is None and not is_served:
-        return error_response(
-            404,
-            f"{'The page is at /, ' if has_page else ''}MCP is served at {PATH} and {PATH}/PROFILE, the state of this "
-            f"server at {HEALTH_PATH}.",
-        )
-    return refused
+    if path in (PATH, HEALTH_PATH) or (path.startswith(f"{PATH}/") and path.count("/") == 2):
+        return None
+    page = "The page is at /, " if policy.has_page else ""
+    served = f"MCP is served at {PATH} and {PATH}/PROFILE, the state of this server at {HEALTH_PATH}."
+    return error_response(404, f"{page}{served}")
