@@ -203,7 +203,8 @@ class SQLiteStore:
         connection.execute("DELETE FROM entries WHERE expires_at < ?", (now,))
         connection.execute("DELETE FROM numbers WHERE expires_at < ?", (now,))
         needed = size // _PAGE_BYTES + 8  # with the pages of the tree and of the index
-        while self._max_pages - _used_pages(connection) < needed:
+        used = "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count"
+        while self._max_pages - _number(connection, used) < needed:
             evicted = connection.execute(  # a tenth, so that not every further value has to evict
                 "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY expires_at"
                 " LIMIT (SELECT 1 + count(*) / 10 FROM entries))"
@@ -302,10 +303,6 @@ class SQLiteStore:
 def _code(error: sqlite3.DatabaseError) -> int:
     """Return the code of SQLite; that of a damaged file for an error of this module."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
-
-
-def _used_pages(connection: sqlite3.Connection) -> int:
-    return int(_number(connection, "PRAGMA page_count") - _number(connection, "PRAGMA freelist_count"))
 
 
 def _number(connection: sqlite3.Connection, statement: str, *values: Any) -> float:

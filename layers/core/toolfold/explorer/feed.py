@@ -95,7 +95,10 @@ class CallFeed:
         def end(fields: Mapping[str, Any]) -> None:
             _calls.reset(token)
             if fields.get("searched") and not fields.get("matched"):
-                self._add_empty_search(query)
+                texts = query[:_MAX_QUERIES] if isinstance(query, list) else [query]
+                found = [text[:_MAX_QUERY_CHARS] for text in texts if isinstance(text, str) and text.strip()]
+                with self._lock:
+                    self._empty_searches.extend({"time": self._time(), "query": text} for text in found)
             ms = (time.perf_counter() - started) * 1000
             line = {"message": "request", "tool": name, "ms": ms, **fields, "profile": profile}
             self._add_request(line, self._time(), calls)
@@ -227,12 +230,6 @@ class CallFeed:
         self._last = next(self._numbers)
         entry["id"], entry["time"] = str(self._last), at
         entries.append(entry)
-
-    def _add_empty_search(self, query: object) -> None:
-        with self._lock:
-            for one in (query if isinstance(query, list) else [query])[:_MAX_QUERIES]:
-                if isinstance(one, str) and one.strip():
-                    self._empty_searches.append({"time": self._time(), "query": one[:_MAX_QUERY_CHARS]})
 
     def _count_call(self, line: Mapping[str, Any], source: str) -> None:
         """Add the figures of a call, with the lock held."""

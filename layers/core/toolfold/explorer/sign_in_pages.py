@@ -100,9 +100,14 @@ class SignInPages:
         except Exception as error:  # noqa: BLE001 - its text may quote a request
             logger.error("defect in the pages of a sign-in: %s", type(error).__name__)
             answer = Page(500, FAILED)
-        response = _response(answer) if isinstance(answer, Page) else answer
-        fields = {**response.log_fields, "rpc": "sign-in"}
-        return response._replace(headers=(*response.headers, *_SECURITY_HEADERS), log_fields=fields)
+        if isinstance(answer, Page):
+            cookies = () if answer.cookie is None else (_set_cookie(answer.cookie),)
+            response = page_answer(answer.status, "Sign in", answer.text)
+            if answer.location:
+                response = Response(answer.status, (("location", answer.location), NO_STORE))
+            answer = response._replace(headers=(*response.headers, *cookies))
+        fields = {**answer.log_fields, "rpc": "sign-in"}
+        return answer._replace(headers=(*answer.headers, *_SECURITY_HEADERS), log_fields=fields)
 
     def _open(self, source_id: str, query: Mapping[str, str]) -> Page:
         ticket = self._hosted.unseal(query.get("ticket", ""), "ticket")
@@ -188,13 +193,6 @@ class SignInPages:
 
     def _redirect_uri(self, below: str) -> str:
         return f"{pages_url(self._app.settings)}{below}"
-
-
-def _response(page: Page) -> Response:
-    answer = page_answer(page.status, "Sign in", page.text)
-    if page.location:
-        answer = Response(page.status, (("location", page.location), NO_STORE))
-    return answer if page.cookie is None else answer._replace(headers=(*answer.headers, _set_cookie(page.cookie)))
 
 
 def _set_cookie(value: str) -> tuple[str, str]:

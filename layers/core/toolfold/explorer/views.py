@@ -14,7 +14,6 @@ from typing import Any
 
 from toolfold.aws.clients import error_code
 from toolfold.cache.records import Unavailable
-from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names, search
 from toolfold.client_call import iso_time
@@ -166,6 +165,9 @@ def respond_tool(explorer: Explorer, request: Request) -> Response:
     texts = {level: tool_get(catalog, {"tool_name": tool.name, "detail": level}).text for level in LEVELS}
     outline = _OUTLINE.fullmatch(tool.returns.split("; ")[0])
     columns = [] if outline is None else outline[1].split(",")  # by the names that select takes
+    relations = [{"kind": kind, "name": other, "via": via[0] if via else ""} for other, kind, *via in tool.relations]
+    relations += [{"kind": "use_instead", "name": other, "via": need} for need, other in tool.use_instead.items()]
+    relations += [{"kind": "see_also", "name": other, "via": ""} for other in tool.see_also]  # mentioned only
     return json_answer(
         {
             **_fields(tool, "name", "title", "source", "category", "effect", "summary", "description", "tags"),
@@ -174,19 +176,10 @@ def respond_tool(explorer: Explorer, request: Request) -> Response:
             "refused": refusal_of(catalog, tool) or None,
             "schema": tool.parameters,
             "columns": columns if all(map(_COLUMN.fullmatch, columns)) else [],
-            "relations": _relations(tool),
+            "relations": relations,
             "texts": {level: {"text": text, "tokens": tokens.count(text)} for level, text in texts.items()},
         }
     )
-
-
-def _relations(tool: Tool) -> list[dict[str, Any]]:
-    """Return the relations of the catalog, then what to take for other needs, then what is mentioned only."""
-    relations: list[dict[str, Any]] = [
-        {"kind": kind, "name": other, "via": via[0] if via else ""} for other, kind, *via in tool.relations
-    ]
-    relations += [{"kind": "use_instead", "name": other, "via": need} for need, other in tool.use_instead.items()]
-    return relations + [{"kind": "see_also", "name": other, "via": ""} for other in tool.see_also]
 
 
 MAX_TEXTS = 100

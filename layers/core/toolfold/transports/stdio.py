@@ -175,15 +175,11 @@ class StdioSession:
                     self._send(jsonrpc.encode_error(too_long))
                 else:
                     self._handle_line(line)
-                self._wait_for_room()
+                with self._changed:  # until there is room, what the client writes stays in the pipe
+                    while (self._is_full() or self._queued_bytes >= MAX_QUEUED_BYTES) and self._error is None:
+                        self._changed.wait()
         finally:
             self._ended.put(None)
-
-    def _wait_for_room(self) -> None:
-        """Wait while too much is unsent or queued. Until then, what the client writes stays in the pipe."""
-        with self._changed:
-            while (self._is_full() or self._queued_bytes >= MAX_QUEUED_BYTES) and self._error is None:
-                self._changed.wait()
 
     def _handle_line(self, line: bytes) -> None:
         try:
