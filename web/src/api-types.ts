@@ -139,7 +139,6 @@ export interface WaitingCall {
   /** Where the call would be sent; empty for a source that has no URL. */
   endpoint: string;
   effect: string;
-  arguments: { [key: string]: Json };
   /** Each argument as JSON, with all digits of its numbers. */
   arguments_text: { [key: string]: string };
   caller: string;

@@ -50,7 +50,7 @@ def test_an_approved_call_is_performed_once_it_is_repeated(page: Page) -> None:
     listed = {"mode": "human", "waiting": [call], "note": ""}
     assert set(keys_of(listed)) == set(keys_of(EXAMPLES["approvals"]))
     assert token not in str(listed)
-    assert (call["tool"], call["source"], call["arguments"]["harbour"]) == (TOOL, "docks", "Bergen")
+    assert (call["tool"], call["source"], call["arguments_text"]["harbour"]) == (TOOL, "docks", '"Bergen"')
     assert call["effect"] == "It changes or deletes data that cannot be restored."
     assert call["arguments_text"]["days"] == "3"
     assert decide(router, call["id"], True) == {"id": call["id"], "state": "approved"}
@@ -109,7 +109,6 @@ def test_all_of_the_arguments_are_shown_exactly(page: Page) -> None:
     harbour = "B\u202e\u200b\n" + "x" * 20_000
     world.token(TOOL, {"harbour": harbour, "days": 12345678901234567890})
     [call] = waiting(router)
-    assert call["arguments"]["harbour"] == harbour
     assert call["arguments_text"]["days"] == "12345678901234567890"
     shown = call["arguments_text"]["harbour"]
     assert json.loads(shown) == harbour
@@ -123,7 +122,7 @@ def test_a_changed_record_is_shown_as_changed_and_approves_no_other_call(page: P
         connection.execute("UPDATE entries SET value = CAST(replace(value, 'Bergen', 'Tromso') AS BLOB)")
     connection.close()
     [call] = waiting(router)
-    assert call["arguments"]["harbour"] == "Tromso"
+    assert json.loads(call["arguments_text"]["harbour"]) == "Tromso"
     decide(router, call["id"], True)
     assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] != "OK"
     assert by_meta_tool(world, TOOL, {**ARGUMENTS, "harbour": "Tromso"}, {"approval_token": token})[0] != "OK"

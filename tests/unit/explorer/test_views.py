@@ -24,7 +24,7 @@ EXAMPLES = json.loads(Path(__file__).with_name("answers.json").read_text(encodin
 CATALOG = open_store(Settings.from_environment({}))()
 PAGE = make_page()
 JSON_TYPE = (("content-type", "application/json"),)
-OPEN_KEYS = {"schema", "example", "arguments", "arguments_text", "by_tool", "by_code", "tools_called"}
+OPEN_KEYS = {"schema", "example", "arguments_text", "by_tool", "by_code", "tools_called"}
 """Members whose keys depend on the data."""
 
 

@@ -40,7 +40,6 @@ _MAX_OWN_LINES = 20_000
 _MAX_TEXT = 100
 """Characters of a name or a code of a log line: a file may contain anything."""
 
-
 _Entry: TypeAlias = dict[str, Any]
 
 _calls: ContextVar[list[_Entry] | None] = ContextVar("watched_calls", default=None)
@@ -77,9 +76,8 @@ class CallFeed:
         """Watch the calls of ``app``. The lines that it appends to its log are not counted again."""
         self._app = app
         app.executor.observer = self
-        own_log = app.settings.call_log
-        if own_log and self._log is None:
-            self._log = LogFollower(own_log)
+        if self._log is None and app.settings.call_log:
+            self._log = LogFollower(app.settings.call_log)
         if app.call_log is not None:
             app.call_log.on_line = self._note_own_line
 
@@ -210,16 +208,16 @@ class CallFeed:
         return "" if tool is None else tool.source
 
     def _add_request(self, line: Mapping[str, Any], at: str, calls: list[_Entry]) -> None:
-        tokens, saved = line.get("tokens"), line.get("tokens_saved")
+        tokens, saved, error, profile = map(line.get, ("tokens", "tokens_saved", "error", "profile"))
         with self._lock:
             self._figures.add({**line, "timestamp": at})
             entry = {
                 "name": line["tool"],
                 "ms": round(number(line, "ms"), 1),
-                "code": _text(line.get("error")) or ("?" if line.get("error") else "OK"),
+                "code": (error if isinstance(error, str) else "?") if error else "OK",
                 "tokens": None if tokens is None else round(number(line, "tokens")),
                 "saved": None if saved is None else round(number(line, "tokens_saved")),
-                "profile": _text(line.get("profile")),
+                "profile": profile if isinstance(profile, str) else "",
             }
             self._append(self._requests, at, entry)
             if len(calls) == 1:  # the answer of several calls is not divided
@@ -240,7 +238,3 @@ class CallFeed:
 
     def _time(self) -> str:
         return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -36,7 +36,6 @@ SECURITY_HEADERS: Headers = (
 )
 """On every answer of the explorer, errors included."""
 
-_JSON = ("content-type", "application/json")
 NO_STORE = ("cache-control", "no-store")
 
 
@@ -52,14 +51,13 @@ class ApiProblem(Exception):
 def json_answer(document: Any, *headers: tuple[str, str], status: int = 200) -> Response:
     """Return a response with a JSON body, which no cache keeps."""
     body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
-    return Response(status, (_JSON, NO_STORE, *headers), body, LOG_FIELDS)
+    return Response(status, (("content-type", "application/json"), NO_STORE, *headers), body, LOG_FIELDS)
 
 
-def page_answer(status: int, title: str, *paragraphs: str, link: tuple[str, str] | None = None) -> Response:
-    """Return a page of plain text for a person; ``link`` is an address and its text."""
+def page_answer(status: int, title: str, *paragraphs: str, page: str = "") -> Response:
+    """Return a page of plain text for a person; ``page`` is the address of the explorer's page, for a link to it."""
     lines = [f"<p>{html.escape(text)}</p>" for text in paragraphs]
-    if link is not None:
-        lines.append(f'<p><a href="{html.escape(link[0])}">{html.escape(link[1])}</a></p>')
+    lines += [f'<p><a href="{page}">Open the page</a></p>'] if page else []
     body = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
@@ -114,14 +112,14 @@ def read_text(request: Request, name: str, max_chars: int = 200, *, is_required:
     return text
 
 
-def read_integer(request: Request, name: str, default: int, maximum: int, minimum: int = 0) -> int:
-    """Return a parameter that is a number of at least ``minimum``; numbers above ``maximum`` become that."""
+def read_integer(request: Request, name: str, default: int, *, minimum: int = 0) -> int:
+    """Return a parameter that is a number of at least ``minimum``."""
     text = parse_query(request.query).get(name, "")
     if text == "":
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= 15 and int(text) >= minimum):
         raise invalid(f"The parameter {name} must be a number from {minimum}.", f"Send a number, such as {default}.")
-    return min(int(text), maximum)
+    return int(text)
 
 
 @dataclass(frozen=True)

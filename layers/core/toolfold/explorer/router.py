@@ -1,12 +1,4 @@
-"""The page of a local server: who may read it, and what answers a path.
-
-==================  ======================================================
-path                answered by
-==================  ======================================================
-``/``               the page
-``/ui/api/NAME``    the row NAME of ``views.VIEWS``
-``/ui/FILE``        a file of the page
-==================  ======================================================
+"""The page of a local server, ``/``: who may read it, its files, ``/ui/FILE``, and its resources, ``/ui/api/NAME``.
 
 Who has the token in the URL that ``toolfold ui`` prints may read it, as Jupyter does it. The first request exchanges
 the token for a cookie, and is redirected to a URL without it, so that it stays in no history. Any page in the same
@@ -26,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from toolfold.aws.clients import error_code
+from toolfold.cache.records import Unavailable
 from toolfold.errors import CallError, CatalogUnavailable
 from toolfold.explorer.feed import CallFeed
 from toolfold.explorer.page import (
@@ -89,14 +83,14 @@ class LocalPage:
         self._codes: dict[str, bool] = {}
         self._feed, self._folder = CallFeed(log_file), folder
         self._explorer: Explorer
-
-    def __repr__(self) -> str:
-        return f"LocalPage(folder={str(self._folder)!r})"
+        self._cookie_name = ""
 
     def show(self, app: App, endpoint: str) -> None:
         """Show ``app``, whose MCP endpoint has the URL ``endpoint``."""
         self._feed.observe(app)
         self._explorer = Explorer(app, endpoint, self._feed)
+        # Cookies are sent to all ports of a host: their names must differ.
+        self._cookie_name = f"toolfold-ui-{urlsplit(endpoint).port}"
 
     def url(self, *, once: bool = False) -> str:
         """Return the URL of the page with its token.
@@ -132,7 +126,7 @@ class LocalPage:
             "This page needs its token",
             _HOW_TO_OPEN,
             "If you came here by a link with the token from another page, continue:",
-            link=("./", "Open the page"),
+            page="./",
         )
 
     def _check_origin(self, request: Request) -> None:
@@ -154,18 +148,10 @@ class LocalPage:
         cookie = f"{self._cookie_name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict"
         return Response(303, (("location", "./"), ("set-cookie", cookie), NO_STORE), b"", LOG_FIELDS)
 
-    @property
-    def _cookie_name(self) -> str:
-        # Cookies are sent to all ports of a host: their names must differ.
-        return f"toolfold-ui-{urlsplit(self._explorer.endpoint).port}"
-
     def _is_allowed(self, request: Request) -> bool:
         """Return whether the request has the cookie, or the token as a program sends it."""
-        sent = ";".join(text.replace(",", ";") for header, text in request.headers if header == "cookie")
-        cookies = (item.partition("=") for item in sent.split(";"))
-        if any(
-            name.strip() == self._cookie_name and _is_equal(value.strip(), self._cookie) for name, _, value in cookies
-        ):
+        cookies = ";".join(text for header, text in request.headers if header == "cookie").replace(",", ";").split(";")
+        if any(_is_equal(cookie.strip(), f"{self._cookie_name}={self._cookie}") for cookie in cookies):
             return True
         scheme, _, token = (request.header("authorization") or "").partition(" ")
         return scheme.lower() == "bearer" and _is_equal(token.strip(), self.token)
@@ -180,7 +166,7 @@ class LocalPage:
         _check_form(request, _READ)
         if request.path != "/":
             return self._file(request.path.removeprefix(_FILES)) or page_answer(
-                404, "There is nothing at this path", "The page may have been updated.", link=("../", "Open the page")
+                404, "There is nothing at this path", "The page may have been updated.", page="../"
             )
         return self._file("index.html") or page_answer(
             503,
@@ -231,6 +217,11 @@ def _problem_answer(error: Exception) -> Response:
     if isinstance(error, CallError):
         status = 503 if isinstance(error, CatalogUnavailable) else 500
         error = ApiProblem(status, error.code, error.message, error.suggestion)
+    elif isinstance(error, Unavailable):
+        reason = error if error.__cause__ is None else error_code(error.__cause__)  # else the text may have a path
+        problem = f"The approvals cannot be read or written at the moment: {reason}."
+        step = "Try again; `toolfold doctor` checks the folder of the cache."
+        error = ApiProblem(503, "APPROVAL_UNAVAILABLE", problem, step)
     elif not isinstance(error, ApiProblem):
         logger.error("defect in the explorer: %s", type(error).__name__)
         error = ApiProblem(500, "INTERNAL_ERROR", "toolfold failed on this request.", "Reload the page.")

@@ -72,6 +72,8 @@ class SignInPages:
 
     def __init__(self, app: App, hosted: SignInStore, server: ResourceServer) -> None:
         self._app, self._hosted, self._executor, self._server = app, hosted, app.executor, server
+        self._resource = app.settings.oauth_audience or app.settings.public_url
+        self._pages_url = pages_url(app.settings)
 
     def respond(self, request: Request) -> Response:
         """Return the response to ``request``. Never raises."""
@@ -117,7 +119,7 @@ class SignInPages:
         endpoint = self._server.issuer.metadata(name := "authorization_endpoint").get(name)
         if not isinstance(endpoint, str) or not host_of(endpoint):
             raise UnusableDocument("its metadata name no authorization endpoint that can be used")
-        redirect_uri = self._redirect_uri(_PERSON)
+        redirect_uri = f"{self._pages_url}{_PERSON}"
         query = authorization_query(settings.oauth_sign_in_client, step.state, step.verifier, redirect_uri)
         query |= {"scope": f"{settings.oauth_scope_prefix}{SCOPES[0]}", "resource": self._resource}
         location = join_url(endpoint, "", [urlencode(query)])
@@ -134,7 +136,7 @@ class SignInPages:
             "grant_type": "authorization_code",
             "code": query["code"],
             "code_verifier": step.verifier,
-            "redirect_uri": self._redirect_uri(_PERSON),
+            "redirect_uri": f"{self._pages_url}{_PERSON}",
             "client_id": settings.oauth_sign_in_client,
             "resource": self._resource,
         }
@@ -183,16 +185,9 @@ class SignInPages:
         return source
 
     def _flow(self, source: Source) -> SignInFlow:
-        services, redirect_uri = self._executor.services, self._redirect_uri(f"{source.id}/callback")
+        services, redirect_uri = self._executor.services, f"{self._pages_url}{source.id}/callback"
         client = resolve_api_key(source, NO_CREDENTIALS, services.secret_provider)
         return SignInFlow(services.user_tokens.exchange_code, self._hosted, source, client, redirect_uri)
-
-    @property
-    def _resource(self) -> str:
-        return self._app.settings.oauth_audience or self._app.settings.public_url
-
-    def _redirect_uri(self, below: str) -> str:
-        return f"{pages_url(self._app.settings)}{below}"
 
 
 def _set_cookie(value: str) -> tuple[str, str]:

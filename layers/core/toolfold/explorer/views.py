@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from toolfold.aws.clients import error_code
-from toolfold.cache.records import Unavailable
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names, search
 from toolfold.client_call import iso_time
@@ -32,10 +30,16 @@ def _fields(item: object, *names: str) -> dict[str, Any]:
 
 
 def respond_start(explorer: Explorer, request: Request) -> Response:
-    """Return the version, where clients connect, and what the three tools save here."""
+    """Return the version, where clients connect, and what the three tools save here.
+
+    That is: the tokens of ``tools/list`` as it answers here, less than those of a list of all tools.
+    """
     catalog = explorer.catalog()
     counts, secrets = catalog.counts("source"), explorer.app.executor.services.secret_provider
     snippets = endpoint_snippets(explorer.endpoint, own_command())
+    definitions = tokens.count(explorer.app.server.tools_of("").list_page().tools.decode())
+    base = catalog.base
+    every = base.definition_tokens * len(catalog) // len(base) if len(base) else 0  # of a part, its share
     return json_answer(
         {
             "version": __version__,
@@ -53,23 +57,14 @@ def respond_start(explorer: Explorer, request: Request) -> Response:
                     for source in catalog.sources
                 ],
             },
-            "tokens": _saved_tokens(explorer, catalog),
+            "tokens": {
+                "definitions": definitions,
+                "all_definitions": every,
+                "saved_percent": round(100 * (1 - definitions / every), 1) if every else 0.0,
+            },
             "clients": [{**snippet._asdict(), "file": snippet.file or None} for snippet in snippets],
         }
     )
-
-
-def _saved_tokens(explorer: Explorer, catalog: Catalog) -> dict[str, Any]:
-    """Return the tokens of ``tools/list`` as it answers here, and those of a list of all tools."""
-    listed = explorer.app.server.tools_of("").list_page().tools.decode()
-    definitions = catalog.memoize(("tokens", listed), lambda: tokens.count(listed))
-    base = catalog.base
-    every = base.definition_tokens * len(catalog) // len(base) if len(base) else 0  # of a part, its share
-    return {
-        "definitions": definitions,
-        "all_definitions": every,
-        "saved_percent": round(100 * (1 - definitions / every), 1) if every else 0.0,
-    }
 
 
 def respond_catalog(explorer: Explorer, request: Request) -> Response:
@@ -110,13 +105,9 @@ def _paid_sources(catalog: Catalog) -> frozenset[str]:
     A catalog calls a tool free where no source says otherwise.
     """
     base = catalog.base
-
-    def find() -> frozenset[str]:
-        paid = {at for value in base.counts("access") if value != "free" for at in base.positions("access", value)}
-        sources = base.counts("source") if paid else ()
-        return frozenset(id_ for id_ in sources if not paid.isdisjoint(base.positions("source", id_)))
-
-    return base.memoize("paid sources", find)
+    paid = {at for value in base.counts("access") if value != "free" for at in base.positions("access", value)}
+    sources = base.counts("source") if paid else ()
+    return frozenset(id_ for id_ in sources if not paid.isdisjoint(base.positions("source", id_)))
 
 
 MAX_QUERY_CHARS = 2000
@@ -126,7 +117,7 @@ DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 def respond_search(explorer: Explorer, request: Request) -> Response:
     """Return the tools that match the request, best first."""
     query = read_text(request, "q", MAX_QUERY_CHARS)
-    limit = read_integer(request, "limit", DEFAULT_LIMIT, MAX_LIMIT, 1)
+    limit = min(read_integer(request, "limit", DEFAULT_LIMIT, minimum=1), MAX_LIMIT)
     filters = {field: read_text(request, field) for field in ("source", "category")}
     catalog = explorer.catalog()
     started = time.perf_counter()
@@ -147,10 +138,8 @@ def respond_search(explorer: Explorer, request: Request) -> Response:
     )
 
 
-_OUTLINE = re.compile(r"(?:rows|fields|[\w.]+(?:, [\w.]+)*): (.+)")
+_OUTLINE = re.compile(r"(?:rows|fields|[\w.]+(?:, [\w.]+)*): ([\w.%() /+,-]+)")
 """A part of what the catalog says of an answer; see ``build.emitter``. Prose of imported tools has another form."""
-
-_COLUMN = re.compile(r"[\w.%() /+-]{1,64}")
 
 
 def respond_tool(explorer: Explorer, request: Request) -> Response:
@@ -175,7 +164,7 @@ def respond_tool(explorer: Explorer, request: Request) -> Response:
             "tier": tool.access if tool.source in _paid_sources(catalog) else "",
             "refused": refusal_of(catalog, tool) or None,
             "schema": tool.parameters,
-            "columns": columns if all(map(_COLUMN.fullmatch, columns)) else [],
+            "columns": columns,
             "relations": relations,
             "texts": {level: {"text": text, "tokens": tokens.count(text)} for level, text in texts.items()},
         }
@@ -195,12 +184,9 @@ def respond_tokens(explorer: Explorer, request: Request) -> Response:
     return json_answer({"tokens": [tokens.count(text) for text in texts]})
 
 
-_MAX_NUMBER = 10**15
-
-
 def respond_watch(explorer: Explorer, request: Request) -> Response:
     """Return what is new after the number ``after``, and the state of all else."""
-    return json_answer(explorer.feed.snapshot(read_integer(request, "after", 0, _MAX_NUMBER)))
+    return json_answer(explorer.feed.snapshot(read_integer(request, "after", 0)))
 
 
 _CALL_ID = re.compile(r"[0-9a-f]{16}")
@@ -210,16 +196,7 @@ _AGAIN = "Reload the list; if the call is still wanted, let the client make it a
 
 def respond_approvals(explorer: Explorer, request: Request) -> Response:
     """Return the waiting calls, or record a decision about one."""
-    try:
-        return _decide(explorer, request) if request.method == "POST" else _list_waiting(explorer)
-    except Unavailable as error:
-        reason = error if error.__cause__ is None else error_code(error.__cause__)  # else the text may have a path
-        raise ApiProblem(
-            503,
-            "APPROVAL_UNAVAILABLE",
-            f"The approvals cannot be read or written at the moment: {reason}.",
-            "Try again; `toolfold doctor` checks the folder of the cache.",
-        ) from None
+    return _decide(explorer, request) if request.method == "POST" else _list_waiting(explorer)
 
 
 def _list_waiting(explorer: Explorer) -> Response:
@@ -237,14 +214,12 @@ def _list_waiting(explorer: Explorer) -> Response:
 def _describe_call(call: WaitingCall) -> dict[str, Any]:
     """Return all that identifies a call. The texts of its arguments are exact: a browser rounds large numbers."""
     terms = call.terms
-    arguments: dict[str, Any] = json.loads(terms.arguments)
     return {
         "id": call.token.id,
         "tool": escape_unsafe(terms.tool),
         "source": escape_unsafe(terms.source),
         "endpoint": escape_unsafe(_without_credentials(terms.endpoint)),
         "effect": escape_unsafe(call.reason),
-        "arguments": arguments,
         "arguments_text": _exact_texts(terms.arguments),
         "caller": escape_unsafe(terms.principal),
         "expires_at": iso_time(call.token.expires_at),
@@ -254,10 +229,7 @@ def _describe_call(call: WaitingCall) -> dict[str, Any]:
 def _exact_texts(arguments: str) -> dict[str, str]:
     """Return name → value as JSON, its numbers with the digits that they have in the JSON object ``arguments``."""
     mark = os.urandom(8).hex()  # no text of a caller has it
-
-    def keep(digits: str) -> str:
-        return f"{mark}{digits}{mark}"
-
+    keep = f"{mark}{{}}{mark}".format
     values: dict[str, Any] = json.loads(arguments, parse_int=keep, parse_float=keep)
     numbers = re.compile(f'"{mark}(.*?){mark}"')
     return {name: numbers.sub(r"\1", json.dumps(value, ensure_ascii=False, indent=2)) for name, value in values.items()}

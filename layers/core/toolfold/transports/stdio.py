@@ -175,7 +175,7 @@ class StdioSession:
                     self._send(jsonrpc.encode_error(too_long))
                 else:
                     self._handle_line(line)
-                with self._changed:  # until there is room, what the client writes stays in the pipe
+                with self._changed:  # until then, what the client writes stays in the pipe
                     while (self._is_full() or self._queued_bytes >= MAX_QUEUED_BYTES) and self._error is None:
                         self._changed.wait()
         finally:
