@@ -1,6 +1,7 @@
 """The cache that environments of the function share, in DynamoDB and S3, over real HTTP (moto server)."""
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.support.clocks import Clock
 from tests.support.executor import BUSY, answered, settings_for
 from tests.support.upstream import Upstream, notice
 from toolfold.aws.clients import AwsClients
-from toolfold.cache.base import increment
+from toolfold.cache.base import FailSafeStore, increment
 from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
@@ -32,7 +33,8 @@ def aws(on_moto: None) -> Iterator[Any]:
 @pytest.fixture
 def table(aws: Any) -> DynamoDBStore:
     # Longer than in service: the imitation is in Python, and the machine may be busy.
-    return DynamoDBStore(AwsClients(), TABLE, f"s3://{BUCKET}/cache", 5.0)
+    s3: FailSafeStore[Any] = FailSafeStore(lambda: AwsClients().client("s3", timeout_s=5.0), 30.0, time.monotonic)
+    return DynamoDBStore(AwsClients(), TABLE, 5.0, f"s3://{BUCKET}/cache", s3)
 
 
 Make = Callable[..., Callable[..., CallResult]]
@@ -81,14 +83,14 @@ class TestDynamoDBStore:
         assert table.get("a") == b"small"
 
     def test_without_a_bucket_large_values_are_not_stored(self, aws: Any) -> None:
-        table = DynamoDBStore(AwsClients(), TABLE, "", 5.0)
+        table = DynamoDBStore(AwsClients(), TABLE, 5.0)
         table.put("a", bytes(390_000), 1000.0, 2000.0)
         table.put("b", bytes(390_001), 1000.0, 2000.0)
         assert table.get("a") is not None
         assert table.get("b") is None
 
     def test_counters_and_slots_are_shared(self, table: DynamoDBStore, aws: Any) -> None:
-        other = DynamoDBStore(AwsClients(), TABLE, "", 5.0)
+        other = DynamoDBStore(AwsClients(), TABLE, 5.0)
         assert [increment(table, "n", 1000.0), increment(other, "n", 1000.0)] == [1, 2]
         assert table.acquire_slot("turn", 1000.0, 1001.0) == 0
         assert other.acquire_slot("turn", 1000.5, 1001.5) == 1001.0

@@ -8,8 +8,7 @@ expired items days late, so a value says itself until when it is good.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolfold.aws.clients import AwsClients, error_code
@@ -23,17 +22,15 @@ _OBJECT_GONE = ("NoSuchKey", "AccessDenied", "403", "404")
 
 
 class DynamoDBStore:
-    """Values and numbers in ``table``; values over 390 KB in ``bucket`` (``s3://bucket/prefix``), if there is one.
+    """Values and counters in ``table``; values over 390 KB in ``bucket`` (``s3://bucket/prefix``), if there is one.
 
     Args:
-        aws: creates the clients.
+        aws: creates the client of the table.
         table: name of the table, whose key is ``pk``, a string.
-        bucket: ``s3://bucket/prefix``, or empty: large values are then not stored.
         timeout_s: seconds to connect, and as many for each request with its response. Requests are not retried.
-        cooldown_s: seconds for which a bucket that failed is not used. During that time, only large values are not
-            cached: a caller chooses how large an answer is, and may choose one that the bucket takes too long for.
-        clock: a monotonic clock.
-        on_failure: called after each failure of the bucket with its reason.
+        bucket: ``s3://bucket/prefix``, or empty: large values are then not stored.
+        s3: the client of the bucket. While it fails, only large values are not cached: a caller chooses how large an
+            answer is, and may choose one that the bucket takes too long for.
         is_consistent: whether what another process has just written counts, at twice the price of a read.
 
     Every method raises what boto3 raises for the table.
@@ -43,23 +40,13 @@ class DynamoDBStore:
         self,
         aws: AwsClients,
         table: str,
-        bucket: str,
         timeout_s: float,
-        cooldown_s: float = 30.0,
-        clock: Callable[[], float] = time.monotonic,
-        on_failure: Callable[[str], None] | None = None,
+        bucket: str = "",
+        s3: FailSafeStore[Any] | None = None,
         *,
         is_consistent: bool = False,
     ) -> None:
-        self._table, self._is_consistent = table, is_consistent
-        self._s3: FailSafeStore[Any] = FailSafeStore(
-            # Created for the first large value; most environments never see one.
-            lambda: aws.client("s3", timeout_s=timeout_s),
-            cooldown_s,
-            clock,
-            name="Bucket of the shared cache",
-            on_failure=on_failure,
-        )
+        self._table, self._s3, self._is_consistent = table, s3, is_consistent
         self._bucket, _, prefix = bucket.removeprefix("s3://").partition("/")
         self._prefix = prefix.strip("/")
         self._dynamodb = aws.client("dynamodb", timeout_s=timeout_s)
@@ -70,7 +57,7 @@ class DynamoDBStore:
             "Item", {}
         )
         path, value = item.get("large", {}).get("S"), item.get("v", {}).get("B")
-        if path and self._bucket:
+        if path and self._s3 is not None:
             return self._s3.run(lambda s3: self._get_object(s3, path))
         return None if value is None else bytes(value)
 
@@ -79,7 +66,7 @@ class DynamoDBStore:
         item = {**_key(key), "at": _number(created_at), "expires_at": _number(math.ceil(expires_at))}
         if len(value) <= _MAX_ITEM_BYTES:
             item["v"] = {"B": value}
-        elif self._bucket:
+        elif self._bucket and self._s3 is not None:
             path = f"{self._prefix}/{key}".strip("/")
             if self._s3.run(lambda s3: s3.put_object(Bucket=self._bucket, Key=path, Body=value)) is None:
                 return

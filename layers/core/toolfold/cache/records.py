@@ -50,10 +50,19 @@ def create_shared_store(
     timeout_s, cooldown_s = settings.cache_timeout_s, settings.cache_cooldown_s
 
     def open_store() -> CacheStore:
-        if is_table:
-            options = {"cooldown_s": cooldown_s, "clock": clock, "on_failure": on_failure}
-            return _open_table(settings, aws, timeout_s, settings.cache_bucket, **options)
-        return _open_file(settings.cache_file, settings.cache_file_bytes, timeout_s)
+        if not is_table:
+            return _open_file(settings.cache_file, settings.cache_file_bytes, timeout_s)
+        from toolfold.cache.dynamodb import DynamoDBStore
+
+        # Its client is made for the first large value; most environments never see one.
+        s3: FailSafeStore[Any] = FailSafeStore(
+            lambda: aws.client("s3", timeout_s=timeout_s),
+            cooldown_s,
+            clock,
+            name="Bucket of the shared cache",
+            on_failure=on_failure,
+        )
+        return DynamoDBStore(aws, settings.cache_table, timeout_s, settings.cache_bucket, s3)
 
     return FailSafeStore(open_store, cooldown_s, clock, repeats_warnings=is_table, name=name, on_failure=on_failure)
 
@@ -96,18 +105,18 @@ class Records:
 
 def records_in_table(settings: Settings, aws: AwsClients) -> Records:
     """Return the records in the table that ``settings.cache`` names."""
-    return Records(lambda: _open_table(settings, aws, settings.secret_timeout_s, is_consistent=True))
+
+    def open_store() -> CacheStore:
+        from toolfold.cache.dynamodb import DynamoDBStore
+
+        return DynamoDBStore(aws, settings.cache_table, settings.secret_timeout_s, is_consistent=True)
+
+    return Records(open_store)
 
 
 def records_in_file(path: str, timeout_s: float) -> Records:
     """Return the records in a SQLite file of the user; ``timeout_s`` is for another process that writes."""
     return Records(lambda: _open_file(path, _MAX_FILE_BYTES, timeout_s, is_durable=True))
-
-
-def _open_table(settings: Settings, aws: AwsClients, timeout_s: float, bucket: str = "", **options: Any) -> CacheStore:
-    from toolfold.cache.dynamodb import DynamoDBStore
-
-    return DynamoDBStore(aws, settings.cache_table, bucket, timeout_s, **options)
 
 
 def _open_file(path: str, max_bytes: int, timeout_s: float, *, is_durable: bool = False) -> CacheStore:
