@@ -66,7 +66,7 @@ _MAX_SHARE = 8
 _ENTRIES, _FILE = 0.65, 0.7
 """Parts of the limit: for entries, and for the file with the counters. The rest is for the journal of a write."""
 
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
 """One operation at a time in this process: closing a file ends the locks of other connections of this process to it
 (https://sqlite.org/howtocorrupt.html, 2.2)."""
 
@@ -192,11 +192,13 @@ class SQLiteStore:
     def close(self) -> None:
         """Close the file."""
         with _LOCK:
-            self._close()
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):  # never opened, or already closed
-            self._close()
+        with contextlib.suppress(Exception):  # never opened
+            self.close()
 
     def _make_space(self, connection: sqlite3.Connection, size: int, now: float) -> bool:
         """Delete what has expired, and as many entries as needed; return whether a value of ``size`` bytes fits."""
@@ -239,7 +241,7 @@ class SQLiteStore:
                 except sqlite3.DatabaseError as error:
                     if _code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                         raise  # busy, full, or read-only
-                    self._close()
+                    self.close()
                 if not is_shared:
                     self._recreate()
                     return operation(self._open())
@@ -258,7 +260,7 @@ class SQLiteStore:
             raise sqlite3.DatabaseError("no file") from None
         if self._connection is not None and self._opened == (status.st_dev, status.st_ino):
             return self._connection
-        self._close()
+        self.close()
         # Before SQLite opens the file for writing: it would complete what another application left there.
         if _layout(self._path) != LAYOUT:
             raise sqlite3.DatabaseError("another layout")
@@ -293,11 +295,6 @@ class SQLiteStore:
                 f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {LAYOUT}; {_TABLES}"
             )
             replace_file(self._path, memory.serialize(), mode=0o600)
-
-    def _close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
 
 
 def _code(error: sqlite3.DatabaseError) -> int:
