@@ -13,15 +13,21 @@ The path is not checked here: the routes of the API decide what reaches the func
 from __future__ import annotations
 
 import binascii
+import json
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from toolfold.catalog.store import FileStore, bundled_path, open_regular_file
+from toolfold.errors import CatalogUnavailable
 from toolfold.execution.credentials import AUTHORIZATION, QUERY, X_API_KEY
 from toolfold.protocol.http import ENDPOINT, HEALTH_PATH, SIGN_IN_PATH, Headers, Request, Response, error_response
+from toolfold.version import __version__
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from toolfold.app import App
     from toolfold.explorer.router import LocalPage
     from toolfold.explorer.sign_in_pages import SignInPages
@@ -207,9 +213,7 @@ class RequestHandler:
         if self._page is not None and (request.path == "/" or request.path.startswith("/ui/")):
             return self._page.respond(request)
         if is_for_health:
-            from toolfold.transports import health  # no first response of a client needs it
-
-            return health.respond(self.app, request.method)
+            return _respond_health(self.app, request.method)
         return self.server.handle_http(request)
 
     @cached_property
@@ -244,6 +248,58 @@ class LambdaHandler(RequestHandler):
             "body": response.body.decode(errors="replace"),
             "isBase64Encoded": False,
         }
+
+
+def _respond_health(app: App, method: str) -> Response:
+    """Return 200 with the version, the catalog and the circuit breaker of each source; may wait for S3.
+
+    It contains nothing that a caller may not know, so that it needs no authorization. No request is sent to a source.
+
+    Returns:
+        503 where no catalog can be read: then every call fails. A source whose circuit breaker is open changes the
+        ``status`` to ``degraded``, but not 200: another process, or a restart, reaches that source no better.
+    """
+    if method not in ("GET", "HEAD"):
+        return error_response(405, f"{HEALTH_PATH} is read with GET.", ("allow", "GET, HEAD"))
+    log_fields = {"rpc": "health"}
+    try:
+        status, state = _OK, _describe_state(app)
+    except CatalogUnavailable as error:
+        status, log_fields = 503, {**log_fields, "error": error.code}
+        state = {"status": "unavailable", "version": __version__, "problem": error.message}
+    if app.settings.access == "iam":
+        # Anyone may read this where all else is signed: it then says nothing but that it answers.
+        state = {"status": "ok" if status == _OK else "unavailable"}
+    return Response(status, (("content-type", "application/json"),), json.dumps(state).encode() + b"\n", log_fields)
+
+
+def _describe_state(app: App) -> dict[str, object]:
+    from datetime import UTC, datetime  # no first response of a client needs it
+
+    catalog, store, circuits = app.catalog_store(), app.catalog_store, app.executor.circuit_states()
+    sources = {source.id: {"circuit_breaker": circuits.get(source.id, "closed")} for source in catalog.sources}
+    is_closed = all(circuits.get(id_, "closed") == "closed" for id_ in sources)
+    published_at = store.published_at
+    at = {} if published_at is None else {"published_at": datetime.fromtimestamp(published_at, UTC).isoformat()}
+    path = store.path if isinstance(store, FileStore) else bundled_path()
+    sha256 = catalog.sha256 or catalog.memoize("hash of the file", lambda: _hash_of(path))
+    return {
+        "status": "ok" if is_closed else "degraded",
+        "version": __version__,
+        "catalog": {"sha256": sha256, "tools": len(catalog), **at},
+        "sources": sources,
+    }
+
+
+def _hash_of(path: str | PathLike[str]) -> str:
+    """Return the SHA-256 of a catalog file, by which it is published, or an empty string."""
+    import hashlib
+
+    try:
+        with open(open_regular_file(path), "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return ""
 
 
 def _sent_by_firewall(request: Request, hashes: tuple[str, ...]) -> Request | None:
