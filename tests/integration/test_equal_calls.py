@@ -126,7 +126,7 @@ def test_answers_are_those_of_calls_that_compute_everything(
     check_equal(used, plain, calls, whole=whole)
     # In another order, with all in memory: no call has changed what others use.
     stored = used.executor.services.memo._stored
-    assert 0 < used.executor.services.memo.size <= services_module.MAX_MEMO_BYTES
+    assert 0 < used.executor.services.memo._stored.currsize <= services_module.MAX_MEMO_BYTES
     before = copy.deepcopy([(key, one.value) for key, one in stored.items()])
     check_equal(used, plain, calls[::-1], whole=whole)
     remaining = dict(stored.items())

@@ -121,7 +121,7 @@ def test_values_used_last_stay_within_the_limit() -> None:
     for number in range(500):
         memo.put("kind", (owner,), number, number, 1000)
         assert memo.get("kind", (owner,), 0) == 0
-        assert memo.size <= 100_000
+        assert memo._stored.currsize <= 100_000
     assert memo.get("kind", (owner,), 1) is None
     memo.put("kind", (owner,), "large", "value", 30_000)
     assert memo.get("kind", (owner,), "large") is None

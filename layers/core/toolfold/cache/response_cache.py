@@ -138,11 +138,6 @@ class Memo:
         self._stored: LRUCache[tuple[object, ...], _Stored] = LRUCache(max_bytes, getsizeof=lambda stored: stored.size)
         self._lock = threading.Lock()
 
-    @property
-    def size(self) -> int:
-        """Bytes of all values together, as stated to :meth:`put`."""
-        return int(self._stored.currsize)
-
     def get(self, kind: str, owners: tuple[object, ...], key: Hashable = None) -> Any:
         """Return the value that was computed from ``owners`` and an equal ``key``, or None."""
         with self._lock:
