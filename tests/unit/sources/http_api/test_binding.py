@@ -47,6 +47,10 @@ class TestPath:
 
         assert differences(refused, [(value, "petId") for value in rows]) == {}
 
+    def test_an_argument_with_the_name_of_a_placeholder_that_another_fills_is_in_the_query(self) -> None:
+        request = bind({"path": "/a/{id}", "parameters": {"petId": {"name": "id"}}}, {"id": "x", "petId": 7})
+        assert request[1:3] == ("/a/7", ("id=x",))
+
     def test_letters_of_a_template_that_are_not_ascii_are_percent_encoded(self) -> None:
         assert bind({"path": "/düne/{größe}.{x}"}, {"größe": "50%", "x": "é"}).path == "/d%C3%BCne/50%25.%C3%A9"
 

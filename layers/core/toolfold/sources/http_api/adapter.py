@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urljoin, urlsplit
 
@@ -13,7 +12,7 @@ from toolfold.messages import CHECK_WRITE, CORRECT_ARGUMENTS, SECURE_URL
 from toolfold.models import UpstreamResponse
 from toolfold.network.errors import NotSent
 from toolfold.network.ssrf import is_secure_url, origin
-from toolfold.redaction import Redactor
+from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.http_api.authentication import (
     SentCredentials,
@@ -22,7 +21,7 @@ from toolfold.sources.http_api.authentication import (
     secrets_of,
     taken_names,
 )
-from toolfold.sources.http_api.binding import BindingError, BoundRequest, bind, check_binding, check_header
+from toolfold.sources.http_api.binding import BindingError, BoundRequest, Parameter, bind, check_binding, check_header
 from toolfold.sources.http_api.body import decode_content
 from toolfold.sources.http_api.request import (
     MAX_URL_CHARS,
@@ -60,15 +59,17 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
     underscore.
 
     Attributes:
+        endpoint: where calls are sent: the address of the source, or the one that the operator set.
         smaller_response_hint: the next step after a response that is too large.
         exchange: sends a request once.
     """
 
+    endpoint = ""
     smaller_response_hint: ClassVar[str] = SMALLER_RESPONSE_HINT
 
     def __init__(self, source: Source, context: AdapterContext) -> None:
         super().__init__(source)
-        self._settings = context.settings
+        self.endpoint = context.settings.source_urls.get(source.id, source.base_url)
         self.exchange = exchange_for(source, context, self.smaller_response_hint)
         self._headers: Mapping[str, str] = source.connection.get("headers", {})
         try:
@@ -79,13 +80,9 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
         except BindingError as error:
             raise damaged(f"the connection of {source.id}: {error}") from None
         self._taken = taken_names(source.auth)
-        self._checked: set[str] = set()
+        self._is_secure = is_secure_url(self.endpoint)
+        self._parameters: dict[str, Sequence[Parameter]] = {}
         self._tokens = TokenProvider(source, self.exchange)
-
-    @cached_property
-    def endpoint(self) -> str:
-        """Where calls are sent: the source's address, or the one that the operator set."""
-        return self._settings.source_urls.get(self.source.id, self.source.base_url)
 
     def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
         """Raise an error for a call that cannot be sent.
@@ -111,7 +108,7 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
     ) -> UpstreamResponse:
         """Send one call and return the response, decoded. See :meth:`toolfold.sources.base.SourceAdapter.call`."""
-        if not is_secure_url(self.endpoint):
+        if not self._is_secure:
             raise UpstreamError("The URL set for this source is not https, so the key is not sent to it.", SECURE_URL)
         bound, key, is_read = self._bind(tool, arguments), credentials.api_key, tool.effect == "read"
         for sent in self._tokens.sent_keys(key, deadline, is_read=is_read):
@@ -127,10 +124,9 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
 
     def _bind(self, tool: Tool, arguments: Mapping[str, Any]) -> BoundRequest:
         try:
-            if tool.hash not in self._checked:
-                check_binding(tool.call)
-                self._checked.add(tool.hash)
-            return bind(tool.call, arguments, self._taken)
+            if (declared := self._parameters.get(tool.hash)) is None:
+                declared = self._parameters[tool.hash] = check_binding(tool.call)
+            return bind(tool.call, arguments, self._taken, declared)
         except BindingError as error:
             raise damaged(f"the binding of {tool.name!a}: {error}") from None
         except InvalidArgument as error:
@@ -181,8 +177,8 @@ def _redirect_target(request: HttpRequest, response: Response) -> str:
 def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> UpstreamResponse:
     """Return ``response`` with its text, without the secrets that were made of the key for this call alone."""
     content = decode_content(response.body, response.headers.get("content-type", ""))
-    redactor = Redactor(secrets)
-    text = redactor.redact_text(content.text) if content.text and redactor.appears_in(content.text) else content.text
+    redactor = Redactor(secrets) if secrets else NO_REDACTION
+    text = redactor.redact_text(content.text) if secrets and redactor.appears_in(content.text) else content.text
     wait_s = stated_wait_s(response)
     location = _shown_target(endpoint, response) if response.status in _REDIRECTS else ""
     if response.status in _MADE and (made := response.headers.get("location", "")).isprintable():

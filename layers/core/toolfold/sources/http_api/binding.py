@@ -1,6 +1,7 @@
 """Make a request of a tool's HTTP binding and the arguments of a call: pure functions, without keys and hosts.
 
-A catalog may be hostile: with what passes :func:`check_binding`, :func:`bind` raises ``InvalidArgument`` alone.
+A catalog may be hostile: with what passes :func:`check_binding`, :func:`bind` raises ``InvalidArgument`` alone. What it
+says of parameters is read once, by that check, and not by each call.
 
 The binding is the tool's ``call``, written by the importers of the kinds ``http_api`` and ``openapi``::
 
@@ -30,7 +31,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -91,7 +92,10 @@ class Parameter(NamedTuple):
 
 
 def bind(
-    call: Mapping[str, Any], arguments: Mapping[str, Any], taken: Collection[tuple[str, str]] = ()
+    call: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    taken: Collection[tuple[str, str]] = (),
+    declared: Sequence[Parameter] | None = None,
 ) -> BoundRequest:
     """Return the request that a call with ``arguments`` is.
 
@@ -100,6 +104,7 @@ def bind(
         arguments: validated arguments. None is the same as an argument that is left out, except in a body; so is a list
             or an object without members.
         taken: location and name of what the credentials of the source are sent as; no argument can be sent there.
+        declared: what :func:`check_binding` has returned for the binding.
 
     Raises:
         InvalidArgument: an argument cannot be sent.
@@ -111,9 +116,7 @@ def bind(
     values = {**call.get("sends", {}), **arguments}
     segments: dict[str, str] = {}
     query, cookies, headers = list[str](), list[str](), dict[str, str]()
-    parameters = list(bound_parameters(call, values))
-    names = {one.name for one in parameters if one.location == "query"}
-    names |= {name for _, name in taken}
+    parameters = bound_parameters(call, values, declared)
     for one in parameters:
         value = values.get(one.argument)
         # A list or an object without members is not defined (RFC 6570, section 2.3, whose operators the styles are).
@@ -127,9 +130,12 @@ def bind(
         if one.location == "path":
             segments[one.name] = _segment(one, value)
         elif one.location == "query":
-            query += _pairs(one, value, names, _encode_reserved if one.reserved else encode_all)
+            _check_items(one, value, parameters, taken)
+            encode = _encode_reserved if one.reserved else encode_all
+            query += named_values(one.name, value, one.style, one.explode, encode)
         elif one.location == "cookie":
-            cookies += _pairs(one, value, names, cookie_text)
+            _check_items(one, value, parameters, taken)
+            cookies += named_values(one.name, value, one.style, one.explode, cookie_text)
         elif one.location == "header":
             headers[one.name] = _header(one, value)
     path = expand_path(template, segments)
@@ -138,23 +144,30 @@ def bind(
     return BoundRequest(method, path, tuple(query), headers, tuple(cookies), content_type, sent)
 
 
-def bound_parameters(call: Mapping[str, Any], values: Mapping[str, Any] | None = None) -> Iterator[Parameter]:
-    """Yield the parameters of a binding, then those of ``values`` that it does not mention."""
+def bound_parameters(
+    call: Mapping[str, Any], names: Iterable[str], declared: Sequence[Parameter] | None = None
+) -> Sequence[Parameter]:
+    """Return the parameters of a binding, ``declared`` if given, then those of ``names`` that it does not mention."""
+    declared, body = _declared(call) if declared is None else declared, call.get("body", {})
+    known = {one.argument for one in declared}.union(body.get("fields", ()), (body.get("argument"),))
+    return [*declared, *(Parameter(name, name=name, style="form") for name in names if name not in known)]
+
+
+def _declared(call: Mapping[str, Any]) -> Sequence[Parameter]:
+    """Return what ``parameters`` of a binding says, and the placeholders of its path that it does not mention."""
     declared: Mapping[str, Mapping[str, Any]] = call.get("parameters", {})
-    in_path = placeholders(str(call.get("path", "")))
-    body = call.get("body", {})
-    in_body = {*body.get("fields", {}), *([body["argument"]] if "argument" in body else [])}
+    in_path, body = placeholders(call["path"]), call.get("body", {})
     known = {how.get("name", argument) for argument, how in declared.items() if how.get("in", "path") == "path"}
-    unnamed = [name for name in in_path if name not in declared and name not in known]
-    for argument in dict.fromkeys((*declared, *unnamed, *(values or {}))):
-        if argument in in_body and argument not in declared:
-            continue
+    known.update(body.get("fields", ()), (body.get("argument"),), declared)
+    found = []
+    for argument in (*declared, *dict.fromkeys(name for name in in_path if name not in known)):
         how = declared.get(argument, {})
         name = how.get("name", argument)
         location = how.get("in", "path" if name in in_path else "query")
         style = how.get("style", STYLES.get(location, ("",))[0])
         usual = {"name": name, "style": style, "explode": style == "form"}
-        yield parse_entry(Parameter, {**usual, **how}, argument=argument, location=location)
+        found.append(parse_entry(Parameter, {**usual, **how}, argument=argument, location=location))
+    return found
 
 
 def _segment(one: Parameter, value: Any) -> str:
@@ -169,16 +182,19 @@ def _segment(one: Parameter, value: Any) -> str:
     return written
 
 
-def _pairs(one: Parameter, value: Any, names: set[str], encode: Callable[[str], str]) -> list[str]:
+def _check_items(
+    one: Parameter, value: Any, parameters: Sequence[Parameter], taken: Collection[tuple[str, str]]
+) -> None:
+    """Check that the parts of a value, which is sent in a query or a cookie, are read as what they are."""
     if isinstance(value, dict) and one.explode and one.style == "form":
         # The names of members come from the caller, and must not be read as another parameter of the tool.
-        taken = sorted(names.intersection(value) - {one.name})
-        if taken:
-            raise InvalidArgument(one.argument, f"has a member {taken[0]}, which is another parameter")
+        names = {other.name for other in parameters if other.location == "query"}
+        others = sorted(names.union(name for _, name in taken).intersection(value) - {one.name})
+        if others:
+            raise InvalidArgument(one.argument, f"has a member {others[0]}, which is another parameter")
     separator = unquote(SEPARATORS.get(one.style, ""))
     if separator in (" ", "|") and not one.explode and any(separator in text for text in texts_of(value)):
         raise InvalidArgument(one.argument, f"has an item with {separator!r}, which separates the items")
-    return named_values(one.name, value, one.style, one.explode, encode)
 
 
 def _header(one: Parameter, value: Any) -> str:
@@ -209,8 +225,8 @@ class BindingError(ValueError):
     """A binding that cannot be used: the catalog is damaged, or another program wrote it."""
 
 
-def check_binding(call: Mapping[str, Any]) -> None:
-    """Check the binding of a tool.
+def check_binding(call: Mapping[str, Any]) -> Sequence[Parameter]:
+    """Check the binding of a tool, and return the parameters that it declares.
 
     Raises:
         BindingError: it has a value that it cannot have.
@@ -225,19 +241,20 @@ def check_binding(call: Mapping[str, Any]) -> None:
             check_template(path)
     except ValueError as error:
         raise BindingError(f"path {error}") from None
-    found = list(bound_parameters(call))
-    if unbound := set(placeholders(path)) - {one.name for one in found if one.location == "path"}:
+    declared, in_path = _declared(call), placeholders(path)
+    if unbound := set(in_path) - {one.name for one in declared if one.location == "path"}:
         raise BindingError(f"the placeholder {{{sorted(unbound)[0]}}} of the path has no parameter")
-    for one in found:
+    for one in declared:
         shown = ascii(one.argument[:64])
         if one.style not in STYLES[one.location]:
             raise BindingError(f"parameter {shown}: style must be one of {', '.join(sorted(STYLES[one.location]))}")
-        if one.location == "path" and one.name not in placeholders(path):
+        if one.location == "path" and one.name not in in_path:
             raise BindingError(f"parameter {shown}: the path has no placeholder {{{one.name}}}")
         if one.location in ("header", "cookie") and TOKEN.fullmatch(one.name) is None:
             raise BindingError(f"parameter {shown}: {one.name[:64]!a} cannot be the name of a {one.location}")
         if one.location == "header" and one.name.lower() in RESERVED_HEADERS:
             raise BindingError(f"parameter {shown}: the header {one.name} is not set by an argument")
+    return declared
 
 
 def check_header(name: Any, value: Any) -> None:

@@ -57,6 +57,8 @@ _TEXT_TYPES = re.compile(
     r"|x-www-form-urlencoded|rtf|x-sh|ld\+json|vnd\.api\+json)",
     re.IGNORECASE,
 )
+_CONTROL = re.compile("[\x00-\x06\x0e\x0f]")
+"""Characters that no text has."""
 
 
 class Content(NamedTuple):
@@ -97,7 +99,7 @@ def decode_content(body: bytes, content_type: str) -> Content:
         text = body.decode("utf-16" if body.startswith(_UTF16) else "utf-8-sig")
     except UnicodeDecodeError:
         return Content(media_type, "", False)
-    is_text = not any(sign in text[:4096] for sign in "\x00\x01\x02\x03\x04\x05\x06\x0e\x0f") and text[:4] != "%PDF"
+    is_text = _CONTROL.search(text, 0, 4096) is None and text[:4] != "%PDF"
     return Content(media_type, text if is_text else "", is_text)
 
 

@@ -22,7 +22,7 @@ from itertools import islice
 from re import _constants, _parser  # type: ignore[attr-defined]  # the parser has no public name since Python 3.11
 from typing import Any
 
-from toolfold.errors import CALL_ERRORS, CallError
+from toolfold.errors import CALL_ERRORS
 from toolfold.messages import OF_SOURCE
 from toolfold.redaction import Redactor
 from toolfold.text_safety import encodable, escape_unsafe
@@ -130,10 +130,10 @@ _MIN_REPEATED_CHARS = 8
 """Characters of a fault's text from which on it is compared with the arguments: a shorter one may occur in both."""
 
 
-def find_fault(
+def raise_fault(
     faults: Iterable[Mapping[str, Any]], notices: Mapping[str, list[str]], body: str, arguments: Mapping[str, Any]
-) -> CallError | None:
-    """Return the error that the first of ``faults`` in a response means, or None.
+) -> None:
+    """Raise the error that the first of ``faults`` in a response means.
 
     A fault without keys is recognised by the beginning of the body: made-up rows, for one.
     """
@@ -148,8 +148,7 @@ def find_fault(
                 limit = rf"(\d{{1,6}}) (?:API )?(?:requests?|calls?) per {unit}"
                 named = re.search(limit, body[:MAX_MATCHED_CHARS])
                 wait = {"retry_after_s": wait_s, **({"limit": f"{named[1]} per {unit}"} if named else {})}
-            return CALL_ERRORS[fault["code"]](fault["message"], OF_SOURCE.filled(advice=fault["suggestion"]), **wait)
-    return None
+            raise CALL_ERRORS[fault["code"]](fault["message"], OF_SOURCE.filled(advice=fault["suggestion"]), **wait)
 
 
 def _matches(expression: str, text: str, arguments: Mapping[str, Any]) -> bool:

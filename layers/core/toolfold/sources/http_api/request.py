@@ -53,7 +53,7 @@ def join_url(base_url: str, path: str, query: Sequence[str]) -> str:
     'https://a.example/v1/pets?version=2&id=7'
     """
     parts = urlsplit(base_url)
-    joined = "&".join(part for part in (parts.query, *query) if part)
+    joined = "&".join(filter(None, (parts.query, *query)))
     whole = f"{parts.path.rstrip('/')}{path}" if path else parts.path
     return parts._replace(path=whole, query=joined, fragment="").geturl()
 
@@ -139,7 +139,8 @@ def parse_limit_reset(headers: Mapping[str, str]) -> int | None:
 
 def stated_wait_s(response: Response) -> int | None:
     """Return the seconds after which a service accepts the next request, by its response; None: it states none."""
-    wait_s = parse_retry_after(response.headers.get("retry-after", ""), response.headers.get("date", ""))
+    named, date = response.headers.get("retry-after", ""), response.headers.get("date", "")
+    wait_s = parse_retry_after(named, date) if named else None
     return parse_limit_reset(response.headers) if wait_s is None and response.status in (403, 429) else wait_s
 
 

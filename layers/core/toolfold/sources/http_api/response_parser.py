@@ -82,7 +82,7 @@ def next_page_note(
     """
     known = {
         one.name: one.argument
-        for one in bound_parameters(call, schema.get("properties", {}))
+        for one in bound_parameters(call, schema.get("properties", ()))
         if one.location == "query" and one.argument in schema.get("properties", {})
     }
     sent = {**call.get("sends", {}), **arguments}
@@ -250,14 +250,14 @@ class ResponseParser:
         header = body[:_MAX_HEADER_LINE_CHARS].partition("\n")[0].strip()
         is_known = _has_known_columns(tool, header)
         if not is_known:
-            self._raise_fault({key: [body] for key in self.source.unknown_notice}, body, arguments)
+            faults.raise_fault(self.source.faults, {key: [body] for key in self.source.unknown_notice}, body, arguments)
         is_table = is_known if tool.answer["csv"] is not None else "<" not in header and "," in header
         if not is_table or "csv" not in tool.formats or arguments.get(self.source.format_parameter) == "json":
             problem = f"{title} sent something that is neither JSON nor CSV."
             raise errors.UpstreamError(problem, messages.TRY_AGAIN, retryable=True)
         if "\n" not in body:
             raise self._no_data()
-        self._raise_fault({}, body, arguments)
+        faults.raise_fault(self.source.faults, {}, body, arguments)
         last = body.rpartition("\n")[2]
         # JSON that was cut off does not parse; the last line of CSV has too few cells.
         if '"' not in last and last.count(",") < header.count(","):
@@ -282,7 +282,7 @@ class ResponseParser:
     def _raise_failure(self, data: Any, body: str, arguments: Mapping[str, Any], api_key: str) -> None:
         """Raise the error that JSON is by the texts of the source, if it is one."""
         notices = faults.find_notices(data, self._notice_names) if self._notice_names else {}
-        self._raise_fault(notices, body, arguments)
+        faults.raise_fault(self.source.faults, notices, body, arguments)
         unknown = [text for name in self.source.unknown_notice for text in notices.get(name, ())]
         if unknown:
             said = Redactor((api_key,)).redact_text(unknown[0])  # a key that is cut is still most of the key
@@ -291,10 +291,6 @@ class ResponseParser:
                 messages.READ_NOTICE,
                 upstream_says=encodable(_KEY_IN_NOTICE.sub(r"\1[key]", said)[: faults.MAX_NOTICE_CHARS]),
             )
-
-    def _raise_fault(self, notices: Mapping[str, list[str]], body: str, arguments: Mapping[str, Any]) -> None:
-        if (error := faults.find_fault(self.source.faults, notices, body, arguments)) is not None:
-            raise error
 
     def _has_rows(self, data: Any, paths: list[str]) -> bool:
         """Return whether ``data`` has rows where the catalog says that those of the tool are."""

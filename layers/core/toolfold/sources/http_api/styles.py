@@ -70,11 +70,11 @@ def named_values(name: str, value: Any, style: str, explode: bool, encode: Encod
     >>> named_values("id", [3, 4], "form", True), named_values("id", [3, 4], "form", False)
     (['id=3', 'id=4'], ['id=3,4'])
     """
-    if value is None:
-        return []
-    if style == "deepObject" and isinstance(value, dict | list):
+    if not isinstance(value, list | dict):
+        return [] if value is None else [f"{encode(name)}={encode(scalar_text(value))}"]
+    if style == "deepObject":
         return [f"{encode(path)}={encode(text)}" for path, text in _deep(name, value)]
-    if isinstance(value, list | dict) and explode:
+    if explode:
         # OpenAPI leaves a list in an object undefined: frameworks read its key again and again, as that of a list.
         pairs = value.items() if isinstance(value, dict) else [(name, value)]
         texts = [(key, item if isinstance(item, list) else [item]) for key, item in pairs if item is not None]
@@ -159,17 +159,20 @@ def expand_path(template: str, values: Mapping[str, str]) -> str:
     Raises:
         InvalidArgument: a placeholder has no value, or a segment becomes empty, or one of dots.
     """
-    for name in placeholders(template):
+    names = placeholders(template)
+    if not names:
+        return quote(template, safe=_KEPT_IN_PATH)
+    for name in names:
         if name not in values:
             raise InvalidArgument(name, "is missing, and is a part of the path")
     path = _PLACEHOLDER.sub(lambda found: values[found[1]], template)
-    written, names = template.split("/"), " and ".join(values)
+    written, arguments = template.split("/"), " and ".join(values)
     for number, segment in enumerate(path.split("/")):
         if not segment and (number >= len(written) or written[number]):
-            raise InvalidArgument(names, "makes a part of the path empty")
+            raise InvalidArgument(arguments, "makes a part of the path empty")
         # Some servers drop what follows a semicolon before they resolve dot segments.
         if _decoded(segment).partition(";")[0] in _DOTS:
-            raise InvalidArgument(names, "makes a part of the path . or ..")
+            raise InvalidArgument(arguments, "makes a part of the path . or ..")
     return quote(path, safe=_KEPT_IN_PATH)  # letters of the template that are not ASCII: RFC 3987, section 3.1
 
 
