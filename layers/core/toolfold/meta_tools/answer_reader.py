@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from toolfold.budget import WorkBudget
+from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.cache.response_cache import simple_text
 from toolfold.catalog.json_schema import properties
 from toolfold.dates import bounds, parse_date
@@ -26,7 +26,8 @@ from toolfold.execution.call import CallContext
 from toolfold.execution.pipeline import run_call
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools import completion
-from toolfold.meta_tools.call import Answer, with_notes
+from toolfold.meta_tools.call import Answer, document_size, with_notes
+from toolfold.meta_tools.completion import GapKind
 from toolfold.meta_tools.next_steps import with_next_step
 from toolfold.results import output
 from toolfold.results.preview import MAX_BLOCK_CHARS, fit_blocks, split_notes
@@ -115,6 +116,7 @@ class CallSession:
         if request.deadline is None:
             self.end = now + timeout_s
         self._chars, self._has_turn = 0, False
+        self._retained = self._answered = 0
 
     def begin_shaping(self, tool: Tool, response: CallResult) -> None:
         """Begin to make the answer of a response, when its turn has come.
@@ -147,26 +149,37 @@ class CallSession:
     def complete(self, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
         """Select what a call requests of its response, and fetch what the response lacks of that.
 
+        It takes what memory the answers before it have left.
+
         Raises:
             CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
         """
-        answer, gap = self._answer(call, response)
-        if gap is None:
-            return with_notes(answer)
-        requests_period = gap.kind not in (completion.GapKind.SUMMARY, completion.GapKind.MATCHES)
-        if not (gap.complete and requests_period and call.tool.only_reads):
-            return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap))
-        self.release_turn()  # the first answer is small: it lacks something
+        whole, notes, use = self.budget, list[str](), response.use
+        self.budget = WorkBudget(whole.deadline, max(0, MAX_BYTES - self._retained))
         try:
-            fuller_response = self.fetch_response(call, arguments, gap.complete)
-            fuller, rest = self._answer(call, fuller_response)
-        except CallError as error:
-            return with_notes(answer, completion.lacking_note(call.tool, response.arguments, gap, error))
-        notes = [completion.used_note(gap)]
-        if rest is not None:
-            notes.append(completion.lacking_note(call.tool, fuller_response.arguments, rest))
-        complete = with_notes(fuller, *notes)
-        return replace(complete, use=response.use + complete.use)
+            answer, gap = self._answer(call, response)
+            requests_period = gap is not None and gap.kind not in (GapKind.SUMMARY, GapKind.MATCHES)
+            if gap is not None and not (gap.complete and requests_period and call.tool.only_reads):
+                notes.append(completion.lacking_note(call.tool, response.arguments, gap))
+            elif gap is not None:
+                self.release_turn()  # the first answer is small: it lacks something
+                try:
+                    fuller = self.fetch_response(call, arguments, gap.complete)
+                    answer, rest = self._answer(call, fuller)
+                except CallError as error:
+                    notes.append(completion.lacking_note(call.tool, response.arguments, gap, error))
+                else:
+                    use += fuller.use
+                    notes.append(completion.used_note(gap))
+                    if rest is not None:
+                        notes.append(completion.lacking_note(call.tool, fuller.arguments, rest))
+            complete = with_notes(answer, *notes)
+        finally:
+            whole.deadline = self.budget.deadline  # a late response has time to be shaped
+            self.budget = whole
+        self._retained += document_size(complete.document)
+        self._answered += 1
+        return complete if use is response.use else replace(complete, use=use)
 
     def fetch_response(
         self,

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.cache.response_cache import simple_text
 from toolfold.errors import CallError, InvalidArguments, NoData, NotCached, PremiumOnly, UpstreamTimeout
 from toolfold.execution.argument_reader import reader_of
@@ -78,8 +77,7 @@ class Plan(CallSession):
     ) -> None:
         super().__init__(request)
         self._change_tool, self._can_continue, self.started = change_tool, can_continue, time.perf_counter()
-        self._retained = self._count = self._answered = 0
-        self._may_repeat, self.is_full = True, False
+        self._count, self._may_repeat, self.is_full = 0, True, False
 
     def __enter__(self) -> Self:
         return self
@@ -127,7 +125,7 @@ class Plan(CallSession):
         if not item.varied and item.call is not None:  # most calls, which need no threads
             (part,) = item.parts
             response = self.fetch_response(item.call, part.arguments)
-            return with_notes(self._complete(item.call, part.arguments, response), *item.notes)
+            return with_notes(self.complete(item.call, part.arguments, response), *item.notes)
         self.perform([item])
         if item.answer is None:
             raise item.error or _late()
@@ -255,7 +253,7 @@ class Plan(CallSession):
             try:
                 if isinstance(fetched, BaseException):
                     raise fetched
-                part.outcome = self._complete(call, part.arguments, fetched)
+                part.outcome = self.complete(call, part.arguments, fetched)
                 part.ended = time.perf_counter()
             except CallError as error:
                 part.outcome = error
@@ -305,19 +303,6 @@ class Plan(CallSession):
             return self.fetch_response(call, part.arguments, only_cached=only_cached)
         finally:
             part.ended = time.perf_counter()
-
-    def _complete(self, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
-        """Return the answer of one request, in what memory the answers before it have left."""
-        whole = self.budget
-        self.budget = WorkBudget(whole.deadline, max(0, MAX_BYTES - self._retained))
-        try:
-            answer = self.complete(call, arguments, response)
-        finally:
-            whole.deadline = self.budget.deadline  # a late response has time to be shaped
-            self.budget = whole
-        self._retained += document_size(answer.document)
-        self._answered += 1
-        return answer
 
     @property
     def _is_ending(self) -> bool:
