@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from toolfold.meta_tools.result import Result
-    from toolfold.network.sockets import RequestTrace
+    from toolfold.network.sockets import RequestState
 
 
 def print_message(*texts: object) -> None:
@@ -137,22 +137,22 @@ def one_warning_of_each_kind() -> Iterator[None]:
             print_wrapped(f"{counted(more, 'more warning')} of the same kind.")
 
 
-def print_trace(trace: RequestTrace) -> None:
+def print_trace(request: RequestState) -> None:
     """Print what happened to one request: never its path, its query or a key."""
-    lines = [("request", f"{trace.method} {trace.origin} (path and query are not shown)")]
-    lines.append(("proxy", trace.proxy or "none"))
-    if trace.addresses:
-        lines.append(("address", ", ".join(trace.addresses)))
-    lines.append(("time", f"{trace.total_s * 1000:.1f} ms"))
-    if trace.origin.startswith("https:"):
+    lines = [("request", f"{request.method} {request.origin} (path and query are not shown)")]
+    lines.append(("proxy", request.proxy or "none"))
+    if request.addresses:
+        lines.append(("address", ", ".join(request.addresses)))
+    lines.append(("time", f"{request.total_s * 1000:.1f} ms"))
+    if request.origin.startswith("https:"):
         from toolfold.network.sockets import ca_bundle  # and ssl, which a command without a request does not wait for
 
         variable, path = ca_bundle(os.environ)
         lines.append(("trusted", f"{path} ({variable or 'of certifi: no variable is set'})"))
-    if trace.status:
-        lines.append(("response", f"HTTP status {trace.status}, {trace.body_bytes:,} bytes"))
-    if trace.causes:
-        lines.append(("failed", " < ".join(trace.causes)))
+    if request.status:
+        lines.append(("response", f"HTTP status {request.status}, {request.body_bytes:,} bytes"))
+    if request.causes:
+        lines.append(("failed", " < ".join(request.causes)))
     for name, text in lines:
         print_wrapped(f"* {name:10} {text}", "*            ")
 

@@ -191,7 +191,7 @@ class _Connection(HTTPConnection):
             reversed(range(len(addresses))), addresses, strict=True
         ):
             sock = DeadlineSocket(family, kind, protocol)
-            request.trace.addresses.append(str(address[0]))
+            request.addresses.append(str(address[0]))
             try:
                 # Half of what is left, so that an address that does not answer leaves time for the next one.
                 remaining = request.remaining_s()

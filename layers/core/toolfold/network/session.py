@@ -33,7 +33,6 @@ from toolfold.network import errors
 from toolfold.network.connection import POOL_CLASSES
 from toolfold.network.sockets import (
     RequestState,
-    RequestTrace,
     Resolver,
     ca_bundle,
     create_tls_context,
@@ -170,7 +169,7 @@ class HttpClient:
         on_request: Called after each attempt with what happened.
     """
 
-    on_request: Callable[[RequestTrace], None] | None = None
+    on_request: Callable[[RequestState], None] | None = None
 
     def __init__(self, bundle: str = "") -> None:
         for name in _LOGGERS_OF_URLS:
@@ -207,23 +206,45 @@ class HttpClient:
         Raises:
             TransportError: There is no response; see ``toolfold.network.errors``.
         """
+        host, began = _host_of(url), time.monotonic()
         failure: type[errors.TransportError] = errors.InvalidRequest
+        cause: Exception | None = None
         try:
             sent = {**trace_context(), **headers, "Accept-Encoding": "gzip"}
             prepared = requests.Request(method, url, sent, data=body).prepare()
-            _check_host(url, str(prepared.url))
+            parts = urlsplit(str(prepared.url))
+            _check_host(host, sent_host := parts.hostname or "")
+            origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         except (requests.RequestException, HTTPError, ValueError, errors.InvalidRequest):
             pass
         else:
-            parts = urlsplit(str(prepared.url))
-            trace = RequestTrace(method, f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
-            state = RequestState(deadline, connect_timeout_s, is_allowed, self._resolver, trace, answer_timeout_s)
-            result = self._send(prepared, state, max_bytes)
-            if isinstance(result, Response):
-                return result
-            failure = result
+            state = RequestState(
+                method, origin, deadline, connect_timeout_s, is_allowed, self._resolver, answer_timeout_s
+            )
+            token = current_request.set(state)
+            try:
+                proxy = proxy_for(str(prepared.url))
+                # A proxy resolves names, and does not know what is forbidden here.
+                address = literal_address(sent_host) if proxy else None
+                if address and is_allowed and not is_allowed(sent_host, address):
+                    raise errors.ForbiddenAddress
+                proxies = {"all": proxy} if proxy else {}
+                with self._adapter.send(prepared, stream=True, proxies=proxies) as response:
+                    content = _read_body(response.raw, max_bytes, state)
+                    state.status, state.body_bytes = response.status_code, len(content)
+                    return Response(response.status_code, response.headers, content)
+            except errors.TransportError as error:
+                failure, cause = type(error), error
+            except Exception as error:  # noqa: BLE001 - urllib3, http.client and the parser of headers raise many kinds
+                failure, cause = errors.ConnectionBroken, error
+            finally:
+                current_request.reset(token)
+                if self.on_request is not None:
+                    state.proxy, state.causes = describe_proxy(str(prepared.url)), described_causes(cause)
+                    state.total_s = time.monotonic() - began
+                    self.on_request(state)
         # Raised here, with no other exception as its context: those of requests hold the URL, and with it the key.
-        raise failure(_host_of(url))
+        raise failure(host)
 
     def load_certificates(self) -> None:
         """Read the trusted certificates before the first request needs them, since it takes long.
@@ -236,36 +257,6 @@ class HttpClient:
     def close(self) -> None:
         """Close the idle connections. Those in use are closed after their response; later requests make new ones."""
         self._adapter.close()
-
-    def _send(
-        self, prepared: requests.PreparedRequest, state: RequestState, max_bytes: int
-    ) -> Response | type[errors.TransportError]:
-        """Return the response, or the class of what failed: the texts of exceptions in here quote the URL."""
-        token, trace, began = current_request.set(state), state.trace, time.monotonic()
-        failure: Exception | None = None
-        try:
-            proxy, host = proxy_for(str(prepared.url)), _host_of(str(prepared.url))
-            # A proxy resolves names, and does not know what is forbidden here.
-            address = literal_address(host) if proxy else None
-            if address and state.is_allowed and not state.is_allowed(host, address):
-                raise errors.ForbiddenAddress
-            proxies = {"all": proxy} if proxy else {}
-            with self._adapter.send(prepared, stream=True, proxies=proxies) as response:
-                body = _read_body(response.raw, max_bytes, state)
-                trace.status, trace.body_bytes = response.status_code, len(body)
-                return Response(response.status_code, response.headers, body)
-        except errors.TransportError as error:
-            failure = error
-            return type(error)
-        except Exception as error:  # noqa: BLE001 - urllib3, http.client and the parser of headers raise many kinds
-            failure = error
-            return errors.ConnectionBroken
-        finally:
-            current_request.reset(token)
-            if self.on_request is not None:
-                trace.proxy, trace.causes = describe_proxy(str(prepared.url)), described_causes(failure)
-                trace.total_s = time.monotonic() - began
-                self.on_request(trace)
 
 
 class _Adapter(HTTPAdapter):
@@ -326,12 +317,11 @@ def _host_of(url: str) -> str:
         return ""
 
 
-def _check_host(url: str, sent_url: str) -> None:
-    """Check that the host of ``sent_url`` is the one that ``url`` was checked for.
+def _check_host(host: str, sent: str) -> None:
+    """Check that ``sent``, the host of a request, is the ``host`` for which its URL was checked.
 
     Parsers of URLs differ in what ends a host (a backslash), and digits of other alphabets become those of an address.
     """
-    host, sent = _host_of(url), _host_of(sent_url)
     if host.isascii():
         if host != sent:
             raise errors.InvalidRequest

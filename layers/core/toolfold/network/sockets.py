@@ -109,24 +109,39 @@ def _look_up(host: str, port: int) -> list[Any] | None:
 
 @dataclass
 class RequestState:
-    """Limits of one request, and what is known of its connection. Moments are those of ``time.monotonic``.
+    """Limits of one request, and what happens to it. Moments are those of ``time.monotonic``.
+
+    Nothing in it holds a path, a query or a key: ``--verbose`` shows it.
 
     Attributes:
+        origin: Scheme, host and port of the URL.
         is_allowed: Whether a host may have an address. Not called behind a proxy, which resolves names itself.
-        expires_at: When the current step must be done: connecting, or all of it.
-        trace: Records what happens.
         answer_timeout_s: Seconds for the request and its response on an open connection.
+        expires_at: When the current step must be done: connecting, or all of it.
+        proxy: Host and port of the proxy, and the variable that names it; empty: none.
+        addresses: Those that were tried, in order; none: an open connection was used.
+        status: Of the response; 0: none.
+        body_bytes: Of the response, decompressed.
+        causes: The exceptions, outermost first.
+        total_s: Seconds from the beginning to the end.
     """
 
+    method: str
+    origin: str
     deadline: float
     connect_timeout_s: float
     is_allowed: Callable[[str, str], bool] | None
     resolver: Resolver
-    trace: RequestTrace
     answer_timeout_s: float = math.inf
     expires_at: float = field(init=False)
     header_bytes_left: float = MAX_HEADER_BYTES
     is_connecting: bool = False
+    proxy: str = ""
+    addresses: list[str] = field(default_factory=list)
+    status: int = 0
+    body_bytes: int = 0
+    causes: Sequence[str] = ()
+    total_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.begin_answer()
@@ -290,30 +305,6 @@ def create_tls_context(bundle: str) -> ssl.SSLContext:
 
 
 _MAX_CAUSES = 8
-
-
-@dataclass
-class RequestTrace:
-    """The record of one request, for ``--verbose``. Nothing in it holds a path, a query or a key.
-
-    Attributes:
-        origin: scheme, host and port of the URL.
-        proxy: host and port of the proxy, and the variable that names it; empty: none.
-        addresses: those that were tried, in order; none: an open connection was used.
-        status: of the response; 0: none.
-        body_bytes: of the response, decompressed.
-        causes: the exceptions, outermost first.
-        total_s: seconds from the beginning to the end.
-    """
-
-    method: str
-    origin: str
-    proxy: str = ""
-    addresses: list[str] = field(default_factory=list)
-    status: int = 0
-    body_bytes: int = 0
-    causes: Sequence[str] = ()
-    total_s: float = 0.0
 
 
 def described_causes(failure: BaseException | None) -> list[str]:
