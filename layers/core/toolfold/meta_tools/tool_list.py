@@ -160,8 +160,11 @@ class _Listing:
         """Whether the caller set how much to return, or from where."""
         self.is_whole = not (request.queries or any(request.filters[:4]) or self._is_paged or request.detail)
         """Whether no argument narrows or shapes the list."""
-        self._is_measured = any(source.fit for source in catalog.sources)
+
+    @property
+    def _is_measured(self) -> bool:
         """Whether there are thresholds of fit; without any the tools that fit weakly are described all the same."""
+        return any(source.fit for source in self._catalog.sources)
 
     def whole_catalog(self) -> Result:
         """Return every tool in one line, or, for a large catalog, its categories and how to search it."""
@@ -223,11 +226,6 @@ class _Listing:
         budget = self._request.token_budget or NEEDS_TOKENS
         return self._page(positions, len(positions), budget, (best, best), Fit.SURE if best else Fit.WEAK)
 
-    def _ends(self, full: int, medium: int) -> tuple[int, int]:
-        """Return the ranks of the page at which two levels end, or those for the level that the request gives."""
-        detail = self._request.detail
-        return (full - self._start, medium - self._start) if detail is None else _ENDS[detail]
-
     def _page(
         self,
         positions: Sequence[int],
@@ -245,7 +243,8 @@ class _Listing:
             return self._result(self._heading(step, 0, matched), [], step, matched)
         longest_step = _next_step(len(window), 1 if self._catalog.has_writes else 0, only_full=False)
         heading_cost = tokens.count(self._heading(longest_step, len(window), matched) + "\n")
-        rendered = pack(self._catalog, window, int((budget - heading_cost) * FILL_RATIO), self._ends(*ends), remarks)
+        ends = (ends[0] - start, ends[1] - start) if request.detail is None else _ENDS[request.detail]
+        rendered = pack(self._catalog, window, int((budget - heading_cost) * FILL_RATIO), ends, remarks)
         if not rendered:
             line_cost = tokens.count(tool_get.minimal(self._catalog.summary(window[0]))[1] + "\n")
             needed = heading_cost + math.ceil(line_cost / FILL_RATIO)
@@ -340,16 +339,17 @@ def _every_line(catalog: Catalog) -> list[RenderedTool]:
 
 
 def _next_step(in_full: int, writes: int, *, only_full: bool) -> str:
-    """Return the next step, when the first ``in_full`` tools are shown in full; ``only_full``: and no others."""
+    """Return the next step, when the first ``in_full`` tools are shown in full; ``only_full``: and no others.
+
+    ``writes`` of them change something.
+    """
     if not in_full:
         return DESCRIBE_STEP
+    executors = ["TOOL_CALL"] if writes < in_full else []  # which refuses those that change something
+    executors += ["TOOL_CALL_WRITE"] if writes else []
     which = "the first" if in_full == 1 else f"one of the first {in_full}"
-    return f"Next: {_executor(in_full, writes)} {which}" + ("." if only_full else "; TOOL_GET describes the others.")
-
-
-def _executor(tools: int, writes: int) -> str:
-    """Return what calls so many tools, of which TOOL_CALL refuses ``writes``, because they change something."""
-    return "TOOL_CALL" if not writes else "TOOL_CALL or TOOL_CALL_WRITE" if writes < tools else "TOOL_CALL_WRITE"
+    others = "." if only_full else "; TOOL_GET describes the others."
+    return f"Next: {' or '.join(executors)} {which}{others}"
 
 
 @functools.lru_cache(maxsize=8)

@@ -333,8 +333,8 @@ def _read_body(raw: Any, max_bytes: int, state: RequestState) -> bytes:
     if (raw.length_remaining or 0) > max_bytes:
         raise errors.ResponseTooLarge
     chunks = iter(lambda: raw.read1(CHUNK_BYTES, decode_content=False), b"")
-    encodings = [name.strip() for name in raw.headers.get("content-encoding", "").lower().split(",")]
-    encodings = [name for name in encodings if name not in _NOT_ENCODED]
+    named = map(str.strip, raw.headers.get("content-encoding", "").lower().split(","))
+    encodings = [name for name in named if name not in _NOT_ENCODED]
     if encodings in (["gzip"], ["x-gzip"]):
         chunks = _gunzip(chunks)
     elif encodings:

@@ -63,7 +63,7 @@ _LAST_TRADES_H, _SETTLED_H = 20.5, 30
 trading starts, the upstream is assumed to have finished a day."""
 
 _FRIDAY_H, _SUNDAY_H = 4 * 24, 6 * 24 - _WEEK_H
-_CHANGES: Mapping[tuple[str, bool], Sequence[tuple[float, float]]] = {
+_WEEKLY: Mapping[tuple[str, bool], Sequence[tuple[float, float]]] = {
     ("US", True): [(24 * day + 4, 24 * day + _LAST_TRADES_H) for day in range(5)],
     ("US", False): [(24 * day + 16, 24 * day + _SETTLED_H) for day in range(5)],
     # Shanghai opens first on Monday, Toronto closes last on Friday.
@@ -73,6 +73,12 @@ _CHANGES: Mapping[tuple[str, bool], Sequence[tuple[float, float]]] = {
     ("FX", False): [(_SUNDAY_H + 17, _FRIDAY_H + 17)],
 }
 """Market, and whether prices are live → when its data can change: hours from Monday 00:00 in New York."""
+
+_CHANGES = {
+    market: [(begins + week, ends + week) for week in (0, _WEEK_H) for begins, ends in spans]
+    for market, spans in _WEEKLY.items()
+}
+"""The same for this week and the next, in order."""
 
 
 def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping[str, int]) -> int:
@@ -89,11 +95,11 @@ def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping
         return seconds
     monday = datetime.combine(clock.date() - timedelta(days=clock.weekday()), time())
     hour = (clock - monday) / timedelta(hours=1)
-    spans = [(begins + week, ends + week) for begins, ends in _CHANGES[market, is_live] for week in (0, _WEEK_H)]
-    if any(begins <= hour < ends for begins, ends in spans):
+    begins = next(begins for begins, ends in _CHANGES[market, is_live] if hour < ends)
+    if begins <= hour:
         return seconds
-    next_change = monday + timedelta(hours=min(begins for begins, _ in spans if begins > hour))
-    return max(1, min(round(_timestamp(next_change) - now), NEVER_CHANGES_S))
+    next_change = _timestamp(monday + timedelta(hours=begins))
+    return max(1, min(round(next_change - now), NEVER_CHANGES_S))
 
 
 def next_midnight(now: float) -> float:

@@ -150,10 +150,9 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
         sent = credentials_to_send(self.source.auth, key)
         request = self._request(bound, sent)
         response = self.exchange(request, deadline)
-        for _ in range(MAX_REDIRECTS):
-            target = _redirect_target(request, response) if is_read and bound.method in ("GET", "HEAD") else ""
-            if not target:
-                break
+        most = MAX_REDIRECTS if is_read and bound.method in ("GET", "HEAD") else 0
+        while most and response.status in _REDIRECTS and (target := _redirect_target(request, response)):
+            most -= 1
             names = {pair.partition("=")[0] for pair in urlsplit(target).query.split("&")}
             lacking = [pair for pair in sent.query if pair.partition("=")[0] not in names]  # of the credentials
             request = HttpRequest(bound.method, join_url(target, "", lacking), request.headers)
@@ -164,7 +163,7 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
 def _redirect_target(request: HttpRequest, response: Response) -> str:
     """Return where a redirect leads on the same host, scheme and port; empty for every other response."""
     location = response.headers.get("location", "")
-    if response.status not in _REDIRECTS or not location or not (location.isascii() and location.isprintable()):
+    if not location or not (location.isascii() and location.isprintable()):
         return ""
     try:
         target = urljoin(request.url, location.strip())
