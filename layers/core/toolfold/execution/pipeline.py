@@ -210,14 +210,23 @@ def answer_prepared(services: Services, call: CallContext) -> CallResult:
         upstream = services.upstream(call.source)
         try:
             found = upstream.fetch(call)
-        finally:
-            _note_write(services, call)
-        redactor = call.redactor if _repeats_key(call, found) else NO_REDACTION
-        result = CallResult(found.body, found.kind, False, 0, call.arguments, redactor=redactor, blocks=found.blocks)
+        finally:  # when the source was changed, as long as an older answer may be fresh
+            now, settings = services.clock.now(), services.settings
+            ttl_s = max(settings.no_data_ttl_s, settings.negative_ttl_s, *call.source.freshness.values())
+            services.cache.put(_WRITTEN + call.source.id, Entry("text", "", now, now + ttl_s))
+        result = CallResult(
+            found.body,
+            found.kind,
+            False,
+            0,
+            call.arguments,
+            redactor=call.redactor if _repeats_key(call, found) else NO_REDACTION,
+            notes=call.notes,
+            blocks=found.blocks,
+            use=UpstreamUse(log.requests, log.upstream_s),
+        )
     log.response_chars = len(result.body)
-    if not (log.requests or call.notes):
-        return result
-    return replace(result, use=UpstreamUse(log.requests, log.upstream_s), notes=call.notes)
+    return result
 
 
 def _prepare(services: Services, call: CallContext) -> None:
@@ -287,8 +296,10 @@ def _read(services: Services, call: CallContext) -> CallResult:
         call.arguments,
         stale_reason,
         call.redactor if entry.repeats_key else NO_REDACTION,
-        blocks=entry.blocks,
-        entry=None if entry.repeats_key else entry,
+        call.notes,
+        entry.blocks,
+        UpstreamUse(call.log.requests, call.log.upstream_s),
+        None if entry.repeats_key else entry,
     )
 
 
@@ -318,13 +329,6 @@ def _written_at(services: Services, call: CallContext, local: bool) -> float:
     key, now = _WRITTEN + source, services.clock.now()
     entry = (None if local else services.cache.get_shared(key, now)) or services.cache.get_local((key,), now)
     return -1 if entry is None else entry.created_at
-
-
-def _note_write(services: Services, call: CallContext) -> None:
-    """Store when the source was changed, as long as an older answer may be fresh."""
-    now, settings = services.clock.now(), services.settings
-    ttl_s = max(settings.no_data_ttl_s, settings.negative_ttl_s, *call.source.freshness.values())
-    services.cache.put(_WRITTEN + call.source.id, Entry("text", "", now, now + ttl_s))
 
 
 def _fetch_together(services: Services, call: CallContext) -> Entry:

@@ -313,7 +313,9 @@ def notes_on(
     today: date | None,
 ) -> tuple[str, ...]:
     """Return notes on an answer; none on an ordinary one."""
-    notes, names_a_date = [*_other_values(tool, arguments, whole)], any(map(_names_a_date, arguments.values()))
+    notes = [*_other_values(tool, arguments, whole)]
+    texts = (text for value in arguments.values() for text in (value if isinstance(value, list) else [value]))
+    names_a_date = any(parse_date(part) for text in texts if isinstance(text, str) for part in text.split(","))
     if requested is None and names_a_date:
         for name, most in tool.hints.get("complete", {}).items():
             default = properties(tool.parameters).get(name, {}).get("default")
@@ -377,11 +379,6 @@ def _values_of(document: Document, field: str) -> list[str]:
             if name.lower() == field:
                 return list(dict.fromkeys(row[index] for row in table.rows if isinstance(row[index], str)))
     return []
-
-
-def _names_a_date(argument: Any) -> bool:
-    texts = argument if isinstance(argument, list) else [argument]
-    return any(parse_date(part) for text in texts if isinstance(text, str) for part in text.split(","))
 
 
 def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str]:
