@@ -106,10 +106,9 @@ def proxy_for(url: str) -> str:
         ProxyError: The proxy's URL is not valid.
         UnsupportedProxy: The proxy is not reached by plain HTTP.
     """
-    if is_loopback_name(urlsplit(url).hostname or "") or should_bypass_proxies(url, no_proxy=None):
-        return ""
-    proxy = select_proxy(url, urllib.request.getproxies())
-    if not proxy:
+    proxies = {} if is_loopback_name(urlsplit(url).hostname or "") else urllib.request.getproxies()
+    proxy = select_proxy(url, proxies) if proxies else None
+    if not proxy or should_bypass_proxies(url, no_proxy=None):
         return ""
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     try:
