@@ -22,7 +22,7 @@ from tests.support.sam_template import load
 from toolfold.catalog.store import bundled_path
 from toolfold.errors import CALL_ERRORS
 from toolfold.mock_api.server import MockApi
-from toolfold.telemetry import DEGRADATIONS, FAILURES
+from toolfold.telemetry import FAILURES
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "deploy/monitoring.yaml"
@@ -102,7 +102,7 @@ def emitted(mock_api: MockApi, endpoint: str) -> Emitted:
         symbol = {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}
         headers = {"x-api-key": "key-of-a-caller", "traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
         invoke(gateway.handler, "TOOL_CALL", symbol, **headers)
-        for code in (*FAILURES, *DEGRADATIONS):
+        for code in FAILURES:
             gateway.telemetry.record_failure(code)
         gateway.telemetry.logger.error("an error of any kind")
         for item in s3.list_objects_v2(Bucket="monitored")["Contents"]:
@@ -152,7 +152,7 @@ def check(namespace: str, name: str, dimensions: Mapping[str, Any], emitted: Emi
         return
     assert (namespace, name, frozenset(dimensions)) in emitted.metrics
     if name == "Failures":
-        assert dimensions["kind"] in {*FAILURES.values(), *DEGRADATIONS.values()}
+        assert dimensions["kind"] in set(FAILURES.values())
     elif "code" in dimensions:
         assert dimensions["code"] in CALL_ERRORS
 
@@ -179,7 +179,7 @@ class TestAlarms:
             for one in query["MetricStat"]["Metric"]["Dimensions"]
             if one["Name"] == "kind"
         }
-        assert {*FAILURES.values(), *DEGRADATIONS.values()} <= counted
+        assert set(FAILURES.values()) <= counted
 
     def test_one_request_raises_none(self, resources: dict[str, dict[str, Any]]) -> None:
         """One that a caller can raise alone counts many requests, or compares a share of many."""

@@ -58,10 +58,6 @@ FAILURES: Mapping[str, str] = {
     IssuerUnavailable.code: "unavailable",
     ApprovalUnavailable.code: "unavailable",
     InternalError.code: "defect",
-}
-"""Error of a request that no upstream causes, and no argument should → its ``kind``, which an alarm counts."""
-
-DEGRADATIONS: Mapping[str, str] = {
     KEY_UNREADABLE: "unavailable",
     KEY_REJECTED: "unavailable",
     CACHE_UNAVAILABLE: "degraded",
@@ -69,7 +65,8 @@ DEGRADATIONS: Mapping[str, str] = {
     CATALOG_NOT_REFRESHED: "degraded",
     LIMITS_UNAVAILABLE: "degraded",
 }
-"""The same for failures that are counted where they happen, and by themselves fail no request."""
+"""What fails in the deployment → its ``kind``, which an alarm counts: errors of requests that no upstream causes and no
+argument should, and what is counted where it happens and fails no request."""
 
 CACHE_HITS = ("memory", "shared", "joined")
 """``CallLog.cache`` of calls that were answered without a request of their own, and not because their source failed."""
@@ -239,8 +236,8 @@ class Telemetry:
             self._write(kept)
 
     def record_failure(self, code: str) -> None:
-        """Count one failure of the deployment; ``code`` is one of :data:`FAILURES` or :data:`DEGRADATIONS`."""
-        kind = {**DEGRADATIONS, **FAILURES}.get(code, "degraded")
+        """Count one failure of the deployment; ``code`` is one of :data:`FAILURES`."""
+        kind = FAILURES.get(code, "degraded")
         self._write(_Line("failure", {"code": code, "kind": kind}, {"Failures": 1}, {}))
 
     def record_publication(self, outcome: str, catalog_age_s: float | None = None) -> None:

@@ -130,12 +130,9 @@ def _suffix(tool: Tool | ToolSummary) -> str:
 
 
 def _as_text(value: Any) -> str:
-    return _in_one_line(value) if isinstance(value, str) else dumps_compact(value)
-
-
-def _in_one_line(text: str) -> str:
-    """Return ``text``, as JSON where it has line breaks or tabs: a value must not begin a line of the description."""
-    return dumps_compact(text) if any(character in text for character in "\n\r\t") else text
+    """Return ``value``, as JSON unless it is text in one line: a value must not begin a line of the description."""
+    is_line = isinstance(value, str) and not any(character in value for character in "\n\r\t")
+    return value if is_line else dumps_compact(value)
 
 
 _WORDS: Mapping[str, str] = {"needs_output_of": "before", "alternative": "instead of", "then": "after"}

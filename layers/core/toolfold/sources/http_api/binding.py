@@ -1,7 +1,6 @@
 """Make a request of a tool's HTTP binding and the arguments of a call: pure functions, without keys and hosts.
 
-A catalog may be hostile: with what passes :func:`check_binding`, :func:`bind` raises ``InvalidArgument`` alone. What it
-says of parameters is read once, by that check, and not by each call.
+A catalog may be hostile: with what passes :func:`check_binding`, :func:`bind` raises ``InvalidArgument`` alone.
 
 The binding is the tool's ``call``, written by the importers of the kinds ``http_api`` and ``openapi``::
 
@@ -114,8 +113,8 @@ def bind(
     """
     method, template, body = call.get("method", "GET"), call["path"], call.get("body")
     values = {**call.get("sends", {}), **arguments}
-    segments: dict[str, str] = {}
-    query, cookies, headers = list[str](), list[str](), dict[str, str]()
+    segments, headers = dict[str, str](), dict[str, str]()
+    pairs: dict[str, list[str]] = {"query": [], "cookie": []}
     parameters = bound_parameters(call, values, declared)
     for one in parameters:
         value = values.get(one.argument)
@@ -129,19 +128,16 @@ def bind(
             value = json.dumps(value, ensure_ascii=False, separators=(",", ":")) if is_json else scalar_text(value)
         if one.location == "path":
             segments[one.name] = _segment(one, value)
-        elif one.location == "query":
-            _check_items(one, value, parameters, taken)
-            encode = _encode_reserved if one.reserved else encode_all
-            query += named_values(one.name, value, one.style, one.explode, encode)
-        elif one.location == "cookie":
-            _check_items(one, value, parameters, taken)
-            cookies += named_values(one.name, value, one.style, one.explode, cookie_text)
         elif one.location == "header":
             headers[one.name] = _header(one, value)
+        else:
+            _check_items(one, value, parameters, taken)
+            encode = cookie_text if one.location == "cookie" else _encode_reserved if one.reserved else encode_all
+            pairs[one.location] += named_values(one.name, value, one.style, one.explode, encode)
     path = expand_path(template, segments)
     content = encode_body(body, values, method) if body is not None else None
     content_type, sent = content or ("", None)
-    return BoundRequest(method, path, tuple(query), headers, tuple(cookies), content_type, sent)
+    return BoundRequest(method, path, tuple(pairs["query"]), headers, tuple(pairs["cookie"]), content_type, sent)
 
 
 def bound_parameters(
@@ -160,14 +156,13 @@ def _declared(call: Mapping[str, Any]) -> Sequence[Parameter]:
     known = {how.get("name", argument) for argument, how in declared.items() if how.get("in", "path") == "path"}
     known.update(body.get("fields", ()), (body.get("argument"),), declared)
     found = []
-    for argument in (*declared, *dict.fromkeys(name for name in in_path if name not in known)):
-        how = declared.get(argument, {})
-        name = how.get("name", argument)
-        location = how.get("in", "path" if name in in_path else "query")
-        style = how.get("style", STYLES.get(location, ("",))[0])
-        usual = {"name": name, "style": style, "explode": style == "form"}
+    for argument, how in declared.items():
+        location = how.get("in", "path" if how.get("name", argument) in in_path else "query")
+        style = how.get("style", STYLES[location][0])
+        usual = {"name": argument, "style": style, "explode": style == "form"}
         found.append(parse_entry(Parameter, {**usual, **how}, argument=argument, location=location))
-    return found
+    others = dict.fromkeys(name for name in in_path if name not in known)
+    return [*found, *(Parameter(name, "path", name, "simple", False) for name in others)]
 
 
 def _segment(one: Parameter, value: Any) -> str:

@@ -245,11 +245,17 @@ def to_call_error(
     if isinstance(error, errors.ReadTimeout | errors.DeadlineBeforeConnection):
         return upstream_timeout(source)
     fields = {
+        "host": error.host,
+        "reason": error.reason,
+        "ratio": errors.MAX_DECOMPRESSION_RATIO,
         "max_mb": f"{max_bytes / 1e6:g}",
         "smaller_response_hint": smaller_response_hint,
         "source_variable": url_variable(source),
     }
-    problem, step = _texts(error, fields)
+    said, for_model, for_person = templates(type(error))
+    problem = Text(said, fields=fields)
+    step = Text(for_person[:1].lower() + for_person[1:], fields=fields)
+    step = Text(for_model, for_person, {**fields, "step": step})
     if isinstance(error, errors.ConnectTimeout):
         return ConnectTimeout(problem, step, retryable=True)
     if isinstance(error, errors.RetryableTransportError):
@@ -295,11 +301,3 @@ def templates(kind: type[errors.TransportError]) -> tuple[str, ...]:
     """Return what is wrong, the next step for a model, and that for a person; each with its fields in braces."""
     tables = (PROBLEMS, _STEPS_FOR_MODEL, STEPS)
     return tuple(next(table[base] for base in kind.__mro__ if base in table) for table in tables)
-
-
-def _texts(error: errors.TransportError, fields: Mapping[str, str]) -> tuple[Text, Text]:
-    problem, for_model, for_person = templates(type(error))
-    ratio = errors.MAX_DECOMPRESSION_RATIO
-    values = {"host": error.host, "reason": error.reason, "ratio": ratio, **fields}
-    step = Text(for_person[:1].lower() + for_person[1:], fields=values)
-    return Text(problem, fields=values), Text(for_model, for_person, {**values, "step": step})
