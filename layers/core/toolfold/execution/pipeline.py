@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 _WRITTEN = "written/"
 """What the cache key of the time of a source's last write begins with."""
 
+_REFUSAL_S = 3600
+"""Seconds for which what a plan does not include is not tried again: an upgraded one is noticed then, and a call that
+names the argument itself is always sent."""
+
 
 def run_call(executor: ToolExecutor, call: CallContext) -> CallResult:
     """Perform ``call``, and log it: its line, its audit, its metrics, and the health of its source.
@@ -201,8 +205,7 @@ def answer_prepared(services: Services, call: CallContext) -> CallResult:
     _prepare(services, call)
     log = call.log
     if call.tool.effect == "read":
-        # A call to which toolfold has added no arguments is the caller's, and always performed.
-        result = _tried(services, call) if call.added else _read(services, call)
+        result = _read(services, call)
     else:
         log.cache = "bypass"
         if call.admit is not None:
@@ -254,23 +257,12 @@ def _prepare(services: Services, call: CallContext) -> None:
     call.keys = CacheKeys(data, f"{own}/error")  # without API keys all callers are the same
 
 
-def _tried(services: Services, call: CallContext) -> CallResult:
-    """Answer a call with arguments that toolfold has added, unless an equal one was refused in the last hour."""
-    key = call.source.id, call.key_id, call.tool.name, repr(sorted(call.added.items()))
-    with services.lock:
-        refusal = services.refused.get(key)
-    if refusal is not None:
-        raise errors.PremiumOnly(*refusal)
-    try:
-        return _read(services, call)
-    except errors.PremiumOnly as error:
-        with services.lock:
-            services.refused[key] = error.problem, error.next_step
-        raise
-
-
 def _read(services: Services, call: CallContext) -> CallResult:
     """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
+    # A call to which toolfold has added no arguments is the caller's, and always performed.
+    refused = services.cache.get_local((_refusal_key(call),), services.clock.now()) if call.added else None
+    if refused is not None:
+        raise refused.to_error()
     entry, stale_reason = None if call.bypass_cache else _find(services, call, local=call.only_cached), ""
     if call.only_cached and entry is None:
         raise errors.NotCached
@@ -369,6 +361,9 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
             ttl_s = services.settings.negative_ttl_s
         if ttl_s:
             services.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
+        if call.added and isinstance(error, errors.PremiumOnly):
+            kept = Entry.from_error(error, now, now + _REFUSAL_S)
+            services.cache.put(_refusal_key(call), kept, shared=False)
         raise
     policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
     repeats_key = _repeats_key(call, response)
@@ -378,6 +373,11 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
         # What repeats a key is nowhere but in this process, which has the key anyway.
         services.cache.put(key, entry, shared=key == call.keys.data[0] and not repeats_key)
     return entry
+
+
+def _refusal_key(call: CallContext) -> str:
+    """Return the key of the refusal of the arguments that toolfold has added, regardless of the others."""
+    return f"refused/{call.source.id}/{call.tool.name}/{sorted(call.added.items())}-{call.key_id}"
 
 
 def _repeats_key(call: CallContext, response: ParsedResponse) -> bool:

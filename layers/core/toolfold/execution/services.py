@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from cachetools import LRUCache, TTLCache
+from cachetools import LRUCache
 
 from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.cache.records import create_shared_store
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.user_tokens import UserTokens
     from toolfold.settings import Settings
-    from toolfold.wording import Text
 
 T = TypeVar("T")
 
@@ -223,12 +222,6 @@ def _key(id_: str) -> str:
     return f"requests/{id_}"
 
 
-_REMEMBERED_S = 3600.0
-"""A plan that is upgraded is noticed an hour later; a call that names the argument itself is always sent."""
-
-_MAX_REFUSALS = 20_000
-"""Keys with their refusals, a few megabytes: a client can make up keys."""
-
 MAX_MEMO_BYTES = 24 << 20
 """Memory for what equal calls computed: hundreds of small answers, or five with the days of a share since 1999."""
 
@@ -251,7 +244,6 @@ class Services:
     Attributes:
         memo: what equal calls computed.
         cache: the responses of sources.
-        refused: what the plan of an API key does not include, for calls with arguments that toolfold adds.
         flights: the calls that are running, which equal ones join.
         health: what is wrong with sources.
         upstreams: id of a source → what sends its calls, for those that were called.
@@ -283,8 +275,6 @@ class Services:
         self.cache = ResponseCache(
             self._memory, self._shared, settings.max_response_bytes, settings.stale_if_error_s, self.memo
         )
-        self.refused: TTLCache[tuple[str, ...], tuple[str | Text, str | Text]]
-        self.refused = TTLCache(_MAX_REFUSALS, _REMEMBERED_S, monotonic)
         self.flights, self.health = SingleFlight[Entry](), SourceHealth(monotonic)
         self.upstreams: dict[str, Upstream] = {}
         self.secret_provider = SecretProvider(settings, aws, on_failure, uses_own=executor.uses_own_keys)
