@@ -19,9 +19,9 @@ from toolfold.errors import (
 )
 from toolfold.execution import upstream
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
-from toolfold.execution.services import KEPT_REQUEST_S, KEPT_S, KeptRequests, SingleFlight, SourceHealth
+from toolfold.execution.services import KEPT_REQUEST_S, KEPT_S, KeptRequests, SourceHealth
 from toolfold.execution.upstream import OF_SOURCE, Circuit, CircuitBreakers
-from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
+from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected, SingleFlight
 
 
 def follow(leader_s: float, failure: CallError) -> str:

@@ -163,7 +163,23 @@ def test_threads_that_wait_for_one_request_share_its_outcome(fails: bool) -> Non
 
 
 def test_a_call_does_not_wait_for_a_token_beyond_its_deadline() -> None:
-    endpoint = Endpoint()
-    entry = endpoint.provider._entry(KEY)
-    with entry.lock, pytest.raises(UpstreamTimeout):
-        endpoint.provider.get_token(KEY, endpoint.now)
+    is_sent, ends = threading.Event(), threading.Event()
+
+    def slow(request: HttpRequest, deadline: float) -> Response:
+        is_sent.set()
+        ends.wait(5)
+        raise UpstreamError("down", "-")
+
+    provider = TokenProvider(source(), slow, lambda: 1000.0)
+
+    def job() -> None:
+        with pytest.raises(UpstreamError):
+            provider.get_token(KEY, 1010.0)
+
+    thread = threading.Thread(target=job)
+    thread.start()
+    is_sent.wait(5)
+    with pytest.raises(UpstreamTimeout):
+        provider.get_token(KEY, 1000.0)
+    ends.set()
+    thread.join()

@@ -34,8 +34,9 @@ from urllib.parse import quote, quote_plus, urlencode
 
 from cachetools import LRUCache
 
-from toolfold.errors import AuthRejected, CallError, UpstreamError, UpstreamTimeout
+from toolfold.errors import AuthRejected, UpstreamError, UpstreamTimeout
 from toolfold.messages import CHECK_KEY, TRY_AGAIN
+from toolfold.sources.base import SingleFlight
 from toolfold.sources.http_api.request import Exchange, HttpRequest, stated_wait_s, status_error
 from toolfold.sources.http_api.styles import cookie_text
 
@@ -135,14 +136,6 @@ MAX_TOKEN_BYTES = 100_000
 """Bytes of a response of a token endpoint; a token has up to 16,000 characters."""
 
 
-@dataclass
-class _Token:
-    text: str = field(default="", repr=False)
-    expires_at: float = 0.0
-    failure: CallError | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-
 class TokenProvider:
     """Get and keep the access tokens of one source by client credentials. Safe to use from many threads.
 
@@ -155,8 +148,8 @@ class TokenProvider:
 
     def __init__(self, source: Source, exchange: Exchange, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._source, self._exchange, self._monotonic = source, exchange, monotonic
-        self._tokens: LRUCache[str, _Token] = LRUCache(MAX_TOKENS)
-        self._lock = threading.Lock()
+        self._tokens: LRUCache[str, tuple[str, float]] = LRUCache(MAX_TOKENS)
+        self._flights, self._lock = SingleFlight[str](), threading.Lock()
 
     def sent_keys(self, key: str, deadline: float, *, is_read: bool = True) -> Iterator[str]:
         """Yield what is sent for ``key``: itself or a token, and another token where that one is refused.
@@ -173,41 +166,36 @@ class TokenProvider:
 
     def get_token(self, key: str, deadline: float) -> str:
         """Return a token that is valid for some time yet, requesting one where none is kept."""
-        entry = self._entry(key)
-        failure_before = entry.failure
-        if not entry.lock.acquire(timeout=max(0.0, deadline - self._monotonic())):
+        name = _name_of(key)
+
+        def request() -> str:
+            with self._lock:
+                token, expires_at = self._tokens.get(name, ("", 0.0))
+            if token and self._monotonic() < expires_at:
+                return token
+            sent_at = self._monotonic()
+            data = read_tokens(self._source, self._exchange(token_request(self._source.oauth2, key), deadline))
+            with self._lock:
+                self._tokens[name] = data["access_token"], sent_at + used_for_s(data)
+            return str(data["access_token"])
+
+        try:
+            return self._flights.run(name, request, max(0.0, deadline - self._monotonic()))
+        except TimeoutError:
             raise UpstreamTimeout(
                 f"{self._source.title} did not issue an access token in time.", TRY_AGAIN, retryable=True
-            )
-        try:
-            if entry.text and self._monotonic() < entry.expires_at:
-                return entry.text
-            if entry.failure is not None and entry.failure is not failure_before:  # this call has waited for it
-                raise entry.failure.changed()
-            sent_at = self._monotonic()
-            try:
-                data = read_tokens(self._source, self._exchange(token_request(self._source.oauth2, key), deadline))
-            except CallError as error:
-                entry.text, entry.failure = "", error
-                raise
-            entry.text, entry.expires_at, entry.failure = data["access_token"], sent_at + used_for_s(data), None
-            return entry.text
-        finally:
-            entry.lock.release()
+            ) from None
 
     def drop_token(self, key: str, token: str) -> None:
         """Drop ``token``, which the source has refused. A newer one, of another thread, is kept."""
-        entry = self._entry(key)
-        with entry.lock:
-            if entry.text == token:
-                entry.text = ""
-
-    def _entry(self, key: str) -> _Token:
-        # By hash: the table must not have the secrets of callers whose request is over.
-        name = hashlib.sha256(key.encode()).hexdigest()
         with self._lock:
-            entry = self._tokens[name] = self._tokens.get(name) or _Token()
-            return entry
+            if self._tokens.get(_name_of(key), ("",))[0] == token:
+                del self._tokens[_name_of(key)]
+
+
+def _name_of(key: str) -> str:
+    # A hash: the table must not have the secrets of callers whose request is over.
+    return hashlib.sha256(key.encode()).hexdigest()
 
 
 def requested_access(oauth2: Mapping[str, Any]) -> dict[str, str]:
