@@ -208,9 +208,6 @@ class Services:
             if reason not in _THROTTLED:
                 on_failure(CACHE_UNAVAILABLE)
 
-        def report_limits(_reason: str) -> None:
-            on_failure(LIMITS_UNAVAILABLE)
-
         monotonic, memory_bytes = self.clock.monotonic, 0 if settings.cache == "off" else settings.cache_memory_bytes
         self._memory = MemoryStore(memory_bytes)
         self._shared = create_shared_store(settings, monotonic, aws, on_failure=report_cache)
@@ -225,7 +222,9 @@ class Services:
         self.answer_store = AnswerStore(
             settings.offload, settings.presigned_url_ttl_s, settings.s3_timeout_s, aws, on_failure
         )
-        limits = create_shared_store(settings, monotonic, aws, name="Limits of callers", on_failure=report_limits)
+        limits = create_shared_store(
+            settings, monotonic, aws, name="Limits of callers", on_failure=lambda _: on_failure(LIMITS_UNAVAILABLE)
+        )
         self.client_limits = ClientLimits(settings, limits, self.clock)
         kept = create_shared_store(settings, monotonic, aws, name="Kept requests", on_failure=report_cache)
         self.kept_requests = KeptRequests(kept, self.clock, settings.key_salt, is_alone=not settings.cache_table)

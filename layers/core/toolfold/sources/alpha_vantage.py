@@ -27,7 +27,6 @@ from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from toolfold.catalog.json_schema import properties
 from toolfold.dates import parse_date
 from toolfold.sources.base import CachePolicy
 from toolfold.sources.http_api.adapter import HttpApiAdapter
@@ -132,7 +131,7 @@ def _past_ttl(arguments: Mapping[str, Any], clock: datetime) -> int:
 
 def _freshness_class(tool: Tool, arguments: Mapping[str, Any]) -> tuple[bool, str]:
     """Return whether prices are live rather than end-of-day, and the freshness class that applies."""
-    if "entitlement" in properties(tool.parameters):
+    if "entitlement" in tool.parameters.get("properties", ()):
         entitlement = arguments.get("entitlement")
         if entitlement is not None:
             return True, "realtime" if entitlement == "realtime" else "intraday"
