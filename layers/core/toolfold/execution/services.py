@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from cachetools import LRUCache
+from cachetools import TTLCache
 
 from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.cache.records import create_shared_store
@@ -61,19 +61,17 @@ _STATES: Mapping[type, State] = {
 
 
 class Trouble(NamedTuple):
-    """What is wrong with a source, by the last call of one of its tools, and when."""
+    """What is wrong with a source, by the last call of one of its tools."""
 
     state: State
     tool: str
-    at: float
 
 
 class SourceHealth:
     """The last failure of each source that is not of its caller's making. Safe to use from many threads."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._failures: LRUCache[tuple[str, str], Trouble] = LRUCache(_MAX_FAILURES)
+        self._failures = TTLCache[tuple[str, str], Trouble](_MAX_FAILURES, KEPT_S, clock)
         self._lock = threading.Lock()
 
     def record_failure(self, tool: Tool, error: CallError) -> None:
@@ -82,7 +80,7 @@ class SourceHealth:
         if state is not None:
             key = tool.source, tool.name if state == "changed" else ""
             with self._lock:
-                self._failures[key] = Trouble(state, tool.name, self._clock())
+                self._failures[key] = Trouble(state, tool.name)
 
     def record_success(self, tool: Tool) -> None:
         """Report that the source of ``tool`` has answered a call."""
@@ -92,9 +90,8 @@ class SourceHealth:
 
     def troubles(self) -> Mapping[str, Trouble]:
         """Return id of a source → what is wrong with it, for those whose last call failed not long ago."""
-        now = self._clock()
         with self._lock:
-            recent = [(key, one) for key, one in self._failures.items() if 0 <= now - one.at <= KEPT_S]
+            recent = list(self._failures.items())
         # What holds for all tools of a source comes before what holds for one.
         return {source: one for (source, _), one in sorted(recent, key=lambda item: item[0][1] == "")}
 

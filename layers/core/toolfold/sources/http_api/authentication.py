@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, urlencode
 
-from cachetools import LRUCache
+from cachetools import TLRUCache
 
 from toolfold.errors import AuthRejected, UpstreamError, UpstreamTimeout
 from toolfold.messages import CHECK_KEY, TRY_AGAIN
@@ -148,7 +148,7 @@ class TokenProvider:
 
     def __init__(self, source: Source, exchange: Exchange, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._source, self._exchange, self._monotonic = source, exchange, monotonic
-        self._tokens: LRUCache[str, tuple[str, float]] = LRUCache(MAX_TOKENS)
+        self._tokens = TLRUCache[str, tuple[str, float]](MAX_TOKENS, lambda _, token, __: token[1], monotonic)
         self._flights, self._lock = SingleFlight[str](), threading.Lock()
 
     def sent_keys(self, key: str, deadline: float, *, is_read: bool = True) -> Iterator[str]:
@@ -170,9 +170,9 @@ class TokenProvider:
 
         def request() -> str:
             with self._lock:
-                token, expires_at = self._tokens.get(name, ("", 0.0))
-            if token and self._monotonic() < expires_at:
-                return token
+                known = self._tokens.get(name)
+            if known is not None:
+                return known[0]
             sent_at = self._monotonic()
             data = read_tokens(self._source, self._exchange(token_request(self._source.oauth2, key), deadline))
             with self._lock:
