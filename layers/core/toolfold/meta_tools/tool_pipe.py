@@ -17,7 +17,6 @@ from toolfold.execution.call import NO_USE
 from toolfold.execution.validation import invalid_arguments
 from toolfold.execution.validation_problems import parameter_of
 from toolfold.messages import STEP
-from toolfold.meta_tools import continuation
 from toolfold.meta_tools.arguments import invalid, is_blank
 from toolfold.meta_tools.call import Item, metadata, output_options, parse_select, with_notes
 from toolfold.meta_tools.combination import Combination, read_join
@@ -36,7 +35,7 @@ from toolfold.meta_tools.references import (
     view_of,
 )
 from toolfold.meta_tools.result import Result, dumps_compact, error_text, repeated_by, to_text
-from toolfold.meta_tools.tool_batch import render_items, take_names
+from toolfold.meta_tools.tool_batch import issue_token, render_items, resume_arguments, take_names
 from toolfold.text_safety import quoted, shortened
 from toolfold.wording import Text
 
@@ -65,7 +64,7 @@ def tool_pipe(request: MetaRequest) -> Result:
         CallError: a step cannot work, found before the first call.
         InsufficientScope: the access token of the caller does not allow the first step.
     """
-    arguments = continuation.resume(request, TOOL)
+    arguments = resume_arguments(request, TOOL)
     max_tokens = arguments.get("max_tokens")
     with Plan(request) as plan:
         pipe = _Pipe(plan, arguments)
@@ -326,7 +325,7 @@ class _Pipe:
         done = self._done + position
         given = {"steps": rest, "return": returned, "max_tokens": self._arguments.get("max_tokens"), "done": done}
         sent = {name: value for name, value in given.items() if value}
-        return continuation.issue(self._plan.request, TOOL, sent, calls)
+        return issue_token(self._plan.request, TOOL, sent, calls)
 
 
 def _entries(items: Sequence[Item], entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
