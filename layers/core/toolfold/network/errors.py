@@ -1,7 +1,7 @@
 """Failures of an HTTP request that has no response.
 
-Each is a :class:`RetryableTransportError`, after which another attempt may succeed, or a
-:class:`PermanentTransportError`.
+After a :class:`RetryableTransportError` another attempt may succeed; after any other it would fail as well, or come too
+late.
 
 ``NotSent`` marks those of a request that was not sent, for a reason that is the host's, the proxy's or this machine's.
 
@@ -97,39 +97,35 @@ class InvalidResponse(ConnectionBroken, reason="response is not valid HTTP"):
     """The response is not HTTP, or not encoded as its ``Content-Encoding`` says."""
 
 
-class PermanentTransportError(TransportError):
-    """Another attempt would fail as well, or come after the deadline."""
-
-
-class InvalidRequest(PermanentTransportError, reason="invalid URL or header"):
+class InvalidRequest(TransportError, reason="invalid URL or header"):
     """The URL or a header cannot be sent."""
 
 
-class ForbiddenAddress(PermanentTransportError, NotSent, reason="address not allowed"):
+class ForbiddenAddress(TransportError, NotSent, reason="address not allowed"):
     """The host resolves to an address that is not allowed. Nothing was sent."""
 
 
-class CertificateBundleError(PermanentTransportError, NotSent, reason="CA bundle cannot be read"):
+class CertificateBundleError(TransportError, NotSent, reason="CA bundle cannot be read"):
     """The file of trusted certificates is missing or holds no certificate."""
 
 
-class UnsupportedProxy(PermanentTransportError, NotSent, reason="unsupported proxy"):
+class UnsupportedProxy(TransportError, NotSent, reason="unsupported proxy"):
     """The URL of the proxy does not begin with ``http://``."""
 
 
-class ProxyAuthenticationError(PermanentTransportError, NotSent, reason="proxy authentication failed"):
+class ProxyAuthenticationError(TransportError, NotSent, reason="proxy authentication failed"):
     """The proxy answered 407: it wants a user name and a password, or others."""
 
 
-class DeadlineBeforeConnection(PermanentTransportError, reason="no time left to connect"):
+class DeadlineBeforeConnection(TransportError, reason="no time left to connect"):
     """The call had less time left than connecting may take, and it passed. That says nothing about the host."""
 
 
-class ReadTimeout(PermanentTransportError, reason="no response in time"):
+class ReadTimeout(TransportError, reason="no response in time"):
     """There was no complete response before the deadline."""
 
 
-class ResponseTooLarge(PermanentTransportError, reason="response too large"):
+class ResponseTooLarge(TransportError, reason="response too large"):
     """The body has more bytes than allowed, as sent or decompressed."""
 
 

@@ -26,7 +26,6 @@ def test_each_has_a_sentence_and_a_next_step_without_placeholders(catalog: Catal
         for text in (error.message, error.suggestion):
             assert re.fullmatch(r"[^{}]+\.", text.replace("http://name:password@host:port", ""))
         is_retryable = issubclass(kind, errors.RetryableTransportError)
-        assert is_retryable is not issubclass(kind, errors.PermanentTransportError)
         assert isinstance(error, Retryable) is is_retryable
         timeouts = errors.ConnectTimeout | errors.DeadlineBeforeConnection | errors.ReadTimeout
         assert isinstance(error, UpstreamTimeout) is issubclass(kind, timeouts)
