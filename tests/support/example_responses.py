@@ -12,7 +12,7 @@ from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import validation
-from toolfold.mock_api.router import Api, open_api
+from toolfold.mock_api.router import PATH, Api, Sent, open_api
 from toolfold.sources.http_api.binding import bind
 
 FEW_ROWS = {"interval": "monthly", "outputsize": "compact"}
@@ -43,7 +43,8 @@ def example_response(id_: str) -> ExampleResponse:
     checked, problems = validation.ArgumentValidator(tool.parameters, tool.call).validate(arguments)
     assert problems == []
     query = parse_qsl("&".join([*bind(tool.call, checked).query, "apikey=mock-key"]), keep_blank_values=True)
-    return ExampleResponse(tool, kind, _first_rows(_api().answer(query, None).body.decode(), kind))
+    response, _ = _api().answer(Sent("GET", PATH, query))
+    return ExampleResponse(tool, kind, _first_rows(response.body.decode(), kind))
 
 
 @functools.cache

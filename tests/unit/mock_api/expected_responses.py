@@ -11,14 +11,14 @@ from typing import Any
 
 from toolfold.mock_api import Response
 from toolfold.mock_api.endpoint import Query
-from toolfold.mock_api.router import open_api
+from toolfold.mock_api.router import PATH, Sent, open_api
 
 EXPECTED: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("expected_responses.json").read_text())
 
 
 def handle_query(query: Query, now: datetime | None = None) -> Response:
     """Return the response to the query of a function of the catalog in the package."""
-    return open_api().answer(query, now)
+    return open_api().answer(Sent("GET", PATH, query), now)[0]
 
 
 def query(function: str, **more: str) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from tests.support.openapi_documents import body, document
 from tests.support.tables import differences
 from toolfold.build.compiler import compile_folder
 from toolfold.mock_api import MockApi
-from toolfold.mock_api.router import Api, PathRequest, open_api
+from toolfold.mock_api.router import Api, Sent, open_api
 from toolfold.sources.http_api.body import FORM
 
 HEADERS = {"Authorization": "Bearer key"}
@@ -103,7 +103,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Api:
 def get(api: Api, path: str, headers: Mapping[str, str] = HEADERS, method: str = "GET", sent: bytes = b"") -> Any:
     path, _, query = path.partition("?")
     pairs = [(name, value) for name, _, value in (pair.partition("=") for pair in query.split("&") if pair)]
-    response, _ = api.answer_path(PathRequest(method, path, pairs, headers, sent))
+    response, _ = api.answer(Sent(method, path, pairs, headers, sent))
     return response.status, json.loads(response.body) if response.content_type == "application/json" else None
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
-from functools import lru_cache
-from statistics import fmean
 from typing import Any
 
 from toolfold.mock_api import market
 from toolfold.mock_api.endpoint import Request, parse_column, strip_number
+from toolfold.mock_api.fields import COMPANIES
 from toolfold.mock_api.market import Bar, Instrument, UnknownSymbol, daily_bars, find_stock, traded_bars, trading_day
 from toolfold.mock_api.responses import AT, MONTHS, Data, RefusedRequest, Row
 
 REPORTING_LAG = timedelta(days=25)  # from the end of a quarter to its report
-FIRST_YEAR = 2006
 _LIMITS = ("limit", "count", "per_page", "page_size", "size", "top", "max_results")
 _SINCE = ("time_from", "from_date", "from", "since", "start_date", "start")
 _UNTIL = ("time_to", "to_date", "to", "until", "end_date", "end")
@@ -27,10 +26,13 @@ _PLANS = {
     "EARNINGS_CALL_TRANSCRIPT": (40, 0), "MARKET_STATUS": (16, 0), "IPO_CALENDAR": (24, 0),
     "POLITICIAN_METADATA": (6, 0), "CONGRESS_TRADES": (24, 40_000), "LISTING_STATUS": (60, 90_000),
 }  # fmt: skip
-_BY_QUARTER = ("INCOME_STATEMENT", "BALANCE_SHEET", "CASH_FLOW", "EARNINGS", "EARNINGS_ESTIMATES", "SHARES_OUTSTANDING")
+_BY_QUARTER = (
+    "INCOME_STATEMENT", "BALANCE_SHEET", "CASH_FLOW", "OVERVIEW",
+    "EARNINGS", "EARNINGS_ESTIMATES", "SHARES_OUTSTANDING",
+)  # fmt: skip
 """Functions whose rows are quarters or years."""
 
-_OF_COMPANIES = (*_BY_QUARTER, "OVERVIEW", "EARNINGS_CALL_TRANSCRIPT")
+_OF_COMPANIES = (*_BY_QUARTER, "EARNINGS_CALL_TRANSCRIPT")
 
 
 def made_up(request: Request) -> Data:
@@ -45,8 +47,8 @@ def made_up(request: Request) -> Data:
 
 def _rows(request: Request, table: str) -> list[Row]:
     function = request.function
-    if function in _BY_QUARTER or function == "OVERVIEW":
-        return _quarters(request, is_annual=table.startswith("annual") or function == "OVERVIEW")
+    if function in _BY_QUARTER:
+        return _periods(request, 12 if table.startswith("annual") or function == "OVERVIEW" else 3)
     count, step = _PLANS.get(function, (_ROWS if table in (*request.endpoint.rows, "") else 10, _WEEK))
     said = next((request.text(name) for name in _LIMITS if request.text(name).isdigit()), str(count))
     newest = datetime.combine(request.today, time(23))
@@ -63,17 +65,12 @@ def _time(request: Request, names: Sequence[str], default: datetime) -> datetime
         return default
 
 
-def _quarters(request: Request, *, is_annual: bool) -> list[Row]:
-    last = request.today - REPORTING_LAG
-    first = date(last.year, (last.month - 1) // 3 * 3 + 1, 1)
-    count = 4 * (first.year - FIRST_YEAR + 1)
-    if request.function == "EARNINGS_ESTIMATES":  # they begin with the end of the year after the next
-        first, count = date(first.year + 3, 1, 1), 16
-    ends = [market.add_months(first, -3 * at) - timedelta(days=1) for at in range(count)]
-    if is_annual:
-        ends = ends[:1] if request.function == "OVERVIEW" else [end for end in ends if end.month == 12]
-    rows = [datetime.combine(end, time()) for end in ends if end.year >= FIRST_YEAR]
-    return [{AT: at, MONTHS: 12 if is_annual else 3} for at in rows]
+def _periods(request: Request, months: int) -> list[Row]:
+    """Return rows of twenty years, from the last period that is reported, or the last that is estimated."""
+    last, ahead = request.today - REPORTING_LAG, 3 if request.function == "EARNINGS_ESTIMATES" else 0
+    first = date(last.year + ahead, 1 if ahead or months == 12 else (last.month - 1) // 3 * 3 + 1, 1)
+    ends = [market.add_months(first, -months * at) - timedelta(days=1) for at in range(240 // months)]
+    return [{AT: datetime.combine(end, time()), MONTHS: months} for end in ends]
 
 
 def events(request: Request) -> Data:
@@ -87,53 +84,40 @@ def events(request: Request) -> Data:
     return Data(rows)
 
 
-GREEKS = ("implied_volatility", "delta", "gamma", "theta", "vega", "rho")
-FIRST_OPTIONS = date(2008, 1, 1)  # the vendor's history begins here
 _CONTRACT = (
     "contractID", "symbol", "expiration", "strike", "type", "last", "mark", "bid", "bid_size", "ask", "ask_size",
-    "volume", "open_interest", "date",
+    "volume", "open_interest", "date", "implied_volatility", "delta", "gamma", "theta", "vega", "rho",
 )  # fmt: skip
-
-
-@lru_cache(maxsize=8)
-def _chain(symbol: str, day: date) -> tuple[dict[str, str], ...]:
-    """Return all contracts of a trading day: by expiration, by strike, call before put."""
-    spot = traded_bars(find_stock(symbol), day)[-1].close
-    step = next((step for limit, step in ((25, 0.5), (75, 1.0), (200, 2.5), (600, 5.0)) if spot < limit), 10.0)
-    friday, middle = day + timedelta(days=(4 - day.weekday()) % 7), round(spot / step)
-    return tuple(
-        {
-            "contractID": f"{symbol}{expires:%y%m%d}{kind[0].upper()}{round(strike * 1000):08d}",
-            "symbol": symbol,
-            "expiration": expires.isoformat(),
-            "strike": f"{strike:.2f}",
-            "type": kind,
-            "date": day.isoformat(),
-        }
-        for expires in (friday + timedelta(weeks=week) for week in (0, 1, 2, 3, 4, 5, 9, 13, 26, 39))
-        for strike in (step * number for number in range(max(1, middle - 12), middle + 13))
-        for kind in ("call", "put")
-    )
+_GREEKS = 6  # of these columns, the last
 
 
 def options(request: Request) -> Data:
-    """Return contracts, or ratios of their volumes, filtered by contract and expiration.
+    """Return contracts, or ratios of their volumes, by expiration, by strike, call before put.
 
     A day without trading has none. The figures of a contract are made up.
     """
-    symbol, given = find_stock(request.text("symbol")).symbol, request.text("date")
-    day = date.fromisoformat(given) if given else trading_day(request.today, -1)
-    is_open = FIRST_OPTIONS <= day <= request.today and market.is_trading_day(day)
-    wanted = {"contractID": request.text("contract"), "expiration": request.text("expiration")}
-    chain = _chain(symbol, day) if is_open else ()
-    rows = [one for one in chain if all(one[key] == text for key, text in wanted.items() if text)]
+    stock, day = find_stock(request.text("symbol")), request.text("date")
+    newest = date.fromisoformat(day) if day else trading_day(request.today, -1)
+    bar = traded_bars(stock, min(newest, request.today))[-1]
+    step = next((step for limit, step in ((25, 0.5), (75, 1.0), (200, 2.5), (600, 5.0)) if bar.close < limit), 10.0)
+    friday, middle = newest + timedelta(days=(4 - newest.weekday()) % 7), round(bar.close / step)
+    expirations = [(friday + timedelta(weeks=week)).isoformat() for week in (0, 1, 2, 3, 4, 5, 9, 13, 26, 39)]
+    wanted = request.text("expiration")
+    days = [one for one in expirations if wanted in ("", one) and bar.label == newest.isoformat()]
     if request.function.endswith("PUT_CALL_RATIO"):
-        expirations = dict.fromkeys(row["expiration"] for row in rows)
-        return Data([{"date": expires} for expires in expirations], {"date": day.isoformat()})
+        return Data([{"date": one} for one in days], {"date": newest.isoformat()})
+    rows = [
+        {"contractID": f"{stock.symbol}{one[2:].replace('-', '')}{kind[0].upper()}{round(strike * 1000):08d}",
+         "symbol": stock.symbol, "expiration": one, "strike": f"{strike:.2f}", "type": kind, "date": bar.label}
+        for one in days
+        for strike in (step * number for number in range(max(1, middle - 12), middle + 13))
+        for kind in ("call", "put")
+    ]  # fmt: skip
+    rows = [row for row in rows if request.text("contract") in ("", row["contractID"])]
     if request.function.endswith("INTEREST_RATIO"):
         return Data(rows)
     has_greeks = request.function.startswith("HIST") or request.text("require_greeks") == "true"
-    return Data(rows, columns=(*_CONTRACT, *(GREEKS if has_greeks else ())))
+    return Data(rows, columns=_CONTRACT if has_greeks else _CONTRACT[:-_GREEKS])
 
 
 def symbol_search(request: Request) -> Data:
@@ -151,14 +135,14 @@ def symbol_search(request: Request) -> Data:
 def earnings_calendar(request: Request) -> Data:
     """Return the coming reports of all companies or of one, by day: two to four weeks after the end of a quarter."""
     symbol, months = request.text("symbol"), int(request.text("horizon").removesuffix("month"))
-    shares = [find_stock(symbol, is_company=True)] if symbol else market.of_kind("stock")
-    days = {one: timedelta(market.seeded("report", one.symbol).randint(14, 28)) for one in shares if one.kind != "ETF"}
+    companies = [find_stock(symbol, is_company=True)] if symbol else COMPANIES
     quarter = date(request.today.year, (request.today.month - 1) // 3 * 3 + 1, 1)
-    ends = [market.add_months(quarter, 3 * at) - timedelta(days=1) for at in range(months // 3)]
     rows = [
         {"symbol": one.symbol, "name": one.name.upper(), "currency": one.currency,
-         "reportDate": trading_day(end + later).isoformat(), "fiscalDateEnding": end.isoformat()}
-        for end in ends for one, later in days.items()
+         "reportDate": trading_day(end + timedelta(market.seeded("report", one.symbol).randint(14, 28))).isoformat(),
+         "fiscalDateEnding": end.isoformat()}
+        for end in (market.add_months(quarter, at) - timedelta(days=1) for at in range(0, months, 3))
+        for one in companies
     ]  # fmt: skip
     coming = [row for row in rows if row["reportDate"] >= request.today.isoformat()]
     return Data(sorted(coming, key=lambda row: (row["reportDate"], row["symbol"])))
@@ -181,27 +165,35 @@ INTRADAY_DAYS = 30
 
 
 def _instrument(request: Request) -> Instrument:
-    symbol, of = request.text("symbol"), request.text("market")
-    if request.text("from_symbol"):
-        return market.find_pair(request.text("from_symbol"), request.text("to_symbol"))
+    """Return what the parameters name, or the function itself."""
+    function, symbol, of = request.function, request.text("symbol"), request.text("market")
+    codes = [request.text(f"{side}_{name}") for name in ("symbol", "currency") for side in ("from", "to")]
+    if any(codes):
+        return market.find_pair(*filter(None, codes))
     if of:
         return market.find_pair(market.find("coin", symbol).symbol, of)
-    if request.function == "INDEX_DATA":
+    if function == "INDEX_DATA":
         return market.find("index", symbol)
-    if request.function.startswith("GOLD_SILVER"):
+    if function.startswith("GOLD_SILVER"):
         return market.find("metal", market.METALS.get(symbol, symbol))
+    if ("series", function) in market.INSTRUMENTS:
+        series, maturity = market.find("series", function), request.text("maturity")
+        name = f"{maturity.replace('year', '-Year').replace('month', '-Month')} {series.name}".strip()
+        return replace(series, symbol=f"{function}{maturity}", name=name)
     return find_stock(symbol)
 
 
-def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list[Bar]:
-    """Return the bars of the requested length: minutes are those of the last 30 days, or of a month.
+_ONLY = {"REAL_GDP_PER_CAPITA": "quarterly", "INFLATION": "annual"}
+"""Functions without a parameter for the interval, and without its name in theirs → it, where it is not a month."""
 
-    Some functions have the length in their name.
-    """
+
+def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list[Bar]:
+    """Return the bars of the requested length: minutes are those of the last 30 days, or of a month."""
     named = re.search("DAILY|WEEKLY|MONTHLY", request.function)
-    interval, month = request.text("interval") or (named[0].lower() if named else "monthly"), request.text("month")
+    usual = named[0].lower() if named else _ONLY.get(request.function, "monthly")
+    interval, month = request.text("interval") or usual, request.text("month")
     if interval in market.PERIODS:
-        return market.group(days, interval)
+        return market.group(days, interval, is_finished=instrument.kind == "series")
     since = (request.today - timedelta(days=INTRADAY_DAYS)).isoformat()
     wanted = [bar for bar in days if (bar.label.startswith(month) if month else bar.label > since)]
     is_regular = request.text("extended_hours") == "false"
@@ -211,30 +203,35 @@ def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list
     return bars
 
 
+_GAPS_EVERY, _GAP_AT = 61, 17
+"""Rows without a value, so that each series of the economy has the mark of a missing one."""
+
+
 def price_series(request: Request) -> Data:
-    """Return the bars of a stock, pair, index or metal, newest first."""
+    """Return the bars of anything that has a price or a value, newest first."""
     instrument = _instrument(request)
-    is_stock, is_coin = instrument.kind in ("Equity", "ETF"), instrument.calendar == "every"
-    is_adjusted = not is_stock or (request.text("interval") and request.text("adjusted") != "false")
+    is_intraday, is_coin = request.text("interval").endswith("min"), instrument.calendar == "every"
+    is_adjusted = is_intraday and request.text("adjusted") != "false"
     bars = _bars(request, instrument, (daily_bars if is_adjusted else traded_bars)(instrument, request.today))
     newest = bars[-1].label
-    is_intraday = len(newest) > 10
-    digits = 4 if is_stock else 8 if is_coin and not is_intraday else 5 if instrument.kind == "pair" else 2
     bars = bars[-COMPACT_POINTS:] if request.text("outputsize") == "compact" else bars
-    rows = [_price_row(bar, digits) for bar in reversed(bars)]
-    if is_coin:  # intraday, this is the only number of a series that is a number in JSON
-        for row, bar in zip(rows, reversed(bars), strict=True):
+    rows = [_price_row(bar, instrument) for bar in bars]
+    for number, (row, bar) in enumerate(zip(rows, bars, strict=True)):
+        if instrument.kind == "series" and number % _GAPS_EVERY == _GAP_AT:
+            row["value"] = "."
+        if is_coin:  # intraday, this is the only number of a series that is a number in JSON
             row["volume"] = int(bar.volume) if is_intraday else f"{bar.volume:.8f}"
-    meta = _meta(request, newest, ". ")
-    return Data(rows, {"Meta Data": meta, "name": instrument.name, "nominal": f"{instrument.symbol}USD"})
+    beside = {"name": instrument.name, "unit": instrument.unit, "nominal": f"{instrument.symbol}USD"}
+    return Data(rows[::-1], {"Meta Data": _meta(request, newest, ". "), **beside})
 
 
-def _price_row(bar: Bar, digits: int) -> dict[str, Any]:
+def _price_row(bar: Bar, instrument: Instrument) -> dict[str, Any]:
+    digits = instrument.shown_decimals
     return {
         AT: bar.label,
         "date": bar.label,
         **{name: f"{getattr(bar, name):.{digits}f}" for name in ("open", "high", "low", "close")},
-        "price": str(bar.close),
+        **dict.fromkeys(("price", "value"), f"{bar.close:.{digits}f}"),
         "volume": f"{bar.volume:.0f}",
         "adjusted close": f"{bar.adjusted_close:.4f}",
         "dividend amount": f"{bar.dividend:.4f}",
@@ -277,27 +274,32 @@ def indicator(request: Request) -> Data:
     return Data(rows[::-1], {"Meta Data": _meta(request, bars[-1].label, ": ")})
 
 
-def _quote_row(symbol: str, request: Request, digits: int) -> Row:
-    """Return what quotes say about a share, under all names that they have for it."""
-    last, bar = traded_bars(find_stock(symbol), request.today)[-2:]
-    change = bar.close - last.close
-    percent = f"{100 * change / last.close:.4f}"
+def _quote_row(instrument: Instrument, request: Request) -> Row:
+    """Return the newest day of a share, pair or metal, under all names that quotes have for it."""
+    last, bar = traded_bars(instrument, request.today)[-2:]
+    row, change = _price_row(bar, instrument), bar.close - last.close
+    percent, digits = f"{100 * change / last.close:.4f}", instrument.shown_decimals
+    pair = dict(zip(("From", "To"), instrument.symbol.split("/"), strict=False)) if "/" in instrument.symbol else {}
     return {
-        **_price_row(bar, digits),
-        "symbol": symbol.upper(),
-        "price": f"{bar.close:.{digits}f}",
+        **row,
+        "symbol": instrument.symbol,
+        "nominal": f"{instrument.symbol}USD",
         "latest trading day": bar.label,
         **dict.fromkeys(("previous close", "previous_close"), f"{last.close:.{digits}f}"),
         "change": f"{change:.{digits}f}",
         "change percent": f"{percent}%",
         "change_percent": percent,
-        "timestamp": f"{bar.label} 19:59:42{'' if request.function.endswith('PRICES') else '.250'}",
+        **dict.fromkeys(("timestamp", "Last Refreshed"), f"{bar.label} 19:59:42"),
+        **{f"{side}_Currency Code": code for side, code in pair.items()},
+        **{f"{side}_Currency Name": market.find_money(code).name for side, code in pair.items()},
+        **dict.fromkeys(("Exchange Rate", "Bid Price", "Ask Price"), row["close"]),
+        "Time Zone": "UTC",
     }
 
 
 def quote(request: Request) -> Data:
-    """Return the newest day of a share. The key of a delayed quote has another name."""
-    rows = [_quote_row(request.text("symbol"), request, 4)]
+    """Return the newest day of a share, pair or metal. The key of a delayed quote has another name."""
+    rows = [_quote_row(_instrument(request), request)]
     is_delayed = request.text("entitlement") == "delayed"
     return Data({"Global Quote - DATA DELAYED BY 15 MINUTES": rows} if is_delayed else rows)
 
@@ -307,52 +309,8 @@ def bulk_quotes(request: Request) -> Data:
     rows = []
     for symbol in request.items("symbol")[:100]:
         with contextlib.suppress(UnknownSymbol):
-            rows.append(_quote_row(symbol, request, 2))
-    return Data(rows, {"endpoint": request.endpoint.label})
-
-
-def exchange_rate(request: Request) -> Data:
-    """Return the newest rate of a pair."""
-    codes = {side: request.text(f"{side.lower()}_currency") for side in ("From", "To")}
-    rate = daily_bars(market.find_pair(*codes.values()), request.today)[-1].close
-    row = {f"{side}_Currency Code": code.upper() for side, code in codes.items()}
-    row |= {f"{side}_Currency Name": market.find_money(code).name for side, code in codes.items()}
-    prices = {"Exchange Rate": rate, "Bid Price": rate * 0.99998, "Ask Price": rate * 1.00002}
-    row |= {name: f"{price:.8f}" for name, price in prices.items()}
-    return Data([{**row, "Last Refreshed": f"{request.today} 21:59:30", "Time Zone": "UTC"}])
-
-
-def metal_price(request: Request) -> Data:
-    """Return the newest price of gold or silver."""
-    metal = _instrument(request)
-    bar = daily_bars(metal, request.today)[-1]
-    price = {"timestamp": f"{bar.label} 21:59:30", "price": f"{bar.close:.4f}"}
-    return Data([{"nominal": f"{metal.symbol}USD", **price}])
-
-
-MATURITIES = {"3month": -0.5, "2year": -0.6, "5year": -0.4, "7year": -0.2, "30year": 0.6}
-"""Maturity of a treasury → difference of its yield to that of ten years."""
-
-_ONLY = {"REAL_GDP_PER_CAPITA": "quarterly", "INFLATION": "annual"}
-"""Functions without a parameter for the interval → theirs where it is not a month."""
-
-_GAPS_EVERY, _GAP_AT = 61, 17
-"""Rows without a value, so that each series has the mark of a missing one."""
-
-
-def economy(request: Request) -> Data:
-    """Return a commodity price or an indicator of the economy: the means of finished periods, newest first."""
-    series, maturity = market.find("series", request.function), request.text("maturity")
-    interval = request.text("interval") or _ONLY.get(request.function, "monthly")
-    parts = market.periods(daily_bars(series, request.today)[:-1], interval)
-    rows = []
-    for number, part in enumerate(parts if interval == "daily" else parts[:-1]):
-        label = part[-1].label if interval in ("daily", "weekly") else f"{part[0].label[:7]}-01"
-        value = max(fmean(bar.close for bar in part) + MATURITIES.get(maturity, 0.0), 0.01)
-        text = "." if number % _GAPS_EVERY == _GAP_AT else f"{value:.{series.decimals}f}"
-        rows.append({"date": label, "value": text})
-    name = f"{maturity.replace('year', '-Year').replace('month', '-Month')} {series.name}".strip()
-    return Data(rows[::-1], {"name": name, "interval": interval, "unit": series.unit})
+            rows.append(_quote_row(find_stock(symbol), request))
+    return Data(rows)
 
 
 _DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44, "year": 365.25}
@@ -385,26 +343,21 @@ def analytics(request: Request) -> Data:
 
 
 _BUILDERS: Mapping[str, Callable[[Request], Data]] = {
-    "DIVIDENDS": events,
-    "SPLITS": events,
+    **dict.fromkeys(("DIVIDENDS", "SPLITS"), events),
     "SYMBOL_SEARCH": symbol_search,
     "EARNINGS_CALENDAR": earnings_calendar,
     "NEWS_SENTIMENT": news,
-    "INDEX_CATALOG": lambda _: Data(beside={one.symbol: one.name for one in market.of_kind("index")}),
+    "INDEX_CATALOG": lambda _: Data([{"symbol": one.symbol, "name": one.name} for one in market.of_kind("index")]),
     **{
         f"{of}_{what}": options
         for of in ("REALTIME", "HISTORICAL")
         for what in ("OPTIONS", "OPTIONS_FMV", "PUT_CALL_RATIO", "VOLUME_OPEN_INTEREST_RATIO")
     },
-    "GLOBAL_QUOTE": quote,
-    "REALTIME_BULK_QUOTES": bulk_quotes,
-    "REALTIME_BULK_BID_ASK_PRICES": bulk_quotes,
-    "CURRENCY_EXCHANGE_RATE": exchange_rate,
-    "GOLD_SILVER_SPOT": metal_price,
-    "GOLD_SILVER_HISTORY": price_series,
-    "INDEX_DATA": price_series,
-    "ANALYTICS_FIXED_WINDOW": analytics,
-    "ANALYTICS_SLIDING_WINDOW": analytics,
+    **dict.fromkeys(("GLOBAL_QUOTE", "CURRENCY_EXCHANGE_RATE", "GOLD_SILVER_SPOT"), quote),
+    **dict.fromkeys(("REALTIME_BULK_QUOTES", "REALTIME_BULK_BID_ASK_PRICES"), bulk_quotes),
+    **dict.fromkeys(("GOLD_SILVER_HISTORY", "INDEX_DATA"), price_series),
+    **{one.symbol: price_series for one in market.of_kind("series")},
+    **dict.fromkeys(("ANALYTICS_FIXED_WINDOW", "ANALYTICS_SLIDING_WINDOW"), analytics),
 }
 """Function → what computes its answer, where the form of the answer does not tell."""
 
@@ -414,8 +367,6 @@ def data_of(request: Request) -> Data:
     function = request.function
     if build := _BUILDERS.get(function):
         return build(request)
-    if ("series", function) in market.INSTRUMENTS:
-        return economy(request)
     if request.endpoint.kind == "map":
         is_price = "open" in map(strip_number, request.endpoint.columns)
         return price_series(request) if is_price else indicator(request)

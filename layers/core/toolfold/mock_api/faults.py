@@ -109,8 +109,7 @@ def _table(columns: Sequence[str], *, as_csv: bool) -> Response:
 def _empty_list(fault: Fault) -> Response:
     if fault.endpoint is None:
         return json_response({"data": []})
-    given = fault.endpoint.arguments_of(("query", *pair) for pair in fault.query)
-    sent = {name: get_values(given, name) for name in fault.endpoint.rules}
+    sent = {name: get_values(fault.query, name) for name in fault.endpoint.rules}
     return empty_response(Request(fault.endpoint, {**sent, "datatype": ()}, date(2026, 1, 13)))
 
 

@@ -58,6 +58,11 @@ class Instrument:
     calendar: str = "trading"
     first_year: int = 2000
 
+    @property
+    def shown_decimals(self) -> int:
+        """The decimals in answers: shares have four, although they trade in cents."""
+        return 4 if self.kind in ("Equity", "ETF") else self.decimals
+
 
 _NUMBERS = {"level": float, "dividend": float, "growth": float, "volatility": float, "decimals": int, "first_year": int}
 
@@ -212,24 +217,28 @@ PERIODS: dict[str, Callable[[str], object]] = {
 """Interval → what the labels of its days have in common."""
 
 
-def periods(bars: Iterable[Bar], interval: str) -> list[list[Bar]]:
-    """Return the bars of each period, oldest first."""
-    return [list(part) for _, part in groupby(bars, lambda bar: PERIODS[interval](bar.label))]
+def group(bars: Iterable[Bar], interval: str, *, is_finished: bool = False) -> list[Bar]:
+    """Return one bar for each period, labelled with its last day, oldest first.
 
-
-def group(bars: Iterable[Bar], interval: str) -> list[Bar]:
-    """Return one bar per day, week or month, labelled with its last day, oldest first."""
+    Args:
+        bars: Those of days.
+        interval: A key of :data:`PERIODS`.
+        is_finished: Without the newest period, and labelled with the first of its months, as indicators of the economy.
+    """
+    parts = [list(part) for _, part in groupby(bars, lambda bar: PERIODS[interval](bar.label))]
+    is_month = is_finished and interval not in ("daily", "weekly")
     return [
         part[0]
         if len(part) == 1
         else part[-1]._replace(
+            label=f"{part[0].label[:7]}-01" if is_month else part[-1].label,
             open=part[0].open,
             high=max(bar.high for bar in part),
             low=min(bar.low for bar in part),
             volume=sum(bar.volume for bar in part),
             dividend=sum(bar.dividend for bar in part),
         )
-        for part in periods(bars, interval)
+        for part in (parts[:-1] if is_finished else parts)
     ]
 
 
@@ -244,12 +253,12 @@ def dividends(stock: Instrument, today: date) -> dict[str, float]:
 
 @lru_cache(maxsize=32)
 def traded_bars(stock: Instrument, today: date) -> tuple[Bar, ...]:
-    """Return daily bars as they were traded, oldest first: prices jump at a split."""
+    """Return daily bars as they were traded, oldest first: the prices of a share jump at a split."""
     paid, divided = dividends(stock, today), splits_of(stock, today)
     shares, adjustment, found = 1.0, 1.0, list[Bar]()
     for bar in reversed(daily_bars(stock, today)):
         dividend, split = paid.get(bar.label, 0.0), divided.get(bar.label, 1.0)
-        opening, high, low, close = (round(price * shares, 2) for price in bar[1:5])
+        opening, high, low, close = (round(price * shares, stock.decimals) for price in bar[1:5])
         received = round(bar.close * adjustment, 4), dividend, split
         found.append(Bar(bar.label, opening, high, low, close, bar.volume / shares, *received))
         shares, adjustment = shares * split, adjustment * (1 - dividend / bar.close)

@@ -91,9 +91,8 @@ def render(request: Request, data: Data) -> Response:
     endpoint = request.endpoint
     wants_csv = "csv" in endpoint.tool.formats and (request.text("datatype") == "csv" or not endpoint.has_json)
     tables = data.rows if isinstance(data.rows, Mapping) else {next(iter(endpoint.rows), ""): data.rows}
-    if endpoint.kind == "names":
-        names = [("symbol", "name"), *data.beside.items()]
-        return _csv(names, endpoint) if wants_csv else json_response(data.beside)
+    if endpoint.kind == "names" and not wants_csv:
+        return json_response(dict(row.values() for row in data.rows))
     columns = data.columns or endpoint.columns
     completed = {path: _completed(request, columns, rows, path) for path, rows in tables.items()}
     if not wants_csv:

@@ -24,6 +24,9 @@ from toolfold.mock_api.responses import Data, RefusedRequest, Response, empty_re
 NEWEST_DAY = date(2026, 1, 13)
 """A Tuesday on which New York traded. It is the default of ``now``, so that responses never change."""
 
+PATH = "/query"
+"""Where all functions are."""
+
 KEY = "apikey"
 DEMO_KEY, FREE_KEY = "demo", "free"
 
@@ -31,19 +34,30 @@ _REFUSING = ("INDEX_DATA", "CURRENCY_EXCHANGE_RATE", "NEWS_SENTIMENT")
 """Functions that refuse an unknown symbol although their answer has another form than a series."""
 
 
-class PathRequest(NamedTuple):
-    """A request to a tool with a path of its own, below other folders or not."""
+_STATUSES = {
+    "invalid_api_key": (401, "Credentials are missing."),
+    "invalid_call": (400, "A parameter is missing or has a value that it cannot have."),
+}
+
+
+class Sent(NamedTuple):
+    """A request: of a function at :data:`PATH`, or to a tool with a path of its own, below other folders or not."""
 
     method: str
     path: str
     query: Query
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = {}
     body: bytes = b""
 
     @property
-    def sent(self) -> Iterator[tuple[str, str, str]]:
+    def lower_headers(self) -> Mapping[str, str]:
+        """The headers by their names in lower case."""
+        return {name.lower(): text for name, text in self.headers.items()}
+
+    @property
+    def parts(self) -> Iterator[tuple[str, str, str]]:
         """Place, name and text of all that was sent beside the path; the whole body has no name."""
-        headers = {name.lower(): text for name, text in self.headers.items()}
+        headers = self.lower_headers
         yield from (("query", name, text) for name, text in self.query)
         yield from (("header", name, text) for name, text in headers.items())
         for pair in headers.get("cookie", "").split(";"):
@@ -104,58 +118,53 @@ class Api:
             found.append((order, re.compile(f"{method} (?:/[^/]+)*?{pattern}"), endpoint))
         return [(pattern, endpoint) for _, pattern, endpoint in sorted(found, key=lambda one: one[0]) if endpoint.path]
 
-    def answer_path(self, sent: PathRequest, now: datetime | None = None) -> tuple[Response, str]:
-        """Return the response of a tool that has a path of its own, and its name; empty: none has."""
+    def _find(self, sent: Sent) -> tuple[Endpoint | None, Query]:
+        """Return the tool that a request is for, and the arguments that were sent for it."""
+        if sent.path == PATH:
+            names = {one.function_key for one in self.sources if one.function_key}
+            found = next((one for name in names if (one := self.endpoints.get(get_first(sent.query, name)))), None)
+            return found, found.arguments_of(("query", *pair) for pair in sent.query) if found else sent.query
         for pattern, endpoint in self._paths:
             if match := pattern.fullmatch(f"{sent.method} {sent.path}"):
-                names = re.findall(r"\{([^}]+)\}", endpoint.path)
-                named = zip(names, map(unquote, match.groups()), strict=True)
-                query = endpoint.arguments_of([*(("path", *pair) for pair in named), *sent.sent])
-                return self._answer_bound(endpoint, query, sent, now), endpoint.function
-        return json_response({"error": "There is nothing at this path."}, 404), ""
+                named = zip(re.findall(r"\{([^}]+)\}", endpoint.path), map(unquote, match.groups()), strict=True)
+                return endpoint, endpoint.arguments_of([*(("path", *pair) for pair in named), *sent.parts])
+        return None, sent.query
 
-    def _answer_bound(self, endpoint: Endpoint, query: Query, sent: PathRequest, now: datetime | None) -> Response:
-        auth, key = endpoint.source.auth, ""
-        if auth is not None:
-            headers = {name.lower(): text for name, text in sent.headers.items()}
-            key = get_first(sent.query, auth.query_key or "") or headers.get(
-                (auth.header or "Authorization").lower(), ""
-            )
-            if not key and "credentials" not in endpoint.tool.call:
-                return json_response({"error": "Credentials are missing."}, 401)
-        if fault := requested_fault(query, endpoint, key.rpartition(" ")[2]):
-            return fault
-        request = endpoint.parse(query, now.date() if now else NEWEST_DAY)
-        if request is None:
-            return json_response({"error": "A parameter is missing or has a value that it cannot have."}, 400)
-        return _rendered(request, made_up)
+    def answer(self, sent: Sent, now: datetime | None = None) -> tuple[Response, str]:
+        """Return the response to a request, and the name of the tool that it is for, or an empty string. Never raises.
 
-    def answer(self, query: Query, now: datetime | None = None) -> Response:
-        """Return the response to the query of a function. Never raises.
-
-        The same query and the same date give the same bytes, in every process and on every day.
+        The same request and the same date give the same bytes, in every process and on every day.
 
         Args:
-            query: The parsed query string, in its order and with repeated names.
+            sent: The request.
             now: Moves the newest day of the data. Only the date counts; every session of that date has ended.
         """
-        names = {one.function_key for one in self.sources if one.function_key}
-        endpoint = next((found for name in names if (found := self.endpoints.get(get_first(query, name)))), None)
+        endpoint, arguments = self._find(sent)
+        if endpoint is None and sent.path != PATH:
+            return json_response({"error": "There is nothing at this path."}, 404), ""
+        response = self._answer_endpoint(endpoint, sent, arguments, now.date() if now else NEWEST_DAY)
+        return response, endpoint.function if endpoint else ""
+
+    def _answer_endpoint(self, endpoint: Endpoint | None, sent: Sent, query: Query, today: date) -> Response:
+        """Apply the rules of the API in the vendor's order; without an endpoint those of an unknown function."""
         auth = endpoint.source.auth if endpoint else None
-        key = get_first(query, auth.query_key or KEY if auth else KEY)
-        if not key and (endpoint is None or auth is not None):
-            return error_response("invalid_api_key", query)
+        key = get_first(sent.query, auth.query_key or "" if auth else KEY)
+        if auth is not None and not key:
+            key = sent.lower_headers.get((auth.header or "Authorization").lower(), "").rpartition(" ")[2]
+        if not key and (endpoint is None or (auth is not None and "credentials" not in endpoint.tool.call)):
+            return _refusal(endpoint, "invalid_api_key", query)
         if fault := requested_fault(query, endpoint, key):
             return fault
-        if key == DEMO_KEY:
+        if key == DEMO_KEY and (endpoint is None or not endpoint.is_typed):
             return error_response("demo_key_only", query)
         if endpoint is None:
             return error_response("unknown_function", query)
-        arguments = endpoint.arguments_of(("query", *pair) for pair in query)
-        request = endpoint.parse(arguments, now.date() if now else NEWEST_DAY)
+        request = endpoint.parse(query, today)
         refusal = "invalid_inputs_news" if endpoint.function == "NEWS_SENTIMENT" else "invalid_call"
         if request is None:
-            return error_response(refusal, query)
+            return _refusal(endpoint, refusal, query)
+        if endpoint.is_typed:
+            return _rendered(request, made_up)
         if key == FREE_KEY and (refused := _refused_to_free_key(request, query)):
             return refused
         try:
@@ -165,6 +174,14 @@ class Api:
             return error_response(refusal, query) if is_refused else empty_response(request)
         except RefusedRequest as error:
             return error_response(str(error.args[0]), query)
+
+
+def _refusal(endpoint: Endpoint | None, name: str, query: Query) -> Response:
+    """Return an error of the vendor, or what APIs with status codes answer instead."""
+    if endpoint is None or not endpoint.is_typed:
+        return error_response(name, query)
+    status, text = _STATUSES[name]
+    return json_response({"error": text}, status)
 
 
 @lru_cache(maxsize=256)

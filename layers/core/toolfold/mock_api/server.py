@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlsplit
 from toolfold.mock_api.endpoint import get_first
 from toolfold.mock_api.faults import KEY_PREFIX, error_response
 from toolfold.mock_api.responses import TEXT, Response
-from toolfold.mock_api.router import DEMO_KEY, FREE_KEY, PathRequest, open_api
+from toolfold.mock_api.router import DEMO_KEY, FREE_KEY, KEY, PATH, Sent, open_api
 
 _EASTERN_S = -5 * 3600
 """Offset of Eastern Standard Time: a day begins at its midnight. The vendor does not document when its day begins."""
@@ -34,13 +34,8 @@ _PER_DAY, _PER_SECOND = 25, 1
 """Limits of the free plan."""
 
 
-PATH = "/query"
 IDLE_TIMEOUT_S = 60.0  # idle connections are closed after this time
 DRIP_PIECES = 20
-ABOUT = b"""\
-This is the toolfold mock API: a local imitation of the Alpha Vantage API.
-Every number in it is synthetic. Try /query?function=GLOBAL_QUOTE&symbol=IBM&apikey=any
-"""
 
 ParsedQuery = list[tuple[str, str]]
 
@@ -140,15 +135,19 @@ class MockApi:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _answer(self, query: ParsedQuery) -> Response:
-        self._requests.append(query)
-        key = get_first(query, "apikey")
+    def _answer(self, sent: Sent) -> tuple[Response, str]:
+        if sent.path != PATH:
+            return self._api.answer(sent, self._now)
+        if sent.method != "GET":
+            return Response(405, TEXT, b"Functions are called with GET\n"), ""
+        self._requests.append([*sent.query])
+        key = get_first(sent.query, KEY)
         if self._plan is None or key in ("", DEMO_KEY) or key.startswith(KEY_PREFIX):
-            return self._api.answer(query, self._now)
-        if error_name := self._count_request(key):
-            return error_response(error_name, query)
-        others = [pair for pair in query if pair[0] != "apikey"]
-        return self._api.answer([*others, ("apikey", FREE_KEY)], self._now)
+            return self._api.answer(sent, self._now)
+        error_name = self._count_request(key)
+        query = [(name, FREE_KEY if name == KEY else value) for name, value in sent.query]
+        response, function = self._api.answer(sent._replace(query=query), self._now)
+        return error_response(error_name, sent.query) if error_name else response, function
 
     def _count_request(self, key: str) -> str:
         """Count one request of ``key``; return the name of the error body when it exceeds the plan.
@@ -192,19 +191,9 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urlsplit(self.path)
         query = parse_qsl(parts.query, keep_blank_values=True)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if parts.path == "/" and not parts.query:
-            self._send(Response(200, TEXT, ABOUT))
-            return
-        if parts.path != PATH:
-            sent = PathRequest(self.command, parts.path, query, dict(self.headers), body)
-            response, function = self.api._api.answer_path(sent, self.api._now)
-        elif self.command != "GET":
-            response, function = Response(405, TEXT, b"Functions are called with GET\n"), ""
-        else:
-            response, function = self.api._answer(query), get_first(query, "function")
+        response, function = self.api._answer(Sent(self.command, parts.path, query, dict(self.headers), body))
         if self.api._log:  # without unknown function names: they may be secrets in the wrong parameter
-            name = function if function in self.api._api.endpoints else "?"
-            print(name, response.status, file=self.api._log, flush=True)
+            print(function or "?", response.status, file=self.api._log, flush=True)
         if response.connection != "drip":
             response = replace(response, delay_s=response.delay_s + self.api._latency_s)
         self._send(response)
