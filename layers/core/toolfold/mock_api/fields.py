@@ -7,10 +7,9 @@ The first line whose pattern is the column, or ``function.column``, in lower cas
 ``time FORMAT``        the time of the row; ``day N`` its day, N days later
 ``ahead N``            a trading day after today, N days after that of the row before
 ``LOW HIGH [%]``       a number with the decimals of LOW; ``number LOW HIGH`` is a number also where others are texts
-``flow R [J]``         R times the revenue of the period, at random by the share J; ``level R [J]`` that of a quarter
-``each_share R [J]``   the same of a flow, for each share; ``price R [J]`` R times the price of the share
+``flow R``             about R times the revenue of the period; ``level R`` that of a quarter
+``each_share R``       the same of a flow, for each share; ``price R`` about R times the price of the share
 ``?MARK:SHARE …``      a share of the values has the mark of a missing one
-``falling N R``        N in the first row, and in each row R times that of the row before
 ``null``               no value
 =====================  ================================================================================================
 
@@ -139,24 +138,15 @@ def _apply(rule: str, cell: Cell) -> Any:
     return re.sub(r"\{(\w+)\}", replace, rule)
 
 
-def _falling(rest: str, cell: Cell) -> str:
-    first, ratio = rest.split()
-    return f"{float(first) * float(ratio) ** cell.index:.{len(first.partition('.')[2])}f}"
-
-
 def _number(rule: str, rng: Random) -> str:
     low, high, *unit = rule.split()
     return f"{rng.uniform(float(low), float(high)):.{len(low.partition('.')[2])}f}{''.join(unit)}"
 
 
-def _figure(rest: str, cell: Cell, *, scale: float) -> str:
-    """Return a figure that is in proportion to the price of the share; those of companies grow with the year."""
-    ratio, spread = map(float, f"{rest} 0".split()[:2])
-    value = cell.stock.level * scale * ratio * (1 + spread * (2 * cell.rng.random() - 1))
-    if scale == 1:
-        return f"{value:.2f}"
-    value *= 1.06 ** (cell.time.year - 2025)
-    return f"{value:.{len(rest.partition(' ')[0].partition('.')[2])}f}" if scale < 1 else f"{value / 1e6:.0f}000000"
+def _figure(ratio: str, cell: Cell, *, scale: float) -> str:
+    """Return a figure in proportion to the price of the share, 2 % more or less, that grows with the year."""
+    value = cell.stock.level * scale * float(ratio) * cell.rng.uniform(0.98, 1.02) * 1.06 ** (cell.time.year - 2025)
+    return f"{value:.2f}" if scale <= 1 else f"{value / 1e6:.0f}000000"
 
 
 _WORDS_OF_RULES: Mapping[str, Callable[[str, Cell], Any]] = {
@@ -166,7 +156,6 @@ _WORDS_OF_RULES: Mapping[str, Callable[[str, Cell], Any]] = {
     "time": lambda rest, cell: cell.time.strftime(rest),
     "day": lambda rest, cell: (cell.time + timedelta(days=int(rest))).date().isoformat(),
     "ahead": lambda rest, cell: trading_day(cell.request.today + timedelta(int(rest) * (cell.index + 1))).isoformat(),
-    "falling": _falling,
     "number": lambda rest, cell: float(_number(rest, cell.rng)),
     "null": lambda rest, cell: None,
     "price": partial(_figure, scale=1),

@@ -91,8 +91,6 @@ def render(request: Request, data: Data) -> Response:
     endpoint = request.endpoint
     wants_csv = "csv" in endpoint.tool.formats and (request.text("datatype") == "csv" or not endpoint.has_json)
     tables = data.rows if isinstance(data.rows, Mapping) else {next(iter(endpoint.rows), ""): data.rows}
-    if endpoint.kind == "names" and not wants_csv:
-        return json_response(dict(row.values() for row in data.rows))
     columns = data.columns or endpoint.columns
     completed = {path: _completed(request, columns, rows, path) for path, rows in tables.items()}
     if not wants_csv:
@@ -116,6 +114,8 @@ def _document(request: Request, data: Data, tables: Mapping[str, list[dict[str, 
     """Return the JSON document: the rows in the form of the endpoint, and what is beside them."""
     endpoint, interval = request.endpoint, request.text("interval")
     shaped: dict[str, Any] = {}
+    if endpoint.kind == "names":
+        return {name: text for row in tables[""] for name, text in [row.values()]}
     for path, rows in tables.items():
         name = path.replace("{interval}", interval)
         if endpoint.kind == "map":
