@@ -189,8 +189,8 @@ def test_comments_indentation_and_line_ends_stay(install: Run, newline: str) -> 
     assert after.count("\n") == after.count(newline)
     assert added[0] == '        "toolfold": {'
     assert added[1] == '            "type": "stdio",'
-    assert [line[1:] for line in out.splitlines() if line.startswith("+ ")] == [
-        line.replace(KEY, "(hidden)").replace('"off"', '"(hidden)"') for line in added
+    assert [line[1:].split() for line in out.splitlines() if line.startswith("+ ")][2:-2] == [
+        line.replace(KEY, "(hidden, new value)").replace("off", "(hidden, new value)").split() for line in added[1:-1]
     ]
     assert not [line for line in out.splitlines() if line.startswith("- ")]
     assert "OTHERSECRET" not in out
@@ -433,17 +433,20 @@ def test_a_table_of_toml_is_added_changed_and_removed_and_the_rest_stays(install
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("known", "shown"),
     [
-        'env = { A = "x", TOKEN = "OTHERSECRET" }', "env.ANY = 'OTHERSECRET'", '# TOKEN = "OTHERSECRET"',
-        '# "api_key" = "OTHERSECRET"', 'api_key = """OTHERSECRET"""', '[mcp_servers.other.env]\nANY = "OTHERSECRET"',
+        ('TOKEN = "OLDSECRET"', '-TOKEN = "(hidden)"'),
+        ('env = { ANY = "OLDSECRET" }', '-ANY = "(hidden)"'),
+        ('headers = ["X: OLDSECRET"]', '-headers = ["(hidden)"]'),
+        ('[mcp_servers.other.env]\nTOKEN = "OLDSECRET"', "+command = "),
+        ('# TOKEN = "OLDSECRET"', "+command = "),
     ],
-)  # fmt: skip
-def test_no_key_of_another_table_is_shown(install: Run, line: str) -> None:
-    path = config("codex", f'[mcp_servers.other]\ncommand = "x"\n{line}\n')
+)
+def test_no_key_of_the_file_is_shown(install: Run, known: str, shown: str) -> None:
+    path = config("codex", f"[mcp_servers.toolfold]\n{known}\n")
     code, out, err = install("codex", "--yes")
-    assert (code, "OTHERSECRET" in out + err, "(hidden)" in out) == (0, False, True)
-    assert "OTHERSECRET" in path.read_text()
+    assert (code, "OLDSECRET" in out + err, shown in out) == (0, False, True)
+    assert json.dumps(KEY) in path.read_text()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import difflib
 import itertools
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from urllib.parse import urlsplit
 from toolfold.catalog.entries import Auth
 from toolfold.catalog.store import open_store
 from toolfold.cli.application import Options, fail, os_errors
-from toolfold.cli.config_files import Document, JsonDocument, TomlDocument, is_secret_name, to_toml, without_secrets
+from toolfold.cli.config_files import Document, JsonDocument, TomlDocument, to_toml
 from toolfold.cli.environment import PLACEHOLDER, secret_of
 from toolfold.cli.output import print_message
 from toolfold.cli.settings import settings_path
@@ -34,6 +35,10 @@ _KEY_VARIABLE = "ALPHA_VANTAGE_API_KEY"
 _ORIGINS = {"uvx": "install uv (https://docs.astral.sh/uv)", "npx": "install Node.js (https://nodejs.org)"}
 _PATHS = ("TOOLFOLD_CATALOG", "TOOLFOLD_CACHE", "TOOLFOLD_OFFLOAD", "TOOLFOLD_CALL_LOG", "TOOLFOLD_AUDIT_FILE")
 """Settings that may name a file or folder."""
+
+_SECRET_NAME = re.compile(r".*(key|token|secret|password|passphrase|authorization|cookie|credentials?)", re.IGNORECASE)
+_SECRETS = ("env", "headers")
+"""Members of an entry whose values may be keys."""
 
 _CACHES = frozenset((".cache", "cache", "Cache", "Caches"))
 """Names of folders whose content may be deleted at any time."""
@@ -52,13 +57,13 @@ def run(options: Options) -> int:
     inputs = client.inputs(key)
     if options.print:
         return _print_entry(client, options.name, entry, inputs)
-    path = (options.config or client.path()).expanduser()
+    path = _path(options)
     before = _read(path, client, "to add the entry by hand, print it: the same command with --print")
     after = _with_inputs(_edited(before, path, client, options.name, entry), inputs)
     if after.value == before.value:
         print(f"{client.title} has this entry already: {path}")
         return 0
-    if (changed := _change(path, before, after, options)) is None:
+    if (changed := _change(before, after, options)) is None:
         return 1
     shown = f"the tools of {options.profile}" if options.profile else "TOOL_LIST, TOOL_GET and TOOL_CALL"
     print(f"Added to {changed}\nRestart {client.title}; it then shows {shown}.")
@@ -70,9 +75,10 @@ def run(options: Options) -> int:
                 f"The server has no key for {title}. Set {auth.environment} and run this command again{again}, or add "
                 f'it to "env" in the file.{f" A key: {auth.signup_url}" if auth.signup_url else ""}'
             )
-    if wrong := [name for name, value in names.items() if is_secret_name(name) and PLACEHOLDER.fullmatch(value)]:
+    keys = {name: value for name, value in names.items() if _SECRET_NAME.fullmatch(name)}
+    if wrong := [name for name, value in keys.items() if PLACEHOLDER.fullmatch(value)]:
         print_message(
-            f"{wrong[0]} has {names[wrong[0]]} in the place of a key, as the entry now has. Set it and run this "
+            f"{wrong[0]} has {keys[wrong[0]]} in the place of a key, as the entry now has. Set it and run this "
             "command again, or correct it in the file."
         )
     elif key and client.variable:
@@ -84,12 +90,12 @@ def run(options: Options) -> int:
 def remove(options: Options) -> int:
     """Remove the entry."""
     client = CLIENTS[options.client]
-    path = (options.config or client.path()).expanduser()
+    path = _path(options)
     before = _read(path, client, f"to remove the entry by hand, edit {client.section}.{options.name}")
     if options.name not in before.value.get(client.section, {}):
         print(f"{client.title} has no entry {options.name}: {path}")
         return 0
-    if (changed := _change(path, before, _edited(before, path, client, options.name, None), options)) is None:
+    if (changed := _change(before, _edited(before, path, client, options.name, None), options)) is None:
         return 1
     print(f"Removed from {changed}\nRestart {client.title}.")
     return 0
@@ -103,9 +109,21 @@ def _edited(before: Document, path: Path, client: Client, name: str, entry: Mapp
         raise ToolfoldError(f"{path}, {'.'.join(at)}: {error}. Nothing was changed; edit it by hand.") from None
 
 
-def _change(path: Path, before: Document, after: Document, options: Options) -> str | None:
+def _path(options: Options) -> Path:
+    path: Path = options.config or CLIENTS[options.client].path()
+    return path.expanduser()
+
+
+def _change(before: Document, after: Document, options: Options) -> str | None:
     """Show the change, ask, and write it; return the file and where its copy is, as text, or None after a no."""
-    old, new = (text.splitlines() for text in without_secrets(before, after))
+    path, client = _path(options), CLIENTS[options.client]
+    known, made = (document.value.get(client.section, {}).get(options.name) for document in (before, after))
+    others, inputs = (document.value.get("inputs") for document in (before, after))
+    added = [] if not inputs or inputs == others else [one for one in inputs if one not in (others or ())]
+    old, new = (
+        [] if entry is None else _text(client, options.name, _public(entry, json.dumps(known)), shown).splitlines()
+        for entry, shown in ((known, []), (made, added))
+    )
     print(*difflib.unified_diff(old, new, str(path), str(path), lineterm=""), sep="\n")
     if not options.yes and not confirm("Change the file?", "Add --yes to change it."):
         print_message("Nothing was changed.")
@@ -117,6 +135,25 @@ def _change(path: Path, before: Document, after: Document, options: Options) -> 
         replace_file(target, after.text.encode(), mode=0o600)
     named = f"{path}, a link to {target}" if path.is_symlink() else str(path)
     return f"{named}.{f' The file as it was: {backup}' if backup else ''}"
+
+
+def _public(value: Any, known: str, name: str = "") -> Any:
+    """Return a part of an entry without texts that may be keys; those that ``known`` lacks are marked."""
+    inner = "key" if name in _SECRETS else name
+    if isinstance(value, dict):
+        return {key: _public(one, known, inner if name in _SECRETS else key) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_public(one, known, inner) for one in value]
+    if not isinstance(value, str) or not _SECRET_NAME.fullmatch(name):
+        return value
+    return "(hidden)" if json.dumps(value) in known else "(hidden, new value)"
+
+
+def _text(client: Client, name: str, entry: Any, inputs: Sequence[Mapping[str, Any]]) -> str:
+    """Return an entry as the text of a file."""
+    if client.is_toml and isinstance(entry, dict):
+        return to_toml([client.section, name], entry)
+    return to_text({client.section: {name: entry}, **({"inputs": inputs} if inputs else {})})
 
 
 def _read(path: Path, client: Client, by_hand: str) -> Document:
@@ -172,10 +209,9 @@ def _backup(target: Path) -> Path | None:
 
 def _print_entry(client: Client, name: str, entry: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -> int:
     environment = entry.get("env", {})
-    shown = {key: "YOUR_KEY" if is_secret_name(key) else value for key, value in environment.items()}
+    shown = {key: "YOUR_KEY" if _SECRET_NAME.fullmatch(key) else value for key, value in environment.items()}
     public = {**entry, **({"env": shown} if environment else {})}
-    whole = {client.section: {name: public}, **({"inputs": inputs} if inputs else {})}
-    print(to_toml([client.section, name], public) if client.is_toml else to_text(whole), end="")
+    print(_text(client, name, public, inputs), end="")
     if hidden := [key for key in shown if shown[key] != environment[key]]:
         print_message(f"Write the value of {', '.join(hidden)} in the place of YOUR_KEY: it is not printed.")
     return 0
