@@ -16,8 +16,8 @@ from toolfold.catalog import json_schema
 from toolfold.catalog.entries import CONFIRM, summary_suffix
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
-from toolfold.cli.error_text import call_command
-from toolfold.cli.tools import WHOLE_TOKENS, RemoteTools, meta_tools
+from toolfold.cli.error_text import WHOLE_TOKENS, call_command
+from toolfold.cli.tools import RemoteTools, meta_tools
 from toolfold.meta_tools import list_request
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.reader import read_arguments

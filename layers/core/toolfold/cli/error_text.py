@@ -23,6 +23,9 @@ _TERMS = {
 }
 """Tools and arguments of a model → commands and options."""
 
+WHOLE_TOKENS = 100_000
+"""Limit of an answer for a person; an endpoint has a ceiling of its own."""
+
 _LONG_S = 120
 """Seconds to wait from which on they are mentioned where the text does not."""
 
@@ -119,12 +122,12 @@ def _next_command(proposed: Any) -> str:
 
 
 def call_command(arguments: Mapping[str, Any]) -> str:
-    """Return the command for the arguments of TOOL_CALL."""
+    """Return the command for the arguments of TOOL_CALL; the limit that a command adds by itself is left out."""
     words = ["toolfold", "call", arguments["tool_name"]]
     for name, value in arguments.get("arguments", {}).items():
         for item in value if isinstance(value, list) else [value]:
             words.append(f"{name}={item if isinstance(item, str) else json.dumps(item)}")
     for name in ("select", "max_tokens"):
-        if name in arguments:
+        if arguments.get(name) not in (None, WHOLE_TOKENS):
             words += [f"--{name.replace('_', '-')}", str(arguments[name])]
     return shlex.join(words)

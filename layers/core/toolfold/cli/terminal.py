@@ -19,7 +19,6 @@ from toolfold.text_safety import escape_unsafe
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.prompt import Prompt
 
 MIN_WIDTH, MAX_WIDTH = 40, 200
 """Below, no table is readable; above, the eye loses the line."""
@@ -262,24 +261,14 @@ class Questions:
                 return default
             raise ToolfoldError(f"{option} is missing. Give it, or run the command on a terminal.")
         self.has_asked = True
+        from rich.prompt import Prompt
+
+        console = make_console(sys.stderr)
         try:
-            console = make_console(sys.stderr)
-            # Without a default an empty answer is checked like any other.
-            prompt = _prompt(check)(question, console=console)
-            return prompt() if default is None else prompt(default=default)
+            while True:
+                answer = str(Prompt.ask(question, console=console, default=... if default is None else default)).strip()
+                if not (problem := check(answer) if answer else "is needed"):
+                    return answer
+                console.print(f"This {problem}.")
         except EOFError:
             raise ToolfoldError("Nothing was written.") from None
-
-
-def _prompt(check: Callable[[str], str]) -> type[Prompt]:
-    """Return a prompt of rich that repeats its question until ``check`` finds nothing wrong."""
-    from rich.prompt import InvalidResponse, Prompt
-
-    class Checked(Prompt):
-        def process_response(self, value: str) -> str:
-            answer = value.strip()
-            if problem := check(answer) if answer else "is needed":
-                raise InvalidResponse(f"This {problem}.")
-            return answer
-
-    return Checked

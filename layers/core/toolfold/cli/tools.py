@@ -12,6 +12,7 @@ from toolfold.cache.sqlite import check_cache_file
 from toolfold.catalog.start_check import check_catalog
 from toolfold.cli.application import Options
 from toolfold.cli.environment import secret_of
+from toolfold.cli.error_text import WHOLE_TOKENS
 from toolfold.client.client import Client, to_error
 from toolfold.errors import CallError
 from toolfold.execution.audit import check_audit_setting
@@ -19,9 +20,6 @@ from toolfold.local_defaults import with_local_defaults
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result, error_result
 from toolfold.settings import Settings
-
-WHOLE_TOKENS = 100_000
-"""Limit of an answer for a person; the endpoint has a ceiling of its own."""
 
 _STEPS = {
     "APPROVAL_REQUIRED": messages.ASK_USER,
@@ -65,15 +63,6 @@ class RemoteTools:
         except CallError as error:
             step = _STEPS.get(error.code)
             error = error if step is None else error.changed(next_step=step)
-            following = error.details.get("next_call")
-            if whole and isinstance(following, Mapping):  # without the limit that was added to the call
-                error = error.changed(
-                    next_call={
-                        name: {key: value for key, value in call.items() if key != "max_tokens"}
-                        for name, call in following.items()
-                        if isinstance(call, Mapping)
-                    }
-                )
             return error_result(error)
         errors = [to_error(entry["error"]) for entry in (*answer.tools, *answer.results) if "error" in entry]
         return Result(answer.structured, answer.text, blocks=answer.blocks, errors=errors)
