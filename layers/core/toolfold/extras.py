@@ -8,6 +8,22 @@ from pathlib import Path
 
 _NAME = "toolfold"
 
+EXTRAS = {
+    "yaml": "build",
+    "pydantic": "build",
+    "boto3": "aws",
+    "botocore": "aws",
+    "obstore": "aws",
+    "aws_xray_sdk": "tracer",
+    "opentelemetry": "otel",
+    "uvicorn": "serve",
+    "joserfc": "oauth",
+    "mcp": "mcp",
+    "psycopg": "sql",
+    "pydantic_monty": "scripts",
+}
+"""Module that an extra installs → the extra; see pyproject.toml."""
+
 
 def on_lambda() -> bool:
     """Return whether this process is a Lambda function, which starts no programs of sources."""
@@ -47,3 +63,13 @@ def install_command(extra: str) -> str:
     # In an active virtual environment, pip in the path of a shell is that of this Python.
     is_active = bool(os.environ.get("VIRTUAL_ENV")) and Path(sys.prefix) == Path(os.environ["VIRTUAL_ENV"])
     return f"{'pip' if is_active else f'{sys.executable} -m pip'} install '{_NAME}[{extra}]'"
+
+
+def missing_extra(error: ModuleNotFoundError) -> str:
+    """Return which package is missing and the command that installs it; empty for a module of no extra."""
+    package = (error.name or "").partition(".")[0]
+    if package not in EXTRAS:
+        return ""
+    command = install_command(EXTRAS[package])
+    every = f"   ([all] in the place of [{EXTRAS[package]}] installs every extra)" if "[" in command else ""
+    return f"{package}: {command}{every}"

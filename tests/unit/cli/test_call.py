@@ -14,6 +14,7 @@ from tests.conftest import KEY
 from tests.support.commands import Run, Stream
 from tests.support.upstream import Upstream
 from toolfold.cli import answers, output, terminal
+from toolfold.cli.application import Options
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
 
@@ -185,7 +186,7 @@ def test_a_file_that_exists_costs_no_call(run: Run, tmp_path: Path, mock_api: Mo
     file = tmp_path / "x.json"
     file.touch()
     asked = len(mock_api.requests)
-    for path in (file, tmp_path, tmp_path / "none" / "x.csv", tmp_path / "x\0", tmp_path / "x.xlsx"):
+    for path in (file, tmp_path, tmp_path / "none" / "x.csv", tmp_path / "x.xlsx"):
         code, _, err = run("call", "WTI", "--fresh", "--output", str(path))
         assert code == 1
         assert len(err.splitlines()) == 1
@@ -291,15 +292,12 @@ BLOCKS = [
     {"type": "text", "text": "more"},
 ]
 RESULT = Result({"result": "hello"}, "hello", blocks=BLOCKS)
+OPTIONS = {"format": None, "json": False, "csv": False, "all": False, "max_tokens": None, "endpoint": None}
 
 
-def test_what_is_not_shown_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    answers.print_answer(RESULT, "")
-    shown, notice = capsys.readouterr()
-    assert shown == "hello\n"
-    assert notice == "# Not shown: image (image/png), resource (text/markdown), text. --json has it as content.\n"
-
-
-def test_json_has_the_content(capsys: pytest.CaptureFixture[str]) -> None:
-    answers.print_answer(RESULT, "structured")
+def test_what_is_not_shown_is_named_and_json_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+    answers.print_answer(RESULT, Options(**OPTIONS))
+    notice = "# Not shown: image (image/png), resource (text/markdown), text. --json has it as content.\n"
+    assert capsys.readouterr() == ("hello\n", notice)
+    answers.print_answer(RESULT, Options(**{**OPTIONS, "json": True}))
     assert json.loads(capsys.readouterr().out) == {"result": "hello", "content": BLOCKS}

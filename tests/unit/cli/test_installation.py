@@ -13,7 +13,6 @@ import pytest
 
 from tests.conftest import KEY
 from toolfold import extras
-from toolfold.cli import environment
 from toolfold.mock_api.server import MockApi
 
 
@@ -55,7 +54,7 @@ def test_what_builds_a_catalog_needs_the_extra_build_alone(tmp_path: Path) -> No
     (tmp_path / "catalog/one").mkdir(parents=True)
     tool = "tools: [{name: rain, summary: Millimetres of rain in a town}]"
     (tmp_path / "catalog/one/source.yaml").write_text(f"kind: http_api\nbase_url: https://rain.example\n{tool}\n")
-    others = [package for package, extra in environment.EXTRAS.items() if extra != "build"]
+    others = [package for package, extra in extras.EXTRAS.items() if extra != "build"]
     add = "source add http rain http://127.0.0.1:9/rain?town=Oslo --yes"
     commands = [command.split() for command in (add, "source list", "catalog lint")]
     done = ran(f"{without(others)}for command in {commands}:\n    assert main(command) == 0, command", tmp_path)
@@ -64,7 +63,7 @@ def test_what_builds_a_catalog_needs_the_extra_build_alone(tmp_path: Path) -> No
 
 def test_doctor_needs_no_extra_and_one_that_is_missing_is_named(tmp_path: Path) -> None:
     program = "import toolfold.cli.doctor; sys.exit(main(['catalog', 'compile']))"
-    done = ran(without(environment.EXTRAS) + program, tmp_path)
+    done = ran(without(extras.EXTRAS) + program, tmp_path)
     assert done.returncode == 1
     assert re.fullmatch(r"This needs (?:pydantic|yaml): .*pip install .*\[build\].*\n", done.stderr)
 

@@ -12,11 +12,12 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.cli import terminal
+from toolfold.cli.application import Options, os_errors
 from toolfold.cli.entry_point import output_errors
 from toolfold.cli.output import print_json, print_notice
 from toolfold.errors import ToolfoldError
@@ -38,6 +39,9 @@ _OTHER_FORMATS = frozenset({".xlsx", ".xls", ".ods", ".parquet", ".tsv", ".xml",
 """Suffixes of programs that could not read what is written."""
 
 
+_OTHER_FILE = "Name another file."
+
+
 class Table(NamedTuple):
     """A table of an answer; ``name`` is empty where it is the only one."""
 
@@ -56,10 +60,7 @@ class OutputFile:
 
     def __init__(self, path: str, *, overwrite: bool) -> None:
         self.path, self._overwrite = Path(path).expanduser(), overwrite
-        with self._errors():
-            os.fsencode(path)
-            if "\0" in path:
-                raise ValueError
+        with os_errors(f"{path} cannot be written", _OTHER_FILE):
             if self.path.is_dir():
                 raise ToolfoldError(f"{path} is a folder. Name a file in it, e.g. --output {self.path / 'answer.csv'}")
             if not self.path.parent.is_dir():
@@ -67,60 +68,40 @@ class OutputFile:
             if (suffix := self.path.suffix.lower()) in _OTHER_FORMATS:
                 raise ToolfoldError(f"{suffix} cannot be written. Name a file with .csv, .json or .txt.")
             if self.path.is_file() and not overwrite:
-                raise FileExistsError
+                raise ToolfoldError(f"{path} exists. Add --force to replace it, or name another file.")
 
     def write(self, content: bytes) -> None:
         """Write ``content``; another process sees the whole file or none."""
-        with self._errors():
+        with os_errors(f"{self.path} cannot be written", _OTHER_FILE):
             if self.path.exists() and not self.path.is_file():  # /dev/stdout, a named pipe
                 self.path.write_bytes(content)
             else:
                 replace_file(os.path.realpath(self.path), content, overwrite=self._overwrite)
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except FileExistsError:
-            raise ToolfoldError(f"{self.path} exists. Add --force to replace it, or name another file.") from None
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "not a possible name of a file"
-            raise ToolfoldError(f"{self.path} cannot be written: {reason}. Name another file.") from None
 
 
 FORMATS = {".csv": "csv", ".json": "json", ".txt": "table"}
 """Suffix of a file → the format that it stands for."""
 
 
-def print_answer(
-    result: Result,
-    form: str,
-    file: OutputFile | None = None,
-    *,
-    is_whole: bool = True,
-    show_all: bool = False,
-    is_remote: bool = False,
-) -> None:
-    """Print or write an answer.
+def print_answer(result: Result, options: Options, file: OutputFile | None = None) -> None:
+    """Print or write an answer: to stdout, or into ``file``.
 
-    Args:
-        result: of a call that succeeded.
-        form: ``table``, ``csv``, ``json`` or ``structured``; empty: by the data and their destination.
-        file: where to write it; None: to stdout.
-        is_whole: whether the call requested the whole answer.
-        show_all: whether a terminal shows all rows.
-        is_remote: whether an endpoint has answered, which has a limit of its own.
+    Its form is the one that ``options`` of ``toolfold call`` name, else that of the suffix of the file, or by the data
+    and their destination.
     """
+    by_suffix = FORMATS.get(file.path.suffix.lower(), "") if file else ""
+    form = "structured" if options.json else options.format or ("csv" if options.csv else by_suffix)
     data = result.structured["result"]
     is_terminal = file is None and terminal.is_terminal(sys.stdout)
     raw = ""
     if form != "structured":
+        is_whole = options.max_tokens is None and "preview" not in result.structured
         raw = data if isinstance(data, str) else result.text if is_whole else ""
-    _print_notices(result.structured, is_remote=is_remote)
+    _print_notices(result.structured, is_remote=bool(options.endpoint))
     if result.blocks and form != "structured":
         print_notice(f"Not shown: {', '.join(map(_name, result.blocks))}. --json has it as content.")
     if not raw and file is None and (form == "table" or (not form and is_terminal)):
-        _print_tables(data, show_all or not is_terminal)
+        _print_tables(data, options.all or not is_terminal)
         return
     content = _content(result, form, raw, is_file=file is not None)
     if file is not None:
@@ -129,7 +110,7 @@ def print_answer(
         print_notice(f"Wrote {_size(data, len(encoded))} to {file.path}")
     elif raw and is_terminal:
         lines = [line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")]
-        print(*(shown := _ends(lines, "…", show_all)), sep="\n")
+        print(*(shown := _ends(lines, "…", options.all)), sep="\n")
         _print_cut(shown, lines, "lines")
     elif raw and (binary := getattr(sys.stdout, "buffer", None)):  # the upstream's own text byte for byte
         sys.stdout.flush()

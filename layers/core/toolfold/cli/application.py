@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.resources
+import os
 import re
 import sys
 import tomllib
@@ -21,18 +22,30 @@ from typing import Any
 import click
 
 from toolfold.cli import terminal
-from toolfold.cli.environment import prepare
-from toolfold.errors import CallError, ToolfoldError
+from toolfold.errors import CallError, SettingsError, ToolfoldError
 from toolfold.fuzzy import closest_matches, did_you_mean
+from toolfold.local_defaults import use_settings_file
 from toolfold.settings import Settings
+from toolfold.settings.model import unknown_names
 from toolfold.version import __version__
 
 _ENDPOINT_COMMANDS = "call, catalog list, catalog search, catalog get and install"
 _ENTRY = re.compile(r" +(?P<name>\S.*?)(?: {2,}(?P<text>\S.*))?")
 
 
+PLACEHOLDER = re.compile(
+    r"\W*((your|my|the|insert|enter)[-_ ]?.*(key|token|secret)[-_ ]?(here)?|change[-_ ]?me|placeholder|todo|x{3,})\W*",
+    re.IGNORECASE,
+)
+"""What documents and examples have in the place of a key."""
+
+
 class Options(SimpleNamespace):
-    """The arguments and options of one command, by name, and ``from_file`` and ``mistake`` of ``environment``."""
+    """The arguments and options of one command, by name.
+
+    ``from_file`` has the variables that the file of settings has set, and ``mistake`` a sentence about a file that
+    cannot be used, where the command reports it itself.
+    """
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
@@ -65,17 +78,9 @@ class ToolName(click.ParamType[str]):
         return [CompletionItem(name) for name in catalog if name.lower().startswith(incomplete.lower())]
 
 
-class FileName(click.Path):
-    """The name of a file or folder, which completes it; the command reports what is wrong with one."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return ``value`` as the type."""
-        return self.coerce_path_result(value)
-
-
 TYPES: Mapping[str, click.ParamType[Any]] = {
-    "file": FileName(),
-    "path": FileName(path_type=Path),
+    "file": click.Path(readable=False),  # the command reports what is wrong with one
+    "path": click.Path(readable=False, path_type=Path),
     "integer": click.INT,
     "port": click.IntRange(0, 65535),
     "milliseconds": click.IntRange(0, 10**9),
@@ -219,12 +224,29 @@ class Command(_Help):
     def invoke(self, ctx: click.Context) -> int:
         """Run the command."""
         options = self._options(ctx)
-        prepare(options, checks_names=self.entry.checks_names)
+        self._use_settings_file(options)
         self._check(options, ctx)
         from toolfold.cli.output import one_warning_of_each_kind  # imports logging, which --version needs not
 
         with one_warning_of_each_kind():
             return int(call_at(self.entry.run, options) or 0)
+
+    def _use_settings_file(self, options: Options) -> None:
+        """Set the variables of the settings file that the environment lacks, then check all names.
+
+        Only a file that the command line names, or else the user's own settings, is read. A ``settings.toml`` or
+        ``.env`` in the working directory is not: a folder that was downloaded could send the calls of a user, and the
+        key, to another host.
+        """
+        options.from_file, options.mistake = {}, ""
+        try:
+            options.from_file = use_settings_file(options.settings_file or "")
+        except SettingsError as error:
+            if self.entry.checks_names:
+                raise
+            options.mistake = str(error)
+        if self.entry.checks_names and (unknown := unknown_names(os.environ)):
+            raise SettingsError("\n".join(unknown.values()))
 
     def _options(self, ctx: click.Context) -> Options:
         """Return the options of this command, and those before its name that it does not have itself."""
@@ -255,12 +277,6 @@ class Command(_Help):
 
 class Group(_Help, click.Group):
     """Commands with a name in common; without one of them it prints its help, or its guide."""
-
-    def __init__(
-        self, name: str, entry: Entry, params: list[click.Parameter], commands: Sequence[click.Command]
-    ) -> None:
-        more = {"invoke_without_command": True, "subcommand_metavar": "COMMAND ..."}
-        super().__init__(name, entry, params, commands=commands, **more)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in their order."""
@@ -315,6 +331,16 @@ def call_at(place: str, *arguments: Any) -> Any:
 def fail(message: str) -> click.UsageError:
     """Return the error of wrong usage, to be raised by a command that runs."""
     return click.UsageError(message, click.get_current_context(silent=True))
+
+
+def secret_of(name: str | None) -> str:
+    """Return the value of an environment variable; empty for None."""
+    if name is None:
+        return ""
+    value = os.environ.get(name, "").strip()
+    if not value:
+        raise ToolfoldError(f"The environment variable {name} is not set. Set it to the secret, and run this again.")
+    return value
 
 
 @contextlib.contextmanager
@@ -372,7 +398,10 @@ def _read_commands() -> Group:
         ]
         params = [*([] if path else [_VERSION]), *parameters([*entry.options, "files"])]
         name = path.rpartition(" ")[2] or "toolfold"
-        return Group(name, entry, params, nested) if nested else Command(name, entry, params)
+        if not nested:
+            return Command(name, entry, params)
+        more = {"invoke_without_command": True, "subcommand_metavar": "COMMAND ..."}
+        return Group(name, entry, params, commands=nested, **more)
 
     root = command("")
     assert isinstance(root, Group)  # noqa: S101 - it has all others
@@ -390,15 +419,6 @@ _VERSION = click.Option(
 
 TOOLFOLD = _read_commands()
 """The command line."""
-
-
-def pairs_hint(words: Sequence[str]) -> str:
-    """Return the arguments of a tool that are meant by ``words``, which were given as options."""
-    pairs = []
-    for word, value in zip(words, [*words[1:], ""], strict=True):
-        if word.startswith("--"):
-            pairs.append(word[2:] if "=" in word else f"{word[2:]}={value}")
-    return f"The arguments of a tool are key=value: {' '.join(pairs)}." if pairs else ""
 
 
 def run_arguments(arguments: Sequence[str]) -> int:

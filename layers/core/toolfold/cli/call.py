@@ -72,19 +72,7 @@ def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]
 def _print(options: Options, result: Result, file: answers.OutputFile | None) -> int:
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return output.print_result(result, options.json, options.tool_name)
-    form = (
-        options.format
-        or ("csv" if options.csv else "")
-        or (answers.FORMATS.get(file.path.suffix.lower(), "") if file else "")
-    )
-    answers.print_answer(
-        result,
-        "structured" if options.json else form,
-        file,
-        is_whole=options.max_tokens is None and "preview" not in result.structured,
-        show_all=options.all,
-        is_remote=bool(options.endpoint),
-    )
+    answers.print_answer(result, options, file)
     failed = [part for part in result.structured.get("results", ()) if "error" in part]
     for part, error in zip(failed, result.errors, strict=True):  # of a batch whose one answer is printed
         output.print_notice(f"{part['id']} failed.")
@@ -118,6 +106,15 @@ def parse_pairs(words: Sequence[str], example: Callable[[str], str] = lambda _: 
             raise ToolfoldError(f"Arguments are key=value, not {word!r}{example(word)}")
         values.setdefault(key, []).append(value)
     return {key: found[0] if len(found) == 1 else found for key, found in values.items()}
+
+
+def pairs_hint(words: Sequence[str]) -> str:
+    """Return the arguments of a tool that are meant by ``words``, which were given as options."""
+    pairs = []
+    for word, value in zip(words, [*words[1:], ""], strict=True):
+        if word.startswith("--"):
+            pairs.append(word[2:] if "=" in word else f"{word[2:]}={value}")
+    return f"The arguments of a tool are key=value: {' '.join(pairs)}." if pairs else ""
 
 
 def _example(tool_name: str, word: str, words: Sequence[str], tools: MetaTools | None) -> str:

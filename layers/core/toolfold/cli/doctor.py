@@ -23,8 +23,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.start_check import check_catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
-from toolfold.cli.application import Options
-from toolfold.cli.environment import PLACEHOLDER
+from toolfold.cli.application import PLACEHOLDER, Options
 from toolfold.cli.error_text import for_person
 from toolfold.cli.output import print_json, print_trace
 from toolfold.cli.terminal import wrap

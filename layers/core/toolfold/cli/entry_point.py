@@ -163,7 +163,7 @@ def _exit_code(arguments: list[str]) -> int:
     except ToolfoldError as error:
         print(error, file=sys.stderr)
     except ModuleNotFoundError as error:
-        from toolfold.cli.environment import missing_extra
+        from toolfold.extras import missing_extra
 
         if not (sentence := missing_extra(error)):
             raise

@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 
 from toolfold.catalog.entries import Auth
 from toolfold.catalog.store import open_store
-from toolfold.cli.application import Options, fail, os_errors
+from toolfold.cli.application import PLACEHOLDER, Options, fail, os_errors, secret_of
 from toolfold.cli.config_files import Document, JsonDocument, TomlDocument, to_toml
-from toolfold.cli.environment import PLACEHOLDER, secret_of
 from toolfold.cli.output import print_message
 from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm

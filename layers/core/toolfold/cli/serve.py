@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import os
-import socket
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -76,13 +74,10 @@ def start_server(
 
     host = options.host
     source = SettingsSource(functools.partial(check_settings, host), *_settings_file(options))
-    with os_errors(f"Port {options.port} cannot be used", hint or _OTHER_PORT):
-        try:
-            server = LocalServer(settings, host, options.port, page, any_host, source)
-        except OSError as error:
-            if isinstance(error, socket.gaierror) or error.errno in (errno.EADDRNOTAVAIL, errno.EINVAL):
-                raise ToolfoldError(f"{host} is not an address of this machine. Choose another with --host.") from None
-            raise
+    is_local = is_loopback_name(host)
+    step = hint or _OTHER_PORT if is_local else "Choose others with --host and --port."
+    with os_errors(f"Port {options.port}{'' if is_local else f' of {host}'} cannot be used", step):
+        server = LocalServer(settings, host, options.port, page, any_host, source)
     show_requests_to_a_person()
     return server
 

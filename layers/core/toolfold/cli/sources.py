@@ -32,11 +32,11 @@ from toolfold.catalog.text_checks import host_of
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, os_errors
 from toolfold.cli.call import parse_pairs
-from toolfold.cli.environment import missing_extra
 from toolfold.cli.error_text import for_person
 from toolfold.cli.settings import LISTS, settings_path, write_settings
 from toolfold.cli.terminal import confirm, is_interactive
 from toolfold.errors import CallError, SourceError, ToolfoldError
+from toolfold.extras import missing_extra
 from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings
 from toolfold.settings.file import read_settings

@@ -10,8 +10,7 @@ from toolfold import messages
 from toolfold.app import App, build_app
 from toolfold.cache.sqlite import check_cache_file
 from toolfold.catalog.start_check import check_catalog
-from toolfold.cli.application import Options
-from toolfold.cli.environment import secret_of
+from toolfold.cli.application import Options, secret_of
 from toolfold.cli.error_text import WHOLE_TOKENS
 from toolfold.client.client import Client, to_error
 from toolfold.errors import CallError

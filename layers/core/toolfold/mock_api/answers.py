@@ -11,7 +11,7 @@ from typing import Any
 
 from toolfold.mock_api import market
 from toolfold.mock_api.endpoint import Request, parse_column, strip_number
-from toolfold.mock_api.fields import COMPANIES
+from toolfold.mock_api.fields import COMPANIES, has_own_rule
 from toolfold.mock_api.market import Bar, Instrument, UnknownSymbol, daily_bars, find_stock, traded_bars, trading_day
 from toolfold.mock_api.responses import AT, MONTHS, Data, RefusedRequest, Row
 
@@ -152,7 +152,7 @@ def news(request: Request) -> Data:
     """Return articles about all of the tickers that are requested."""
     for ticker in request.items("tickers"):
         kind, _, code = ticker.rpartition(":")
-        (market.find_money if kind else find_stock)(code)
+        market.find("money" if kind else "stock", code)
     rows = _rows(request, "feed")
     if not rows:
         raise RefusedRequest("invalid_inputs_news")
@@ -171,7 +171,7 @@ def _instrument(request: Request) -> Instrument:
     if any(codes):
         return market.find_pair(*filter(None, codes))
     if of:
-        return market.find_pair(market.find("coin", symbol).symbol, of)
+        return market.find_pair(symbol, of, is_coin=True)
     if function == "INDEX_DATA":
         return market.find("index", symbol)
     if function.startswith("GOLD_SILVER"):
@@ -247,28 +247,22 @@ def _meta(request: Request, newest: str, separator: str) -> dict[str, str]:
     return {f"{number}{separator}{name}": value for number, (name, value) in enumerate(about.items(), 1)}
 
 
-_NEAR_PRICE = (
-    "SMA", "EMA", "WMA", "DEMA", "TEMA", "TRIMA", "KAMA", "MAMA", "VWAP", "T3", "MIDPOINT", "MIDPRICE", "SAR",
-    "HT_TRENDLINE", "BBANDS",
-)  # fmt: skip
-"""Indicators that are shown as a mean of the prices; ``fields.csv`` has the range of all others."""
-
-_FACTORS = {1: (1.0,), 2: (1.0, 0.99), 3: (1.04, 1.0, 0.96)}
-"""Number of columns → each as a multiple of the mean: of three, upper, middle and lower band."""
+_BAND = 0.04
+"""From the mean of the prices to the next of several columns: a band, or a second line."""
 
 
 def indicator(request: Request) -> Data:
-    """Return a technical indicator, newest first."""
+    """Return a technical indicator, newest first: in its range of ``fields.csv``, or else a mean of the prices."""
     instrument, columns = market.find_charted(request.text("symbol")), request.endpoint.columns
     bars = _bars(request, instrument, daily_bars(instrument, request.today))
     rows: list[Row] = [{AT: bar.label[:16]} for bar in bars]
-    if request.function in _NEAR_PRICE:
+    if not has_own_rule(request.function, columns[0]):
         prices = [getattr(bar, request.text("series_type") or "close") for bar in bars]
         period = int(request.text("time_period") or 10)
         means = [sum(prices[end - period : end]) / period for end in range(period, len(prices) + 1)]
-        of_mean = list(zip(columns, _FACTORS[len(columns)], strict=True))
+        of_mean = {column: 1 + _BAND * (len(columns) // 2 - at) for at, column in enumerate(columns)}
         rows = [
-            {**row, **{column: f"{mean * factor:.4f}" for column, factor in of_mean}}
+            {**row, **{column: f"{mean * factor:.4f}" for column, factor in of_mean.items()}}
             for row, mean in zip(rows[period - 1 :], means, strict=False)
         ]
     return Data(rows[::-1], {"Meta Data": _meta(request, bars[-1].label, ": ")})
@@ -291,7 +285,7 @@ def _quote_row(instrument: Instrument, request: Request) -> Row:
         "change_percent": percent,
         **dict.fromkeys(("timestamp", "Last Refreshed"), f"{bar.label} 19:59:42"),
         **{f"{side}_Currency Code": code for side, code in pair.items()},
-        **{f"{side}_Currency Name": market.find_money(code).name for side, code in pair.items()},
+        **{f"{side}_Currency Name": market.find("money", code).name for side, code in pair.items()},
         **dict.fromkeys(("Exchange Rate", "Bid Price", "Ask Price"), row["close"]),
         "Time Zone": "UTC",
     }

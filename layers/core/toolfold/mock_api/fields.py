@@ -51,15 +51,22 @@ COMPANIES = [one for one in of_kind("stock") if one.kind == "Equity"]
 
 
 @lru_cache(maxsize=2000)
-def _rule(function: str, column: str) -> str:
+def _rule(function: str, column: str) -> tuple[str, bool]:
+    """Return the rule of a column, and whether it is that of this function alone."""
     column = column.lower()
     names = {True: f"{function.lower()}.{column}", False: column}
-    return next(rule for pattern, rule in RULES if pattern.fullmatch(names["\\." in pattern.pattern]))
+    known = ((rule, "\\." in pattern.pattern, pattern) for pattern, rule in RULES)
+    return next((rule, is_own) for rule, is_own, pattern in known if pattern.fullmatch(names[is_own]))
+
+
+def has_own_rule(function: str, column: str) -> bool:
+    """Return whether there is a rule for the column of this function alone."""
+    return _rule(function, column)[1]
 
 
 def is_listed(function: str, column: str) -> bool:
     """Return whether a column has a list of values, by which a parameter of that name selects rows."""
-    return _rule(function, column).startswith("each ")
+    return _rule(function, column)[0].startswith("each ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ def value_of(column: str, cell: Cell) -> Any:
     if (said := request.text(name)) and name not in ("date", "symbol") and not is_listed(request.function, name):
         return _typed(said, request)
     schema = request.endpoint.siblings.get(name, {}) if request.endpoint.is_typed else {}
-    rule = _OF_TYPES.get(str(schema.get("type"))) or _rule(request.function, name)
+    rule = _OF_TYPES.get(str(schema.get("type"))) or _rule(request.function, name)[0]
     return _typed(_apply("any " + "|".join(map(str, schema["enum"])) if "enum" in schema else rule, cell), request)
 
 

@@ -64,6 +64,7 @@ class Instrument:
         return 4 if self.kind in ("Equity", "ETF") else self.decimals
 
 
+_GROUPS = {"Equity": "stock", "ETF": "stock", "currency": "money", "coin": "money"}
 _NUMBERS = {"level": float, "dividend": float, "growth": float, "volatility": float, "decimals": int, "first_year": int}
 
 
@@ -74,15 +75,13 @@ def _read() -> Mapping[tuple[str, str], Instrument]:
             given: dict[str, Any] = {name: _NUMBERS.get(name, str)(text) for name, text in line.items() if text}
             one = Instrument(**given)
             if one.kind in ("Equity", "ETF"):
-                volume = seeded("volume", one.symbol).uniform(4e7, 8e7) * min(1.0, 200 / one.level)
-                found["stock", one.symbol] = replace(one, volume=volume)
-            else:
-                found[one.kind, one.symbol] = one
+                one = replace(one, volume=seeded("volume", one.symbol).uniform(4e7, 8e7) * min(1.0, 200 / one.level))
+            found[_GROUPS.get(one.kind, one.kind), one.symbol] = one
     return found
 
 
 INSTRUMENTS = _read()
-"""By kind and symbol; shares and funds have the kind ``stock`` here."""
+"""By kind, or what several kinds are together, and symbol."""
 
 METALS = {"GOLD": "XAU", "SILVER": "XAG"}
 
@@ -114,14 +113,11 @@ def splits_of(stock: Instrument, today: date) -> dict[str, float]:
     return {day: float(factor) for day, factor in known.items() if day <= today.isoformat()}
 
 
-def find_money(code: str) -> Instrument:
-    """Return a currency or coin."""
-    return find("coin" if ("coin", code.upper()) in INSTRUMENTS else "currency", code)
-
-
-def find_pair(code: str, market: str) -> Instrument:
+def find_pair(code: str, market: str, *, is_coin: bool = False) -> Instrument:
     """Return one currency or coin in units of another. A pair with a coin trades every day, any other on weekdays."""
-    base, quote = find_money(code), find_money(market)
+    base, quote = find("money", code), find("money", market)
+    if is_coin and base.kind != "coin":
+        raise UnknownSymbol(code)
     level, symbol = base.level / quote.level, f"{base.symbol}/{quote.symbol}"
     pair = Instrument("pair", symbol, base.name, level, growth=0, volatility=0.004, decimals=5, calendar="weekdays")
     if "coin" not in (base.kind, quote.kind):
@@ -131,10 +127,10 @@ def find_pair(code: str, market: str) -> Instrument:
 
 def find_charted(symbol: str) -> Instrument:
     """Return what indicators are computed of: a share, a fund, or a pair written as one word (EURUSD)."""
-    for code in (one.symbol for kind in ("currency", "coin") for one in of_kind(kind)):
-        market = symbol.upper().removeprefix(code)
-        if len(market) < len(symbol) and (("currency", market) in INSTRUMENTS or ("coin", market) in INSTRUMENTS):
-            return find_pair(code, market)
+    for one in of_kind("money"):
+        market = symbol.upper().removeprefix(one.symbol)
+        if len(market) < len(symbol) and ("money", market) in INSTRUMENTS:
+            return find_pair(one.symbol, market)
     return find_stock(symbol)
 
 
