@@ -4,8 +4,10 @@ import json
 import sys
 import tomllib
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -147,13 +149,13 @@ def test_print_changes_nothing_and_shows_no_key(install: Run) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("{\n  servers: {}\n}", ":2 is not plain JSON"),
+        ("{\n  servers: {}\n}", "is not plain JSON: Expecting property name enclosed in double quotes: line 2"),
         ('{"servers": {}', "is not plain JSON"),
         ("[1]", "does not hold an object"),
         ('{"servers": []}', "is not an object"),
         ('{"servers": null}', '"servers" in '),
         ('{"servers": ' + "[" * 100_000, "is not plain JSON"),
-        ("\udcff{}", "it is not UTF-8"),
+        ("\udcff{}", "is not plain JSON: 'utf-8' codec"),
     ],
 )
 def test_a_file_that_cannot_be_changed_safely_is_left_as_it_is(install: Run, content: str, problem: str) -> None:
@@ -289,19 +291,19 @@ def test_a_configuration_that_is_not_a_file_is_refused_and_stays(install: Run, t
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links are of POSIX")
+@pytest.mark.parametrize("is_link", [True, False])
 def test_a_copy_is_not_written_through_a_link_or_over_a_file(
-    install: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    install: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_link: bool
 ) -> None:
-    monkeypatch.setattr("time.strftime", lambda _format: "20260101-000000")
+    monkeypatch.setattr("toolfold.cli.install.datetime", SimpleNamespace(now=lambda: datetime(2026, 1, 1)))
     path, victim = tmp_path / "config.json", tmp_path / "victim"
     path.write_text("{}")
-    (tmp_path / "config.json.20260101-000000.bak").symlink_to(victim)
-    (tmp_path / "config.json.20260101-000000-2.bak").write_text("mine")
-    code, out, _ = install("cursor", "--yes", "--config", str(path))
-    assert code == 0
-    assert "20260101-000000-3.bak" in out
-    assert not victim.exists()
-    assert (tmp_path / "config.json.20260101-000000-2.bak").read_text() == "mine"
+    backup = tmp_path / "config.json.20260101-000000-000000.bak"
+    backup.symlink_to(victim) if is_link else backup.write_text("mine")
+    code, _, err = install("cursor", "--yes", "--config", str(path))
+    assert (code, "cannot be written: File exists. It is as it was." in err) == (1, True)
+    assert (path.read_text(), victim.exists(), backup.is_symlink()) == ("{}", False, is_link)
+    assert is_link or backup.read_text() == "mine"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links are of POSIX")

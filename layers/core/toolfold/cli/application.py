@@ -344,12 +344,14 @@ def secret_of(name: str | None) -> str:
 
 
 @contextlib.contextmanager
-def os_errors(problem: str, step: str = "", also: type[Exception] = OSError) -> Iterator[None]:
+def os_errors(problem: str, step: str = "", *also: type[Exception]) -> Iterator[None]:
     """Raise what the system refuses while the body runs as ``problem``, its reason and ``step``."""
+    caught: tuple[type[Exception], ...] = (OSError, *also)
     try:
         yield
-    except (OSError, also) as error:
-        raise ToolfoldError(f"{problem}: {getattr(error, 'strerror', None) or error}. {step}".rstrip()) from None
+    except caught as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise ToolfoldError(f"{problem}: {reason}. {step}".rstrip()) from None
 
 
 def print_usage_error(error: click.ClickException) -> None:

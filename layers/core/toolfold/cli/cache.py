@@ -87,7 +87,7 @@ def _cache_place(settings: Settings) -> Place:
     path = absolute_path(location)
     if not os.path.lexists(path):
         return Place("cache", path, note="not made yet")
-    with os_errors(f"The cache {path} cannot be read", also=sqlite3.Error):
+    with os_errors(f"The cache {path} cannot be read", "", sqlite3.Error):
         counts = _open_cache(settings).count()
     return Place("cache", path, True, counts.entries, counts.file_bytes)
 

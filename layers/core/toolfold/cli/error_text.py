@@ -122,7 +122,7 @@ def _next_command(proposed: Any) -> str:
 
 
 def call_command(arguments: Mapping[str, Any]) -> str:
-    """Return the command for the arguments of TOOL_CALL; the limit that a command adds by itself is left out."""
+    """Return the command for the arguments of TOOL_CALL; the limit that commands add is left out."""
     words = ["toolfold", "call", arguments["tool_name"]]
     for name, value in arguments.get("arguments", {}).items():
         for item in value if isinstance(value, list) else [value]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import itertools
 import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -158,26 +157,18 @@ def _text(client: Client, name: str, entry: Any, inputs: Sequence[Mapping[str, A
 def _read(path: Path, client: Client, by_hand: str) -> Document:
     """Return the configuration in a file; an empty one where the file does not exist."""
     parse, form = (TomlDocument, "TOML") if client.is_toml else (JsonDocument, "plain JSON")
-    section = client.section
     if path.exists() and not path.is_file():
         raise ToolfoldError(f"{path} is not a file. Name one with --config.")
-    try:
-        document: Document = parse(path.read_bytes().decode("utf-8-sig"))
-        if not isinstance(document.value, dict):
-            problem = f"{path} does not hold an object"
-        elif isinstance(document.value.get(section, {}), dict):
-            return document
-        else:
-            problem = f'"{section}" in {path} is not an object'
-    except FileNotFoundError:
-        return parse("")
-    except json.JSONDecodeError as error:
-        problem = f"{path}:{error.lineno} is not plain JSON ({error.msg})"
-    except (OSError, UnicodeDecodeError) as error:
-        problem = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
-    except (ValueError, RecursionError):
-        problem = f"{path} is not {form}"
-    raise ToolfoldError(f"{problem}. It was not changed; {by_hand}")
+    step = f"It was not changed; {by_hand}"
+    with os_errors(f"{path} cannot be read", step):
+        content = path.read_bytes() if path.exists() else b""
+    with os_errors(f"{path} is not {form}", step, ValueError, RecursionError):
+        document: Document = parse(content.decode("utf-8-sig"))
+    if not isinstance(document.value, dict):
+        raise ToolfoldError(f"{path} does not hold an object. {step}")
+    if not isinstance(document.value.get(client.section, {}), dict):
+        raise ToolfoldError(f'"{client.section}" in {path} is not an object. {step}')
+    return document
 
 
 def _with_inputs(document: Document, inputs: Sequence[Mapping[str, Any]]) -> Document:
@@ -195,15 +186,10 @@ def _backup(target: Path) -> Path | None:
     """Copy a file beside itself, under a name with the time; neither over another file nor through a link."""
     if not target.exists():
         return None
-    moment = time.strftime("%Y%m%d-%H%M%S")
-    for number in itertools.count(1):
-        backup = target.with_name(f"{target.name}.{moment}{'' if number == 1 else f'-{number}'}.bak")
-        if not backup.is_symlink():
-            with contextlib.suppress(FileExistsError):
-                replace_file(backup, target.read_bytes(), overwrite=False, mode=0o600)
-                shutil.copystat(target, backup)
-                return backup
-    raise AssertionError
+    backup = target.with_name(f"{target.name}.{datetime.now().strftime('%Y%m%d-%H%M%S-%f')}.bak")
+    replace_file(backup, target.read_bytes(), overwrite=False, mode=0o600)
+    shutil.copystat(target, backup)
+    return backup
 
 
 def _print_entry(client: Client, name: str, entry: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -> int:

@@ -101,20 +101,15 @@ def _words(name: str) -> str:
 
 def request_problem(url: str) -> str:
     """Return what is wrong with the URL of a request, whose key is left out; empty: nothing."""
-    if host_of(url.partition("#")[0]):
-        return ""
     if "@" in urlsplit(url).netloc:
         return "must have no user and password: leave them out, and add --basic"
-    if found := re.search(r"\{[^{}]*\}", url):
+    if found := re.search(r"\{[^{}]*\}|<\w+>|(?<=[^/]/):[a-z]\w*", url):
         return f"must have a value in the place of {found[0]}"
+    if host_of(url.partition("#")[0]):
+        return ""
     if host_of(encoded := quote(url, safe="%/:?#[]@!$&'()*+,;=~").partition("#")[0]):
         return f"must be percent-encoded: {encoded}"
     return "must be an https URL, or http:// and this machine"
-
-
-def _example_problem(url: str) -> str:
-    found = re.search(r"<\w+>|(?<=/):[a-z]\w*", url)
-    return request_problem(url) or (f"must have a value in the place of {found[0]}" if found else "")
 
 
 def url_problem(url: str) -> str:
@@ -279,7 +274,7 @@ def _folder_problem(folder: str) -> str:
 
 def _http(options: Options, questions: Questions) -> Draft:
     request = questions.text(
-        options.request, "A request that works, as a URL with its parameters", "URL", check=_example_problem
+        options.request, "A request that works, as a URL with its parameters", "URL", check=request_problem
     )
     parts = urlsplit(request)
     base_url = f"{parts.scheme}://{parts.netloc}"
