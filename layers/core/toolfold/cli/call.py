@@ -12,7 +12,7 @@ from toolfold.app import App
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.records import Unavailable
 from toolfold.cli import answers, output, terminal
-from toolfold.cli.application import Options
+from toolfold.cli.application import Options, os_errors
 from toolfold.cli.tools import RemoteTools, make_app
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
 from toolfold.execution.approval import ApprovalDesk, WaitingCall
@@ -84,12 +84,9 @@ def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | No
     """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
     if len(words) != 1 or not words[0].lstrip().startswith("{"):
         return parse_pairs(words, lambda word: f"; e.g. toolfold call {_example(tool_name, word, words, tools)}")
-    try:
+    step = """Write them as '{"symbol": "IBM"}', or as symbol=IBM"""
+    with os_errors("The arguments are not valid JSON", step, ValueError, RecursionError):
         return dict(load_json(words[0]))
-    except (ValueError, RecursionError) as error:
-        raise ToolfoldError(
-            f'The arguments are not valid JSON: {error}. Write them as \'{{"symbol": "IBM"}}\', or as symbol=IBM'
-        ) from None
 
 
 def parse_pairs(words: Sequence[str], example: Callable[[str], str] = lambda _: ".") -> dict[str, Any]:
@@ -162,7 +159,7 @@ def _decide(settings: Settings, token: str, given: bool | None) -> bool:
     Raises:
         ToolfoldError: there is no such call, or no terminal for the question.
     """
-    try:
+    with os_errors("The approvals of the server cannot be reached", "", Unavailable):
         desk = ApprovalDesk(settings, AwsClients())
         call = desk.find(token)
         _show(call)
@@ -170,8 +167,6 @@ def _decide(settings: Settings, token: str, given: bool | None) -> bool:
             raise ToolfoldError("There is no terminal for the question. Use --yes or --deny.")
         is_approved = terminal.confirm("Approve this call?", "") if given is None else given
         desk.decide(call, approve=is_approved)
-    except Unavailable as error:
-        raise ToolfoldError(f"The approvals of the server cannot be reached: {error}.") from None
     return is_approved
 
 

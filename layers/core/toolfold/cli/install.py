@@ -101,10 +101,8 @@ def remove(options: Options) -> int:
 
 def _edited(before: Document, path: Path, client: Client, name: str, entry: Mapping[str, Any] | None) -> Document:
     at = [client.section, name]
-    try:
+    with os_errors(f"{path}, {'.'.join(at)}", "Nothing was changed; edit it by hand.", ValueError):
         return before.without_member(at) if entry is None else before.with_member(at, entry)
-    except ValueError as error:
-        raise ToolfoldError(f"{path}, {'.'.join(at)}: {error}. Nothing was changed; edit it by hand.") from None
 
 
 def _path(options: Options) -> Path:

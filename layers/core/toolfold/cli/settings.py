@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from toolfold.cli.application import Options
+from toolfold.cli.application import Options, os_errors
 from toolfold.cli.config_files import TomlDocument
 from toolfold.cli.output import print_json, print_message
-from toolfold.errors import SettingsError, ToolfoldError
+from toolfold.errors import SettingsError
 from toolfold.files import replace_file
 from toolfold.local_defaults import user_settings_file, with_local_defaults
 from toolfold.settings import VARIABLES, Settings
@@ -134,15 +134,12 @@ def write_settings(path: Path, variables: Mapping[str, str]) -> None:
         path: the file.
         variables: variable → text. None is a key.
     """
-    try:
+    shown = "".join(f"\n  export {name}={value}" for name, value in variables.items())
+    with os_errors(f"{path} was not changed", f"Set by hand:{shown}", ValueError):
         document = TomlDocument(path.read_text(encoding="utf-8") if path.exists() else "")
         for variable, text in variables.items():
             value = list(filter(None, text.split(","))) if variable in LISTS else text
             document = document.with_line(variable.removeprefix(PREFIX).lower(), value)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path.resolve(), document.text.encode(), mode=0o600)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        shown = "".join(f"\n  export {name}={value}" for name, value in variables.items())
-        raise ToolfoldError(f"{path} was not changed: {reason}. Set by hand:{shown}") from None
     read_settings(path)
