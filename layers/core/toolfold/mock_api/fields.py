@@ -10,6 +10,7 @@ The first line whose pattern is the column, or ``function.column``, in lower cas
 ``flow R``             about R times the revenue of the period; ``level R`` that of a quarter
 ``each_share R``       the same of a flow, for each share; ``price R`` about R times the price of the share
 ``?MARK:SHARE …``      a share of the values has the mark of a missing one
+``falling N R``        N in the first row, and in each row R times that of the row before
 ``null``               no value
 =====================  ================================================================================================
 
@@ -145,6 +146,11 @@ def _apply(rule: str, cell: Cell) -> Any:
     return re.sub(r"\{(\w+)\}", replace, rule)
 
 
+def _falling(rest: str, cell: Cell) -> str:
+    first, ratio = rest.split()
+    return f"{float(first) * float(ratio) ** cell.index:.{len(first.partition('.')[2])}f}"
+
+
 def _number(rule: str, rng: Random) -> str:
     low, high, *unit = rule.split()
     return f"{rng.uniform(float(low), float(high)):.{len(low.partition('.')[2])}f}{''.join(unit)}"
@@ -163,6 +169,7 @@ _WORDS_OF_RULES: Mapping[str, Callable[[str, Cell], Any]] = {
     "time": lambda rest, cell: cell.time.strftime(rest),
     "day": lambda rest, cell: (cell.time + timedelta(days=int(rest))).date().isoformat(),
     "ahead": lambda rest, cell: trading_day(cell.request.today + timedelta(int(rest) * (cell.index + 1))).isoformat(),
+    "falling": _falling,
     "number": lambda rest, cell: float(_number(rest, cell.rng)),
     "null": lambda rest, cell: None,
     "price": partial(_figure, scale=1),
