@@ -23,26 +23,6 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import quote, urlencode
 
 
-def _application_data(*parts: str) -> Path:
-    """Return a path in the folder in which applications of this system keep their settings."""
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
-    else:
-        base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return base.joinpath(*parts)
-
-
-def _zed_settings() -> Path:
-    """Return the file of Zed, which is not with those of other applications on macOS."""
-    return (
-        Path.home() / ".config/zed/settings.json"
-        if sys.platform == "darwin"
-        else _application_data("zed", "settings.json")
-    )
-
-
 @dataclass(frozen=True)
 class Client:
     """An MCP client.
@@ -50,7 +30,10 @@ class Client:
     Attributes:
         title: Its name.
         section: The member of the file that holds the servers.
-        path: Returns the file.
+        file: Its file, below a folder of :meth:`path`.
+        shown: The name of the file in the client's documentation; empty: people add a server by a command.
+        command: What adds a server at a URL; empty: none does.
+        link: Returns the link that adds a server, by the name and the entry; None: there is none.
         has_type: Whether an entry says how the server is reached.
         variable: How a value of an entry names a variable; empty: its file has neither variables nor URLs.
         url: The member of an entry that has the URL of a server.
@@ -61,13 +44,25 @@ class Client:
 
     title: str
     section: str
-    path: Callable[[], Path]
+    file: str
+    shown: str = ""
+    command: Sequence[str] = ()
+    link: Callable[[str, Mapping[str, Any]], str] | None = None
     has_type: bool = False
     variable: str = ""
     url: str = "url"
     headers: str = "headers"
     is_toml: bool = False
     has_inputs: bool = False
+
+    def path(self) -> Path:
+        """Return the file. Applications of a system keep their settings in one folder: Zed on macOS does not."""
+        home, is_mac = Path.home(), sys.platform == "darwin"
+        windows = os.environ.get("APPDATA") or home / "AppData/Roaming"
+        known = {"darwin": home / "Library/Application Support", "win32": windows}
+        data = known.get(sys.platform, os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+        codex = os.environ.get("CODEX_HOME") or home / ".codex"
+        return Path(self.file.format(home=home, data=data, zed=home / ".config" if is_mac else data, codex=codex))
 
     @property
     def replaces_variables(self) -> bool:
@@ -94,41 +89,48 @@ class Client:
         return [asked] if self.has_inputs and variable else []
 
 
+def _cursor_link(name: str, entry: Mapping[str, Any]) -> str:
+    config = base64.b64encode(json.dumps(entry).encode()).decode()
+    # The clients' own handlers of links do not take a plus sign for a blank.
+    query = urlencode({"name": name, "config": config}, quote_via=quote)
+    return f"cursor://anysphere.cursor-deeplink/mcp/install?{query}"
+
+
+def _vscode_link(name: str, entry: Mapping[str, Any]) -> str:
+    return f"vscode:mcp/install?{quote(json.dumps({'name': name, **entry}, separators=(',', ':')), safe='')}"
+
+
+_SERVERS = "mcpServers"
 CLIENTS: Mapping[str, Client] = {
     "claude-desktop": Client(
-        "Claude Desktop", "mcpServers", lambda: _application_data("Claude", "claude_desktop_config.json")
+        "Claude Desktop", _SERVERS, "{data}/Claude/claude_desktop_config.json", "claude_desktop_config.json"
     ),
-    "claude-code": Client("Claude Code", "mcpServers", lambda: Path.home() / ".claude.json", True, "${%s}"),
-    "cursor": Client("Cursor", "mcpServers", lambda: Path.home() / ".cursor" / "mcp.json", variable="${env:%s}"),
+    "claude-code": Client(
+        "Claude Code", _SERVERS, "{home}/.claude.json", has_type=True, variable="${%s}",
+        command=("claude", "mcp", "add", "--transport", "http", "{name}", "{url}"),
+    ),
+    "cursor": Client(
+        "Cursor", _SERVERS, "{home}/.cursor/mcp.json", "~/.cursor/mcp.json", link=_cursor_link, variable="${env:%s}"
+    ),
     "vscode": Client(
-        "VS Code",
-        "servers",
-        lambda: _application_data("Code", "User", "mcp.json"),
-        True,
-        "${input:%s}",
-        has_inputs=True,
+        "VS Code", "servers", "{data}/Code/User/mcp.json", ".vscode/mcp.json", link=_vscode_link, has_type=True,
+        variable="${input:%s}", has_inputs=True,
     ),
     "windsurf": Client(
-        "Windsurf",
-        "mcpServers",
-        lambda: Path.home() / ".codeium" / "windsurf" / "mcp_config.json",
-        variable="${env:%s}",
-        url="serverUrl",
+        "Windsurf", _SERVERS, "{home}/.codeium/windsurf/mcp_config.json", "~/.codeium/windsurf/mcp_config.json",
+        variable="${env:%s}", url="serverUrl",
     ),
     "gemini-cli": Client(
-        "Gemini CLI", "mcpServers", lambda: Path.home() / ".gemini" / "settings.json", variable="${%s}", url="httpUrl"
+        "Gemini CLI", _SERVERS, "{home}/.gemini/settings.json", "~/.gemini/settings.json", variable="${%s}",
+        url="httpUrl",
     ),
     "codex": Client(
-        "Codex",
-        "mcp_servers",
-        lambda: Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex") / "config.toml",
-        variable="%s",
-        headers="env_http_headers",
-        is_toml=True,
+        "Codex", "mcp_servers", "{codex}/config.toml", command=("codex", "mcp", "add", "{name}", "--url", "{url}"),
+        variable="%s", headers="env_http_headers", is_toml=True,
     ),
-    "zed": Client("Zed", "context_servers", _zed_settings),
-    "lm-studio": Client("LM Studio", "mcpServers", lambda: Path.home() / ".lmstudio" / "mcp.json"),
-}
+    "zed": Client("Zed", "context_servers", "{zed}/zed/settings.json", "settings.json"),
+    "lm-studio": Client("LM Studio", _SERVERS, "{home}/.lmstudio/mcp.json", "mcp.json"),
+}  # fmt: skip
 """Name on the command line → client."""
 
 _BRIDGE = ("npx", "-y", "mcp-remote")
@@ -206,31 +208,18 @@ def endpoint_snippets(url: str, program: Sequence[str] = ()) -> Iterator[Snippet
         url: The endpoint, without credentials.
         program: The command of a server on this machine, for clients that only start programs; may be empty.
     """
-    name, command = "toolfold", program or _bridge(url)
-    yield _json("claude-desktop", "claude_desktop_config.json", name, CLIENTS["claude-desktop"].entry(command, {}))
-    added = shlex.join(("claude", "mcp", "add", "--transport", "http", name, url))
-    yield Snippet("claude-code", CLIENTS["claude-code"].title, "command", added)
-    cursor, vscode = CLIENTS["cursor"], CLIENTS["vscode"]
-    # Both forms are read by the clients' own handlers of links, which do not take a plus sign for a blank.
-    config = base64.b64encode(json.dumps(cursor.endpoint_entry(url)).encode()).decode()
-    query = urlencode({"name": name, "config": config}, quote_via=quote)
-    yield Snippet("cursor", cursor.title, "link", f"cursor://anysphere.cursor-deeplink/mcp/install?{query}")
-    yield _json("cursor", "~/.cursor/mcp.json", name, cursor.endpoint_entry(url))
-    described = json.dumps({"name": name, **vscode.endpoint_entry(url)}, separators=(",", ":"))
-    yield Snippet("vscode", vscode.title, "link", f"vscode:mcp/install?{quote(described, safe='')}")
-    yield _json("vscode", ".vscode/mcp.json", name, vscode.endpoint_entry(url))
-    yield _json("windsurf", "~/.codeium/windsurf/mcp_config.json", name, CLIENTS["windsurf"].endpoint_entry(url))
-    yield _json("gemini-cli", "~/.gemini/settings.json", name, CLIENTS["gemini-cli"].endpoint_entry(url))
-    yield Snippet("codex", CLIENTS["codex"].title, "command", shlex.join(("codex", "mcp", "add", name, "--url", url)))
-    yield _json("zed", "settings.json", name, CLIENTS["zed"].entry(command, {}))
-    yield _json("lm-studio", "mcp.json", name, CLIENTS["lm-studio"].entry(command, {}))
+    name = "toolfold"
+    for id_, client in CLIENTS.items():
+        entry = client.endpoint_entry(url) if client.variable else client.entry(program or _bridge(url), {})
+        if client.command:
+            words = [word.format(name=name, url=url) for word in client.command]
+            yield Snippet(id_, client.title, "command", shlex.join(words))
+        if client.link:
+            yield Snippet(id_, client.title, "link", client.link(name, entry))
+        if client.shown:
+            yield Snippet(id_, client.title, "json", to_text({client.section: {name: entry}}), client.shown)
 
 
 def _bridge(url: str) -> tuple[str, ...]:
     """Return the command of the bridge to ``url``: it refuses an unencrypted one unless that is allowed."""
     return (*_BRIDGE, url, *(() if url.startswith("https:") else ("--allow-http",)))
-
-
-def _json(id_: str, file: str, name: str, entry: Mapping[str, Any]) -> Snippet:
-    client = CLIENTS[id_]
-    return Snippet(id_, client.title, "json", to_text({client.section: {name: entry}}), file)
