@@ -132,18 +132,16 @@ def _run(arguments: list[str]) -> int:
         return stdio.run("".join(arguments[2:]), from_file=use_settings_file())
     import click
 
-    from toolfold.cli.application import run_arguments
+    from toolfold.cli import application
 
     try:
         if instruction := os.environ.get("_TOOLFOLD_COMPLETE"):
             from toolfold.cli.completion import complete  # which takes 2 ms to import
 
             return complete(instruction)
-        return run_arguments(arguments)
+        return application.run_arguments(arguments)
     except click.ClickException as error:
-        from toolfold.cli.application import print_usage_error
-
-        print_usage_error(error)
+        application.print_usage_error(error)
         return 2
 
 
