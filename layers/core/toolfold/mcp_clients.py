@@ -33,7 +33,7 @@ class Client:
         file: Its file, below a folder of :meth:`path`.
         shown: The name of the file in the client's documentation; empty: people add a server by a command.
         command: What adds a server at a URL; empty: none does.
-        link: Returns the link that adds a server, by the name and the entry; None: there is none.
+        link: Returns the link that adds a server, by the name and the entry.
         has_type: Whether an entry says how the server is reached.
         variable: How a value of an entry names a variable; empty: its file has neither variables nor URLs.
         url: The member of an entry that has the URL of a server.

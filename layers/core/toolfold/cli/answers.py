@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolfold.cli import terminal
 from toolfold.cli.application import Options, os_errors
@@ -24,6 +24,7 @@ from toolfold.errors import ToolfoldError
 from toolfold.files import replace_file
 from toolfold.meta_tools.result import Result
 from toolfold.results.output import AnswerStatus
+from toolfold.results.tables import Table
 from toolfold.text_safety import counted
 
 _MAX_SHOWN = 100
@@ -40,14 +41,6 @@ _OTHER_FORMATS = frozenset({".xlsx", ".xls", ".ods", ".parquet", ".tsv", ".xml",
 
 
 _OTHER_FILE = "Name another file."
-
-
-class Table(NamedTuple):
-    """A table of an answer; ``name`` is empty where it is the only one."""
-
-    name: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
 
 
 class OutputFile:
@@ -174,17 +167,17 @@ def tables_of(data: Any) -> list[Table]:
     if not isinstance(data, dict):
         return []
     if isinstance(data.get("tables"), dict) and data.keys() <= {"tables", "meta"}:
-        return [Table(name, table["columns"], table["rows"]) for name, table in data["tables"].items()]
+        return [Table(name, tuple(table["columns"]), table["rows"]) for name, table in data["tables"].items()]
     is_table = {"columns", "rows", "row_count"} <= data.keys()
-    return [Table("", data["columns"], data["rows"])] if is_table else []
+    return [Table("", tuple(data["columns"]), data["rows"])] if is_table else []
 
 
 def _to_csv(data: Any, tables: Sequence[Table]) -> str:
     if not tables:
         if not _is_flat(data):
             raise ToolfoldError("This answer is not a table: use --format json, or --select a table of it.")
-        tables = [Table("", list(data), [list(data.values())])]
-    is_one = all(list(table.columns) == list(tables[0].columns) for table in tables)
+        tables = [Table("", tuple(data), [list(data.values())])]
+    is_one = all(table.columns == tables[0].columns for table in tables)
     if not is_one:
         print_notice(
             f"{len(tables)} tables with different columns, an empty line before each. --format json has names."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import time
@@ -28,7 +29,7 @@ def run(options: Options) -> int:
     if options.output not in (None, "-"):
         file = answers.OutputFile(options.output, overwrite=options.force)
     if options.endpoint:
-        with RemoteTools(options) as remote:
+        with contextlib.closing(RemoteTools(options)) as remote:
             result = _call(options, remote, _call_arguments(options, None))
         return _print(options, result, file)
     app = make_app()

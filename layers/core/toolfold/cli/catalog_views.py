@@ -57,7 +57,7 @@ def search_tools(options: Options) -> int:
 
 
 def _tools(options: Options) -> contextlib.AbstractContextManager[RemoteTools | MetaTools]:
-    return RemoteTools(options) if options.endpoint else contextlib.nullcontext(meta_tools())
+    return contextlib.closing(RemoteTools(options)) if options.endpoint else contextlib.nullcontext(meta_tools())
 
 
 def _remarks(entry: Mapping[str, Any]) -> str:

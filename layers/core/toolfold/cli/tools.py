@@ -47,7 +47,7 @@ def meta_tools() -> MetaTools:
 
 
 class RemoteTools:
-    """The meta-tools of an endpoint, as commands use them; a context manager closes the connections."""
+    """The meta-tools of an endpoint, as commands use them."""
 
     def __init__(self, options: Options) -> None:
         token, key = secret_of(options.token_env), secret_of(options.key_env)
@@ -66,8 +66,6 @@ class RemoteTools:
         errors = [to_error(entry["error"]) for entry in (*answer.tools, *answer.results) if "error" in entry]
         return Result(answer.structured, answer.text, blocks=answer.blocks, errors=errors)
 
-    def __enter__(self) -> RemoteTools:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the connections."""
         self._client.close()
