@@ -438,6 +438,7 @@ def test_a_table_of_toml_is_added_changed_and_removed_and_the_rest_stays(install
     ("known", "shown"),
     [
         ('TOKEN = "OLDSECRET"', '-TOKEN = "(hidden)"'),
+        ("since = 2026-01-01", '-since = "2026-01-01"'),
         ('env = { ANY = "OLDSECRET" }', '-ANY = "(hidden)"'),
         ('headers = ["X: OLDSECRET"]', '-headers = ["(hidden)"]'),
         ('[mcp_servers.other.env]\nTOKEN = "OLDSECRET"', "+command = "),

@@ -113,11 +113,12 @@ def _path(options: Options) -> Path:
 def _change(before: Document, after: Document, options: Options) -> str | None:
     """Show the change, ask, and write it; return the file and where its copy is, as text, or None after a no."""
     path, client = _path(options), CLIENTS[options.client]
-    known, made = (document.value.get(client.section, {}).get(options.name) for document in (before, after))
+    entries = (document.value.get(client.section, {}).get(options.name) for document in (before, after))
+    known, made = (json.dumps(entry, default=str) for entry in entries)  # TOML has dates
     others, inputs = (document.value.get("inputs") for document in (before, after))
     added = [] if not inputs or inputs == others else [one for one in inputs if one not in (others or ())]
     old, new = (
-        [] if entry is None else _text(client, options.name, _public(entry, json.dumps(known)), shown).splitlines()
+        [] if entry == "null" else _text(client, options.name, _public(json.loads(entry), known), shown).splitlines()
         for entry, shown in ((known, []), (made, added))
     )
     print(*difflib.unified_diff(old, new, str(path), str(path), lineterm=""), sep="\n")
