@@ -455,7 +455,7 @@ def test_no_key_of_the_file_is_shown(install: Run, known: str, shown: str) -> No
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ('[mcp_servers]\ntoolfold = { command = "x" }\n', "mcp_servers.toolfold: it is written in a form"),
+        ('[mcp_servers]\ntoolfold = { command = "x" }\n', "mcp_servers.toolfold: Cannot declare"),
         ("mcp_servers = 3\n", "is not an object"),
         ("a = \n", "is not TOML"),
     ],
@@ -464,3 +464,20 @@ def test_toml_that_cannot_be_changed_safely_is_left_as_it_is(install: Run, conte
     path = config("codex", content)
     code, _, err = install("codex", "--yes")
     assert (code, problem in err, path.read_text()) == (1, True, content)
+
+
+@pytest.mark.parametrize(
+    ("client", "content"),
+    [
+        ("codex", '[mcp_servers]\ntoolfold = { command = "x" }\n'),
+        ("codex", 'mcp_servers = { toolfold = { command = "x" } }\n'),
+        ("cursor", '{"mcpServers": {"toolfold": {}, "toolfold": {"command": "x"}}}'),
+    ],
+)
+def test_an_entry_that_would_stay_is_not_removed(
+    install: Run, command_line: CommandLine, client: str, content: str
+) -> None:
+    path = config(client, content)
+    code, _, err = command_line.run("uninstall", client, "--yes")
+    assert (code, path.read_text()) == (1, content)
+    assert ".toolfold: it is written in a form that cannot be changed. Nothing was changed; edit it by hand." in err

@@ -137,8 +137,8 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 class TomlDocument:
     """The text of a file, and its value.
 
-    A table is added at the end, and removed from its header to the next one; what the file then means is compared with
-    what it should mean. A table that is written in another way, such as inline, is left to the person.
+    A table is added at the end, and removed from its header to the next one. What is written in another way, such as
+    inline, stays: the value is then not the one that it should be.
 
     Args:
         text: TOML.
@@ -158,34 +158,23 @@ class TomlDocument:
             ValueError: the file has it in a form that cannot be changed.
         """
         rest = self.without_member(path).text.rstrip()
-        section, name = path
-        expected = {**self.value, section: {**self.value.get(section, {}), name: dict(value)}}
-        return _checked((f"{rest}\n\n" if rest else "") + to_toml(path, value), expected)
+        return TomlDocument((f"{rest}\n\n" if rest else "") + to_toml(path, value))
 
     def without_member(self, path: Sequence[str]) -> TomlDocument:
-        """Return the document without the table at ``path``, two names, and the tables in it.
-
-        Raises:
-            ValueError: the file has it in a form that cannot be changed.
-        """
-        section, name = path
-        if name not in self.value.get(section, {}):
+        """Return the document without the table at ``path``, two names, and the tables in it."""
+        if path[1] not in self.value.get(path[0], {}):
             return self
         headers = list(_HEADER.finditer(self.text))
         ends = [*(header.start() for header in headers[1:]), len(self.text)]
         text = self.text
-        for header, end in reversed(list(zip(headers, ends, strict=True))):
+        for header, end in reversed(list(zip(headers, ends, strict=False))):
             names = [name.strip("\"'") for name in re.findall(r'"[^"]*"|\'[^\']*\'|[^.\s]+', header["path"])]
             if names[:2] == list(path):
                 # Blank lines and comments at its end are about what follows.
                 last = max(line.end() for line in _LINE.finditer(text, 0, end))
                 before, after = text[: header.start()], text[last:].lstrip("\n")
                 text = before + after if after or not before else before.rstrip("\n") + "\n"
-        others = {key: value for key, value in self.value[section].items() if key != name}
-        expected = {**self.value, section: others}
-        if not others and section not in tomllib.loads(text):  # of a section without tables nothing is left
-            del expected[section]
-        return _checked(text, expected)
+        return TomlDocument(text)
 
     def with_line(self, name: str, value: Any) -> TomlDocument:
         """Return the document with a top-level ``name = value``: in the place of its line, else before any table.
@@ -202,14 +191,10 @@ class TomlDocument:
             above = self.text[:top]
             newline = "\n" if above and not above.endswith("\n") else ""
             text = f"{above}{newline}{line}\n{self.text[top:]}"
-        return _checked(text, {**self.value, name: value})
-
-
-def _checked(text: str, expected: Mapping[str, Any]) -> TomlDocument:
-    made = TomlDocument(text)
-    if made.value != expected:
-        raise ValueError("it is written in a form that cannot be changed")
-    return made
+        made = TomlDocument(text)
+        if made.value != {**self.value, name: value}:
+            raise ValueError("it is written in a form that cannot be changed")
+        return made
 
 
 def to_toml(path: Sequence[str], value: Mapping[str, Any]) -> str:

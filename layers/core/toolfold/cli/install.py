@@ -100,9 +100,14 @@ def remove(options: Options) -> int:
 
 
 def _edited(before: Document, path: Path, client: Client, name: str, entry: Mapping[str, Any] | None) -> Document:
-    at = [client.section, name]
-    with os_errors(f"{path}, {'.'.join(at)}", "Nothing was changed; edit it by hand.", ValueError):
-        return before.without_member(at) if entry is None else before.with_member(at, entry)
+    section = client.section
+    expected = {other: value for other, value in before.value.get(section, {}).items() if other != name}
+    expected |= {} if entry is None else {name: entry}
+    with os_errors(f"{path}, {section}.{name}", "Nothing was changed; edit it by hand.", ValueError):
+        after = before.without_member([section, name]) if entry is None else before.with_member([section, name], entry)
+        if {section: {}, **after.value} != {**before.value, section: expected}:
+            raise ValueError("it is written in a form that cannot be changed")
+    return after
 
 
 def _path(options: Options) -> Path:
