@@ -100,7 +100,8 @@ def print_answer(result: Result, options: Options, file: OutputFile | None = Non
     if file is not None:
         encoded = content.encode("utf-8", "surrogatepass")
         file.write(encoded)
-        print_notice(f"Wrote {_size(data, len(encoded))} to {file.path}")
+        rows = data.rstrip().count("\n") if isinstance(data, str) else sum(len(table.rows) for table in tables_of(data))
+        print_notice(f"Wrote {counted(rows, 'row') + ', ' if rows else ''}{len(encoded):,} bytes to {file.path}")
     elif raw and is_terminal:
         lines = [line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")]
         print(*(shown := _ends(lines, "…", options.all)), sep="\n")
@@ -269,8 +270,3 @@ def _print_cut(shown: Sequence[Any], lines: Sequence[Any], what: str) -> None:
     if len(shown) < len(lines):
         count = f"{_FIRST + _LAST} of {len(lines):,} {what}"
         print_notice(f"{count}. --all prints all of them; --output FILE writes them.")
-
-
-def _size(data: Any, size: int) -> str:
-    rows = data.rstrip().count("\n") if isinstance(data, str) else sum(len(table.rows) for table in tables_of(data))
-    return ", ".join([*([counted(rows, "row")] if rows else []), f"{size:,} bytes"])

@@ -246,18 +246,15 @@ def run(options: Options) -> int:
     try:
         for finding in _diagnose(os.environ, options):
             findings.append(finding)
-            if not options.json:
-                _print(finding)
+            if options.json:
+                continue
+            beginning = f"{'PROBLEM' if finding.status == 'problem' else finding.status:7} {finding.subject:13} "
+            columns = terminal.width() - len(beginning) if terminal.is_terminal(sys.stdout) else sys.maxsize
+            texts = [line for text in (finding.text, finding.next_step) if text for line in wrap(text, columns)]
+            for number, text in enumerate(texts):
+                print(f"{'' if number else beginning:{len(beginning)}}{text}", flush=True)
     finally:
         logging.disable(disabled)
     if options.json:
         print_json([finding._asdict() for finding in findings], indent=2)
     return 1 if any(finding.status == "problem" for finding in findings) else 0
-
-
-def _print(finding: Finding) -> None:
-    beginning = f"{'PROBLEM' if finding.status == 'problem' else finding.status:7} {finding.subject:13} "
-    columns = terminal.width() - len(beginning) if terminal.is_terminal(sys.stdout) else sys.maxsize
-    texts = [line for text in (finding.text, finding.next_step) if text for line in wrap(text, columns)]
-    for number, text in enumerate(texts):
-        print(f"{'' if number else beginning:{len(beginning)}}{text}", flush=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, time
 from typing import Any, Literal
 
-from toolfold.mock_api.endpoint import Endpoint, Request, parse_column, strip_number
+from toolfold.mock_api.endpoint import Request, parse_column, strip_number
 from toolfold.mock_api.fields import Cell, is_listed, value_of
 from toolfold.mock_api.market import seeded
 
@@ -101,12 +101,8 @@ def render(request: Request, data: Data) -> Response:
     # A column has the key of the same name, else the one in the same place.
     order = [by_name.get(name.replace(" ", "_"), key) for name, key in zip(header, keys, strict=True)]
     (rows,) = completed.values()
-    return _csv([header, *([row[key] for key in order] for row in rows)], endpoint)
-
-
-def _csv(rows: Sequence[Sequence[Any]], endpoint: Endpoint) -> Response:
     text, line_end = io.StringIO(), "\n" if endpoint.has_json else "\r\n"  # without JSON those of Windows
-    csv.writer(text, lineterminator=line_end).writerows(rows)
+    csv.writer(text, lineterminator=line_end).writerows([header, *([row[key] for key in order] for row in rows)])
     return csv_response(text.getvalue())
 
 
