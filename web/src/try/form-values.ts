@@ -1,5 +1,6 @@
 // What a person wrote in a form, and the arguments that it means.
 
+import { formatCount, formatNumber } from "../format";
 import type { Json } from "../api-types";
 import type { Field, ListField, NumberField, ObjectField, TextField } from "./fields";
 import { isObject } from "./schema-reader";
@@ -110,8 +111,8 @@ function listOf(field: ListField, value: Value, path: string[], problems: Proble
   const filled = rows.filter(({ item }) => !isBlank(field.item, item));
   if (!filled.length) return undefined;
   const items = filled.map(({ item, index }) => jsonOf(field.item, item, [...path, String(index)], problems) ?? null);
-  if (items.length < field.minItems) problems.push({ path, message: `At least ${field.minItems} values are required.` });
-  if (items.length > field.maxItems) problems.push({ path, message: `At most ${field.maxItems} values are allowed.` });
+  if (items.length < field.minItems) problems.push({ path, message: `Give at least ${formatCount(field.minItems, "value")}.` });
+  if (items.length > field.maxItems) problems.push({ path, message: `Give at most ${formatCount(field.maxItems, "value")}.` });
   if (field.unique && new Set(items.map((item) => JSON.stringify(item))).size < items.length) {
     problems.push({ path, message: "Each value may be given once." });
   }
@@ -157,9 +158,9 @@ function textOf(field: TextField, value: string, path: string[], problems: Probl
   if (!text.trim()) return undefined;
   const length = [...text].length;
   if (field.minLength !== undefined && length < field.minLength) {
-    problems.push({ path, message: `At least ${field.minLength} characters are required.` });
+    problems.push({ path, message: `Give at least ${formatCount(field.minLength, "character")}.` });
   } else if (field.maxLength !== undefined && length > field.maxLength) {
-    problems.push({ path, message: `At most ${field.maxLength} characters are allowed, and this has ${length}.` });
+    problems.push({ path, message: `Give at most ${formatCount(field.maxLength, "character")}; this has ${formatNumber(length)}.` });
   } else if (field.pattern && !matches(field.pattern, text) && !text.split(/[,\n]/).every((part) => matches(field.pattern!, part.trim()))) {
     problems.push({ path, message: `This does not have the form ${hint(field)}.` });
   }
