@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import urllib.request
 from collections.abc import Callable
 from typing import Any
@@ -101,8 +102,11 @@ def test_without_a_key_nothing_is_said_about_one(load: Callable[..., Call], capl
         ),
     ],
 )
-def test_which_keys_all_callers_could_use(environment: dict[str, str], expected: list[str]) -> None:
-    assert open_keys(Settings.from_environment(environment), environment) == expected
+def test_which_keys_all_callers_could_use(
+    environment: dict[str, str], expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", environment)
+    assert open_keys(Settings.from_environment()) == expected
 
 
 @pytest.mark.parametrize(("host", "is_used"), [("localhost", True), ("0.0.0.0", False)])

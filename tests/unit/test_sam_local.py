@@ -13,7 +13,7 @@ OF_TEMPLATE = {
     "TOOLFOLD_APPROVAL_SECRET": "ApprovalSecret",
     "TOOLFOLD_OAUTH_ISSUER": "https://issuer.example.com",
 }
-OPENED = {"TOOLFOLD_ACCESS": "", "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}
+OPENED = {"TOOLFOLD_ACCESS": "", "TOOLFOLD_OAUTH_ISSUER": "", "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}
 STAND_INS = {
     "TOOLFOLD_CATALOG": "",
     "TOOLFOLD_CACHE": "memory",
@@ -39,7 +39,5 @@ def test_sam_local_replaces_what_the_template_names_and_nothing_else(
         environment = {**variables, name: value}
         is_local = (name, value) == ("AWS_SAM_LOCAL", "true")
         expected = {**environment, **(replaced if is_local else {})}
-        if is_local:
-            expected.pop("TOOLFOLD_OAUTH_ISSUER", None)
         assert use_stand_ins(environment) == (replaced if is_local else {})
         assert environment == expected

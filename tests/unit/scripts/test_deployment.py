@@ -193,7 +193,7 @@ class TestCheck:
         [
             ("calls_per_day = 0\n[stage.prod]", "open", "TOOLFOLD_ACCESS=open needs limits"),
             ("[stage.prod]\nmax_token = 1", "iam", "settings.toml:2: max_token is not a setting."),
-            ("[stage.dev]", "iam", "settings.toml has no stage prod. Add a table [stage.prod]"),
+            ("[stage.dev]", "iam", "settings.toml has no stage prod. There are dev. Add a table [stage.prod]"),
         ],
     )
     def test_settings_that_contradict_the_access_are_refused(

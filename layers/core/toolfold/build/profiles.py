@@ -26,7 +26,7 @@ from toolfold.catalog.entries import DEFAULT_PROFILE, EFFECTS, RESERVED_NAMES, A
 from toolfold.catalog.profiles import SWITCHES, Kind, kind_of
 from toolfold.catalog.reader import line_key
 from toolfold.fuzzy import closest, normalize
-from toolfold.settings.parsers import KIND_MODE_SYNONYMS, MODE_SYNONYMS
+from toolfold.settings.model import MODE_SYNONYMS
 
 FILE = "profiles.yaml"
 """Optional file beside the folders of the sources."""
@@ -46,17 +46,14 @@ def _name(given: str) -> str:
     return given
 
 
-def _renamed(synonyms: dict[str, str]) -> BeforeValidator:
-    return BeforeValidator(lambda given: synonyms.get(given, given) if isinstance(given, str) else given)
-
-
 Name = Annotated[str, AfterValidator(_name)]
 """Part of a URL, and the value of an option."""
 Values = Annotated[
     list[str], BeforeValidator(lambda given: [given] if isinstance(given, str) else given), Field(min_length=1)
 ]
-Mode = Annotated[profiles.Mode, _renamed(dict(MODE_SYNONYMS))]
-KindMode = Annotated[profiles.KindMode, _renamed(dict(KIND_MODE_SYNONYMS))]
+_without_synonyms = BeforeValidator(lambda given: MODE_SYNONYMS.get(given, given) if isinstance(given, str) else given)
+Mode = Annotated[profiles.Mode, _without_synonyms]
+KindMode = Annotated[profiles.KindMode, _without_synonyms]
 
 
 class Selection(Model):

@@ -21,7 +21,7 @@ from toolfold.cli.settings import LISTS, settings_path, write_settings
 from toolfold.cli.terminal import Questions, confirm, is_interactive
 from toolfold.errors import SourceError, ToolfoldError
 from toolfold.settings.file import read_settings
-from toolfold.settings.model import is_setting, source_of
+from toolfold.settings.model import VARIABLES
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def host_variables(*urls: str) -> list[tuple[str, str]]:
 
 def _is_stored(name: str) -> bool:
     """Return whether the file of settings has the variable: it is a setting, and no key."""
-    return is_setting(name) and not source_of(name)
+    return name in VARIABLES
 
 
 def _missing(source_id: str, variables: Sequence[tuple[str, str]], known: Mapping[str, str]) -> dict[str, str]:

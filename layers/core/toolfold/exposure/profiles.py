@@ -13,7 +13,7 @@ from toolfold.errors import ContextMismatch, ProfileNotFound, ToolNotExposed
 from toolfold.exposure.exposed_tools import ExposedTools, Resolution, resolve
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.messages import CONNECT, OTHER_CONTEXT, OTHER_TOOL
-from toolfold.settings.parsers import MODE_SYNONYMS
+from toolfold.settings.model import MODE_SYNONYMS
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
