@@ -20,7 +20,7 @@ from toolfold.meta_tools.result import Result, error_text, repeated_by, safe_lin
 from toolfold.meta_tools.tool_names import find_name
 from toolfold.results import tables
 from toolfold.scripts.interpreter import LATER, MAX_SCRIPT_BYTES, Output, ScriptCall, limit_error
-from toolfold.scripts.values import CallPlaces, TooLarge, to_json
+from toolfold.scripts.values import TooLarge, find_calls, to_json
 from toolfold.text_safety import shortened
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class _Script:
 
     def __init__(self, plan: Plan, script: str) -> None:
         self._plan, self._script = plan, script
-        self._places = CallPlaces(script)
+        self._places = find_calls(script)
         words = set(_WORD.findall(script))
         self._functions = {
             module: _functions_of(plan.catalog, id_)
@@ -206,7 +206,6 @@ class _Script:
         """
         if called.function == "gather":
             return self._gather(called.args, keeps_errors=called.kwargs.get("return_exceptions") is True)
-        place = self._places.at(called.start)
         name, arguments = self._tool_of(called)
         if len(self.items) >= MAX_CALLS:
             raise limit_error("calls")
@@ -214,9 +213,10 @@ class _Script:
         self.items.append(item)
         if self._plan.is_full:
             raise limit_error("calls")
-        if place.is_gathered or place.is_awaited:
+        is_gathered = called.start in self._places.gathered
+        if is_gathered or called.start in self._places.awaited:
             self._later[called.id] = item
-            return {_PENDING: called.id} if place.is_gathered else LATER
+            return {_PENDING: called.id} if is_gathered else LATER
         self._perform([item])
         value = self._value_or_error(item)
         if isinstance(value, CallError):

@@ -1,10 +1,8 @@
-"""The process that runs scripts, started by the first script, and the limits of a script.
+"""The processes in which scripts run, and the limits of a script.
 
 ``pydantic-monty`` is an interpreter of a Python subset without files, network, environment and modules of the host. It
 runs in worker processes: one that ends, or that does not stop at its limit, is replaced. A session has nothing of the
 session before it. States of scripts are never loaded: there is no way to pass one.
-
-The processes in which scripts run: a few that are used again, and replaced when they end.
 
 The interpreter is a program, ``monty``, which the package finds on ``PATH``; on Lambda it is in ``/opt/bin``. A process
 needs neither files nor shared memory, so it runs on Lambda, which freezes it with the rest of the environment.
@@ -16,11 +14,9 @@ import contextlib
 import logging
 import os
 import re
-import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from toolfold.errors import CallError, ScriptError, ScriptLimit, ScriptsUnavailable, ScriptSyntax
@@ -38,7 +34,6 @@ _GRACE_S = 0.05
 
 _CHECKOUT_TIMEOUT_S = 5.0
 _MAX_PROCESSES = max(2, os.cpu_count() or 2)
-_MAX_LOGGED = 300
 _WITHOUT = "Use TOOL_BATCH or TOOL_PIPE, which work without it."
 
 
@@ -65,35 +60,10 @@ def start_processes() -> pydantic_monty.Monty:
     try:
         return pool.__enter__()
     except Exception as error:  # noqa: BLE001 - of the operating system: no memory, no right to start a process
-        logger.error("the process of scripts does not start: %s", ascii(str(error)[:_MAX_LOGGED]))
+        logger.error("the process of scripts does not start: %s", ascii(str(error)[:_MAX_MESSAGE]))
         raise ScriptsUnavailable(
             "Scripts cannot be run here: their process does not start.", joined(SEE_LOG.filled(what="why"), _WITHOUT)
         ) from None
-
-
-@contextlib.contextmanager
-def open_session(monty: Any, pool: pydantic_monty.Monty, **how: Any) -> Iterator[Any]:
-    """Open a session in a process that answers.
-
-    A process may have ended since the last script, for example while Lambda kept the environment without a request:
-    another takes its place.
-
-    Raises:
-        MontyCrashedError: none answers.
-    """
-    for attempts_left in range(_MAX_PROCESSES, -1, -1):
-        checkout = pool.checkout(script_name="script.py", **how)
-        try:
-            session = checkout.__enter__()
-        except monty.MontyCrashedError:
-            if not attempts_left:
-                raise
-            continue
-        try:
-            yield session
-        finally:
-            checkout.__exit__(*sys.exc_info())
-        return
 
 
 MAX_SCRIPT_BYTES = 32_768
@@ -111,7 +81,7 @@ _MAX_SUSPENSIONS = 2_000
 _UNSUPPORTED = re.compile(r"The monty syntax parser does not yet support (.{1,100})")
 
 _MAX_MESSAGE = 300
-"""Characters of a script's own message in an error."""
+"""Characters of a message of the interpreter in an error or the log."""
 
 
 class ScriptCall(NamedTuple):
@@ -131,34 +101,21 @@ class ScriptCall(NamedTuple):
 
 
 class Output:
-    """What a script prints, up to a limit, at which its process is ended: it would print until its time is over.
+    """What a script prints, up to a limit.
 
     Attributes:
+        text: what was printed.
         is_full: whether the script has printed more.
-        process_id: of the process of the script.
     """
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._chars = 0
-        self.is_full = False
-        self.process_id: int | None = None
+        self.text, self.is_full = "", False
 
     def __call__(self, _stream: str, text: str) -> None:
-        """Add a text."""
-        left = MAX_PRINTED_CHARS - self._chars
-        self._parts.append(text[:left])
-        self._chars += len(text)
-        if self._chars > MAX_PRINTED_CHARS and not self.is_full:
-            self.is_full = True
-            if self.process_id is not None:
-                with contextlib.suppress(OSError):
-                    os.kill(self.process_id, getattr(signal, "SIGKILL", signal.SIGTERM))
-
-    @property
-    def text(self) -> str:
-        """What was printed."""
-        return "".join(self._parts)
+        """Add a text; raise an exception, for the interpreter to end the script, where it is too long."""
+        self.text, self.is_full = (self.text + text)[:MAX_PRINTED_CHARS], len(self.text + text) > MAX_PRINTED_CHARS
+        if self.is_full:
+            raise OverflowError
 
 
 class Host(Protocol):
@@ -208,7 +165,7 @@ class Interpreter:
             pool = self._pool
         import pydantic_monty as monty
 
-        run, output = _Run(monty, host, deadline), host.printed
+        run = _Run(monty, host, deadline)
         limits: Any = {
             "max_feed_duration_secs": max(0.01, min(MAX_SCRIPT_S, deadline - time.monotonic())),
             "max_memory": MAX_MEMORY_BYTES,
@@ -217,14 +174,23 @@ class Interpreter:
             "max_total_sleep_secs": 0.0,
         }
         hosted = {
-            name: monty.ExternalModule(dict.fromkeys(functions, _unused)) for name, functions in host.modules.items()
+            name: monty.ExternalModule(dict.fromkeys(functions, _named(name)))
+            for name, functions in host.modules.items()
         }
         try:
-            with open_session(monty, pool, limits=limits, external_modules=hosted) as session:
-                output.process_id = session.worker_pid
+            with contextlib.ExitStack() as stack:
+                # A process may have ended since the last script, as while Lambda kept the environment.
+                for attempts_left in range(_MAX_PROCESSES, -1, -1):
+                    checkout = pool.checkout(script_name="script.py", limits=limits, external_modules=hosted)
+                    try:
+                        session = stack.enter_context(checkout)
+                        break
+                    except monty.MontyCrashedError:
+                        if not attempts_left:
+                            raise
                 if hosted:
                     session.feed_run("import " + ", ".join(hosted))
-                return run.drive(session.feed_start(script, inputs=dict(inputs), print_callback=output))
+                return run.drive(session.feed_start(script, inputs=dict(inputs), print_callback=host.printed))
         except monty.MontySyntaxError as error:
             raise ScriptSyntax(
                 f"The script cannot be parsed: {_message(error)}.",
@@ -238,7 +204,7 @@ class Interpreter:
                 f"A value cannot be passed to the script: {_message(error)}.", "Send inputs as JSON.", line=1
             ) from None
         except monty.MontyCrashedError as error:
-            raise limit_error("output" if output.is_full else "time" if error.timed_out else "memory") from None
+            raise limit_error("time" if error.timed_out else "memory") from None
 
     def close(self) -> None:
         """End the processes. The next script starts others."""
@@ -367,11 +333,9 @@ def _message(error: Any) -> str:
     return " ".join(text.split())[:_MAX_MESSAGE].rstrip(".")
 
 
-def _unused(*_args: Any, **_kwargs: Any) -> None:
-    """Return nothing: it represents a function of a module; :meth:`_Run.drive` answers its calls."""
-
-
 def _named(name: str) -> Callable[..., None]:
+    """Return what represents a function of the host: :meth:`_Run.drive` answers its calls."""
+
     def function(*_args: Any, **_kwargs: Any) -> None: ...
 
     function.__name__ = function.__qualname__ = name

@@ -1,94 +1,63 @@
-"""Convert what a script returns to JSON.
+"""Convert what a script returns to JSON, and find where a script makes several calls at once.
 
-Find where a script makes several calls at once: inside ``gather(…)``, and behind ``await``.
-
-A lexical look at the text is enough: a call that is not recognized is made at once, with the same result.
+These are the calls inside ``gather(…)``, and behind ``await``. A look at the text is enough: a call that is not found
+is made at once, with the same result.
 """
 
 from __future__ import annotations
 
-import io
+import ast
 import math
 import re
-import tokenize
+import warnings
 from typing import Any, NamedTuple
 
-_IMPORTED = re.compile(r"^\s*from\s+asyncio\s+import\b.*\bgather\b", re.MULTILINE)
+_FILE = "<script>"
+warnings.filterwarnings("ignore", module=_FILE)  # about a text that this process does not run
 
 
-class CallPlace(NamedTuple):
-    """How a call is made.
+class CallPlaces(NamedTuple):
+    """The bytes of a script at which calls begin.
 
     Attributes:
-        is_gathered: inside the parentheses of toolfold's ``gather``.
-        is_awaited: behind ``await``, or inside ``asyncio.gather``.
+        gathered: those of calls inside the parentheses of toolfold's ``gather``.
+        awaited: of those behind ``await``, or inside ``asyncio.gather``.
     """
 
-    is_gathered: bool
-    is_awaited: bool
+    gathered: frozenset[int] = frozenset()
+    awaited: frozenset[int] = frozenset()
 
 
-class CallPlaces:
-    """The calls of one script, by where they begin.
+def find_calls(script: str) -> CallPlaces:
+    """Return the calls that a script makes at once; none of a text that Python cannot parse."""
+    if "gather" not in script and "await" not in script:
+        return CallPlaces()
+    try:
+        nodes = list(ast.walk(ast.parse(script, _FILE)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return CallPlaces()  # the interpreter reports what is wrong with the text
+    lines = [0, *(end.end() for end in re.finditer(rb"\r\n?|\n", script.encode()))]
+    imports = (node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "asyncio")
+    has_native = any(name.name == "gather" for node in imports for name in node.names)
+    gathered: set[int] = set()
+    awaited: set[int] = set()
+    for node in nodes:
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
+            awaited.add(lines[node.value.lineno - 1] + node.value.col_offset)
+        is_method = isinstance(function, ast.Attribute) and function.attr == "gather"
+        if is_method or (isinstance(function, ast.Name) and function.id == "gather"):
+            within = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call) and inner is not node]
+            starts = {lines[inner.lineno - 1] + inner.col_offset for inner in within}
+            (awaited if is_method or has_native else gathered).update(starts)
+    return CallPlaces(frozenset(gathered - awaited), frozenset(awaited))
 
-    Args:
-        script: its text.
-    """
-
-    def __init__(self, script: str) -> None:
-        self._gathered: list[tuple[int, int]] = []
-        self._native: list[tuple[int, int]] = []
-        self._awaited: set[int] = set()
-        if "gather" not in script and "await" not in script:
-            return
-        lines = script.splitlines(keepends=True)
-        self._starts = [0]
-        for line in lines:
-            self._starts.append(self._starts[-1] + len(line.encode("utf-8", "surrogatepass")))
-        self._lines = lines
-        has_native = _IMPORTED.search(script) is not None
-        try:
-            self._read(list(tokenize.generate_tokens(io.StringIO(script).readline)), has_native)
-        except (tokenize.TokenError, SyntaxError, IndexError, RecursionError):
-            return  # the interpreter reports what is wrong with the text
-
-    def at(self, start: int) -> CallPlace:
-        """Return how the call is made that begins at this byte of the script."""
-        is_native = any(first <= start < last for first, last in self._native)
-        is_gathered = not is_native and any(first <= start < last for first, last in self._gathered)
-        return CallPlace(is_gathered, is_native or start in self._awaited)
-
-    def _read(self, found: list[tokenize.TokenInfo], has_native: bool) -> None:
-        tokens = [token for token in found if token.type not in (tokenize.NL, tokenize.COMMENT)]
-        opened: list[tuple[str, int]] = []
-        for index, token in enumerate(tokens):
-            if token.string in "([{" and token.type == tokenize.OP:
-                before = tokens[index - 1] if index else token
-                is_gather = before.string == "gather" and token.string == "("
-                is_method = index > 1 and tokens[index - 2].string == "."
-                kind = "" if not is_gather else "native" if is_method or has_native else "gather"
-                opened.append((kind, self._offset(token.end)))
-            elif token.string in ")]}" and token.type == tokenize.OP and opened:
-                kind, start = opened.pop()
-                if kind:
-                    (self._native if kind == "native" else self._gathered).append((start, self._offset(token.start)))
-            elif token.string == "await" and index + 1 < len(tokens):
-                following = tokens[index + 1]
-                if following.string != "gather" or has_native:
-                    self._awaited.add(self._offset(following.start))
-
-    def _offset(self, place: tuple[int, int]) -> int:
-        """Return the byte of a line and column."""
-        line, column = place
-        text = self._lines[line - 1][:column] if line <= len(self._lines) else ""
-        return self._starts[line - 1] + len(text.encode("utf-8", "surrogatepass"))
-
-
-_MAX_VALUES = 200_000
-"""Values of a result: a table of 10,000 rows and 20 columns, more than any budget of tokens."""
 
 _MAX_CHARS = 5_000_000
 """Characters of a result; a Lambda function returns at most 6 MB."""
+
+_CHARS_OF_VALUE = 16
+"""What each value counts as, beside its text: a table may have 10,000 rows and 20 columns."""
 
 _MAX_DEPTH = 60
 _MAX_DIGITS = 1_000
@@ -107,38 +76,31 @@ def to_json(value: Any) -> Any:
     Raises:
         TooLarge: it has too many values or characters, or is nested too deeply.
     """
-    return _Converter().convert(value, 0)
+    left = _MAX_CHARS
 
-
-class _Converter:
-    def __init__(self) -> None:
-        self._values, self._chars = _MAX_VALUES, _MAX_CHARS
-
-    def convert(self, value: Any, depth: int) -> Any:
-        self._values -= 1
-        if self._values < 0 or depth > _MAX_DEPTH:
-            raise TooLarge
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, int):
-            if value.bit_length() > 4 * _MAX_DIGITS:
-                raise TooLarge
-            return int(value)
-        if isinstance(value, float):
-            return value if math.isfinite(value) else str(value)
-        if isinstance(value, str):
-            return self._text(value)
-        if isinstance(value, dict):
-            return {self._text(key if isinstance(key, str) else str(key)): self.convert(item, depth + 1)
-                    for key, item in value.items()}  # fmt: skip
-        if isinstance(value, list | tuple | set | frozenset):
-            return [self.convert(item, depth + 1) for item in value]
-        if isinstance(attributes := getattr(value, "attributes", None), dict):  # of a class of the script
-            return self.convert(attributes, depth)
-        return self._text(str(value))
-
-    def _text(self, text: str) -> str:
-        self._chars -= len(text)
-        if self._chars < 0:
+    def counted(text: str) -> str:
+        nonlocal left
+        left -= len(text) + _CHARS_OF_VALUE
+        if left < 0:
             raise TooLarge
         return text
+
+    def convert(value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return counted(value)
+        if isinstance(attributes := getattr(value, "attributes", None), dict):  # of a class of the script
+            value = attributes
+        counted("")
+        if depth > _MAX_DEPTH or (isinstance(value, int) and value.bit_length() > 4 * _MAX_DIGITS):
+            raise TooLarge
+        if value is None or isinstance(value, bool | int):
+            return value
+        if isinstance(value, float) and math.isfinite(value):
+            return value
+        if isinstance(value, dict):
+            return {counted(str(key)): convert(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [convert(item, depth + 1) for item in value]
+        return counted(str(value))
+
+    return convert(value, 0)
