@@ -67,7 +67,7 @@ def signers(s3: Upstream) -> list[str]:
 
 
 def by_obstore(clients: AwsClients) -> Callable[[], object]:
-    bucket = clients.open_bucket("things", "", timeout_s=5.0, max_retries=0)
+    bucket = clients.open_bucket("things", "", timeout_s=5.0)
     return lambda: obstore.get(bucket, "a")
 
 
@@ -116,7 +116,7 @@ class TestEnvironment:
     def test_a_catalog_in_s3_is_read_without_boto3(self, s3: Upstream) -> None:
         program = (
             "import sys, obstore; from toolfold.aws import clients\n"
-            "bucket = clients.AwsClients().open_bucket('things', '', timeout_s=5.0, max_retries=0)\n"
+            "bucket = clients.AwsClients().open_bucket('things', '', timeout_s=5.0)\n"
             "obstore.get(bucket, 'a'); print({'boto3', 'botocore'} & set(sys.modules))"
         )
         own = {"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "B", "AWS_REGION": "eu-west-1"}
@@ -132,9 +132,12 @@ class TestProfile:
         (tmp_path / "config").write_text("[profile mine]\nregion = eu-west-3\n")
         monkeypatch.setenv("AWS_PROFILE", "mine")
         assert clients.credentials()[:3] == ("P", "PS", None)
-        assert clients.region() == "eu-west-3"
-        monkeypatch.setenv("AWS_REGION", "eu-west-1")
-        assert clients.region() == "eu-west-1"
+        for variables, region in ({}, "eu-west-3"), ({"AWS_REGION": "eu-west-1"}, "eu-west-1"):
+            for name, value in variables.items():
+                monkeypatch.setenv(name, value)
+            clients.reset()
+            assert clients.open_bucket("things", "", timeout_s=5.0).config["region"] == region
+            assert clients.client("s3", timeout_s=5.0).meta.region_name == region
 
 
 class TestNone:

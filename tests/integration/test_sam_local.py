@@ -74,4 +74,4 @@ def test_the_log_says_that_the_run_is_local(runtime: LambdaRuntime) -> None:
     runtime.invoke(json.loads((ROOT / "events/tools-list.json").read_text(encoding="utf-8")))
 
     assert [line for line in runtime.log if "sam local: " in line and "TOOLFOLD_CACHE=memory" in line]
-    assert not [line for line in runtime.log if "CacheTable" in line or "EndpointConnectionError" in line]
+    assert not [line for line in runtime.log if "CacheTable" in line or "ConnectError" in line]

@@ -8,14 +8,20 @@ import sys
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, HTTPClientError
 
-from toolfold.aws.clients import AwsClients, error_code
+from toolfold.aws.clients import error_code
 
 
 def refusal(code: Any, status: int = 400) -> ClientError:
     error = {"Error": {"Code": code, "Message": "SECRET"}, "ResponseMetadata": {"HTTPStatusCode": status}}
     return ClientError(error, "GetItem")  # type: ignore[arg-type]
+
+
+def unreached() -> HTTPClientError:
+    error = HTTPClientError(error="SECRET")
+    error.__cause__ = TimeoutError("SECRET")
+    return error
 
 
 def sqlite_error(name: str) -> sqlite3.Error:
@@ -27,6 +33,7 @@ def sqlite_error(name: str) -> sqlite3.Error:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
+        (unreached(), "TimeoutError"),
         (refusal("ThrottlingException"), "ThrottlingException"),
         (refusal("404", 404), "404"),
         (refusal("a sentence with a SECRET"), "400"),
@@ -57,11 +64,3 @@ def test_boto3_is_imported_by_the_first_client_and_not_before() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
-
-
-def test_the_region_of_the_environment_needs_no_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-3")
-    monkeypatch.setattr(AwsClients, "session", None)
-    assert AwsClients().region() == "eu-west-3"
-    monkeypatch.setenv("AWS_REGION", "eu-west-1")
-    assert AwsClients().region() == "eu-west-1"

@@ -1,13 +1,11 @@
 """Clients of AWS services, made when they are first used and shared by everything that calls AWS.
 
 They are boto3's clients, made by botocore's session. boto3's own session adds resources and file transfers, which
-nothing here uses and whose import a first call would wait for.
+nothing here uses and whose import a first call would wait for. botocore is imported by the first client.
 
 Endpoints other than AWS's own (``AWS_ENDPOINT_URL``, ``AWS_ENDPOINT_URL_DYNAMODB`` …), ``AWS_CA_BUNDLE``, profiles,
 single sign-on and the credentials of containers are read by botocore itself, and proxies by toolfold's HTTP client:
 https://docs.aws.amazon.com/sdkref/latest/guide/settings-reference.html
-
-botocore takes long to import. It is imported by the first client, never by a module.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ class AwsClients:
     """Create clients and keep them. Creating an instance costs nothing. Safe to use from many threads."""
 
     def __init__(self) -> None:
-        self._session: Any = None
+        self._shared_session: Any = None
         self._loader: Any = None
         self._clients: dict[tuple[str, str, float], Any] = {}
         self._lock = threading.RLock()
@@ -68,7 +66,7 @@ class AwsClients:
             if key not in self._clients:
                 # A client without credentials never looks for them again, so it must not be kept.
                 self.credentials()
-                self._clients[key] = self._create_client(self.session(), service, timeout_s, region)
+                self._clients[key] = self._create_client(service, timeout_s, region)
             return self._clients[key]
 
     def credentials(self) -> Any:
@@ -78,7 +76,7 @@ class AwsClients:
             botocore.exceptions.BotoCoreError: No credentials are configured, or they cannot be read.
         """
         with self._lock:
-            found = self.session().get_credentials()
+            found = self._session().get_credentials()
             if found is None:
                 from botocore.exceptions import NoCredentialsError
 
@@ -100,31 +98,12 @@ class AwsClients:
         with self._lock:
             frozen = self.credentials()
             # botocore has no public name for it. Without it the end counts as unknown.
-            end = getattr(self.session().get_credentials(), "_expiry_time", None)
+            end = getattr(self._session().get_credentials(), "_expiry_time", None)
         if end is not None:
             return float(end.timestamp())
         return time.time() + unknown_s if frozen.token else math.inf
 
-    def region(self) -> str:
-        """Return the region of the environment, else of the profile, else an empty string.
-
-        Raises:
-            botocore.exceptions.BotoCoreError: the profile cannot be read.
-        """
-        return _region_of_environment() or self.session().get_config_variable("region") or ""
-
-    def session(self) -> Any:
-        """Return the ``botocore.session.Session`` that all clients share.
-
-        Raises:
-            botocore.exceptions.BotoCoreError: the profile cannot be read.
-        """
-        with self._lock:
-            if self._session is None:
-                self._session = self._create_session()
-            return self._session
-
-    def open_bucket(self, bucket: str, prefix: str, *, timeout_s: float, max_retries: int) -> Any:
+    def open_bucket(self, bucket: str, prefix: str, *, timeout_s: float) -> Any:
         """Return obstore's store of the objects in ``bucket`` below ``prefix``, for reads before the first response.
 
         obstore imports in 8 ms, boto3 in 170. It reads credentials from the environment, as Lambda sets them. Others
@@ -140,22 +119,20 @@ class AwsClients:
         from obstore.store import S3Store
 
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-        options: dict[str, Any] = {}
-        if endpoint:
-            options |= {"endpoint": endpoint, "virtual_hosted_style_request": False}
+        options: dict[str, Any] = {"endpoint": endpoint, "virtual_hosted_style_request": False} if endpoint else {}
         if not (os.environ.get("AWS_ACCESS_KEY_ID") and os.environ.get("AWS_SECRET_ACCESS_KEY")):
             self.credentials()  # raises botocore's error, which names the reason; obstore's does not
             from obstore.auth.boto3 import Boto3CredentialProvider
 
             ttl = timedelta(seconds=_CREDENTIALS_TTL_S)
-            options["credential_provider"] = Boto3CredentialProvider(self.session(), ttl=ttl)
+            options["credential_provider"] = Boto3CredentialProvider(self._session(), ttl=ttl)
         timeout = timedelta(seconds=timeout_s)
         return S3Store(
             bucket,
             prefix=prefix or None,
-            region=self.region() or "us-east-1",
+            region=_region_of_environment() or self._session().get_config_variable("region") or "us-east-1",
             client_options={"timeout": timeout, "allow_http": bool(endpoint)},
-            retry_config={"max_retries": max_retries, "retry_timeout": timeout},
+            retry_config={"max_retries": 2, "retry_timeout": timeout},
             **options,
         )
 
@@ -166,21 +143,19 @@ class AwsClients:
         takes 9 ms instead of 45.
         """
         with self._lock:
-            session = self._create_session()
-            session.set_credentials("unused", "unused")
+            unused = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), "-")
             for service in services:
-                self._create_client(session, service, timeout_s=1.0, region="us-east-1").close()
+                self._create_client(service, timeout_s=1.0, region="us-east-1", **unused)
 
     def reset(self) -> None:
         """Close all connections and drop the clients and credentials."""
         with self._lock:
-            clients = list(self._clients.values())
+            http_client, self._http_client, self._shared_session = self._http_client, None, None
             self._clients.clear()
-            self._session = self._http_client = None
-        for client in clients:
-            client.close()
+        if http_client is not None:
+            http_client.close()
 
-    def _create_client(self, session: Any, service: str, timeout_s: float, region: str) -> Any:
+    def _create_client(self, service: str, timeout_s: float, region: str, **credentials: str) -> Any:
         from botocore.config import Config
 
         from toolfold.aws.http_session import HttpSession
@@ -195,29 +170,31 @@ class AwsClients:
             response_checksum_validation="when_required",
             user_agent_extra=f"toolfold/{__version__}",
         )
-        client = session.create_client(service, region_name=region or None, config=config)
+        session = self._session()
+        client = session.create_client(service, region_name=region or None, config=config, **credentials)
         client.meta.events.register("needs-retry", _retry_read)
         if self._http_client is None:
             self._http_client = HttpClient(session.get_config_variable("ca_bundle") or "")
         client._endpoint.http_session = HttpSession(self._http_client, timeout_s)  # there is no public way to another
         return client
 
-    def _create_session(self) -> Any:
+    def _session(self) -> Any:
+        """Return the session that all clients share, made by the first."""
         import botocore.session
 
-        # At DEBUG botocore logs every response, and so the values of secrets. Lambda's "application log level" would
-        # turn that on for all libraries.
-        botocore_logger = logging.getLogger("botocore")
-        botocore_logger.setLevel(max(botocore_logger.level, logging.WARNING))
-        session = botocore.session.get_session()
-        if self._loader is None:
-            self._loader = session.get_component("data_loader")
-        else:
-            session.register_component("data_loader", self._loader)
-        # botocore itself does not read AWS_REGION, which other SDKs and Lambda set.
-        if region := _region_of_environment():
-            session.set_config_variable("region", region)
-        return session
+        with self._lock:
+            if self._shared_session is None:
+                # At DEBUG botocore logs every response, and so the values of secrets. Lambda's "application log level"
+                # would turn that on for all libraries.
+                botocore_logger = logging.getLogger("botocore")
+                botocore_logger.setLevel(max(botocore_logger.level, logging.WARNING))
+                self._shared_session = session = botocore.session.get_session()
+                self._loader = self._loader or session.get_component("data_loader")
+                session.register_component("data_loader", self._loader)
+                # botocore itself does not read AWS_REGION, which other SDKs and Lambda set.
+                if region := _region_of_environment():
+                    session.set_config_variable("region", region)
+            return self._shared_session
 
 
 def error_code(error: BaseException) -> str:
@@ -228,6 +205,8 @@ def error_code(error: BaseException) -> str:
     >>> error_code(TimeoutError("https://example.com/?key=1"))
     'TimeoutError'
     """
+    if type(error).__name__ == "HTTPClientError" and error.__cause__ is not None:  # of toolfold's HTTP client
+        return type(error.__cause__).__name__
     response = getattr(error, "response", None)
     if isinstance(response, dict):
         code = str(response.get("Error", {}).get("Code", ""))
@@ -251,9 +230,9 @@ def _retry_read(attempts: int, operation: Any, caught_exception: Exception | Non
     """
     if attempts != 1 or not operation.name.startswith("Get"):
         return None
-    from botocore.exceptions import ConnectionClosedError
+    from toolfold.network.errors import ConnectionBroken
 
-    return 0.0 if isinstance(caught_exception, ConnectionClosedError) else None
+    return 0.0 if isinstance(getattr(caught_exception, "__cause__", None), ConnectionBroken) else None
 
 
 def _region_of_environment() -> str:

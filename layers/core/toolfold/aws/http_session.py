@@ -8,27 +8,17 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from botocore import exceptions  # noqa: TID253 - this module is imported by the first client
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse  # noqa: TID253 - as above
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse  # noqa: TID253 - imported by the first client
+from botocore.exceptions import HTTPClientError  # noqa: TID253 - as above
 
-from toolfold.network import errors
+from toolfold.network.errors import TransportError
 from toolfold.network.session import HttpClient
 
 MAX_RESPONSE_BYTES = 64_000_000
 """The largest values are cached responses, of at most ``TOOLFOLD_MAX_RESPONSE_BYTES`` (25 MB) and what JSON adds."""
-
-_ERRORS: Mapping[type[errors.TransportError], type[exceptions.HTTPClientError]] = {
-    errors.ReadTimeout: exceptions.ReadTimeoutError,
-    errors.ConnectTimeout: exceptions.ConnectTimeoutError,
-    errors.TlsError: exceptions.SSLError,
-    errors.ProxyError: exceptions.ProxyConnectionError,
-    errors.ConnectError: exceptions.EndpointConnectionError,
-    errors.ConnectionBroken: exceptions.ConnectionClosedError,
-}
-"""Error of the client → that of botocore, the first that fits; HTTPClientError for others."""
 
 
 class _Body(io.BytesIO):
@@ -38,10 +28,7 @@ class _Body(io.BytesIO):
 
 
 class HttpSession:
-    """Send the requests of one client of botocore, in place of its ``URLLib3Session``.
-
-    ``timeout_s``: to connect, and again for a request and all of its response.
-    """
+    """Send requests of a client of botocore. ``timeout_s``: to connect, and again for a request and its response."""
 
     def __init__(self, http_client: HttpClient, timeout_s: float) -> None:
         self._http_client, self._timeout_s = http_client, timeout_s
@@ -50,7 +37,7 @@ class HttpSession:
         """Send a request and return its complete response.
 
         Raises:
-            botocore.exceptions.HTTPClientError: there is no response.
+            botocore.exceptions.HTTPClientError: there is no response; its cause says why.
         """
         body: Any = request.body
         try:
@@ -65,14 +52,8 @@ class HttpSession:
                 max_bytes=MAX_RESPONSE_BYTES,
                 is_allowed=None,
             )
-        except errors.TransportError as error:
-            kinds = (found for kind, found in _ERRORS.items() if isinstance(error, kind))
-            failure = next(kinds, exceptions.HTTPClientError)
-            raise failure(endpoint_url=request.url, proxy_url="", error=error.reason) from None
+        except TransportError as error:
+            raise HTTPClientError(error=error.reason) from error
         # botocore compares what is read with the length, which is that of the compressed body.
         length = {"Content-Length": str(len(response.body))} if response.body else {}
         return AWSResponse(request.url, response.status, {**response.headers, **length}, _Body(response.body))
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._http_client.close()

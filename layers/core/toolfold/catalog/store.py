@@ -349,7 +349,7 @@ class S3Store:
         try:
             if self._client is None:
                 bucket, prefix = self._bucket, self._prefix
-                self._client = self.aws.open_bucket(bucket, prefix, timeout_s=self._timeout_s, max_retries=2)
+                self._client = self.aws.open_bucket(bucket, prefix, timeout_s=self._timeout_s)
             return send(obstore, self._client)
         except FileNotFoundError as error:
             # Never the text: it contains the address.
