@@ -41,7 +41,7 @@ def run(options: Options) -> int:
             figures.add(line)
     if options.json:
         print_json({"source": source, **as_json(figures)}, indent=2)
-    elif figures.is_empty:
+    elif not figures.requests and not figures.codes:
         start = f" since {since.isoformat(sep=' ', timespec='minutes')}" if since else ""
         print_wrapped(f"There is no request and no call in {source}{start}.")
         print_wrapped("Its lines are JSON, with the message “request” or “call”, as the Lambda function and "
@@ -93,8 +93,8 @@ def _print_figures(figures: Figures, source: str) -> None:
     fields: dict[str, Any] = {
         "requests": f"{requests}; {figures.failed_requests:,} failed",
         "searches that found nothing": f"{figures.empty_searches:,} of {figures.searches:,}",
-        "tokens answered": f"{figures.tokens:,.0f}",
-        "tokens saved": f"{figures.tokens_saved:,.0f}",
+        "tokens answered": f"{figures.sums['request']['tokens']:,}",
+        "tokens saved": f"{figures.sums['request']['tokens_saved']:,}",
         "calls": outcomes,
         "requests to sources": f"{figures.upstream_requests:,}",
     }

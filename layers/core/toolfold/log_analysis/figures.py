@@ -1,8 +1,6 @@
-"""Figures of a log: what agents searched, read and called, and what that saved.
+"""Figures of a log: what agents searched, read and called, and what that saved; from files or a pipe.
 
 The fields of the lines are those of docs/reference/metrics.md.
-
-Read the lines of a log: from files, from a pipe, as they are or as tools of AWS print them.
 """
 
 from __future__ import annotations
@@ -11,17 +9,20 @@ import contextlib
 import gzip
 import math
 import sys
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import IO, Any
 
 from toolfold.errors import ToolfoldError
-from toolfold.log_analysis.follower import MAX_LINE_BYTES, parse_line
+from toolfold.log_analysis.follower import parse_line
 
 MOST_CALLED = 10
 """Tools that are listed."""
+
+MAX_LINE_BYTES = 1 << 20
+"""Longest line that is read: a line of the log has some 500 bytes."""
 
 HITS = frozenset({"memory", "shared", "joined"})
 """Values of ``cache`` of calls that were answered without a request of their own."""
@@ -41,6 +42,10 @@ def is_of_call(line: Mapping[str, Any]) -> bool:
     return has_call and line.get("message") in ("call", "request")
 
 
+_SUMMED = ("tokens", "tokens_saved", *(f"schemas_{level}" for level in ("full", "medium", "minimal", "unchanged")))
+"""Fields of the line of a request that are added up."""
+
+
 @dataclass
 class Figures:
     """Sums over the lines of a log.
@@ -50,13 +55,7 @@ class Figures:
         failed_requests: those of them that ended in an error.
         searches: requests of TOOL_LIST with a query, from the first match on.
         empty_searches: those of them that found nothing.
-        search_tokens: tokens of the answers to searches.
-        search_saved: tokens of all definitions less those, over the searches that found something.
-        search_schemas: detail level → tools that searches described.
-        loaded: schemas that TOOL_GET sent, full or medium.
-        unchanged: schemas that it did not send again.
-        tokens: tokens of all answers.
-        tokens_saved: tokens saved by searches, less those of other answers of TOOL_LIST and TOOL_GET.
+        sums: meta-tool, ``search`` or ``request`` for all → the sums of fields of its lines.
         codes: code → finished calls of tools.
         cacheable: calls of tools that read.
         hits: those of them that were answered without a request of their own.
@@ -70,13 +69,7 @@ class Figures:
     failed_requests: int = 0
     searches: int = 0
     empty_searches: int = 0
-    search_tokens: float = 0
-    search_saved: float = 0
-    search_schemas: Counter[str] = field(default_factory=Counter)
-    loaded: int = 0
-    unchanged: int = 0
-    tokens: float = 0
-    tokens_saved: float = 0
+    sums: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     codes: Counter[str] = field(default_factory=Counter)
     cacheable: int = 0
     hits: int = 0
@@ -87,29 +80,24 @@ class Figures:
     last: str = ""
 
     @property
-    def calls(self) -> int:
-        """Finished calls of tools."""
-        return self.codes.total()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no request and no call is counted."""
-        return not (self.requests.total() or self.calls)
-
-    @property
     def upstream_ms(self) -> tuple[float, float] | None:
         """Median and 99th percentile of the time in requests, over the calls that sent some; None: none did."""
-        times = sorted(self.times_ms)
-        if not times:
+        if not (times := sorted(self.times_ms)):
             return None
         median, p99 = (times[max(0, math.ceil(share * len(times)) - 1)] for share in (0.5, 0.99))
         return median, p99
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Add a line; others than those of requests and calls change nothing."""
-        if is_request := is_of_request(line):
-            self._add_request(line)
-        if is_call := is_of_call(line):
+        if is_of_request(line):
+            is_search = number(line, "searched") != 0
+            for group in ("request", line["tool"], *(["search"] if is_search else [])):
+                self.sums[group].update({name: int(number(line, name)) for name in _SUMMED})
+            self.requests[line["tool"]] += 1
+            self.failed_requests += "error" in line
+            self.searches += is_search
+            self.empty_searches += is_search and not number(line, "matched")
+        if is_of_call(line):
             requests = int(number(line, "upstream_requests"))
             self.codes[line["code"]] += 1
             self.cacheable += line["cache"] != "bypass"
@@ -119,26 +107,9 @@ class Figures:
             if isinstance(line.get("inner_tool"), str):
                 self.tools[line["inner_tool"]] += 1
         timestamp = line.get("timestamp")
-        if (is_request or is_call) and isinstance(timestamp, str):
+        if (is_of_request(line) or is_of_call(line)) and isinstance(timestamp, str):
             self.first = min(self.first or timestamp, timestamp)
             self.last = max(self.last, timestamp)
-
-    def _add_request(self, line: Mapping[str, Any]) -> None:
-        tokens, saved = number(line, "tokens"), number(line, "tokens_saved")
-        schemas = {level: int(number(line, f"schemas_{level}")) for level in ("full", "medium", "minimal")}
-        self.requests[line["tool"]] += 1
-        self.failed_requests += "error" in line
-        self.tokens += tokens
-        self.tokens_saved += saved
-        if line["tool"] == "TOOL_GET":
-            self.loaded += schemas["full"] + schemas["medium"]
-            self.unchanged += int(number(line, "schemas_unchanged"))
-        if number(line, "searched"):
-            self.searches += 1
-            self.empty_searches += not number(line, "matched")
-            self.search_tokens += tokens
-            self.search_saved += saved
-            self.search_schemas.update(schemas)
 
 
 def seven_figures(figures: Figures) -> dict[str, float | None]:
@@ -150,15 +121,15 @@ def seven_figures(figures: Figures) -> dict[str, float | None]:
     - ``loaded_on_demand``: schemas that TOOL_GET sent.
     - ``cache_hit_percent``: calls that were answered without a request of their own, of those that read.
     """
-    searches, schemas = figures.searches, figures.search_schemas
-    baseline = figures.search_saved + figures.search_tokens
+    searches, found, got = figures.searches, figures.sums["search"], figures.sums["TOOL_GET"]
+    baseline = found["tokens_saved"] + found["tokens"] if found["tokens_saved"] else 0
     return {
-        "tokens_per_query": _ratio(figures.search_tokens, searches),
-        "token_reduction_percent": _ratio(100 * figures.search_saved, baseline if figures.search_saved else 0, 1),
-        "full_per_query": _ratio(schemas["full"], searches),
-        "medium_per_query": _ratio(schemas["medium"], searches),
-        "minimal_per_query": _ratio(schemas["minimal"], searches),
-        "loaded_on_demand": figures.loaded,
+        "tokens_per_query": _ratio(found["tokens"], searches),
+        "token_reduction_percent": _ratio(100 * found["tokens_saved"], baseline, 1),
+        "full_per_query": _ratio(found["schemas_full"], searches),
+        "medium_per_query": _ratio(found["schemas_medium"], searches),
+        "minimal_per_query": _ratio(found["schemas_minimal"], searches),
+        "loaded_on_demand": got["schemas_full"] + got["schemas_medium"],
         "cache_hit_percent": _ratio(100 * figures.hits, figures.cacheable, 1),
     }
 
@@ -172,9 +143,9 @@ def as_json(figures: Figures) -> dict[str, Any]:
         "figures": seven_figures(figures),
         "requests": {"by_tool": dict(figures.requests), "failed": figures.failed_requests},
         "searches": {"total": figures.searches, "found_nothing": figures.empty_searches},
-        "tokens": {"answered": round(figures.tokens), "saved": round(figures.tokens_saved)},
-        "schemas_unchanged": figures.unchanged,
-        "calls": {"total": figures.calls, "by_code": dict(figures.codes.most_common())},
+        "tokens": {"answered": figures.sums["request"]["tokens"], "saved": figures.sums["request"]["tokens_saved"]},
+        "schemas_unchanged": figures.sums["TOOL_GET"]["schemas_unchanged"],
+        "calls": {"total": figures.codes.total(), "by_code": dict(figures.codes.most_common())},
         "cache": {"cacheable": figures.cacheable, "hits": figures.hits},
         "upstream": {"requests": figures.upstream_requests, "median_ms": median, "p99_ms": p99},
         "tools": dict(figures.tools.most_common(MOST_CALLED)),
@@ -225,8 +196,7 @@ def _open(path: str) -> contextlib.AbstractContextManager[IO[bytes] | Any]:
 
 
 def _is_since(timestamp: Any, since: datetime) -> bool:
-    try:
+    with contextlib.suppress(TypeError, ValueError):
         written = datetime.fromisoformat(timestamp)
-    except (TypeError, ValueError):
-        return False
-    return (written if written.tzinfo else written.replace(tzinfo=UTC)) >= since
+        return (written if written.tzinfo else written.replace(tzinfo=UTC)) >= since
+    return False

@@ -10,14 +10,11 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_READ_BYTES = 2_000_000
-"""Most that one call of :meth:`LogFollower.read` reads of a file: a tenth of a second. The next call goes on."""
-
-MAX_LINE_BYTES = 1 << 20
-"""Longest line that is read: a line of the log has some 500 bytes."""
+"""Most that one call of :meth:`LogFollower.read` reads of a file: a tenth of a second. The next call goes on, also
+within a line that is longer, which is left out."""
 
 _HEAD_BYTES = 64
 """The beginning of a file, by which it is distinguished from another one: its first line has a time."""
@@ -25,14 +22,12 @@ _HEAD_BYTES = 64
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
-@dataclass
-class _File:
-    """What was read of a file: its beginning, how much, and the last line, which has no end yet."""
+class _File(NamedTuple):
+    """What was read of a file: its device and number, its beginning, and how much."""
 
-    head: bytes = b""
-    offset: int = 0
-    partial: bytes = b""
-    skips: bool = False
+    identity: tuple[int, int]
+    head: bytes
+    offset: int
 
 
 class LogFollower:
@@ -51,7 +46,7 @@ class LogFollower:
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(os.path.expanduser(path))
         self.lines, self.problem, self.is_complete = 0, "", False
-        self._files: dict[str, tuple[tuple[int, int], _File]] = {}
+        self._files: dict[str, _File] = {}
 
     def read(self) -> Iterator[dict[str, Any]]:
         """Yield the JSON object of each line that is new, of some :data:`MAX_READ_BYTES`. Never raises OSError.
@@ -70,8 +65,10 @@ class LogFollower:
                 if not stat.S_ISREG(status.st_mode):
                     self.problem = "It is not a file."
                     return
-                known = self._find(path, status, file.read(_HEAD_BYTES))
-                file.seek(known.offset)
+                head, identity = file.read(_HEAD_BYTES), (status.st_dev, status.st_ino)
+                # It may have had the other path. A deleted file's number may be that of the next one.
+                known = (of for of in self._files.values() if of.identity == identity and head.startswith(of.head))
+                offset = file.seek(next((of.offset for of in known if of.offset <= status.st_size), 0))
                 found = file.read(MAX_READ_BYTES)
         except FileNotFoundError:
             self.problem, self.is_complete = "The file does not exist yet.", True
@@ -79,33 +76,11 @@ class LogFollower:
         except OSError as error:
             self.problem = f"The file cannot be read: {error.strerror}."
             return
-        known.offset += len(found)
-        self.is_complete = known.offset >= status.st_size
-        yield from self._parse(known, found)
-
-    def _find(self, path: str, status: os.stat_result, head: bytes) -> _File:
-        """Return what was read of the file, which may have had the other path then."""
-        identity = status.st_dev, status.st_ino
-        for of, known in self._files.values():
-            # A deleted file's number may be that of the next one.
-            if of == identity and head.startswith(known.head) and status.st_size >= known.offset:
-                break
-        else:
-            known = _File()
-        known.head = head
-        self._files[path] = identity, known
-        return known
-
-    def _parse(self, known: _File, found: bytes) -> Iterator[dict[str, Any]]:
-        """Yield the objects of complete lines; keep the last line until its end is there."""
-        *complete, partial = (known.partial + found).split(b"\n")
-        if known.skips and complete:  # the rest of a line that is too long
-            del complete[0]
-            known.skips = False
-        if len(partial) > MAX_LINE_BYTES:
-            partial, known.skips = b"", True
-        known.partial = partial
-        for line in filter(None, map(parse_line, complete)):
+        # The last line waits for its end.
+        read = found.rfind(b"\n") + 1 or len(found) // MAX_READ_BYTES * MAX_READ_BYTES
+        self._files[path] = _File(identity, head, offset + read)
+        self.is_complete = offset + len(found) >= status.st_size
+        for line in filter(None, map(parse_line, found[:read].split(b"\n"))):
             self.lines += 1
             yield line
 
@@ -115,9 +90,8 @@ def parse_line(raw: bytes) -> dict[str, Any] | None:
 
     A line may begin with something else: ``aws logs tail`` prints the time and the stream before it.
     """
-    start = raw.find(b"{")
     try:
-        line = json.loads(raw[start:]) if start >= 0 else None
+        line = json.loads(raw[raw.find(b"{") :])
     except (ValueError, RecursionError):
         return None
     return line if isinstance(line, dict) else None
