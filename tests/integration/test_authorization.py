@@ -106,6 +106,8 @@ FORGERIES = {
     "a key id that is a number": lambda issuer: _forged(issuer, "RS256", lambda _: b"x", kid=7),
     "a critical extension": lambda issuer: issuer.token(RESOURCE, header={"crit": ["kid"]}),
     "a payload that is not encoded": lambda issuer: _forged(issuer, "RS256", lambda _: b"x", b64=False, crit=["b64"]),
+    "a header that is a list": lambda issuer: ".".join(map(_part, (b'["alg"]', b"{}", b"x"))),
+    "a header that is a text": lambda issuer: ".".join(map(_part, (b'"alg"', b"{}", b"x"))),
     "an ID token by its type": lambda issuer: issuer.token(RESOURCE, header={"typ": "id_token+jwt"}),
     "a type of something else": lambda issuer: issuer.token(RESOURCE, header={"typ": "dpop+jwt"}),
     "a refresh token of Keycloak": lambda issuer: issuer.token(RESOURCE, typ="Refresh"),

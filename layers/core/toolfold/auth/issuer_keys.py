@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
@@ -54,35 +54,32 @@ class IssuerDocuments:
             except UnusableDocument:
                 raise UnusableDocument(f"its metadata cannot be read: {error}") from None
         found = metadata.get("issuer") if isinstance(metadata, dict) else None
-        if not isinstance(found, str):
-            raise UnusableDocument("its metadata do not name an issuer")
         if found != self.issuer:
             # RFC 8414, section 3.3: compared as they are. A slash at the end is the most common difference.
-            raise UnusableDocument(f"its metadata name the issuer {found[:200]!a}, not {self.issuer[:200]!a}")
+            raise UnusableDocument(f"its metadata name the issuer {str(found)[:200]!a}, not {self.issuer[:200]!a}")
         return dict(metadata)
 
     def json(
         self,
         url: Any,
         deadline: float,
-        form: Mapping[str, str] | None = None,
-        document: Mapping[str, Any] | None = None,
+        sent: Mapping[str, Any] | None = None,
+        *,
+        is_form: bool = False,
     ) -> Any:
         """Return the JSON document at ``url``, which may come from another document of the issuer.
 
         Args:
             url: Its URL.
             deadline: When it must be complete, by ``time.monotonic``.
-            form: What is sent with POST.
-            document: What is sent with POST, as JSON. Without both, nothing is sent, with GET.
+            sent: What is sent with POST, as JSON or as a form; None: nothing, with GET.
+            is_form: See above.
 
         Raises:
             UnusableDocument: It cannot be read.
         """
-        if not isinstance(url, str):
-            raise UnusableDocument("a URL in it is missing")
         try:
-            parts, issuer_host = urlsplit(url), urlsplit(self.issuer).hostname
+            parts, issuer_host = urlsplit(str(url)), urlsplit(self.issuer).hostname
         except ValueError:
             raise UnusableDocument("a URL in it is malformed") from None
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
@@ -90,10 +87,9 @@ class IssuerDocuments:
         # The operator has named the issuer, which may be in a private network; a host that the issuer names may not.
         is_allowed = None if parts.hostname == issuer_host else is_allowed_address
         headers, body = {"accept": "application/json"}, None
-        if document is not None:
-            headers["content-type"], body = "application/json", json.dumps(document).encode()
-        elif form is not None:
-            headers["content-type"], body = "application/x-www-form-urlencoded", urlencode(form).encode()
+        if sent is not None:
+            encode, kind = (urlencode, "x-www-form-urlencoded") if is_form else (json.dumps, "json")
+            headers["content-type"], body = f"application/{kind}", encode(sent).encode()
         try:
             response = self.http_client().request(
                 "GET" if body is None else "POST",
@@ -107,7 +103,7 @@ class IssuerDocuments:
             )
         except TransportError as error:
             raise UnusableDocument(type(error).__name__) from None
-        if response.status not in ((200,) if document is None else (200, 201)):  # a redirect could lead anywhere
+        if response.status not in (200, 201):  # a redirect could lead anywhere
             raise UnusableDocument(f"HTTP status {response.status}")
         try:
             return json.loads(response.body)
@@ -141,6 +137,9 @@ MIN_RSA_BITS = 2048
 MAX_KEYS = 2000
 """Far more than any issuer has, and importing them takes a fraction of a second."""
 
+MAX_CANDIDATES = 50
+"""Keys that are tried for a token that names none."""
+
 _KEY_TYPES = ("RSA", "EC", "OKP")  # never "oct": a secret must not be published
 
 
@@ -153,9 +152,8 @@ class IssuerUnreachable(Exception):
 
     def response(self) -> Response:
         """Return the response to a request that needs it."""
-        refusal = error_response(
-            503, "The issuer of access tokens cannot be reached.", ("retry-after", str(round(self.retry_after_s)))
-        )
+        retry = "retry-after", str(round(self.retry_after_s))
+        refusal = error_response(503, "The issuer of access tokens cannot be reached.", retry)
         return refusal._replace(log_fields={**refusal.log_fields, "error": IssuerUnavailable.code})
 
 
@@ -188,22 +186,20 @@ class Issuer:
             self._read(renew=True)
         return self._metadata
 
-    def find_keys(self, key_type: str, key_id: str | None, *, renew: bool = False) -> list[Key]:
-        """Return the keys that may have signed a token.
+    def find_keys(self, key_type: str, key_id: str | None) -> Iterator[Key]:
+        """Yield the keys of a type (``kty``) that may have signed a token, which names a key or, None, does not.
 
-        Args:
-            key_type: The value of ``kty``.
-            key_id: The key that the token names; None: any.
-            renew: Whether the keys that are cached have been tried.
+        They are the cached ones; where no such key is cached, or named, also those that are published now.
 
         Raises:
             IssuerUnreachable: None are cached, or they have been tried, and they cannot be read.
         """
-        for is_new in dict.fromkeys((renew, True)):
-            self._read(renew=is_new)
-            if found := [key for key in self._keys if key.key_type == key_type and key_id in (None, key.kid)]:
-                return found
-        return []
+        for renew in (False, True):
+            self._read(renew=renew)
+            found = [key for key in self._keys if key.key_type == key_type and key_id in (None, key.kid)]
+            yield from found[:MAX_CANDIDATES]
+            if found and key_id is not None:
+                return
 
     def _read(self, *, renew: bool = False) -> None:
         """Read what is not cached or too old; ``renew``: what is cached was tried."""
@@ -244,8 +240,7 @@ def usable_keys(published: Any) -> list[Key]:
     Those that are malformed, or of a type that is not known, do not spoil the others (RFC 7517, section 5).
     """
     given = published.get("keys") if isinstance(published, dict) else None
-    imported = (_import_key(key) for key in given[:MAX_KEYS]) if isinstance(given, list) else ()
-    return [key for key in imported if key is not None]
+    return list(filter(None, map(_import_key, given[:MAX_KEYS]))) if isinstance(given, list) else []
 
 
 def _import_key(given: Any) -> Key | None:
@@ -253,8 +248,6 @@ def _import_key(given: Any) -> Key | None:
     from joserfc.jwk import RSAKey, import_key
 
     if not isinstance(given, dict) or given.get("kty") not in _KEY_TYPES or given.get("use", "sig") != "sig":
-        return None
-    if "key_ops" in given and "verify" not in (given["key_ops"] or ()):
         return None
     try:
         key = import_key(given)

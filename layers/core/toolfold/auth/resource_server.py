@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolfold.auth.issuer_keys import RETRY_S, Issuer, IssuerDocuments, IssuerUnreachable
-from toolfold.auth.token_verifier import InvalidToken, TokenRules, TokenVerifier
+from toolfold.auth.token_verifier import InvalidToken, TokenVerifier
 from toolfold.protocol.http import REGISTER_PATH, Principal, Request, Response, error_response, json_response
 from toolfold.protocol.public_documents import json_document
 
@@ -33,9 +33,6 @@ PREMIUM_SCOPE = "tools:premium"
 """To call tools that need a premium plan, where the settings require it. Not every issuer has it, and a client that
 requests a scope which the issuer does not have may get no token at all."""
 
-_FIRST_SCOPES = frozenset(SCOPES[:2])
-"""What a client should request at first."""
-
 
 class ResourceServer:
     """Check the bearer token of each request, by the settings. Nothing is read from the issuer before the first.
@@ -47,12 +44,7 @@ class ResourceServer:
 
     def __init__(self, settings: Settings, get_http_client: Callable[[], HttpClient]) -> None:
         self.issuer = Issuer(IssuerDocuments(settings.oauth_issuer, get_http_client))
-        clients = (*settings.oauth_client_ids, *filter(None, [settings.oauth_cognito_client]))
-        if clients and settings.oauth_sign_in_client:  # its tokens never leave this server
-            clients += (settings.oauth_sign_in_client,)
-        audience = settings.oauth_audience or settings.public_url
-        rules = TokenRules(settings.oauth_issuer, audience, clients, settings.oauth_scope_prefix)
-        self.verifier = TokenVerifier(rules, self.issuer)
+        self.verifier = TokenVerifier(settings, self.issuer)
         self._scopes = (*SCOPES, PREMIUM_SCOPE) if settings.oauth_premium_scope else SCOPES
         self._scope_prefix = settings.oauth_scope_prefix
         requested = self._named(self._scopes).split()
@@ -110,7 +102,8 @@ class ResourceServer:
         return " ".join(f"{self._scope_prefix}{one}" for one in self._scopes if one in scopes)
 
     def _challenge(self, status: int, error: str, description: str, scope: str = "") -> Response:
-        fields = {"resource_metadata": self._metadata_url, "scope": scope or self._named(_FIRST_SCOPES)}
+        scope = scope or self._named(SCOPES[:2])  # what a client should request at first
+        fields = {"resource_metadata": self._metadata_url, "scope": scope}
         if error:
             fields |= {"error": error, "error_description": description}
         quotable = {name: value.replace("\\", "").replace('"', "'") for name, value in fields.items()}
@@ -119,8 +112,6 @@ class ResourceServer:
         headers = ("www-authenticate", challenge), ("access-control-expose-headers", "WWW-Authenticate")
         return json_response(status, json.dumps(body).encode(), {"refused": str(status)}, headers)
 
-
-METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
 MAX_BODY_BYTES = 64 << 10
 
@@ -145,7 +136,7 @@ class CognitoShim:
         scopes: The scopes that clients request.
     """
 
-    paths = (*METADATA_PATHS, REGISTER_PATH)
+    paths = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration", REGISTER_PATH)
 
     def __init__(self, url: str, issuer: Issuer, settings: Settings, scopes: list[str]) -> None:
         self._url, self._issuer, self._settings, self._scopes = url, issuer, settings, scopes
@@ -188,12 +179,11 @@ class CognitoShim:
             wanted = None
         if not isinstance(wanted, dict):
             return _refuse("invalid_client_metadata", "Send a JSON object.")
-        redirect_uris = wanted.get("redirect_uris")
-        if not isinstance(redirect_uris, list) or not redirect_uris:
-            return _refuse("invalid_redirect_uri", "redirect_uris is missing.")
+        given, allowed = wanted.get("redirect_uris"), self._settings.oauth_redirect_uris
+        redirect_uris = given if isinstance(given, list) else []
         # Compared as they are (RFC 9700, section 2.1): a pattern would let a code be sent to another machine.
-        if not all(isinstance(one, str) and one in self._settings.oauth_redirect_uris for one in redirect_uris):
-            return _refuse("invalid_redirect_uri", "A redirect URI is not on the list of the operator.")
+        if not redirect_uris or not all(one in allowed for one in redirect_uris):
+            return _refuse("invalid_redirect_uri", "Send redirect_uris, all on the list of the operator.")
         client: dict[str, Any] = {
             "client_id": self._settings.oauth_cognito_client,
             "redirect_uris": redirect_uris,

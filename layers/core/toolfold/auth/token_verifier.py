@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import binascii
 import hashlib
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from toolfold.protocol.http import Principal
 from toolfold.text_safety import load_json
 
 if TYPE_CHECKING:
+    from joserfc.jwk import Key
     from joserfc.jws import CompactSignature
 
     from toolfold.auth.issuer_keys import Issuer
+    from toolfold.settings import Settings
 
 ALGORITHMS: Mapping[str, str] = {
     **dict.fromkeys(("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), "RSA"),
@@ -27,17 +28,11 @@ forgeries."""
 MAX_TOKEN_CHARS = 16_384
 """API Gateway accepts headers of 10 KB in all."""
 
-MAX_CANDIDATES = 50
-"""Keys that are tried for a token that names none."""
-
 LEEWAY_S = 60
 """Seconds by which the clocks of issuer and server may differ."""
 
-_TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
-"""``typ`` in the header. RFC 9068 has the third; most issuers still write the second."""
-
-_OTHER_PURPOSES = ("id", "refresh", "offline", "logout")
-"""The claim ``typ`` of Keycloak in what is no access token."""
+_TYPES = ("jwt", "at+jwt", "application/at+jwt")
+"""``typ`` in the header. RFC 9068 has the second; most issuers still write the first, or none."""
 
 _MALFORMED = "The token is malformed, or its signature is not that of the issuer."
 
@@ -46,31 +41,22 @@ class InvalidToken(Exception):
     """A token is not accepted; the text says why, without a part of the token."""
 
 
-class TokenRules(NamedTuple):
-    """What tokens must have.
+class TokenVerifier:
+    """Check tokens of one issuer for one audience, by the settings.
 
-    Attributes:
-        issuer: what ``iss`` must be.
-        audience: what ``aud`` must be or contain (RFC 8707).
-        client_ids: the clients whose tokens are accepted; empty: all of the issuer. A token without ``aud`` is accepted
-            from these only, and only if it says that it is an access token, as those of Amazon Cognito do.
-        scope_prefix: what the issuer writes before each scope.
+    A token without ``aud`` is accepted from the clients of the settings only, and only if it says that it is an access
+    token, as those of Amazon Cognito do.
     """
 
-    issuer: str
-    audience: str
-    client_ids: tuple[str, ...] = ()
-    scope_prefix: str = ""
-
-
-class TokenVerifier:
-    """Check tokens of one issuer for one audience."""
-
-    def __init__(self, rules: TokenRules, issuer: Issuer) -> None:
+    def __init__(self, settings: Settings, issuer: Issuer) -> None:
         from joserfc.errors import SecurityWarning
         from joserfc.jws import JWSRegistry
 
-        self._rules, self._issuer = rules, issuer
+        self._issuer, self._audience = issuer, (settings.oauth_audience or settings.public_url).rstrip("/")
+        self._prefixes = tuple(filter(None, (settings.oauth_scope_prefix, f"{self._audience}/")))
+        self._clients = [*settings.oauth_client_ids, *filter(None, [settings.oauth_cognito_client])]
+        if self._clients and settings.oauth_sign_in_client:  # its tokens never leave this server
+            self._clients.append(settings.oauth_sign_in_client)
         # Unknown headers are ignored (RFC 7515, section 4). One with certificates is longer than the default.
         self._registry = JWSRegistry(algorithms=list(ALGORITHMS), strict_check_header=False)
         self._registry.max_header_length = MAX_TOKEN_CHARS
@@ -98,38 +84,36 @@ class TokenVerifier:
 
         try:
             signed = extract_compact(token.encode(), registry=self._registry)
-            part = token.partition(".")[0].replace("-", "+").replace("_", "/")
-            header = _parse_object(binascii.a2b_base64(part + "=" * (-len(part) % 4), strict_mode=True))
         except (JoseError, ValueError, TypeError, RecursionError):
             raise InvalidToken(_MALFORMED) from None
+        header = signed.headers()
+        if not isinstance(header, dict):
+            raise InvalidToken(_MALFORMED)
         key_type, key_id = ALGORITHMS.get(str(header.get("alg"))), header.get("kid")
         # "crit" and "b64" change what is signed; no issuer of access tokens uses them.
         if key_type is None or "crit" in header or "b64" in header or not isinstance(key_id, str | None):
             raise InvalidToken(_MALFORMED)
-        kind = header.get("typ")
-        if (kind.lower() if isinstance(kind, str) else kind) not in _TYPES:
+        if str(header.get("typ", "jwt")).lower() not in _TYPES:
             raise InvalidToken("The token is no access token.")
         # A key in the header itself (jwk, jku, x5u, x5c) is never used.
-        if not self._is_signed(signed, key_type, key_id, renew=False) and (
-            key_id is not None or not self._is_signed(signed, key_type, key_id, renew=True)
-        ):
+        if not any(self._is_signed(signed, key) for key in self._issuer.find_keys(key_type, key_id)):
             raise InvalidToken(_MALFORMED)
         try:
-            return _parse_object(signed.payload)
+            claims = load_json(signed.payload or b"")  # no name may occur twice
         except (ValueError, RecursionError):
-            raise InvalidToken(_MALFORMED) from None
+            claims = None
+        if not isinstance(claims, dict):
+            raise InvalidToken(_MALFORMED)
+        return claims
 
-    def _is_signed(self, signed: CompactSignature, key_type: str, key_id: str | None, *, renew: bool) -> bool:
+    def _is_signed(self, signed: CompactSignature, key: Key) -> bool:
         from joserfc.errors import JoseError
         from joserfc.jws import validate_compact
 
-        for key in self._issuer.find_keys(key_type, key_id, renew=renew)[:MAX_CANDIDATES]:
-            try:
-                if validate_compact(signed, key, registry=self._registry):
-                    return True
-            except (JoseError, ValueError, TypeError):  # a key for another algorithm
-                continue
-        return False
+        try:
+            return validate_compact(signed, key, registry=self._registry)
+        except (JoseError, ValueError, TypeError):  # a key for another algorithm
+            return False
 
     def _check_times(self, claims: Mapping[str, Any]) -> None:
         from joserfc.errors import ClaimError, ExpiredTokenError
@@ -148,32 +132,32 @@ class TokenVerifier:
 
     def _check_origin(self, claims: Mapping[str, Any]) -> None:
         """Check for whom, by whom and what for the token was issued."""
-        rules = self._rules
-        if claims.get("iss") != rules.issuer:
+        if claims.get("iss") != self._issuer.documents.issuer:
             raise _wrong("iss")
-        if claims.get("token_use", "access") != "access" or str(claims.get("typ")).lower() in _OTHER_PURPOSES:
+        is_other = str(claims.get("typ")).lower() in ("id", "refresh", "offline", "logout")  # as Keycloak has it
+        if is_other or claims.get("token_use", "access") != "access":
             raise InvalidToken("The token is no access token.")
         if claims.get("cnf"):
             # A thief could use it: what binds it to its owner (DPoP, mutual TLS) is not checked here.
             raise InvalidToken("The token is bound to a key of its owner, which is not supported.")
         client = next((claims[name] for name in ("client_id", "azp", "appid", "cid") if name in claims), None)
-        if rules.client_ids and client not in rules.client_ids:
+        if self._clients and client not in self._clients:
             raise InvalidToken("The token was issued to a client that is not accepted.")
-        if "aud" not in claims and rules.client_ids and "token_use" in claims:
+        if "aud" not in claims and self._clients and "token_use" in claims:
             return
         given = claims.get("aud")
-        audiences = given if isinstance(given, list) else [given]
         # Some clients add a slash at the end.
-        expected = rules.audience.removesuffix("/")
-        if not any(isinstance(one, str) and one.removesuffix("/") == expected for one in audiences):
+        if self._audience not in [
+            str(one).removesuffix("/") for one in (given if isinstance(given, list) else [given])
+        ]:
             raise _wrong("aud")
 
     def _principal_id(self, claims: Mapping[str, Any]) -> str:
         subject, client = claims.get("sub"), claims.get("client_id")
         if isinstance(subject, str) and subject:
-            name = f"{self._rules.issuer}|{subject}"
+            name = f"{self._issuer.documents.issuer}|{subject}"
         elif "sub" not in claims and isinstance(client, str) and client:
-            name = f"{self._rules.issuer}||{client}"  # no user: a machine, by client credentials
+            name = f"{self._issuer.documents.issuer}||{client}"  # no user: a machine, by client credentials
         else:
             raise _wrong("sub")
         return hashlib.sha256(name.encode(errors="replace")).hexdigest()[:16]
@@ -186,9 +170,8 @@ class TokenVerifier:
         """
         given = next((claims[name] for name in ("scope", "scp", "roles") if claims.get(name)), "")
         words = given if isinstance(given, list) else given.split() if isinstance(given, str) else []
-        prefixes = [one for one in (self._rules.scope_prefix, f"{self._rules.audience.rstrip('/')}/") if one]
         return frozenset(
-            next((word.removeprefix(prefix) for prefix in prefixes if word.startswith(prefix)), word)
+            next((word.removeprefix(prefix) for prefix in self._prefixes if word.startswith(prefix)), word)
             for word in words
             if isinstance(word, str)
         )
@@ -196,15 +179,3 @@ class TokenVerifier:
 
 def _wrong(claim: str) -> InvalidToken:
     return InvalidToken(f"The token's claim {claim!r} is missing or not accepted.")
-
-
-def _parse_object(content: bytes | None) -> dict[str, Any]:
-    """Return a JSON object in which no name occurs twice.
-
-    Raises:
-        ValueError: It is something else.
-    """
-    found = load_json(content or b"")
-    if not isinstance(found, dict):
-        raise ValueError
-    return found

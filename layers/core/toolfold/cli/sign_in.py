@@ -134,7 +134,7 @@ def _register(endpoint: Any, redirect_uri: str, method: str, documents: IssuerDo
         "token_endpoint_auth_method": method,
     }
     try:
-        answer = documents.json(endpoint, new_deadline(), document=wanted)
+        answer = documents.json(endpoint, new_deadline(), wanted)
     except UnusableDocument as error:
         raise UnusableDocument(f"its registration of clients does not answer: {error}") from None
     client, secret = (answer.get("client_id"), answer.get("client_secret")) if isinstance(answer, dict) else ("", "")

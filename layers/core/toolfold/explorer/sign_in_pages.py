@@ -141,7 +141,7 @@ class SignInPages:
             "resource": self._resource,
         }
         issuer = self._server.issuer
-        answer = issuer.documents.json(issuer.metadata().get("token_endpoint"), new_deadline(), form)
+        answer = issuer.documents.json(issuer.metadata().get("token_endpoint"), new_deadline(), form, is_form=True)
         token = answer.get("access_token") if isinstance(answer, dict) else None
         if not isinstance(token, str):
             raise InvalidToken("The issuer gave no access token.")
