@@ -64,8 +64,7 @@ ROADS: Mapping[str, str] = {
     # Towards the executor: each is entered by the ways named here.
     "cli/call.py tools.call": "command",
     "cli/sources.py app.server.tools.call": "command",
-    "demo.py screen.request": "stdio, handshake",
-    "demo.py self.request": "stdio, handshake",
+    "demo.py tools.call": "command",
     "protocol/mcp.py tools.call": "http, handshake",
     "exposure/exposed_tools.py super().call": "group",
     "exposure/research.py call": "TOOL_CALL",
