@@ -36,6 +36,8 @@ ENCODINGS = {
     "URL in JSON": lambda key: "".join(f"\\u0025{byte:02X}" for byte in key.encode()),
     "HTML": html.escape,
     "HTML, decimal": lambda key: "".join(f"&#{ord(one)};" for one in key),
+    "HTML, decimal, twice": lambda key: "".join(f"&#{ord(one)};" for char in key for one in f"&#{ord(char)};"),
+    "UTF-16 in HTML": "&#0;".join,
     "HTML, hexadecimal": lambda key: "".join(f"&#x{ord(one):X};" for one in key),
     "HTML in HTML": lambda key: "".join(f"&amp;#{ord(one)};" for one in key),
     "URL in HTML in JSON": lambda key: json.dumps(html.escape(quote(key))).replace("&", "\\u0026"),

@@ -5,15 +5,14 @@ is cached for that key alone.
 
 A key is found in upper and lower case, as it is and in hexadecimal digits, in base64 (both alphabets, at any position
 of the encoded text, in lines or not, once or twice), in UTF-16, and behind up to three layers of escapes of JSON, URLs
-and HTML. An ordinary answer costs a few searches for fixed strings: escapes are decoded only where one of them stands
-for a character of the key, and base64 is never decoded.
+and HTML. An ordinary answer costs a few searches for fixed strings: only a text with escapes is decoded, and base64
+never is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 REPLACEMENT = "[key]"
@@ -30,12 +29,10 @@ _MIN_DECODED_CHARS = 5
 _MAX_LAYERS = 3
 """Encodings on top of each other, such as a URL, encoded twice, in JSON."""
 
-_ESCAPE_MARKS = "\\%&#;\0\r\n"
-"""Characters of escapes: where they are escaped themselves, they hide another one. The last three stand between the
-characters of a key: the zero bytes of UTF-16, and the ends of lines of base64."""
-
 _ESCAPE = re.compile(r"[\\\0]|%[0-9A-Fa-f]{2}|&[#A-Za-z]")
 """How every escape begins: of JSON and UTF-16, of URLs, of HTML."""
+
+_JSON_ESCAPE = re.compile(r"\\(?:u00|x|u\{0{0,4})([0-9a-f]{2})\}?", re.IGNORECASE)
 
 _ESCAPED_BREAK = re.compile(r"\\{1,8}[rn]")
 """The end of a line in a JSON string. Decoding an escape leaves its letter, which is also one of base64."""
@@ -128,23 +125,16 @@ class _KeyPattern:
         # A key may itself look like an escape, and is then decoded with the text.
         # Backslashes are removed then: what they leave counts, even if it is a little shorter.
         least = min(MIN_KEY_CHARS, len(key), max(_MIN_DECODED_CHARS, len(key.replace("\\", ""))))
-        decoded = (form for form in self._layers(key) if len(form) >= least)
+        decoded = (form for form in _layers(key) if len(form) >= least)
         spellings = {*_spellings(key), *decoded}
         self._folded = sorted({spelling.lower() for spelling in spellings}, key=len, reverse=True)
         once = _base64_cores(key.encode())
         self._base64 = (*once, *(core for encoded in once for core in _base64_cores(encoded.encode())))
         self._word = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)") if len(key) < MIN_KEY_CHARS else None
 
-    @cached_property
-    def _escapes(self) -> _Escapes:
-        return _Escapes(self._key)
-
-    def _layers(self, text: str) -> Iterable[str]:
-        return self._escapes.layers(text) if _ESCAPE.search(text) else ()  # nearly no answer has any
-
     def is_in(self, text: str) -> bool:
         """Return whether the key is in ``text`` in any encoding."""
-        return self._is_plain(text) or any(map(self._is_plain, self._layers(text)))
+        return self._is_plain(text) or any(map(self._is_plain, _layers(text)))
 
     def redact(self, text: str) -> str:
         """Return ``text`` with the key replaced; a word that has it in another encoding is replaced as a whole."""
@@ -168,7 +158,7 @@ class _KeyPattern:
             return False
         if self._word is not None:
             word = self._word
-            return any(word.search(form) is not None for form in self._layers(text))
+            return any(word.search(form) is not None for form in _layers(text))
         return self.is_in(text)
 
     def _replace_lines_of_base64(self, text: str) -> str:
@@ -226,73 +216,29 @@ def _base64_cores(key: bytes) -> tuple[str, ...]:
     return tuple(cores)
 
 
-class _Escapes:
-    """Decode the escapes that stand for a character of ``key``, or for a part of another escape; no others."""
-
-    def __init__(self, key: str) -> None:
-        characters = {*key.lower(), *key.upper(), *_ESCAPE_MARKS}
-        codes = "|".join(sorted({f"{ord(character):02x}" for character in characters if ord(character) < 256}))
-        decimals = "|".join(sorted({str(ord(character)) for character in characters}))
-        punctuation = {character for character in characters if not character.isalnum()}
-        names = "|".join(sorted(_entities(punctuation)))
-        self._is_ascii = key.isascii()
-        self._json = re.compile(rf"\\(?:u00|x|u\{{0{{0,4}})({codes})\}}?", re.IGNORECASE)
-        self._url = re.compile(rf"%(?:25)*({codes})", re.IGNORECASE)
-        self._html = re.compile(
-            rf"&(?:amp;)*(?:#0*({decimals})(?![0-9])|#x0*({codes})(?![0-9a-f])|({names})(?![a-z]));?", re.IGNORECASE
-        )
-
-    def layers(self, text: str) -> Iterator[str]:
-        """Yield ``text`` with one layer of escapes decoded, then with two, as long as that changes it."""
-        for _ in range(_MAX_LAYERS):
-            before = text
-            for decode in (self._without_json, self._without_url, self._without_html):
-                decoded = decode(text)
-                if decoded is not text and decoded != text:
-                    text = decoded
-                    yield text
-            if text is before:
-                return
-
-    def _without_json(self, text: str) -> str:
-        if "\\" not in text:
-            return text.replace("\0", "")  # UTF-16 read as UTF-8
-        for _ in range(_MAX_LAYERS):
-            decoded = self._json.sub(lambda escape: chr(int(escape[1], 16)), text)
-            if decoded == text:
-                break
-            text = decoded
-        return text.replace("\0", "").replace("\\", "")  # those before other characters, such as / and quotes
-
-    def _without_url(self, text: str) -> str:
-        if "%" not in text:
-            return text
-        if not self._is_ascii:
-            from urllib.parse import unquote
-
-            return unquote(text)
-        return self._url.sub(lambda escape: chr(int(escape[1], 16)), text)
-
-    def _without_html(self, text: str) -> str:
-        return self._html.sub(_entity_character, text) if "&" in text else text
-
-
-def _entities(characters: Collection[str]) -> Iterator[str]:
-    """Yield the names that HTML has for ``characters``."""
-    from html.entities import html5
-
-    for name, character in html5.items():
-        if character in characters and name.endswith(";"):
-            yield name[:-1]
-
-
-def _entity_character(reference: re.Match[str]) -> str:
+def _layers(text: str) -> Iterator[str]:
+    """Yield ``text`` with one layer of escapes decoded, then with two, as long as that changes it."""
+    if not _ESCAPE.search(text):  # as nearly every answer
+        return
     from html import unescape
+    from urllib.parse import unquote
 
-    decimal, code, name = reference.groups()
-    if name is not None:
-        return unescape(f"&{name};")
-    return chr(int(decimal) if decimal is not None else int(code, 16))
+    for _ in range(_MAX_LAYERS):
+        before = text
+        for decode in (_without_json, unquote, unescape):
+            decoded = decode(text)
+            if decoded != text:
+                text = decoded
+                yield text
+        if text is before:
+            return
+
+
+def _without_json(text: str) -> str:
+    for _ in range(_MAX_LAYERS if "\\" in text else 0):
+        text = _JSON_ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
+    # A zero byte, which HTML has as U+FFFD, is UTF-16 read as UTF-8; a backslash is left before a slash or a quote.
+    return text.replace("\0", "").replace("\ufffd", "").replace("\\", "")
 
 
 def _replace_folded(text: str, lower: str) -> str:
