@@ -338,8 +338,8 @@ def test_another_source_and_another_group_are_named(app: App) -> None:
             "Next: call one of the first 2; request_tools describes the others.",
         ),
         ({"query": "fermented tea"}, "Next: try other English keywords, or request_tools() for what there is."),
-        ({"category": "forex"}, "Next: request_tools for the parameters, then call it."),
-        ({}, "Next: request_tools for the parameters, then call it."),
+        ({"category": "forex"}, "Next: request_tools for the parameters, then call."),
+        ({}, "Next: request_tools for the parameters, then call."),
     ],
 )
 def test_the_step_after_a_list_is_one_of_the_mode(bundled: App, arguments: dict[str, Any], step: str) -> None:

@@ -318,8 +318,7 @@ class ExposedTools(MetaTools):
         """Return a list of tools with what this mode does with them."""
         if self.exposed.mode != "kinds" or "next" not in result.structured:
             return result
-        from toolfold.exposure.mode_reader import step_of_kinds  # for what is listed under other names
-
         step = result.structured["next"]
-        own = step_of_kinds(step)
+        own = re.sub("TOOL_CALL( or TOOL_CALL_WRITE|_WRITE)?", "call", step)
+        own = re.sub(r"TOOL_(GET|LIST)(\(tool_name\))?", "request_tools", own)
         return result._replace(structured={**result.structured, "next": own}, text=result.text.replace(step, own, 1))

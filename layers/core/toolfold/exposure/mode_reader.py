@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,18 +22,6 @@ _TERMS: Mapping[str, Mapping[str, str]] = {
     "research": {"TOOL_LIST": "search", "TOOL_GET": "fetch", "TOOL_CALL": "fetch"},
 }
 """Mode → meta-tool that it does not list → what a text has in its place."""
-
-_STEPS: Mapping[str, str] = {
-    "then TOOL_CALL": "then call it",
-    "TOOL_CALL or TOOL_CALL_WRITE": "call",
-    "TOOL_CALL_WRITE": "call",
-    "TOOL_CALL": "call",
-    "TOOL_GET(tool_name)": "request_tools",
-    "TOOL_GET": "request_tools",
-    "TOOL_LIST": "request_tools",
-}
-_OF_STEPS = re.compile("|".join(map(re.escape, _STEPS)))
-"""What the step after a list of tools names → the same in the mode ``kinds``."""
 
 _OF_DATABASES: Mapping[str, str] = {"list_tables": "list_tables", "describe_table": "discover", "query": "query"}
 """Tool of a database → subcommand of ``database``."""
@@ -100,8 +87,3 @@ class ModeReader(Reader):
                 return "read_skill", {"name": tool.name, **given, **options}
         call = {"subcommand": "execute", "connector": source, "action": tool.name, "parameters": given}
         return "connector", {**call, **options}
-
-
-def step_of_kinds(step: str) -> str:
-    """Return the step after a list of tools as the mode ``kinds`` has it."""
-    return _OF_STEPS.sub(lambda found: _STEPS[found[0]], step)
