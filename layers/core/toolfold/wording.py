@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 ProposedCall = tuple[str, Mapping[str, Any]]
 """The name of a tool, and its arguments."""
 
 
+@dataclass(frozen=True, repr=False)
 class Text:
     """A text with fields. Immutable; ``str()`` words it for a model.
 
@@ -28,22 +30,9 @@ class Text:
         'Ask the user to set API_KEY.'
     """
 
-    __slots__ = ("fields", "for_model", "for_person")
-
     for_model: str
-    for_person: str
-    fields: Mapping[str, Any]
-
-    def __init__(self, for_model: str, for_person: str = "", fields: Mapping[str, Any] | None = None) -> None:
-        object.__setattr__(self, "for_model", for_model)
-        object.__setattr__(self, "for_person", for_person)
-        object.__setattr__(self, "fields", fields or {})
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{name}: a text does not change")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Text) and self.is_of(other) and self.fields == other.fields
+    for_person: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash((self.for_model, self.for_person))
@@ -83,13 +72,9 @@ class Text:
 class CallText(Text):
     """A call of a meta-tool, as the reader writes it. ``fields`` are its arguments, such as ``tool_name``."""
 
-    __slots__ = ("tool",)
-
-    tool: str
-
     def __init__(self, arguments: Mapping[str, Any], tool: str = "TOOL_CALL") -> None:
         super().__init__("", fields=arguments)
-        object.__setattr__(self, "tool", tool)
+        self.tool = tool
 
     def worded(self, reader: Reader) -> str:
         """Return the call for a reader."""
@@ -99,13 +84,9 @@ class CallText(Text):
 class SignatureText(Text):
     """A tool with its parameters, as its reader writes it. ``fields`` are names, with whether each is required."""
 
-    __slots__ = ("name",)
-
-    name: str
-
     def __init__(self, name: str, signature: str, parameters: Mapping[str, bool]) -> None:
         super().__init__(signature, fields=parameters)
-        object.__setattr__(self, "name", name)
+        self.name = name
 
     def worded(self, reader: Reader) -> str:
         """Return the signature for a reader."""
