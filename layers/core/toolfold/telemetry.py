@@ -54,19 +54,12 @@ LOGGER_NAME = "toolfold"
 """What the modules of this package pass to ``logging.getLogger``."""
 
 FAILURES: Mapping[str, str] = {
-    CatalogUnavailable.code: "unavailable",
-    IssuerUnavailable.code: "unavailable",
-    ApprovalUnavailable.code: "unavailable",
+    **dict.fromkeys((CatalogUnavailable.code, IssuerUnavailable.code, ApprovalUnavailable.code), "unavailable"),
+    **dict.fromkeys((KEY_UNREADABLE, KEY_REJECTED), "unavailable"),
     InternalError.code: "defect",
-    KEY_UNREADABLE: "unavailable",
-    KEY_REJECTED: "unavailable",
-    CACHE_UNAVAILABLE: "degraded",
-    ANSWER_NOT_SAVED: "degraded",
-    CATALOG_NOT_REFRESHED: "degraded",
-    LIMITS_UNAVAILABLE: "degraded",
+    **dict.fromkeys((CACHE_UNAVAILABLE, ANSWER_NOT_SAVED, CATALOG_NOT_REFRESHED, LIMITS_UNAVAILABLE), "degraded"),
 }
-"""What fails in the deployment → its ``kind``, which an alarm counts: errors of requests that no upstream causes and no
-argument should, and what is counted where it happens and fails no request."""
+"""Code of a failure that no upstream causes, and no argument should → its ``kind``, which an alarm counts."""
 
 CACHE_HITS = ("memory", "shared", "joined")
 """``CallLog.cache`` of calls that were answered without a request of their own, and not because their source failed."""
@@ -237,8 +230,7 @@ class Telemetry:
 
     def record_failure(self, code: str) -> None:
         """Count one failure of the deployment; ``code`` is one of :data:`FAILURES`."""
-        kind = FAILURES.get(code, "degraded")
-        self._write(_Line("failure", {"code": code, "kind": kind}, {"Failures": 1}, {}))
+        self._write(_Line("failure", {"code": code, "kind": FAILURES.get(code, "degraded")}, {"Failures": 1}, {}))
 
     def record_publication(self, outcome: str, catalog_age_s: float | None = None) -> None:
         """Count one run of the publisher by its outcome, with the age of the current catalog.
