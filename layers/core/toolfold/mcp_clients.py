@@ -35,11 +35,11 @@ class Client:
         command: What adds a server at a URL; empty: none does.
         link: Returns the link that adds a server, by the name and the entry.
         has_type: Whether an entry says how the server is reached.
-        variable: How a value of an entry names a variable; empty: its file has neither variables nor URLs.
+        variable: How a value of an entry names a variable; empty: its file has neither variables nor URLs. An input is
+            a variable that the user types into the client, and that the file describes.
         url: The member of an entry that has the URL of a server.
         headers: The member that has what is sent with each request.
         is_toml: Whether the file is TOML, not JSON.
-        has_inputs: Whether the variable is an input, which the user types into the client and the file describes.
     """
 
     title: str
@@ -53,7 +53,6 @@ class Client:
     url: str = "url"
     headers: str = "headers"
     is_toml: bool = False
-    has_inputs: bool = False
 
     def path(self) -> Path:
         """Return the file. Applications of a system keep their settings in one folder: Zed on macOS does not."""
@@ -86,7 +85,7 @@ class Client:
     def inputs(self, variable: str) -> list[dict[str, Any]]:
         """Return what the member ``inputs`` of the file has for a secret; empty for clients without inputs."""
         asked = {"type": "promptString", "id": variable, "description": "API key (X-API-Key)", "password": True}
-        return [asked] if self.has_inputs and variable else []
+        return [asked] if "input:" in self.variable and variable else []
 
 
 def _cursor_link(name: str, entry: Mapping[str, Any]) -> str:
@@ -114,7 +113,7 @@ CLIENTS: Mapping[str, Client] = {
     ),
     "vscode": Client(
         "VS Code", "servers", "{data}/Code/User/mcp.json", ".vscode/mcp.json", link=_vscode_link, has_type=True,
-        variable="${input:%s}", has_inputs=True,
+        variable="${input:%s}",
     ),
     "windsurf": Client(
         "Windsurf", _SERVERS, "{home}/.codeium/windsurf/mcp_config.json", "~/.codeium/windsurf/mcp_config.json",
