@@ -23,7 +23,7 @@ from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm
 from toolfold.client.channels import find_access, region_of_address
 from toolfold.errors import CallError, SettingsError, ToolfoldError
-from toolfold.exposure.profiles import find_profile
+from toolfold.exposure.profiles import resolve_profile
 from toolfold.files import replace_file
 from toolfold.mcp_clients import CLIENTS, Client, deployment_entry, own_command, to_text
 from toolfold.settings import Settings
@@ -212,7 +212,7 @@ def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
     if options.profile:
         settings = Settings.from_environment({**os.environ, **environment})
         if not settings.catalog.startswith("s3://"):  # that one is read by the server
-            find_profile(open_store(settings)(), options.profile)
+            resolve_profile(open_store(settings)(), options.profile, settings)
     # With another URL of a source, a key would be misused. The server reads the user's own settings file itself.
     known = {*environment, *(name for name, file in options.from_file.items() if file == str(settings_path(None)))}
     missing = sorted(name for name in os.environ if name.startswith("TOOLFOLD_") and name not in known)

@@ -154,15 +154,7 @@ def _encoded(shown: Iterable[Mapping[str, Any]]) -> list[Entry]:
 PAGE_SIZE = 100
 """Definitions of a page: some 25,000 tokens, and 100 kB."""
 
-_HASH_DIGITS = 16
 _CURSOR = re.compile(r"([0-9a-f]{16})\.([1-9][0-9]{0,8})")
-
-
-def list_id(*parts: str) -> str:
-    """Return the hash that names a list, from everything that its entries depend on."""
-    import hashlib  # loads a compiled library, which a list of one page does not need
-
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_HASH_DIGITS]
 
 
 def decode_cursor(cursor: object, list_hash: str, entries: int) -> int | None:
@@ -223,8 +215,11 @@ class ExposedTools(MetaTools):
 
     @functools.cached_property
     def _list_id(self) -> str:
-        """What the cursors of this list have in common. A list of one page needs none, and no module of hashes."""
-        return list_id(self._whole.fingerprint, self.resolution.profile.name, self.exposed.mode)
+        """What the cursors of this list have in common: a hash of everything that its entries depend on."""
+        import hashlib  # loads a compiled library, which a list of one page does not need
+
+        parts = self._whole.fingerprint, self.resolution.profile.name, self.exposed.mode
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
     def list_page(self, cursor: object = None) -> ToolPage:
         """Return the page of ``tools/list`` that ``cursor`` names, or the first.

@@ -44,45 +44,32 @@ def select(tools: MetaTools, name: str) -> ExposedTools:
 
 
 def resolve_profile(catalog: Catalog, name: str, settings: Settings) -> Resolution:
-    """Return what the profile called ``name`` is with ``settings``.
+    """Return what the profile called ``name`` is with ``settings``: one of the catalog, or that of a mode.
+
+    That of a mode exposes the tools of ``default``: an operator who restricts that one restricts these.
 
     Raises:
         ProfileNotFound: There is no such profile.
     """
-    profile, is_ready_made = find_profile(catalog, name)
-    return resolve(profile, settings, is_ready_made=is_ready_made)
+    if name == DEFAULT_PROFILE or name in catalog.profile_names:
+        return resolve(catalog.profile(name), settings)
+    mode = MODE_SYNONYMS.get(name, name)
+    if mode in MODES:
+        profile = catalog.profile(DEFAULT_PROFILE)._replace(name=mode, mode=mode)
+        return resolve(profile, settings, is_ready_made=True)
+    names = profile_names(catalog)
+    closest = closest_matches(name, names)
+    raise ProfileNotFound(
+        f"There is no profile {name[:64]!a}.",
+        f"{did_you_mean(name, closest)}There are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}.",
+        closest[0] if closest else "",
+    )
 
 
 def default_view(catalog: Catalog, settings: Settings) -> Catalog:
     """Return the part of ``catalog`` that the path without a profile exposes."""
     return catalog.memoize(
         "default view", lambda: view_of(catalog, resolve_profile(catalog, DEFAULT_PROFILE, settings))
-    )
-
-
-def find_profile(catalog: Catalog, name: str) -> tuple[Profile, bool]:
-    """Return the profile called ``name``, and whether it is one that every catalog has for a mode.
-
-    Such a profile exposes the tools of ``default``: an operator who restricts that one restricts these.
-
-    Raises:
-        ProfileNotFound: There is no such profile.
-    """
-    if name == DEFAULT_PROFILE or name in catalog.profile_names:
-        return catalog.profile(name), False
-    mode = MODE_SYNONYMS.get(name, name)
-    if mode in MODES:
-        return catalog.profile(DEFAULT_PROFILE)._replace(name=mode, mode=mode), True
-    raise _not_found(catalog, name)
-
-
-def _not_found(catalog: Catalog, name: str) -> ProfileNotFound:
-    names = profile_names(catalog)
-    closest = closest_matches(name, names)
-    return ProfileNotFound(
-        f"There is no profile {name[:64]!a}.",
-        f"{did_you_mean(name, closest)}There are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}.",
-        closest[0] if closest else "",
     )
 
 
