@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 REPLACEMENT = "[key]"
@@ -49,25 +50,22 @@ class Redactor:
         keys: the keys of the call: the caller's and the operator's.
     """
 
-    __slots__ = ("_keys", "_min_chars", "_patterns")
-
     def __init__(self, keys: Iterable[str] = ()) -> None:
         self._keys = tuple(dict.fromkeys(key for key in keys if key))
         self._min_chars = min(map(len, self._keys), default=0)
-        self._patterns: tuple[_KeyPattern, ...] | None = None
 
     def appears_in(self, text: str) -> bool:
         """Return whether a key is in ``text``, the raw text of an upstream, in any encoding.
 
         A key that is part of a longer word counts, however short it is: this decides what is shared with others.
         """
-        return any(pattern.is_in(text) for pattern in self._prepared())
+        return any(pattern.is_in(text) for pattern in self._patterns)
 
     def redact_text(self, text: str) -> str:
         """Return ``text`` without the keys."""
         if len(text) < self._min_chars:
             return text
-        for pattern in self._prepared():
+        for pattern in self._patterns:
             if pattern.is_in(text):
                 text = pattern.redact(text)
         return text
@@ -111,10 +109,9 @@ class Redactor:
         digits = str(value)
         return value if self.redact_text(digits) == digits else REPLACEMENT
 
-    def _prepared(self) -> tuple[_KeyPattern, ...]:
-        if self._patterns is None:
-            self._patterns = tuple(map(_KeyPattern, self._keys))
-        return self._patterns
+    @cached_property
+    def _patterns(self) -> list[_KeyPattern]:
+        return list(map(_KeyPattern, self._keys))
 
 
 class _KeyPattern:
@@ -181,9 +178,7 @@ class _KeyPattern:
     def _replace_plain(self, text: str) -> str:
         if self._word is not None:
             return self._word.sub(REPLACEMENT, text)
-        for spelling in self._folded:
-            text = _replace_folded(text, spelling)
-        return text
+        return re.sub("|".join(map(re.escape, self._folded)), REPLACEMENT, text, flags=re.IGNORECASE)
 
 
 NO_REDACTION = Redactor()
@@ -239,15 +234,3 @@ def _without_json(text: str) -> str:
         text = _JSON_ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
     # A zero byte, which HTML has as U+FFFD, is UTF-16 read as UTF-8; a backslash is left before a slash or a quote.
     return text.replace("\0", "").replace("\ufffd", "").replace("\\", "")
-
-
-def _replace_folded(text: str, lower: str) -> str:
-    """Return ``text`` without the parts that are ``lower`` in lower case."""
-    folded = text.lower()
-    if len(folded) != len(text):  # a few letters have two in lower case
-        return re.sub(re.escape(lower), REPLACEMENT, text, flags=re.IGNORECASE)
-    parts, start = [], 0
-    while (found := folded.find(lower, start)) >= 0:
-        parts += [text[start:found], REPLACEMENT]
-        start = found + len(lower)
-    return "".join([*parts, text[start:]]) if parts else text
