@@ -142,7 +142,11 @@ def build_app(
     )
     public_host = settings.public_url.partition("://")[2].partition("/")[0].lower()
     policy = OriginPolicy(settings.allowed_origins, hosts, port, public_host if hosts or has_page else "", has_page)
-    authorization = _authorization(settings, executor)
+    authorization = None
+    if settings.oauth_issuer:
+        from toolfold.auth.resource_server import ResourceServer
+
+        authorization = ResourceServer(settings, executor.http_client)
     on_message = None if call_log is None else call_log.record_request
     exposed = catalog_store if exposes_all else functools.partial(exposed_catalog, catalog_store, settings)
     tools = MetaTools(exposed, executor, exposes_all=exposes_all)
@@ -168,12 +172,3 @@ def _each(first: Callable[[CallLog], None], second: Callable[[CallLog], None]) -
         second(call)
 
     return call_both
-
-
-def _authorization(settings: Settings, executor: ToolExecutor) -> Authorization | None:
-    """Return what checks the access tokens of callers; None where no issuer is set."""
-    if not settings.oauth_issuer:
-        return None
-    from toolfold.auth.resource_server import ResourceServer
-
-    return ResourceServer(settings, executor.http_client)
