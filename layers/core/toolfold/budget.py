@@ -88,10 +88,6 @@ class WorkBudget:
         self.left -= size
         self.check_time()
 
-    def has(self, size: int) -> bool:
-        """Return whether ``size`` bytes can be reserved."""
-        return size <= self.left
-
     def release(self, size: int) -> None:
         """Give back ``size`` reserved bytes that have been freed."""
         self.left += size

@@ -319,7 +319,7 @@ def _render(
         ask_less = preview.first_fitting(preview.smaller_requests(form.document, options.select), max_tokens)
     is_plain, is_value = form.document.is_text, form.suffix == "json" and not form.is_own
     full_text, full = form.document.metadata if is_plain else text, {}
-    if options.save_answer is not None and budget.has(2 * sys.getsizeof(full_text)):
+    if options.save_answer is not None and 2 * sys.getsizeof(full_text) <= budget.left:
         full = options.save_answer(full_text, form.suffix, budget.remaining_s - _PREVIEW_S)
     limit = {"limit": f"max_tokens is at most {max_tokens:,} here."} if options.is_limited else {}
     notice = {"full": {**full, "tokens": tokens.estimate(full_text)}, "ask_less": ask_less, **limit}
