@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from toolfold.wording import Text
 
+
+def _for_operator(fact: str) -> Text:
+    """Return what the model tells the operator, and what a person can do something about."""
+    return Text(f"Tell the operator: {fact[0].lower()}{fact[1:]}", fact)
+
+
 SET_KEY = Text(
     "Ask the user to set {variable}{header}{signup}.", "Set {variable}, e.g. {export} {variable}={form}{signup}."
 )
@@ -29,10 +35,7 @@ CORRECT_KEY = Text(
     "{variable} must be printable ASCII characters, at most {most}.",
 )
 READ_KEY = Text("Tell the operator, whose log says why{instead}.", "The line above says why{instead}.")
-NAME_AUTH = Text(
-    "Tell the operator: set auth in source.yaml to say where the key is sent.",
-    "Set auth in source.yaml to say where the key is sent.",
-)
+NAME_AUTH = _for_operator("Set auth in source.yaml to say where the key is sent.")
 CHECK_KEY = Text("Ask the user to check the key.", "Check the key in your environment; `toolfold doctor` helps.")
 SIGN_IN = Text(
     "Ask the user to open {url} in a browser on the machine of this server, or to run `toolfold source sign-in {id}` "
@@ -166,15 +169,9 @@ COMPILE = Text(
     "Compile the catalog again, and publish it where it is in S3.",
 )
 SEE_LOG = Text("Tell the operator, whose log says {what}.", "The log says {what}.")
-ALLOW = Text(
-    "Tell the operator: {setting} says what {allowed}, and the log says what is missing.",
-    "{setting} says what {allowed}, and the log says what is missing.",
-)
+ALLOW = _for_operator("{setting} says what {allowed}, and the log says what is missing.")
 TELL_OPERATOR_TO = Text("Tell the operator to {do}", "To end this, {do}")
-ONLY_URLS = Text(
-    "Tell the operator: only MCP servers with a URL can be called from here.",
-    "Only MCP servers with a URL can be called from here.",
-)
+ONLY_URLS = _for_operator("Only MCP servers with a URL can be called from here.")
 SECURE_URL = TELL_OPERATOR_TO.filled(do="set an https URL (http is allowed for this machine only).")
 UNREADABLE = Text("Tell the user that this answer cannot be read.", "This answer cannot be read.")
 CHECK_URL = Text(
@@ -183,14 +180,8 @@ CHECK_URL = Text(
 )
 UNEXPECTED = Text(CHECK_URL.for_model, "Do not repeat this call: the service does not answer as it should.")
 CHECK_SERVER = Text("Do not repeat this call; tell the operator that the server must be checked.", "Check the server.")
-CHECK_ADDRESS = Text(
-    "Tell the operator: {setting} should be the address to which it redirects.",
-    "{setting} should be the address to which it redirects.",
-)
-PAGE_FOR_PEOPLE = Text(
-    "Tell the operator: the address of the tool may be that of a page for people.",
-    "The address of the tool may be that of a page for people.",
-)
+CHECK_ADDRESS = _for_operator("{setting} should be the address to which it redirects.")
+PAGE_FOR_PEOPLE = _for_operator("The address of the tool may be that of a page for people.")
 REFRESH = Text(
     "Do not call it again; tell the operator to run: toolfold source refresh {source}",
     "Run: toolfold source refresh {source}",
