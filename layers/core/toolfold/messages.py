@@ -10,7 +10,7 @@ from toolfold.wording import Text
 
 
 def _for_operator(fact: str) -> Text:
-    """Return what the model tells the operator, and what a person can do something about."""
+    """Return a text about what an operator can change, who may be the person at the terminal."""
     return Text(f"Tell the operator: {fact[0].lower()}{fact[1:]}", fact)
 
 

@@ -155,19 +155,7 @@ PAGE_SIZE = 100
 """Definitions of a page: some 25,000 tokens, and 100 kB."""
 
 _CURSOR = re.compile(r"([0-9a-f]{16})\.([1-9][0-9]{0,8})")
-
-
-def decode_cursor(cursor: object, list_hash: str, entries: int) -> int | None:
-    """Return the offset in ``cursor``, or None for one that no page of this list of ``entries`` has returned.
-
-    It is the hash of the list, a dot, and the offset of the page.
-    """
-    match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
-    if match is None or match[1] != list_hash:
-        return None
-    offset = int(match[2])
-    return offset if offset % PAGE_SIZE == 0 and offset < entries else None
-
+"""Of a list and a page: the hash of the list, a dot, and the offset of the page."""
 
 _STEPS: Mapping[str, str] = {
     "direct": "Each tool is called by its own name; select among its arguments picks a part of the answer. ",
@@ -227,8 +215,9 @@ class ExposedTools(MetaTools):
         Raises:
             UnknownCursor: It is not a cursor of this list.
         """
-        offset = 0 if cursor is None else decode_cursor(cursor, self._list_id, len(self.exposed.entries))
-        if offset is None:
+        match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
+        offset = 0 if cursor is None else int(match[2]) if match is not None and match[1] == self._list_id else -1
+        if offset % PAGE_SIZE or (offset and offset >= len(self.exposed.entries)):
             raise UnknownCursor("Unknown cursor: the list has changed, or is another one. Request it from the start.")
         if offset not in self._pages:
             self._pages[offset] = self._make_page(offset)
