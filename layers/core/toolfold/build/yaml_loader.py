@@ -8,7 +8,8 @@ What pydantic says about the data is reported as ``file:line: key: problem``.
 A document of ten megabytes has a million values. The lines of JSON are therefore not recorded: the text is scanned
 again for the few locations that problems and tools refer to.
 
-PyYAML composes nodes by recursion in C, without a limit: a file with 100,000 brackets ends the process.
+Values are made of the events of PyYAML. It composes nodes by recursion in C, without a limit: a file with 100,000
+brackets ends the process.
 """
 
 from __future__ import annotations
@@ -54,23 +55,20 @@ Location = tuple[str | int, ...]
 Lines = Callable[[Iterable[Location]], Mapping[Location, int]]
 
 _MAX_DIGITS = 300
-_BRACKETS = re.compile(r"[\[\]{}]")
-_INDENTATION = re.compile(r"^[ ?:-]+", re.MULTILINE)
 _TAG = "tag:yaml.org,2002:"
-_MERGE = f"{_TAG}merge"
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 # libyaml is ten times as fast; not every build of PyYAML has it.
-_Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-_RESOLVERS: tuple[tuple[str, str, str], ...] = (
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
-    ("float", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
-    ("null", r"~|null|Null|NULL|", "~nN"),
-    ("merge", r"<<", "<"),
+_PLAIN = re.compile(
+    r"(?P<bool>true|True|TRUE|false|False|FALSE)"
+    r"|(?P<int>[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)"
+    r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
+    r"|(?P<null>~|null|Null|NULL|)"
+    r"|(?P<merge><<)"
 )
-
+"""Types of scalars without quotes, as in YAML 1.2 (section 10.3, core schema), and merge keys; others are text."""
 
 _HINTS = {
     "mapping values": "; put the text in quotes",
@@ -81,26 +79,18 @@ _HINTS = {
 """Part of a sentence of libyaml → what is most often meant by it."""
 
 
-class _Loader(_Safe):  # type: ignore[misc]  # which of the two is known at run time
-    """A loader with the implicit types of YAML 1.2 (section 10.3, core schema), and merge keys."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - as PyYAML has it
-
-
-for _kind, _pattern, _first in _RESOLVERS:
-    for _letter in (*_first, *([""] if _kind == "null" else [])):
-        _entries = _Loader.yaml_implicit_resolvers.setdefault(_letter, [])
-        _entries.append((f"{_TAG}{_kind}", re.compile(f"(?:{_pattern})\\Z")))
-
-
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file: its path, or name, its data, and what returns the lines of those of given locations that exist."""
+    """One file: its path, or name, its data, and what returns the lines of those of given locations that exist.
+
+    ``aliased`` is the number of values that its aliases add.
+    """
 
     path: Path | str
     data: Any
     scan_lines: Lines = field(repr=False)
     first_line: int = 1
+    aliased: int = 0
 
     def lines(self, locations: Iterable[Location]) -> dict[Location, int]:
         """Return the line of each of ``locations``, or of the closest enclosing value that exists."""
@@ -168,12 +158,8 @@ def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIM
             reason = "values are nested too deeply" if isinstance(error, RecursionError) else "a number is too large"
             raise SourceError([f"{path}:1: is not valid JSON: {reason}"]) from None
     try:
-        # Both are rare, and reading the events of a large document takes as long as composing it.
-        if "*" in text or _depth_at_most(text) > limits.depth:
-            _check_events(text, limits)
-        root: yaml.Node | None = yaml.compose(text, Loader=_Loader)
-        data = None if root is None else _construct(root, {})
-        return Document(path, data, functools.partial(_lines, root, first_line), first_line)
+        root, aliased = _read(text, limits)
+        return Document(path, root.data, functools.partial(_lines, root, first_line), first_line, aliased)
     except _Unreadable as error:
         line, problem = error.line, str(error)
     except yaml.MarkedYAMLError as error:
@@ -189,43 +175,101 @@ def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIM
     raise SourceError([f"{path}:{line - 1 + first_line}: {problem}"])
 
 
-def _depth_at_most(text: str) -> int:
-    """Return levels that ``text`` does not exceed, by its brackets and its indentation."""
-    depth = most = 0
-    for bracket in _BRACKETS.findall(text):
-        depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
-        most = max(most, depth)
-    return most + max((len(found) for found in _INDENTATION.findall(text)), default=0)
+class _Value(NamedTuple):
+    """A value that was read: its line, its size with aliases expanded, and its text, or the values inside by keys."""
+
+    data: Any
+    line: int
+    size: int = 1
+    text: str | None = None
+    kind: str = ""
+    members: dict[str | int, _Value] = {}  # noqa: RUF012 - nothing changes it
 
 
-def _check_events(text: str, limits: Limits) -> None:
-    """Check the levels of nesting, and count the values with aliases expanded, without expanding them."""
-    sizes: dict[str, int] = {}
-    open_: list[tuple[str | None, int]] = [(None, 0)]
-    values = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        line = 1 if event.start_mark is None else event.start_mark.line + 1
+class _Collection:
+    """A mapping or a list of which not all has been read."""
+
+    def __init__(self, event: yaml.CollectionStartEvent) -> None:
+        self.anchor, self.line = event.anchor, _line(event)
+        self.is_list = isinstance(event, yaml.SequenceStartEvent)
+        self._members: dict[str | int, _Value] = {}
+        self._merged: dict[str | int, _Value] = {}
+        self._key: _Value | None = None
+
+    def add(self, value: _Value) -> None:
+        """Add an item of a list; of a mapping, by turns a key and its value."""
+        key, self._key = self._key, None
+        if self.is_list:
+            self._members[len(self._members)] = value
+        elif key is None:
+            if value.text is None:
+                raise _Unreadable(value.line, "a key must be text")
+            if value.text in self._members:
+                raise _Unreadable(value.line, f"key {value.text!r} is given twice")
+            self._key = value
+        elif key.kind != "merge":
+            self._members[str(key.text)] = value._replace(line=key.line)
+        else:
+            for part in value.members.values() if isinstance(value.data, list) else [value]:
+                if not isinstance(part.data, dict):
+                    raise _Unreadable(value.line, "has a merge key (<<) whose value is not a mapping")
+                self._merged = {**part.members, **self._merged}
+
+    def close(self) -> _Value:
+        """Return the whole value."""
+        members = {**self._merged, **self._members}
+        found = {key: value.data for key, value in members.items()}
+        size = 1 + sum(value.size for value in members.values())
+        return _Value(list(found.values()) if self.is_list else found, self.line, size, members=members)
+
+
+def _read(text: str, limits: Limits) -> tuple[_Value, int]:
+    """Return the value of a text, and the number of values that aliases add. Aliases share one value."""
+    root: _Value | None = None
+    known: dict[str, _Value] = {}
+    open_: list[_Collection] = []
+    aliased = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        line, anchor = _line(event), getattr(event, "anchor", None)
+        if root is not None and isinstance(event, yaml.NodeEvent):
+            raise _Unreadable(line, "is not valid YAML: it has more than one document")
         if isinstance(event, yaml.CollectionStartEvent):
-            values += 1
-            open_.append((event.anchor, 1))
-            if len(open_) - 1 > limits.depth:
+            open_.append(_Collection(event))
+            if len(open_) > limits.depth:
                 raise _Unreadable(line, f"has values nested more than {limits.depth} levels deep")
             continue
-        anchor, size = None, 0
-        if isinstance(event, yaml.AliasEvent):
-            if any(name == event.anchor for name, _ in open_):
-                raise _Unreadable(line, "has an alias inside the value that it refers to")
-            size = sizes.get(event.anchor or "", 0)
-        elif isinstance(event, yaml.ScalarEvent):
-            anchor, size, values = event.anchor, 1, values + 1
+        if isinstance(event, yaml.ScalarEvent):
+            value = _scalar(event)
         elif isinstance(event, yaml.CollectionEndEvent):
-            anchor, size = open_.pop()
+            anchor, value = open_[-1].anchor, open_.pop().close()
+        elif isinstance(event, yaml.AliasEvent):
+            value = _target(event, known, open_)
+            aliased += value.size
+            if aliased > limits.aliased:
+                more = f"aliases that add more than {limits.aliased:,} values" if limits.aliased else "an alias"
+                raise _Unreadable(line, f"has {more}; write the values again")
+        else:
+            continue
         if anchor is not None:
-            sizes[anchor] = size
-        open_[-1] = (open_[-1][0], open_[-1][1] + size)
-        if sum(inner for _, inner in open_) > limits.aliased + values:
-            more = f"aliases that add more than {limits.aliased:,} values" if limits.aliased else "an alias"
-            raise _Unreadable(line, f"has {more}; write the values again")
+            known[anchor] = value
+        if open_:
+            open_[-1].add(value)
+        else:
+            root = value
+    return root or _Value(None, 1), aliased
+
+
+def _line(event: yaml.Event) -> int:
+    return 1 if event.start_mark is None else event.start_mark.line + 1
+
+
+def _target(event: yaml.AliasEvent, known: Mapping[str, _Value], open_: Iterable[_Collection]) -> _Value:
+    name, line = str(event.anchor), _line(event)
+    if any(one.anchor == name for one in open_):
+        raise _Unreadable(line, "has an alias inside the value that it refers to")
+    if name not in known:
+        raise _Unreadable(line, f"is not valid YAML: there is no anchor {name[:60]!r} before it")
+    return known[name]._replace(line=line)
 
 
 def json_lines(text: str, wanted: Iterable[Location]) -> dict[Location, int]:
@@ -281,91 +325,46 @@ def _scan(text: str, index: int, tree: Mapping[str | int, Any], at: Location, fo
     return index + 1
 
 
-def _line(node: yaml.Node) -> int:
-    return int(node.start_mark.line) + 1
-
-
-def _construct(node: yaml.Node, known: dict[int, Any]) -> Any:
-    """Return the value of ``node``. Aliases share one value, which nothing changes."""
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node)
-    if id(node) not in known:
-        is_list = isinstance(node, yaml.SequenceNode)
-        known[id(node)] = [_construct(child, known) for child in node.value] if is_list else _mapping(node, known)
-    return known[id(node)]
-
-
-def _mapping(node: yaml.Node, known: dict[int, Any]) -> dict[str, Any]:
-    merged: dict[str, Any] = {}
-    own: dict[str, Any] = {}
-    for key_node, value_node in node.value:
-        if not isinstance(key_node, yaml.ScalarNode):
-            raise _Unreadable(_line(key_node), "a key must be text")
-        if key_node.tag == _MERGE:
-            value = _construct(value_node, known)
-            for part in value if isinstance(value, list) else [value]:
-                if not isinstance(part, dict):
-                    raise _Unreadable(_line(value_node), "has a merge key (<<) whose value is not a mapping")
-                merged = {**part, **merged}
-        elif key_node.value in own:
-            raise _Unreadable(_line(key_node), f"key {key_node.value!r} is given twice")
-        else:
-            own[key_node.value] = _construct(value_node, known)
-    return {**merged, **own}
-
-
-def _scalar(node: yaml.ScalarNode) -> Any:
-    kind, text = node.tag.removeprefix(_TAG), node.value
-    if kind in ("str", "merge"):
-        return text
+def _scalar(event: yaml.ScalarEvent) -> _Value:
+    text, line, tag = event.value, _line(event), event.tag or "!"
+    kind = tag.removeprefix(_TAG)
+    if tag == "!":
+        found = _PLAIN.fullmatch(text) if event.implicit[0] else None
+        kind = "str" if found is None else str(found.lastgroup)
+    data: Any = text
     if kind == "null":
-        return None
-    if kind == "bool":
-        return text.lower() == "true"
-    if kind not in ("int", "float"):
-        raise _Unreadable(_line(node), f"is not valid YAML: it has the tag {node.tag[:60]!r}, which is not read")
-    if len(text) > _MAX_DIGITS:
-        raise _Unreadable(_line(node), "has a number that is too large")
-    try:
-        if kind == "int":
-            return int(text, 0 if text[:2] in ("0o", "0x") else 10)
-        return float(text)
-    except ValueError:
-        raise _Unreadable(_line(node), f"{text[:40]!r} is not of the type {kind}") from None
+        data = None
+    elif kind == "bool":
+        data = text.lower() == "true"
+    elif kind in ("int", "float"):
+        if len(text) > _MAX_DIGITS:
+            raise _Unreadable(line, "has a number that is too large")
+        try:
+            data = float(text) if kind == "float" else int(text, 0 if text[:2] in ("0o", "0x") else 10)
+        except ValueError:
+            raise _Unreadable(line, f"{text[:40]!r} is not of the type {kind}") from None
+    elif kind not in ("str", "merge"):
+        raise _Unreadable(line, f"is not valid YAML: it has the tag {tag[:60]!r}, which is not read")
+    return _Value(data, line, text=text, kind=kind)
 
 
-def _lines(root: yaml.Node | None, first_line: int, wanted: Iterable[Location]) -> dict[Location, int]:
-    if root is None:
-        return {}
+def _lines(root: _Value, first_line: int, wanted: Iterable[Location]) -> dict[Location, int]:
     found: dict[Location, int] = {}
-    members: dict[int, dict[str | int, tuple[int, yaml.Node]]] = {}
     for at in wanted:
-        node, line = root, _line(root)
+        value: _Value | None = root
         for key in at:
-            if id(node) not in members:
-                members[id(node)] = dict(_members(node))
-            if key not in members[id(node)]:
-                break
-            line, node = members[id(node)][key]
-        else:
-            found[at] = line - 1 + first_line
+            value = None if value is None else _member(value, key)
+        if value is not None:
+            found[at] = value.line - 1 + first_line
     return found
 
 
-def _members(node: yaml.Node) -> Iterator[tuple[str | int, tuple[int, yaml.Node]]]:
-    if isinstance(node, yaml.MappingNode):
-        for key_node, value_node in node.value:
-            if key_node.tag == _MERGE:
-                for part in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
-                    yield from _members(part)
-        yield from ((key.value, (_line(key), value)) for key, value in node.value if key.tag != _MERGE)
-    elif isinstance(node, yaml.SequenceNode):
-        for number, child in enumerate(node.value):
-            members = child.value if isinstance(child, yaml.MappingNode) else ()
-            names = [value for key, value in members if key.value in ("name", "ref")]
-            # An item of a list is also found by its name.
-            for key in (number, *(one.value for one in (child, *names) if isinstance(one, yaml.ScalarNode))):
-                yield key, (_line(child), child)
+def _member(value: _Value, key: str | int) -> _Value | None:
+    """Return what is under ``key``. An item of a list is also found by its name."""
+    if key in value.members or not isinstance(value.data, list):
+        return value.members.get(key)
+    named = ((item, item.members.get("name"), item.members.get("ref")) for item in reversed(value.members.values()))
+    return next((names[0] for names in named if any(one is not None and one.text == key for one in names)), None)
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from tests.support.cpu_time import cpu_within
 from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.build import yaml_loader
-from toolfold.build.importers.openapi import bundle
+from toolfold.build.importers.openapi import document as openapi_document
 from toolfold.build.importers.openapi.document import parse_document
 from toolfold.build.importers.openapi.importer import OpenApiImporter, OpenApiSettings
 from toolfold.errors import SourceError
@@ -184,8 +184,29 @@ def test_files_of_a_document_are_bounded_and_must_be_readable(tmp_path: Path, mo
     given = operation("post", requestBody=body({"$ref": "x0.yaml"}))
     (tmp_path / "pets" / "x4.yaml").write_text("{")
     assert "x4.yaml:2: is not valid YAML" in read(tmp_path, given).problems[0]
-    monkeypatch.setattr(bundle, "MAX_FILES", 3)
+    monkeypatch.setattr(openapi_document, "MAX_FILES", 3)
     assert "openapi.json:1: refers to more than 3 files, or to more than 64 MB" in read(tmp_path, given).problems[0]
+
+
+def test_aliases_of_all_files_of_a_document_have_one_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openapi_document, "LIMITS", openapi_document.LIMITS._replace(aliased=40))
+    read(tmp_path, operation())
+    for number in range(3):
+        text = f"a: &a [x, x, x, x]\nb: [*a, *a, *a]\ntype: string\nallOf: [{{$ref: x{number + 1}.yaml}}]\n"
+        (tmp_path / "pets" / f"x{number}.yaml").write_text(text)
+    given = operation("post", requestBody=body({"$ref": "x0.yaml"}))
+    assert "x2.yaml:2: has aliases that add more than 10 values" in read(tmp_path, given).problems[0]
+
+
+@pytest.mark.parametrize("name", ["x.yaml", "a b/~x.yaml"])
+def test_a_reference_to_nothing_in_another_file_is_shown_with_its_file(tmp_path: Path, name: str) -> None:
+    read(tmp_path, operation())
+    path = tmp_path / "pets" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("a: {$ref: '#/b~1c'}")
+    given = operation("post", requestBody=body({"type": "object", "properties": {"x": {"$ref": f"{name}#/a"}}}))
+    [note] = read(tmp_path, given).imported.notes
+    assert note == f"{path}:1: $ref '{name}#/b~1c' points to nothing in the document; any value is accepted"
 
 
 @pytest.mark.slow

@@ -19,16 +19,19 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationError, 
 
 from toolfold.build.emitter import first_sentence
 from toolfold.build.importers import base
-from toolfold.build.importers.openapi import access, bundle
+from toolfold.build.importers.openapi import access
 from toolfold.build.importers.openapi.document import (
     DocumentError,
     Findings,
     References,
+    add_alternatives,
+    add_files,
     check_version,
     fetch_document,
     formatted,
     parse_document,
     read_document,
+    wheres,
     with_servers_and_security,
 )
 from toolfold.build.importers.openapi.operations import Binding, Operation, bind_operation, find_operations
@@ -146,8 +149,8 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             return None
         try:
             self._api = read_document(path)
-            self._files = bundle.add_files(self._api)
-            bundle.add_alternatives(self._api.data)
+            self._files = add_files(self._api)
+            add_alternatives(self._api.data)
             return self._read(problems)
         except SourceError as error:
             problems += error.problems
@@ -176,7 +179,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         every = [(one.item, one.value) for one in found]
         tokens = access.token_names(every, self._references) if is_token else frozenset[str]()
         credentials = access.Credentials(taken_names(settings.catalog_auth), tokens)
-        wheres = bundle.wheres(self._files, [one.at for one in operations])
+        places = wheres(self._files, [one.at for one in operations])
         found_tools: list[tuple[str, base.Tool]] = []
         for one in operations:
             try:
@@ -185,7 +188,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             except DocumentError as error:
                 self._findings.left_out.append(DocumentError(error.at, f"{one.title}: {error.problem}"))
             else:
-                found_tools.append((server, self._tool(one, binding, wheres[one.at], chosen)))
+                found_tools.append((server, self._tool(one, binding, places[one.at], chosen)))
         left_out = self._located(self._findings.left_out)
         if not found_tools:
             problems += left_out or [f"{self._api.path}:1: has no operation that is included"]
@@ -330,7 +333,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         return text if not title or text.startswith(title) else f"{title}: {text}" if text else title
 
     def _located(self, errors: Sequence[DocumentError]) -> list[str]:
-        found = bundle.wheres(self._files, [error.at for error in errors])
+        found = wheres(self._files, [error.at for error in errors])
         return list(dict.fromkeys(f"{found[error.at]}: {error.problem}" for error in errors))
 
     def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
