@@ -126,7 +126,9 @@ def test_a_schema_over_its_token_limit_is_refused(check: Check, count: int, word
 
 def test_a_comment_suppresses_only_the_finding_on_its_line(tmp_path: Path) -> None:
     tool = {**FORECAST, "parameters": ["city", *parameters(1, 320)]}
-    folder = written(tmp_path, SOURCE, tool, {**TIDES, "summary": "The tide table"})
+    above = tmp_path / "a: folder"
+    above.mkdir()
+    folder = written(above, SOURCE, tool, {**TIDES, "summary": "The tide table"})
     path = folder / "weather" / "forecasts.yaml"
     text = path.read_text().replace("  parameters:\n", "  parameters: # lint: allow schema-tokens: it has to\n", 1)
     path.write_text(text)

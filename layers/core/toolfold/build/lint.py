@@ -188,9 +188,10 @@ def _without_waived(findings: list[Finding]) -> list[Finding]:
 
 
 def _finding(problem: str, rule: str = "source", advice: str = _CORRECT, *, is_warning: bool = False) -> Finding:
-    """Return the finding that ``file:line: problem`` is."""
-    file, line, text = re.fullmatch(r"(.*?):(?:(\d+):)? (.*)", problem, re.DOTALL).groups()  # type: ignore[union-attr]
-    return Finding(file, int(line or 1), rule, text, advice, is_warning)
+    """Return the finding that ``file:line: problem`` is, or ``file: problem``."""
+    found = re.fullmatch(r"(.*?):(\d+): (.*)", problem, re.DOTALL)
+    file, line, text = found.groups() if found else (problem.partition(": ")[0], 1, problem.partition(": ")[2])
+    return Finding(file, int(line), rule, text, advice, is_warning)
 
 
 def _check_imported(tools: Iterable[ToolDefinition]) -> Iterator[Finding]:
