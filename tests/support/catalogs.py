@@ -9,10 +9,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from toolfold.build.catalog_bucket import CatalogBucket, open_client
+from toolfold.build.catalog_bucket import Author, CatalogBucket, Writer, open_client
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport
-from toolfold.build.pointer import Author, Writer
 from toolfold.build.preparation import refresh_source
 from toolfold.build.publisher import publish_catalog
 from toolfold.build.source_folders import find_source

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from tests.support.catalogs import sha256_of, small_catalog
-from toolfold.build.pointer import Author, Pointer, Writer, parse_pointer, point_to
+from toolfold.build.catalog_bucket import Author, Pointer, Writer, parse_pointer, point_to
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 A, B = small_catalog("A"), small_catalog("B")

@@ -1,4 +1,16 @@
-"""The catalogs in a bucket of S3, and the conditional requests that write them.
+"""The catalogs in a bucket of S3, the pointer to the current one, and the conditional requests that write them.
+
+``current.json`` is one JSON object. Gateways of every release read the first three members alone::
+
+    sha256, bytes          hash and size of the catalog; the object is catalogs/<sha256>.json
+    head                   {"bytes", "sha256"} of its first line
+    tools                  number of tools
+    published_at           time, UTC
+    published_by           who: the ARN of a person's credentials
+    writer                 schedule or terminal
+    automatic              true: the schedule may replace it, although a person wrote it
+    checked_at             when the scheduled publisher last found that the catalog is up to date; absent without one
+    previous               hash of the catalog before
 
 A catalog is written with ``If-None-Match: *``, so nothing overwrites it. The pointer is written with ``If-Match`` of
 the pointer that was read, so that of several publishers one succeeds and the others learn of it. Every write carries
@@ -11,16 +23,20 @@ Errors of AWS in one sentence, with the next step, for commands and for the log 
 from __future__ import annotations
 
 import base64
+import enum
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from datetime import UTC, datetime
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, StrictBool, ValidationError
+
 from toolfold.aws.clients import error_code
-from toolfold.build.pointer import Pointer, parse_pointer
 from toolfold.catalog.store import POINTER, object_name
 from toolfold.errors import BucketUnavailable, CatalogDamaged, PublishConflict, SettingsError
 
@@ -89,6 +105,107 @@ def explained(what: str, owner: str = "") -> Iterator[None]:
         step = step.replace("{permissions}", _PERMISSIONS).replace("{region}", f", {known}" if known else "")
         step = step.replace("{owner}", f", which must belong to account {owner} (else --bucket-owner)" if owner else "")
         raise BucketUnavailable(f"{what}: {cause} ({code}).", step, code) from None
+
+
+_MAX_NAME = 200
+"""Characters kept of the name of a publisher. The ARN of an assumed role has at most 180."""
+
+_Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+_Line = Annotated[str, AfterValidator(lambda text: "".join(filter(str.isprintable, text[:_MAX_NAME])))]
+
+
+class Writer(enum.StrEnum):
+    """What published a catalog."""
+
+    SCHEDULE = "schedule"
+    TERMINAL = "terminal"
+
+
+class Author(NamedTuple):
+    """What publishes, and who. ``name`` is the ARN of a person's credentials."""
+
+    writer: Writer
+    name: str = ""
+
+
+class Head(BaseModel):
+    """Size and hash of the first line of a catalog."""
+
+    bytes: PositiveInt
+    sha256: _Sha256
+
+
+class Pointer(BaseModel):
+    """What ``current.json`` holds."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sha256: _Sha256
+    bytes: PositiveInt
+    head: Head
+    tools: int
+    published_at: _Line
+    published_by: _Line
+    writer: Writer
+    automatic: StrictBool = False
+    checked_at: _Line = ""
+    previous: _Line = ""
+
+    def may_be_replaced_by(self, writer: Writer) -> bool:
+        """Return whether ``writer`` may make another catalog current: the schedule not that of a person."""
+        return self.automatic or writer is Writer.TERMINAL or self.writer is not Writer.TERMINAL
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the members of ``current.json``."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def to_json(self) -> str:
+        """Return the text of ``current.json``."""
+        return json.dumps(self.as_dict()) + "\n"
+
+
+def point_to(
+    content: bytes,
+    tools: int,
+    author: Author,
+    *,
+    now: datetime,
+    former: Pointer | None = None,
+    automatic: bool = False,
+) -> Pointer:
+    """Return the pointer that makes ``content`` current after ``former``."""
+    head_line = content[: content.find(b"\n") + 1]
+    time = format_time(now)
+    is_checked = author.writer is Writer.SCHEDULE or (former is not None and former.checked_at)
+    return Pointer(
+        sha256=hashlib.sha256(content).hexdigest(),
+        bytes=len(content),
+        head=Head(bytes=len(head_line), sha256=hashlib.sha256(head_line).hexdigest()),
+        tools=tools,
+        published_at=time,
+        published_by=author.name,
+        writer=author.writer,
+        automatic=automatic,
+        checked_at=time if is_checked else "",
+        previous="" if former is None else former.sha256,
+    )
+
+
+def format_time(now: datetime) -> str:
+    """Return ``now`` in UTC, to the second.
+
+    >>> format_time(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    '2026-01-02T03:04:05Z'
+    """
+    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def parse_pointer(content: bytes) -> Pointer | None:
+    """Return the pointer in ``content``; None where it is not one."""
+    try:
+        return Pointer.model_validate_json(content)
+    except ValidationError:
+        return None
 
 
 _ATTEMPTS = 3

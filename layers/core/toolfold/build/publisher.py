@@ -15,8 +15,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from toolfold.build.catalog_bucket import CatalogBucket, StoredPointer, explained
-from toolfold.build.pointer import Author, Pointer, Writer, format_time, point_to
+from toolfold.build.catalog_bucket import (
+    Author,
+    CatalogBucket,
+    Pointer,
+    StoredPointer,
+    Writer,
+    explained,
+    format_time,
+    point_to,
+)
 from toolfold.build.preparation import Refresh, check_catalog, prepare_catalog
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import POINTER, object_name

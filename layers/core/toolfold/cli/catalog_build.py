@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from toolfold.build import catalog_bucket, lint
-from toolfold.build.catalog_bucket import CatalogBucket, explained
+from toolfold.build.catalog_bucket import Author, CatalogBucket, Writer, explained
 from toolfold.build.compiler import compile_sources
-from toolfold.build.pointer import Author, Writer
 from toolfold.build.preparation import check_allowed, check_catalog, prepare_catalog, refresh_sources
 from toolfold.build.publisher import Outcome, publish_catalog
 from toolfold.build.writer import read_output_file, replace_catalog_file
