@@ -128,28 +128,6 @@ class ProfilesFile(Model):
     """Names of the tools that are called most, the most frequent first; ``toolfold profiles most-used`` prints them."""
 
 
-_EFFECT_SYNONYMS = {"read": ("readonly", "reads"), "write": ("writes",)}
-
-
-def _index_tools(
-    names: Mapping[str, Mapping[str, Iterable[str]]], tools: Mapping[str, Any]
-) -> dict[str, defaultdict[str, set[int]]]:
-    """Return field of a condition → what a file may write there, normalized → the positions of the tools.
-
-    ``names`` are field → value of a tool → what a file may write for it. Two sources may have a category of one name.
-    """
-    index = {field: defaultdict[str, set[int]](set) for field in names}
-    for field, forms in names.items():
-        positions: dict[str, set[int]] = {value: set() for value in forms}
-        for at, (name, entry) in enumerate(tools.items()):
-            for value in [name] if field == "tool" else entry["tags"] if field == "tag" else [entry[field]]:
-                positions[value].add(at)
-        for value, words in forms.items():
-            for word in map(normalize, words):
-                index[field][word] |= positions[value]
-    return index
-
-
 _MAX_MOST_USED = 5
 """Tools that the mode ``auto`` pins: a thousand tokens, beside the 600 of the meta-tools."""
 
@@ -189,16 +167,26 @@ class _Compiler:
         self._unexposed = {tool.name for tool in described if not tool.expose}
         requests = {tool.name: [*tool.example_queries, *tool.aliases] for tool in described}
         self._requests = TellingRequests(requests)
-        categories = [(str(one["name"]), str(one["title"])) for one in self._categories]
-        self._known: dict[str, dict[str, tuple[str, ...]]] = {
-            "source": {id_: (entry["title"], id_) for id_, entry in self._sources.items()},
-            "category": {name: (name, name.rpartition("/")[2], title) for name, title in categories},
-            "tag": {tag: (tag,) for tag in sorted({tag for entry in self._tools.values() for tag in entry["tags"]})},
-            "effect": {effect: (effect, *_EFFECT_SYNONYMS.get(effect, ())) for effect in EFFECTS},
-            "access": {access: (access,) for access in get_args(Access)},
-            "tool": {name: (name,) for name in self._tools},
+        # A source or a category is named by its title as well, and two sources may have a category of one name.
+        words: dict[str, dict[str, tuple[str, ...]]] = {
+            "source": {id_: (id_, entry["title"]) for id_, entry in self._sources.items()},
+            "category": {
+                one["name"]: (one["name"], one["name"].rpartition("/")[2], one["title"]) for one in self._categories
+            },
+            "effect": {"read": ("read", "readonly", "reads"), "write": ("write", "writes")},
         }
-        self._index = _index_tools(self._known, self._tools)
+        values = [("effect", effect, set[int]()) for effect in EFFECTS]
+        values += [("access", access, set()) for access in get_args(Access)]
+        for at, (name, entry) in enumerate(self._tools.items()):
+            values += [(field, entry[field], {at}) for field in ("source", "category", "effect", "access")]
+            values += [("tag", tag, {at}) for tag in entry["tags"]]
+            values.append(("tool", name, {at}))
+        self._known: dict[str, dict[str, None]] = {field: {} for field in Selection.model_fields}
+        self._index = {field: defaultdict[str, set[int]](set) for field in self._known}
+        for field, value, positions in values:
+            self._known[field][value] = None
+            for word in words.get(field, {}).get(value, (value,)):
+                self._index[field][normalize(word)] |= positions
         self._names = list(self._tools)
         self._positions = {name_key(name): position for position, name in enumerate(self._names)}
         self._kinds = {id_: kind_of(entry["kind"]) for id_, entry in self._sources.items()}
