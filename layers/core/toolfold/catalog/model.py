@@ -83,22 +83,6 @@ class Catalog:
         ValueError: ``head`` is not the head of a compiled catalog.
     """
 
-    __slots__ = (
-        "_counts",
-        "_head",
-        "_memoized",
-        "_read",
-        "_sections",
-        "_sources",
-        "base_positions",
-        "categories",
-        "definition_tokens",
-        "has_relations",
-        "has_semantic_postings",
-        "profile_names",
-        "sha256",
-    )
-
     def __init__(self, head: Any, read: BlockReader, sha256: str = "", is_packaged: bool = False) -> None:
         found = head.get("format") if isinstance(head, dict) else None
         if found != FORMAT:

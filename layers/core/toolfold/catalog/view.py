@@ -32,13 +32,10 @@ class CatalogView(Catalog):
         withheld: Positions of the tools that are known and may not be called → makes the error of a call.
     """
 
-    __slots__ = ("_base", "_withheld")
-
     def __init__(
         self, base: Catalog, listed: Sequence[int], withheld: Mapping[int, Callable[[Tool], CallError]]
     ) -> None:
-        for name in Catalog.__slots__:
-            setattr(self, name, getattr(base, name))
+        vars(self).update(vars(base))
         self._base, self._withheld, self.base_positions = base, withheld, tuple(listed)
         self.definition_tokens, self._memoized = 0, {}  # tokens are not counted for a part of a catalog
         counts = self.counts("category")
