@@ -210,6 +210,7 @@ def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path) -> None:
         ({"properties": {"pattern": {"pattern": "[a"}, "b": "text"}}, {"properties": {"pattern": {}, "b": {}}},
          ["properties.b", "properties.pattern.pattern"]),
         ({"allOf": [{}, 1, {"minimum": 1}, 2]}, {"allOf": [{}, {"minimum": 1}]}, ["allOf.1", "allOf.3"]),
+        ({"required": ["a", *range(12)]}, {"required": ["a"]}, sorted(f"required.{at}" for at in range(1, 13))),
     ],
 )  # fmt: skip
 def test_a_keyword_that_no_schema_can_have_is_left_out_and_the_tool_stays(

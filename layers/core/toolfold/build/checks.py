@@ -12,7 +12,7 @@ import json
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cache, lru_cache, reduce
+from functools import lru_cache, reduce
 from itertools import islice
 from typing import Any
 
@@ -128,6 +128,7 @@ def check_vocabulary(vocabularies: Iterable[Vocabulary], tools: Mapping[str, Any
 
 
 _MAX_REMOVED = 100
+_EXPRESSIONS = jsonschema_rs.validator_for({"format": "regex"}, validate_formats=True)
 
 
 def usable_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -135,8 +136,8 @@ def usable_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
     A property remains one, of any value.
     """
-    errors = islice(_validator().iter_errors(schema), _MAX_REMOVED)
-    paths: list[tuple[str | int, ...]] = []
+    errors = islice(_SCHEMAS.iter_errors(schema), _MAX_REMOVED)
+    paths: list[tuple[Any, ...]] = []
     for path in sorted({tuple(error.instance_path) for error in errors}, key=len):
         if not any(path[: len(outer)] == outer for outer in paths):
             paths.append(path)
@@ -144,7 +145,7 @@ def usable_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         return schema, []
     made: Any = copy.deepcopy(schema)
     # The last of a list first: removing one moves those after it.
-    for *at, keyword in sorted(paths, key=repr, reverse=True):
+    for *at, keyword in sorted(paths, reverse=True):
         holder: Any = reduce(operator.getitem, at, made)
         if at and at[-1] in json_schema.NAMED:
             holder[keyword] = {}
@@ -160,16 +161,9 @@ def is_pattern(pattern: str) -> bool:
         validation.compile_schema({"pattern": pattern})
     except validation.SchemaError:
         return False
-    return _expressions().is_valid(pattern)
+    return _EXPRESSIONS.is_valid(pattern)
 
 
-@cache
-def _expressions() -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for({"format": "regex"}, validate_formats=True)
-
-
-@cache
-def _validator() -> jsonschema_rs.Validator:
-    return jsonschema_rs.validator_for(
-        {"$ref": json_schema.DIALECT}, formats={"regex": is_pattern}, validate_formats=True
-    )
+_SCHEMAS = jsonschema_rs.validator_for(
+    {"$ref": json_schema.DIALECT}, formats={"regex": is_pattern}, validate_formats=True
+)
