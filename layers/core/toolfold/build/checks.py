@@ -7,13 +7,10 @@ checks its arguments again.
 
 from __future__ import annotations
 
-import copy
 import json
-import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache, reduce
-from itertools import islice
+from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
@@ -136,22 +133,39 @@ def usable_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
     A property remains one, of any value.
     """
-    errors = islice(_SCHEMAS.iter_errors(schema), _MAX_REMOVED)
-    paths: list[tuple[Any, ...]] = []
-    for path in sorted({tuple(error.instance_path) for error in errors}, key=len):
-        if not any(path[: len(outer)] == outer for outer in paths):
-            paths.append(path)
-    if () in paths or not paths:
-        return schema, []
-    made: Any = copy.deepcopy(schema)
-    # The last of a list first: removing one moves those after it.
-    for *at, keyword in sorted(paths, reverse=True):
-        holder: Any = reduce(operator.getitem, at, made)
-        if at and at[-1] in json_schema.NAMED:
-            holder[keyword] = {}
+    removed: list[str] = []
+    made = schema if _SCHEMAS.is_valid(schema) else _usable(schema, "", removed)
+    return (made, sorted(removed)) if len(removed) <= _MAX_REMOVED else (schema, [])
+
+
+def _usable(schema: dict[str, Any], at: str, removed: list[str]) -> dict[str, Any]:
+    """Return ``schema`` without what it cannot have, which is added to ``removed``; what is inside is checked alone."""
+    made: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        where, kept, outline = f"{at}{keyword}", value, value
+        if keyword in json_schema.SINGLE and isinstance(value, dict):
+            kept, outline = _usable(value, f"{where}.", removed), True
+        elif keyword in json_schema.NAMED and isinstance(value, dict):
+            wrong = {name for name, part in value.items() if not isinstance(part, dict | bool)}
+            removed += (f"{where}.{name}" for name in wrong)
+            parts = {name: {} if name in wrong else part for name, part in value.items()}
+            kept = {name: _part(part, f"{where}.{name}", removed) for name, part in parts.items()}
+            outline = dict.fromkeys(value, True)
+        elif keyword in (*json_schema.LISTS, "required") and isinstance(value, list):
+            of = str if keyword == "required" else dict | bool
+            removed += (f"{where}.{number}" for number, one in enumerate(value) if not isinstance(one, of))
+            listed = [(number, one) for number, one in enumerate(value) if isinstance(one, of)]
+            kept = [_part(one, f"{where}.{number}", removed) for number, one in listed]
+            outline = kept if keyword == "required" else [True] * len(kept)
+        if _SCHEMAS.is_valid({keyword: outline}):
+            made[keyword] = kept
         else:
-            del holder[keyword]
-    return made, sorted(".".join(map(str, path)) for path in paths)
+            removed.append(where)
+    return made
+
+
+def _part(part: Any, at: str, removed: list[str]) -> Any:
+    return _usable(part, f"{at}.", removed) if isinstance(part, dict) else part
 
 
 @lru_cache(maxsize=10_000)

@@ -126,14 +126,18 @@ def to_2020_12(schema: Any) -> Any:
     """
     if not isinstance(schema, Mapping):
         return schema
-    made = json_schema.with_inner(schema, lambda _, part: to_2020_12(part))
+    needed = schema.get("dependencies")
+    rest = {keyword: value for keyword, value in schema.items() if keyword != "dependencies"}
+    made = json_schema.with_inner(rest, lambda _, part: to_2020_12(part))
     more = made.pop("additionalItems", None)  # it has no meaning beside one schema for all items
     if isinstance(made.get("items"), list):
         made["prefixItems"] = made.pop("items")
         made |= {} if more is None else {"items": more}
-    needed = made.pop("dependencies", None)
-    for name, value in needed.items() if isinstance(needed, Mapping) else ():
-        made.setdefault("dependentRequired" if isinstance(value, list) else "dependentSchemas", {})[name] = value
+    for key, is_list in (("dependentRequired", True), ("dependentSchemas", False)):
+        members = needed.items() if isinstance(needed, Mapping) else ()
+        if given := {name: to_2020_12(value) for name, value in members if isinstance(value, list) == is_list}:
+            known = made.get(key)
+            made[key] = {**(known if isinstance(known, dict) else {}), **given}
     for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if isinstance(made.get(exclusive), bool):  # draft 4
             is_exclusive = made.pop(exclusive)
@@ -144,7 +148,7 @@ def to_2020_12(schema: Any) -> Any:
     properties, required = made.get("properties"), made.get("required")
     if isinstance(properties, Mapping) and isinstance(required, list):
         filled = {name for name, part in properties.items() if isinstance(part, Mapping) and "default" in part}
-        made["required"] = [name for name in required if name not in filled]
+        made["required"] = [name for name in required if not (isinstance(name, str) and name in filled)]
     return made
 
 
