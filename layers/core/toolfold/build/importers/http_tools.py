@@ -40,7 +40,7 @@ def _by_name(given: object) -> object:
     for number, item in enumerate(given, 1):
         if isinstance(item, str):
             name, rest = item, None
-        elif isinstance(item, dict) and isinstance(item.get("name", item.get("ref")), str):
+        elif isinstance(item, dict) and isinstance(item.get("name") or item.get("ref"), str):
             name = item.get("name") or item["ref"]
             rest = item if "ref" in item else {key: value for key, value in item.items() if key != "name"}
         else:
