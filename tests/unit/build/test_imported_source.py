@@ -190,12 +190,16 @@ def test_tools_whose_names_would_be_the_same_say_what_their_source_calls_them(tm
         "Reads it. Its source calls it get-x.", "Reads it. Its source calls it get_x.", "Reads it."}  # fmt: skip
 
 
-def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("reference", "problem"),
+    [("#/$defs/x", "parameters: Pointer"), ("x.json#/a", "parameters: has a reference to another document")],
+)
+def test_a_schema_that_is_none_is_reported_where_it_is(tmp_path: Path, reference: str, problem: str) -> None:
     left_out: list[str] = []
-    wrong = {"name": "b", "parameters": {"properties": {"x": {"$ref": "#/$defs/x"}}}}
+    wrong = {"name": "b", "parameters": {"properties": {"x": {"$ref": reference}}}}
     assert compiled(tmp_path, [{"name": "a"}, wrong], left_out=left_out).get("toy__b") is None
-    assert re.search(r"snapshot.json:2: parameters: Pointer", left_out[0])
-    with pytest.raises(SourceError, match=r"snapshot.json:1: parameters: Pointer"):
+    assert f"snapshot.json:2: {problem}" in left_out[0]
+    with pytest.raises(SourceError, match=re.escape(f"snapshot.json:1: {problem}")):
         compiled(tmp_path, [wrong])
 
 

@@ -355,7 +355,7 @@ def test_an_argument_of_an_open_schema_does_not_replace_what_is_always_sent(tmp_
     [
         ({"properties": {"a": {"type": 7}}}, "parameters.properties.a.type: "),
         ({"properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}},
-         "parameters: Resource 'http://127.0.0.1:9/x' is not present"),
+         "parameters: has a reference to another document, 'http://127.0.0.1:9/x'"),
         ([{"name": "a", "schema": {"pattern": "("}, "description": "A."}], "parameters.properties.a.pattern: "),
         ({"properties": {"a": {"$ref": "#/$defs/b"}}},
          "parameters: Pointer '/$defs/b' does not exist"),

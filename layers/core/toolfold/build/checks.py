@@ -19,6 +19,7 @@ from toolfold.build.importers.base import Tool
 from toolfold.build.schema import VOCABULARY, Vocabulary
 from toolfold.catalog import json_schema
 from toolfold.catalog.contract import check_line
+from toolfold.catalog.schema_checks import check_schema
 from toolfold.execution import validation
 
 _MAX_MESSAGE = 200
@@ -38,8 +39,12 @@ def check_tool(freshness: Collection[str], tool: Tool, entry: Mapping[str, Any])
         check_line("tools", {"name": tool.name, "see_also": [], "hash": "0", **entry})
     except validation.SchemaError as error:
         at = error.path[1:] if error.path[:1] == ["properties"] else error.path
-        shown = ".".join(map(str, ("parameters", *error.path)))
-        yield f"{where('parameters', *at)}: {shown}: {str(error)[:_MAX_MESSAGE]}"
+        shown, said = ".".join(map(str, ("parameters", *error.path))), str(error)[:_MAX_MESSAGE]
+        try:
+            check_schema(entry["parameters"])
+        except ValueError as other:  # the library names one of several references to other documents, at random
+            said = str(other)
+        yield f"{where('parameters', *at)}: {shown}: {said}"
         return
     except ValueError as error:
         yield f"{where()}: {tool.name}: {error}"

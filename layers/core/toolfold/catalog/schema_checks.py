@@ -89,7 +89,7 @@ def _checked(schema: Any, depth: int, count: list[int]) -> Iterator[Mapping[str,
         elif keyword in NAMED:
             check_value([*value] if isinstance(value, dict) else value)
         if keyword in _REFERENCES and not (isinstance(value, str) and value.startswith("#")):
-            raise ValueError("has a reference to another document")
+            raise ValueError(f"has a reference to another document, {str(value)[:64]!a}")
     for keyword, part in inner(schema):
         if keyword in _WITH_SCHEMAS:
             yield from _checked(part, depth + 1, count)
