@@ -10,8 +10,7 @@ import re
 
 _REPLACED = {
     "&&": " and ", "&": " and ",
-    "||": " or ", "==": "=", "=~": " contains ", "^=": " starts with ", "$=": " ends with ",
-    "groupby": "group by",
+    "||": " or ", "==": "=", "groupby": "group by",
     " million": "M", " billion": "B", " thousand": "K",
 }  # fmt: skip
 """Signs and words of other languages → those of the language."""
@@ -48,7 +47,6 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"(?<![\w\])'\"])\.(?=[a-z_])", ""),
     (r"\s\|\s", "; "),
     (r"\[\.\[\]; ([^\[\]]+)\]; length", r"\1; count"),
-    (r"\bmap\(([\w.]+)\); unique", r"distinct \1"),
     (r"!\s*\(", "not ("),
     (r"\b(?:is )?(?:at least|no less than)\b", ">="),
     (r"\b(?:is )?(?:at most|no more than)\b", "<="),
@@ -62,7 +60,6 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\b(?:arg|idx)(max|min)\(|\bdate of (max|min)\(", r"\1\2("),
     (r"\b(max|min)(\([^()]*\)) with (?:the )?date\b", r"\1\2"),
     (r"\bdiff\(", "change("),
-    (r"\bcounta\(", "count("),
     (r"(?<!\.)\b(?:size|cardinality|array_length)\(", "length("),
     *((rf"\b{word}\(([\w.]+) ?, ?{_TEXT}\)", rf"\1 {step} \2") for word, step in _OF_TEXT),
     *((rf"\b(?:(?:df|data)\.)?([\w.]+)\.str\.{word}\({_TEXT}[^()]*\)", rf"\1 {step} \2") for word, step in _OF_TEXT),
@@ -98,7 +95,6 @@ _WORDS: tuple[tuple[str, str], ...] = (
     ),
     (r"(?:df|data)\.query\((['\"])(.+?)\1\)", r"\2"),
     (r"(?:df|data)?\[ ?['\"](\w+)['\"] ?\]", r"\1"),
-    (r"\.(?:idx|arg)(max|min)\(\)", r".\1()"),
     (rf"^(?!df\.|data\.)(\w+)\.(\w+)\.({_METHODS})\(\)", r"\1; \3(\2)"),
     (rf"\b(?:(?:df|data)\.)?(\w+)\.({_METHODS})\(\)", r"\2(\1)"),
     (rf"\b({_METHODS})(\(\w+\))\.({_METHODS})\(\)", r"\3(\1\2)"),
@@ -142,7 +138,6 @@ SUMMARY = r"(max|min|sum|avg|mean|average|median|std|stddev|count)"
 _EXTREMES = (("top", "last", "highest|n?largest|biggest"), ("bottom", "first", "lowest|n?smallest"))
 _STEPS: tuple[tuple[str, str], ...] = (
     (r"last -(\d+)", r"last \1"),
-    (rf"group by (\w+) {SUMMARY} ([\w ]+)", r"\2(\3) by \1"),
     (rf"{SUMMARY} (?:of )?(?!(?:by|rows)\b)([\w ]+?)( by [\w ]+)?", r"\1(\2)\3"),
     (r"(\w+) ?= ?([A-Za-z_]\w* ?(?:[-+*/] ?\w|\().*)", r"\2 as \1"),
     (r"(last|first) (\w+) by (year|quarter|month|week|day)", r"\1(\2) by \3"),
@@ -160,16 +155,10 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"=?(sum|average|avg)ifs?\((\w+) ?, ?['\"]?([<>=]+ ?[\w.-]+)['\"]? ?, ?(\w+)\)", r"\2 \3; \1(\4)"),
     (rf"(sum|average|avg)if\(([\w.]+) ?, ?{_TEXT} ?, ?([\w.]+)\)", r"\2 = \3; \1(\4)"),
     (rf"(sum|average|avg|max|min)ifs\(([\w.]+) ?, ?([\w.]+) ?, ?{_TEXT}\)", r"\3 = \4; \1(\2)"),
-    (
-        rf"(sum|average|avg|max|min)ifs\(([\w.]+) ?, ?([\w.]+) ?, ?{_TEXT} ?, ?([\w.]+) ?, ?{_TEXT}\)",
-        r"\3 = \4 and \5 = \6; \1(\2)",
-    ),
     (rf"countifs?\(([\w.]+) ?, ?{_TEXT}\)", r"\1 = \2; count"),
     (r"(?:(?:df|data)\.)?([\w.]+) is (not )?null\.sum\(\)", r"\1 is \2null; count"),
     (r"(?:(?:df|data)\.)?([\w.]+)\.nunique\(\)|nunique\(([\w.]+)\)", r"count(distinct \1\2)"),
     (r"=?countifs?\((\w+) ?, ?['\"]?([<>=]+ ?[\w.-]+)['\"]?\)", r"\1 \2; count"),
-    (r"'([^']+)' in (\w+)", r"\2 contains \1"),
-    (r"(\w+)\.(\w+)\(\)", r"\2(\1)"),
     *((rf"last (\d+) ?(?:{short})", rf"last \1 {unit}s") for short, unit in _SHORT_UNITS),
     (rf"(\d+) (?:most recent|latest|newest|last)( {UNITS})?(?: rows)?", r"last \1\2"),
     (rf"(?:newest|latest|most recent|recent) (\d+)( {UNITS})?", r"last \1\2"),
