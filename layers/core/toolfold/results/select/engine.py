@@ -332,9 +332,9 @@ class _Evaluation:
             ((name, found),) = others
             forms = [f"from {written_name(name)}; {form}" for form in found.forms]
             raise invalid(found.reason, str(found.suggestion), forms=forms, **found.facts)
-        if not fitting and "unknown" in errors[0].facts:
+        unknown = [str(error.facts["unknown"]) for error in errors if "unknown" in error.facts]
+        if not fitting and len(unknown) == len(errors):
             known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
-            unknown = [str(error.facts["unknown"]) for error in errors]
             if len(set(unknown)) > 1 and all(name in known for name in unknown):  # each table has a part of them
                 problem = f"{listed(dict.fromkeys(unknown))} are columns of different tables"
                 raise invalid(problem, f"Read one after the other; tables: {listed(names)}.", offset=step.offset)
