@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from toolfold.dates import MONTHS, WEEKDAYS, parse_date
 from toolfold.results.select.dialect import call_of, function_of, transformed
-from toolfold.results.select.expressions import YEARS
 from toolfold.results.select.kinds import (
     ARITHMETIC,
     COMPARISONS,
@@ -164,8 +163,6 @@ class Adapter:
     def _with_date(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
         text = right.name
         readings = parse_date(text, self.today)
-        if isinstance(right, exp.Literal) and right.is_number and not (text.isdecimal() and int(text) in YEARS):
-            readings = []
         if len(readings) > 1:
             days = [str(reading.low.date()) for reading in readings]
             replaces = [(re.escape(text), day) for day in days]

@@ -17,7 +17,7 @@ from sqlglot.errors import SqlglotError
 
 from toolfold.dates import MONTHS, moved, parse_date
 from toolfold.fuzzy import closest_matches, normalize
-from toolfold.results.select.expressions import split_items, split_outside
+from toolfold.results.select.expressions import YEARS, split_items, split_outside
 from toolfold.results.select.guess_rules import BEFORE_NUMBERS, STEP_RULES, SUMMARY, UNITS, WORD_RULES
 from toolfold.results.select.names import find_table, known_names, table_name, words_of, written_name
 from toolfold.results.tables import DATE_NAMES, Document, Table
@@ -190,7 +190,7 @@ class _Guess:
         parts = split_items(rest)
         if len(parts) > 1 and any(self._kind_of(part) not in ("items", "group", "") for part in parts):
             self._require_names()
-            yield from (part for part in parts if not part.isdecimal())
+            yield from (part for part in parts if not part.isdecimal() or int(part) in YEARS)
         elif rest:
             yield rest
 
