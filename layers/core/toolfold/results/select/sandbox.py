@@ -1,7 +1,7 @@
 """Run statements over the tables of an answer in SQLite, within the bounds of :mod:`toolfold.sqlite_sandbox`.
 
-Only the columns of a table that a statement reads are loaded. A statement that finds no memory while others run is
-tried once more, so that a greedy one of one caller fails alone. Connections belong to one call: no statement waits for
+Only the columns of a table that a statement reads are loaded. A statement that finds no memory is tried once more, so
+that a greedy one of one caller fails alone. Connections belong to one call: no statement waits for
 another but for the processor.
 """
 
@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -58,8 +59,6 @@ _MAX_INTEGER = 2**63 - 1
 
 _DIGITS = 12
 """Significant digits of a computed number: what a sum of doubles has."""
-
-_running: set[int] = set()
 
 
 class Statements:
@@ -129,20 +128,11 @@ class Statements:
             AnswerTooLarge: it takes more time or memory than there is.
             sqlite3.Error: it cannot be run; see :func:`explained`.
         """
-        mark = id(self)
-        _running.add(mark)
-        try:
-            try:
+        for wait_s in (_RETRY_S, 0.0):
+            with suppress(MemoryError):
                 return self._run(statement)
-            except MemoryError:
-                if _running != {mark}:
-                    time.sleep(_RETRY_S)
-                    return self._run(statement)
-                raise
-        except MemoryError:
-            raise self.budget.too_large(_TOO_MUCH_MEMORY) from None
-        finally:
-            _running.discard(mark)
+            time.sleep(wait_s)
+        raise self.budget.too_large(_TOO_MUCH_MEMORY)
 
     def _run(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         self.budget.check_time()
