@@ -53,10 +53,9 @@ class Query(View):
         self.step, clause = step, step.clause
         kind = clause.kind
         if self.is_summary and kind in ("period", "first", "last", "top", "bottom", "slice", "order", "group"):
-            earlier = "; ".join([*self.before[:-1], step.text, *self.before[-1:]])
             text = quoted_name(step.text)
             problem = f"{text} comes behind {quoted_name(self.before[-1])}, which leaves one row"
-            raise invalid(problem, f"Leave {text} out.", offset=step.offset, forms=[earlier])
+            raise invalid(problem, f"Leave {text} out.", offset=step.offset)
         if kind in ("period", "first", "last", "all", "slice") and step.text in self.names:
             count = f"{kind} {clause.count}" if kind in ("first", "last") else ""
             form = f'"{step.text}"'
