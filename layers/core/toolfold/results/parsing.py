@@ -45,8 +45,6 @@ _SHORT_CHARS = 1 << 18  # of a text that is not counted: even ``[{},{},…]`` of
 _MOST_BYTES_PER_CHAR = 64  # that a short text is taken to allocate: more than ``[{},{},…]``, for either kind
 
 _UNREADABLE_CSV = "The service sent CSV that cannot be read."
-_SMALL_CHARS = 100_000
-"""Length below which a text is not worth being parsed piece by piece."""
 
 
 def parse_json(body: str, redactor: Redactor, budget: WorkBudget, parse_float: Callable[[str], Any]) -> Any:
@@ -61,9 +59,13 @@ def parse_json(body: str, redactor: Redactor, budget: WorkBudget, parse_float: C
     size = sum(json_size(body))
     budget.reserve(size)
     budget.check_time(2 * len(body))
-    if len(body) > _SMALL_CHARS:
-        parse_float = _with_checks(parse_float, budget)
-    options: dict[str, Any] = {"parse_float": parse_float, "parse_constant": lambda _constant: None}
+    tick = budget.checked(itertools.repeat(None)).__next__  # looks at the clock every few thousand numbers
+
+    def parse_number(text: str) -> Any:
+        tick()
+        return parse_float(text)
+
+    options: dict[str, Any] = {"parse_float": parse_number, "parse_constant": lambda _constant: None}
     try:
         try:
             data = json.loads(body, **options)
@@ -82,17 +84,6 @@ def parse_json(body: str, redactor: Redactor, budget: WorkBudget, parse_float: C
         data = redactor.redact_value(data)
         budget.release(size)
     return data
-
-
-def _with_checks(parse: Callable[[str], Any], budget: WorkBudget) -> Callable[[str], Any]:
-    """Return ``parse`` with a look at the clock every few thousand numbers."""
-    tick = budget.checked(itertools.repeat(None)).__next__
-
-    def parse_and_check(text: str) -> Any:
-        tick()
-        return parse(text)
-
-    return parse_and_check
 
 
 def mapped(value: Any, function: Callable[[Any], Any], budget: WorkBudget) -> Any:
@@ -156,12 +147,8 @@ def read_records(body: str, budget: WorkBudget) -> Iterator[list[str]]:
         UpstreamError: it is not CSV.
         AnswerTooLarge: the deadline has passed.
     """
-    # A StringIO has four bytes for each character.
-    lines = (
-        io.StringIO(body, newline="")
-        if len(body) <= _SMALL_CHARS
-        else io.TextIOWrapper(io.BytesIO(body.encode("utf-8", "replace")), "utf-8", newline="")
-    )
+    # A StringIO would have four bytes for each character.
+    lines = io.TextIOWrapper(io.BytesIO(body.encode("utf-8", "replace")), "utf-8", newline="")
     try:
         yield from filter(None, budget.checked(csv.reader(lines)))
     except (csv.Error, ValueError):
