@@ -25,9 +25,10 @@ from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.results.preview import NOTE
+from toolfold.results.render import dumps_compact
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error, wrong_count
-from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table, sql_name, to_json
+from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table, sql_name
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
 from toolfold.text_safety import counted
 
@@ -243,7 +244,7 @@ class DatabaseReader:
         schema = self._read_schema(connection_string, deadline)
         wanted = _searched(contains)
         entries = [
-            to_json(entry)
+            dumps_compact(entry)
             for entry in (_table_entry(table, schema) for table in schema.tables)
             if wanted in _searched(" ".join(entry[name] for name in ("name", "description", "columns")))
         ]
@@ -261,7 +262,7 @@ class DatabaseReader:
             raise DatabaseFailure(FailureKind.NO_TABLE, name)
         entry = _table_entry(table, schema)
         columns = [{**vars(column), "name": schema.sql_name(column.name)} for column in table.columns]
-        return to_json({**entry, "columns": columns})
+        return dumps_compact({**entry, "columns": columns})
 
     def query(
         self,
@@ -300,7 +301,7 @@ class DatabaseReader:
             raise
         note = self._note_on_texts(connection_string, deadline, guarded) if dialect == "sqlite" else ""
         if not rows.lines:
-            return UpstreamResponse(200, f'{{"rows":[],"columns":{to_json(rows.columns)}}}', note=note)
+            return UpstreamResponse(200, f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}', note=note)
         count = counted(len(rows.lines), "row")
         why = f"the answer has the first {count} only; aggregate, filter, or use LIMIT and OFFSET"
         body = f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
@@ -371,7 +372,7 @@ def _table_entry(table: Table, schema: DatabaseSchema) -> dict[str, Any]:
 
 
 def _member(name: str, text: str) -> str:
-    return f",{to_json(name)}:{to_json(text)}" if text else ""
+    return f",{dumps_compact(name)}:{dumps_compact(text)}" if text else ""
 
 
 DEFAULT_LIMIT = 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from toolfold.catalog.contract import is_part
 from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
 from toolfold.fuzzy import match_any
+from toolfold.results.render import dumps_compact
 from toolfold.results.values import MAX_SAFE_INTEGER
 
 if TYPE_CHECKING:
@@ -230,12 +230,7 @@ def unique_names(names: Iterable[str]) -> tuple[str, ...]:
 
 def row_line(names: Sequence[str], values: Iterable[Any]) -> str:
     """Return one row as a JSON object."""
-    return to_json({name: json_value(value) for name, value in zip(names, values, strict=True)})
-
-
-def to_json(value: Any) -> str:
-    """Return a value as JSON without spaces."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return dumps_compact({name: json_value(value) for name, value in zip(names, values, strict=True)})
 
 
 def json_value(value: Any) -> Any:
