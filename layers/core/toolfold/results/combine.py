@@ -294,7 +294,7 @@ def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Se
     months = [{key[:_MONTH] for key in rows_of if values.is_date(key)} for rows_of in indexed]
     other = ""
     if len(tables) == 2 and months[0] & months[1]:
-        first, second = ('"' + table.name.replace('"', '""') + '"' for table in tables)
+        first, second = (values.sql_identifier(table.name) for table in tables)
         keys = " = ".join(f"substr({name}.date, 1, {_MONTH})" for name in (first, second))
         other = f" By month, in SQL: FROM {first} JOIN {second} ON {keys}"
     return [f"No row has a partner in every result: {', '.join(ranges)}.{other}"]

@@ -78,6 +78,11 @@ def unique_names(names: Iterable[str], key: Callable[[str], str] = str) -> tuple
     return tuple(taken.values())
 
 
+def sql_identifier(name: str, mark: str = '"') -> str:
+    """Return a name in the quotation marks of SQL. In backticks SQLite never takes an unknown one for text."""
+    return mark + name.replace(mark, mark * 2) + mark
+
+
 def _clean_name(key: str) -> str:
     key = key.strip()
     ordinal = _ORDINAL.match(key)

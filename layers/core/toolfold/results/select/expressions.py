@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 from toolfold.dates import parse_date
 from toolfold.results.select.names import invalid
 from toolfold.results.types import is_code, number_of
+from toolfold.results.values import sql_identifier
 from toolfold.text_safety import quoted_name
 
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL + 1)  # it quotes what it cannot read
@@ -263,7 +264,7 @@ class _Lexer:
                 if following is None or following.kind not in ("word", "quoted"):
                     raise invalid("as needs a name", offset=self._offset + place)
                 is_type = self._depth > 0  # in a CAST
-                self._parts.append(following.text if is_type else _quoted(following.text.strip('"`')))
+                self._parts.append(following.text if is_type else sql_identifier(following.text.strip('"`')))
                 return following.start + len(following.text)
             return self._right_side(lowered, place) if lowered in _TEXT_FOLLOWS else place
         if following is not None and following.text == "(" and following.kind == "sign":
@@ -289,7 +290,7 @@ class _Lexer:
             if lowered in ends or lowered in ("over", "contains", "starts", "ends") or is_call:
                 break
             name, place = f"{name} {following.text}", following.start + len(following.text)
-        self._value(_quoted(name), token)
+        self._value(sql_identifier(name), token)
         return place
 
     def _pattern(self, operator: str, place: int) -> int:
@@ -346,7 +347,7 @@ class _Lexer:
 
 def _literal(kind: str, text: str) -> str:
     if kind == "quoted":
-        return _quoted(text[1:-1].replace('""', '"'))
+        return sql_identifier(text[1:-1].replace('""', '"'))
     if kind == "string":
         return text
     if kind == "date" or is_code(text):
@@ -358,7 +359,3 @@ def _literal(kind: str, text: str) -> str:
         return f"_percent({number})"
     is_plain = text[-1].isdecimal() and text.replace(".", "").isdecimal()
     return text if is_plain else repr(number)  # 1.10 may be compared with a text
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -13,7 +13,7 @@ from toolfold.fuzzy import closest_matches, normalize
 from toolfold.results import parsing
 from toolfold.results.tables import DATE_NAMES, Table
 from toolfold.results.types import Kind
-from toolfold.results.values import clean_names
+from toolfold.results.values import clean_names, sql_identifier
 from toolfold.text_safety import MAX_NAME_CHARS, quoted_name
 
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -187,7 +187,7 @@ def _abbreviates(short: str, words: Sequence[str]) -> bool:
 
 def written_name(name: str) -> str:
     """Return a name as it is written in a step: in quotes where it is not a word."""
-    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
+    return name if name.isidentifier() else sql_identifier(name)
 
 
 def unknown_column(name: str, known: Sequence[str], *, offset: int | None = None, step: str = "") -> InvalidSelect:

@@ -97,8 +97,10 @@ class Statements:
         """
         connection = self._connection
         columns = columns or [("unread", [None] * row_count, Kind.EMPTY)]
-        connection.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
-        connection.execute(f"CREATE TABLE {quoted(name)} ({', '.join(quoted(column) for column, _, _ in columns)})")
+        table = values.sql_identifier(name, "`")
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+        names = ", ".join(values.sql_identifier(column, "`") for column, _, _ in columns)
+        connection.execute(f"CREATE TABLE {table} ({names})")
         self._tables.add(name.lower())
         marks = f"({', '.join('?' * len(columns))})"
         connection.execute("BEGIN")
@@ -115,7 +117,7 @@ class Statements:
                     batches = [
                         tuple(itertools.chain.from_iterable(part[at : at + count])) for at in range(0, len(part), count)
                     ]
-                    statement = f"INSERT INTO {quoted(name)} VALUES {', '.join([marks] * count)}"
+                    statement = f"INSERT INTO {table} VALUES {', '.join([marks] * count)}"
                     connection.executemany(statement, batches)
             except (MemoryError, sqlite3.OperationalError, sqlite3.DataError):
                 raise self.budget.too_large(_TOO_MUCH_MEMORY) from None
@@ -221,11 +223,6 @@ def explained(error: sqlite3.Error, offset: int | None = None) -> InvalidSelect:
             name = quoted_name(match[1].lower()) if match.groups() and match[1] else ""
             return invalid(problem.format(name), suggestion.format(name), offset=offset)
     return invalid("this cannot be calculated", offset=offset)
-
-
-def quoted(name: str) -> str:
-    """Return an identifier of SQL, in signs with which SQLite never takes an unknown one for text."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _storable(cells: Sequence[Any], kind: Kind) -> Sequence[Any]:

@@ -26,6 +26,7 @@ from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.results.preview import NOTE
 from toolfold.results.render import dumps_compact
+from toolfold.results.values import sql_identifier
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error, wrong_count
 from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table, sql_name
@@ -351,7 +352,7 @@ class DatabaseReader:
 
 def _sampled_texts(column: str, table: str, deadline: float, database: Database) -> list[str]:
     """Return different texts of the first rows of a table of SQLite."""
-    read, source = (f"`{one.replace('`', '``')}`" for one in (column, table))
+    read, source = (sql_identifier(one, "`") for one in (column, table))
     is_read = f"typeof(v) = 'text' AND length(v) <= {_SAMPLED_CHARS}"
     # The names are those of the schema, and quoted.
     statement = f"SELECT DISTINCT v FROM (SELECT {read} AS v FROM {source} LIMIT {_SAMPLED_ROWS}) WHERE {is_read}"  # noqa: S608

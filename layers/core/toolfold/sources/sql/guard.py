@@ -16,6 +16,7 @@ from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 from sqlglot.parser import Parser
 
+from toolfold.results.values import sql_identifier
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.functions import (
     EXTENSION_TYPES,
@@ -135,7 +136,7 @@ def _in_backticks(statement: str, tokens: list[Token]) -> str:
     pieces, end = list[str](), 0
     for token in tokens:
         if token.token_type is TokenType.IDENTIFIER and statement[token.start] == '"':
-            pieces += [statement[end : token.start], f"`{token.text.replace('`', '``')}`"]
+            pieces += [statement[end : token.start], sql_identifier(token.text, "`")]
             end = token.end + 1
     return "".join([*pieces, statement[end:]])
 

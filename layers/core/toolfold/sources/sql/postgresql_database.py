@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from toolfold.results.values import sql_identifier
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, wrong_count
 from toolfold.sources.sql.postgresql_role import probe_role, read_schema
 from toolfold.sources.sql.schema import DatabaseSchema, Rows, TableFilter, unique_names
@@ -252,7 +253,7 @@ class PostgresqlDatabase:
                 cursor=_CURSOR,
                 max_bytes=int(self._max_bytes),
                 statement=statement,
-                names=", ".join(map(_quoted, names)),
+                names=", ".join(map(sql_identifier, names)),
                 limit=int(limit) + 1,
             )
             _checked(pgconn.exec_params(declaration.encode(), encode_parameters(parameters, types)), "")
@@ -282,7 +283,7 @@ class PostgresqlDatabase:
         settings = [f"SET LOCAL statement_timeout = {remaining_ms}"]
         settings += [one.format(ms=remaining_ms, idle_ms=remaining_ms + 5_000) for one in _SETTINGS]
         if search_path:
-            settings.append(f"SET LOCAL search_path = {', '.join(map(_quoted, search_path))}")
+            settings.append(f"SET LOCAL search_path = {', '.join(map(sql_identifier, search_path))}")
         # A server that does not answer would keep this thread for hours.
         timer = threading.Timer(remaining_ms / 1000 + _GRACE_S, _shut_down, (self._connection.pgconn.socket,))
         timer.daemon = True
@@ -308,7 +309,3 @@ def _shut_down(descriptor: int) -> None:
             connection.shutdown(socket.SHUT_RDWR)
         finally:
             connection.close()
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

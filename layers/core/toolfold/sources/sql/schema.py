@@ -13,7 +13,7 @@ from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
 from toolfold.fuzzy import match_any
 from toolfold.results.render import dumps_compact
-from toolfold.results.values import MAX_SAFE_INTEGER
+from toolfold.results.values import MAX_SAFE_INTEGER, sql_identifier
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
@@ -54,7 +54,7 @@ def sql_name(name: str, *, folds_case: bool = True) -> str:
     plain = name if folds_case else name.lower()
     if _PLAIN.fullmatch(plain) and plain not in _RESERVED:
         return name
-    return '"' + name.replace('"', '""') + '"'
+    return sql_identifier(name)
 
 
 @dataclass(frozen=True)
