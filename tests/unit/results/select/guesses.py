@@ -428,6 +428,8 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "statements", "annualReports; sum(totrev)", "sum(totalRevenue): 690"),
     ("error", "news", "feed[?overall_sentiment_label=='Bullish'] | length(@)", "0"),
     ("same", "daily", "date >= 20260112", "= 2026-01-13 2026-01-12"),
+    ("error", "options", "type = put && strike > 300", "= F"),
+    ("error", "options", "type = call || strike = 280; count", "count: 4"),
     ("error", "daily", "close, 2024", "timestamp,close: 2024-12-31,67"),
     # each rule of words and of steps has a row
     ("error", "options", "group by type; sum(volume)", "type,sum(volume): call,290 / put,85"),

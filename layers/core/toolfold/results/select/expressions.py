@@ -49,7 +49,7 @@ _ORDERS = frozenset(("<", "<=", ">", ">="))
 _BEFORE_ONE_AMOUNT = frozenset(("=", "!=", "<>", "<", "<=", ">", ">=", "between", "and"))
 """Behind these a comma between digits separates thousands, in parentheses as well."""
 
-_TEXT_END = re.compile(r"(?<!\s)\s++(?:and|or)\b|[;)]|,", re.I)
+_TEXT_END = re.compile(r"(?<!\s)\s++(?:and|or)\b|[;),]|&&|\|\|", re.I)
 _PATTERNS = {"contains": "%{}%", "starts with": "{}%", "ends with": "%{}"}
 _SIGNS = {"\u2212": "-", "==": "=", "===": "=", "!==": "!=", "≥": ">=", "≤": "<=", "≠": "!="}
 
