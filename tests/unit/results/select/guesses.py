@@ -430,6 +430,9 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("same", "daily", "date >= 20260112", "= 2026-01-13 2026-01-12"),
     ("error", "options", "type = put && strike > 300", "= F"),
     ("error", "options", "type = call || strike = 280; count", "count: 4"),
+    ("error", "options", "type != put where strike > 300; count", "count: 1"),
+    ("same", "options", "sum(case when type = put then volume else 0 end)",
+     "sum(case when type = put then volume else 0 end): 85"),
     ("error", "daily", "close, 2024", "timestamp,close: 2024-12-31,67"),
     # each rule of words and of steps has a row
     ("error", "options", "group by type; sum(volume)", "type,sum(volume): call,290 / put,85"),

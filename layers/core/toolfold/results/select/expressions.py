@@ -49,7 +49,10 @@ _ORDERS = frozenset(("<", "<=", ">", ">="))
 _BEFORE_ONE_AMOUNT = frozenset(("=", "!=", "<>", "<", "<=", ">", ">=", "between", "and"))
 """Behind these a comma between digits separates thousands, in parentheses as well."""
 
-_TEXT_END = re.compile(r"(?<!\s)\s++(?:and|or)\b|[;),]|&&|\|\|", re.I)
+_TEXT_ENDS = {
+    is_in_case: re.compile(rf"(?<!\s)\s++(?:{words})\b|[;),]|&&|\|\|", re.I)
+    for is_in_case, words in ((False, "and|or"), (True, "and|or|when|then|else|end"))
+}
 _PATTERNS = {"contains": "%{}%", "starts with": "{}%", "ends with": "%{}"}
 _SIGNS = {"\u2212": "-", "==": "=", "===": "=", "!==": "!=", "≥": ">=", "≤": "<=", "≠": "!="}
 
@@ -311,6 +314,8 @@ class _Lexer:
         value, behind = self._right_text(place)
         if value is None or (operator in _ORDERS and not parse_date(value)):
             return place
+        if not self._text[place:].lstrip().startswith('"') and not {"<", ">", "="}.isdisjoint(value):
+            raise unreadable(value, self._offset + place)  # another comparison, in which all rows may be unlike a text
         self._parts.append("'" + value.replace("'", "''") + "'")
         return behind
 
@@ -325,7 +330,7 @@ class _Lexer:
             return (None, place) if following.text[0] == "`" or value in self._columns else (value, stop)
         if following is None or following.kind not in ("word", "sign") or following.text in ("(", "-", "+", "["):
             return None, place
-        end = _TEXT_END.search(self._text, following.start)
+        end = _TEXT_ENDS["case" in self._parts].search(self._text, following.start)
         stop = len(self._text) if end is None else end.start()
         text = self._text[following.start : stop].strip()
         is_call = self._text[following.start + len(following.text) :].lstrip().startswith("(")
