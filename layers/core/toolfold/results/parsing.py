@@ -148,7 +148,8 @@ def read_records(body: str, budget: WorkBudget) -> Iterator[list[str]]:
         AnswerTooLarge: the deadline has passed.
     """
     # A StringIO would have four bytes for each character.
-    lines = io.TextIOWrapper(io.BytesIO(body.encode("utf-8", "replace")), "utf-8", newline="")
+    content = io.BytesIO(body.encode("utf-8", "surrogatepass"))
+    lines = io.TextIOWrapper(content, "utf-8", "surrogatepass", newline="")
     try:
         yield from filter(None, budget.checked(csv.reader(lines)))
     except (csv.Error, ValueError):
