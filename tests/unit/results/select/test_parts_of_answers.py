@@ -149,6 +149,8 @@ ANSWERS_OF_APIS = [
     Case("several tables, one of which has the column", RESOURCE, "k > 1; Sum > 5", says=("1.234,50",)),
     Case("several tables, one of which has the column", tables(a=[{"x": 1}], b=[{"y": {"l": [{"z": "u"}]}}]),
          "y.l.z = u; count", "count: 1"),
+    Case("a text that no row has", OPTIONS, "type != put limit 2; count", "count: 4", says=("put limit 2",)),
+    Case("a text that no row has", OPTIONS, "type in (call, puts); count", "count: 2", says=("no row has puts",)),
     Case("several tables, refused for several reasons", tables(a=[{"day": "2026-01-01"}], b=[{"w": 1}], c=[{"m": 1}]),
          "change(w) by year", says=("no table fits", "a, b, c")),
     Case("a field inside an object", GRAPH, "stars.totalCount", "999"),

@@ -379,7 +379,7 @@ class _Evaluation:
             is_nothing = not found.rows or (query.is_summary and not any(map(any, found.rows)))
             if is_nothing and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
-            notes += [*query.names.notes, *query.notes]
+            notes += [*query.names.notes, *query.notes, *(() if is_nothing else query.absent)]
             is_whole = has_next and len(found.rows) == len(query.rows.table.rows)
             if is_whole or query.place != "_n" or query.is_sql or any(" WHERE " in cte for cte in query.ctes):
                 # all of them, sorted, ranked, computed from all rows, or searched for

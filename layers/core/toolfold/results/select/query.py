@@ -72,7 +72,8 @@ class Query(View):
     def follow(self, query: Query, step: Step) -> None:
         """Take up what is known of the rows that a statement of SQL was run on."""
         text = step.text
-        self.notes, self.before, self.request = query.notes, [*query.before, text], query.request
+        self.notes, self.absent, self.request = query.notes, query.absent, query.request
+        self.before = [*query.before, text]
         self.is_sql, self.is_ordered = True, _ORDERED.search(text) is not None
         shown = {column.name for column in self.names.columns}
         before = {column.name: text for column in query.names.columns}

@@ -62,6 +62,7 @@ class View:
         request: what the steps so far request.
         partition: columns whose values are the calls of a list: what looks at other rows stays among those of one call.
         notes: what the reader must know.
+        absent: notes on texts that are compared and that no row has, for a reader who gets rows nevertheless.
         ctes: the common table expressions.
         place: the column of SQL by which rows are in order.
         is_ordered: whether a step has sorted them.
@@ -76,6 +77,7 @@ class View:
     request: Request
     partition: tuple[Column, ...] = ()
     notes: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
     ctes: list[str] = field(default_factory=list)
     place: str = "_n"
     is_ordered: bool = False
@@ -219,7 +221,17 @@ class View:
             if column is not None and one is not tree and not isinstance(one.parent, exp.Ordered):
                 self._note_zone(column)
         self._note(note_on_texts(tree))
+        for comparison in tree.find_all(exp.EQ, exp.NEQ, exp.In):
+            compared = column_of(comparison.this)
+            if compared is not None and compared.kind is Kind.TEXT and compared.index is not None:
+                self._look_for([comparison.args.get("expression"), *comparison.expressions], compared, compared.index)
         return Adapter(self.today).adapt(tree)
+
+    def _look_for(self, nodes: Sequence[exp.Expr | None], column: Column, index: int) -> None:
+        known = self.rows.table.type_of(index).values
+        for text in [node.name for node in nodes if isinstance(node, exp.Literal)]:
+            if text not in known and text.casefold() not in map(str.casefold, filter(None, known)):
+                self.absent.append(f"No row has {quoted_name(text)} as {quoted_name(column.name)}.")
 
     def _require_no_lists(self, column: Column, items: str, groups: str = "") -> None:
         """Refuse different values of a column of lists; ``items`` are what SQL selects of the values in them."""
