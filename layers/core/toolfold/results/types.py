@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
@@ -62,6 +63,11 @@ class ColumnType:
     values: Sequence[Any]
     misfit: str = ""
     unit: str = ""
+
+    @cached_property
+    def folded(self) -> frozenset[str]:
+        """The values of a column of texts without regard to letter case."""
+        return frozenset(str(value).casefold() for value in self.values if value is not None)
 
 
 _CURRENCIES = "$€£¥₹₩₽₺₿"

@@ -150,6 +150,7 @@ ANSWERS_OF_APIS = [
     Case("several tables, one of which has the column", tables(a=[{"x": 1}], b=[{"y": {"l": [{"z": "u"}]}}]),
          "y.l.z = u; count", "count: 1"),
     Case("a text that no row has", OPTIONS, "type != put limit 2; count", "count: 4", says=("put limit 2",)),
+    Case("a text beside other values", '[{"v":true},{"v":2},{"v":"x"}]', "v != x; count", "count: 2"),
     Case("a text that no row has", OPTIONS, "type in (call, puts); count", "count: 2", says=("no row has puts",)),
     Case("several tables, refused for several reasons", tables(a=[{"day": "2026-01-01"}], b=[{"w": 1}], c=[{"m": 1}]),
          "change(w) by year", says=("no table fits", "a, b, c")),
