@@ -347,12 +347,6 @@ class _Evaluation:
         raise invalid(f"{problem} {quoted_name(step.text)}", f"Tables: {listed(names)}.",
                       offset=step.offset, forms=forms, is_choice=bool(fitting))  # fmt: skip
 
-    def _error_count(self) -> int:
-        """Return the errors in an answer that has data as well, as those of GraphQL do."""
-        listed = self._document.metadata.get("errors") if isinstance(self._document.metadata, dict) else None
-        count = len(listed) if isinstance(listed, list) else 0
-        return count + sum(len(table.rows) for table in self._tables if table.name == "errors")
-
     def _rows(self, table: Table) -> Rows:
         return Rows(table, self._open.enter_context(Statements(self._budget)))
 
@@ -374,6 +368,9 @@ class _Evaluation:
         notes = [*self._document.notes]
         counts = {table_name(table): len(table.rows) for table in self._tables}
         has_next = not self._is_object and has_next_page(self._document.metadata)
+        fields = self._document.metadata if isinstance(self._document.metadata, dict) else {}
+        errors = fields.get("errors")  # of an answer that has data as well, as those of GraphQL do
+        error_count = counts.get("errors", 0) + (len(errors) if isinstance(errors, list) else 0)
         for query in self._queries.values():
             found = query.result()
             is_nothing = not found.rows or (query.is_summary and not any(map(any, found.rows)))
@@ -384,8 +381,8 @@ class _Evaluation:
             if is_whole or query.place != "_n" or query.is_sql or any(" WHERE " in cte for cte in query.ctes):
                 # all of them, sorted, ranked, computed from all rows, or searched for
                 notes.append(page_note(self._document.metadata, counts, query.rows.table))
-            if (count := self._error_count()) and query.rows.table.name != "errors":
-                notes.append(f"The answer reports errors beside these rows ({count:,}): select errors.")
+            if error_count and query.rows.table.name != "errors":
+                notes.append(f"The answer reports errors beside these rows ({error_count:,}): select errors.")
             tables.append(found)
         notes = list(dict.fromkeys(note for note in notes if note))
         if self._is_object and len(tables) == 1 and len(tables[0].rows) == 1:
