@@ -88,14 +88,18 @@ _VERSION = re.compile(r"(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*))?", re.A)
 
 _NUMBER_LIKE = re.compile(
     rf"[-+\u2212( {_CURRENCIES}]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT{_CURRENCIES}]|bn|[AaPp][Mm])?"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]* ?[A-Za-z_/]{3,40}"
 )
-"""A text that a reader takes for a number, a date or a time."""
+"""A text that a reader takes for a number, a date or a time, perhaps of a time zone that is named."""
 
 _MEASURE = re.compile(
-    r"[-+\u2212]?\d[\d.,]* ?[^\s\d.,:;]{1,12}(?: [-+]?\d[\d.,:]*(?: [^\W\d_]{1,12})?){0,5}(?: ago)?"
+    r"[-+\u2212]?\d[\d.,]* ?[^\s\d.,:;]{1,12}(?: [-+]?\d[\d.,:]*(?: ?[^\W\d_]{1,12})?){0,5}(?: ago| [NSEW])?"
     r"|-?P(?=T?\d)(?:\d+[YMWD]){0,4}(?:T(?:\d+(?:[.,]\d+)?[HMS]){1,3})?"
 )
-"""Numbers with a unit: 5 kg, 900KB, 10th, 3 days 04:00:00, 9 km/h, PT45M. As texts, 5 kg is more than 12 kg."""
+"""Numbers with a unit: 5 kg, 900KB, 10th, 3 days 04:00:00, 2h 5m, 9 km/h, PT45M. As texts, 5 kg is more than 12 kg."""
+
+_DECIMALS = re.compile(r"\D*\d+\.(?:\d\d?|\d{4,})\D*"), re.compile(r".*\d,\d\d?\D*")
+"""Numbers with a point before decimals, and with a comma."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CALENDAR_WORDS = frozenset(
@@ -182,7 +186,8 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
     others = [text for text in given if not _NUMBER_LIKE.fullmatch(text) and not _iso(text)]
     if len(others) < len(given) or all(map(_MEASURE.fullmatch, given)):  # some look like numbers or dates
         others = others or [text for text in given if not _NUMBER.fullmatch(text)]
-        return ColumnType(Kind.MIXED, texts, misfit=(others or given)[0])
+        styles = [next(filter(style.fullmatch, given), "") for style in _DECIMALS]
+        return ColumnType(Kind.MIXED, texts, misfit=" beside ".join(styles) if all(styles) else (others or given)[0])
     if len(given) > 1 and all(map(_is_of_calendar, given)):
         return ColumnType(Kind.MIXED, texts, misfit=given[0])
     shown = [None if cell in values.MISSING_WORDS else cell for cell in cells]
@@ -198,7 +203,7 @@ def out_of_order(texts: Sequence[str]) -> str:
     if len(set(map(len, compared))) < 2:
         return ""
     for low, high in itertools.pairwise(sorted(compared)):
-        parts = zip(_DIGITS.split(low), _DIGITS.split(high), strict=False)
+        parts = zip(*(_DIGITS.split(text.replace(",", "")) for text in (low, high)), strict=False)
         one, other = next(((one, other) for one, other in parts if one != other), ("", ""))
         if one.isdecimal() and other.isdecimal() and int(one) > int(other):
             return f"{quoted_name(low)} is before {quoted_name(high)}"

@@ -17,7 +17,7 @@ from typing import Any
 MISSING_WORDS = frozenset(("", "None", "null", "n/a", "N/A"))
 """Texts that mean "no value" in any column."""
 
-MISSING = MISSING_WORDS | {".", "-", "--", "NaN", "nan"}
+MISSING = MISSING_WORDS | {".", "..", "-", "--", "–", "—", ":", "NaN", "nan", "NULL", "n.a.", "#N/A"}
 """Texts that mean "no value" among numbers and dates. In a column of words a dash may be a word; NAN is a ticker."""
 
 MAX_SAFE_INTEGER = 2**53

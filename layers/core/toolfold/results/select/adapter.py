@@ -32,6 +32,7 @@ _OF_DATES = frozenset(("date_part", "dayname", "monthname"))
 _OF_TIMES = _OF_DATES | {"date", "datetime", "strftime", "date_trunc", "date_add", "date_diff", "date_format"}
 _NAMES_OF_PARTS: Mapping[str, Sequence[str]] = {"dayname": WEEKDAYS, "monthname": MONTHS}
 _DECIMAL_COMMA = re.compile(r"0,\d+|(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})")
+_WITH_UNIT = r"[-+]?(\d[\d.,]*)( ?[^-\u2212\s\d.,'\\]+)?"
 _MAY_BE_TRUE = (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY)
 _TRUTHS = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
 
@@ -252,17 +253,18 @@ class Adapter:
         return exp.paren(exp.or_(*equal, copy=False))
 
     def _logic(self, node: exp.Expr) -> exp.Expr:
-        takes_numbers = isinstance(node, exp.Where | exp.Having)
+        takes_numbers, is_not = isinstance(node, exp.Where | exp.Having), isinstance(node, exp.Not)
         for side in (node.this, node.expression):
             kind = kind_of(side.unnest()) if isinstance(side, exp.Expr) else Kind.ANY
             fits = kind in _MAY_BE_TRUE or (takes_numbers and kind.is_number)
             if not fits and not isinstance(side, exp.Subquery):
                 name = shown(side)
-                word = rf"(?<![\w'\".]){re.escape(name)}(?![\w'\".])"
-                values = () if isinstance(node, exp.Not) else ("'yes'", "'Yes'", "'y'", "'Y'", "'true'", "1")
-                replaces = [(word, f"{name} = {value}") for value in values]
+                word = rf"{r'not ' * is_not}(?<![\w'\".]){re.escape(name)}(?![\w'\".])"
+                words = ("no", "No", "n", "N", "false", 0) if is_not else ("yes", "Yes", "y", "Y", "true", 1)
+                replaces = [(word, f"{name} = {value!r}") for value in words]
                 next_step = f"Write what it is compared with, as in {name} = 1."
-                raise invalid(f"{name} is a value, and a condition is needed", next_step, replaces=replaces)
+                problem = f"{name} is a value, and a condition is needed"
+                raise invalid(problem, next_step, replaces=replaces, values=words)
         return node
 
     # Values
@@ -290,7 +292,7 @@ class Adapter:
             raise invalid(f"{name} needs a column", f"Write e.g. {name}(close).")
         if name == "length" and kind_of(arguments[0]) is Kind.NESTED:
             return call_of("json_array_length", arguments[0])
-        if name in OF_ORDERED or (name == "cast_number" and not _may_be_cast(arguments[0])):
+        if name in OF_ORDERED or (name == "cast_number" and _number_in(arguments[0]) != shown(arguments[0])):
             _require_order(arguments[0])
         for argument in arguments if name in OF_NUMBERS | OF_ONE_NUMBER else ():
             if name in OF_NUMBERS or column_of(argument) is not None:  # digits of a text may be computed
@@ -318,8 +320,8 @@ def _require_alike(left: exp.Expr, right: exp.Expr) -> None:
         replaces = [(rf"(?<!['\w]){re.escape(text)}(?!['\w])", f"'{text}'") for text in dates]
         raise invalid(f"{shown(left)} and {shown(right)} are a date and a number", replaces=replaces)
     if kind.is_number and isinstance(right, exp.Boolean):
-        next_step = f"Write a number, as in {shown(left)} > 10."
-        raise invalid(f"{shown(left)} is a number, which is not true or false", next_step)
+        next_step, replaces = f"Write a number, as in {shown(left)} > 10.", [(r"\btrue\b", "1"), (r"\bfalse\b", "0")]
+        raise invalid(f"{shown(left)} is a number, which is not true or false", next_step, replaces=replaces)
     if kind.is_number and other is Kind.TEXT:
         raise invalid(f"{shown(right)} is text, and {shown(left)} a number")
 
@@ -408,14 +410,19 @@ def _mixed(node: exp.Expr) -> Exception:
     column, name = column_of(node), shown(node)
     misfit = column.misfit if column is not None else ""
     problem = f"the values of {name} are not of one kind of numbers or dates, as {quoted_name(misfit)} shows"
-    written = re.fullmatch(r"[-+]?(\d[\d.,]*)( ?[^\s\d.,'\\]+)?", misfit)
-    text = f"replace({name}, '{written[2]}', '')" if written and written[2] else name
-    if written and _DECIMAL_COMMA.fullmatch(written[1]):
-        text = f"replace(replace({text}, '.', ''), ',', '.')"
-    replaces = [_other(name, f"CAST({text} AS REAL)")] if text != name else []
-    cast = f" CAST({name} AS REAL) reads each text as a number, or refuses it."
-    next_step = f"{_equality_form(node)}{cast if _may_be_cast(node) else ''}"
-    return invalid(problem, next_step, replaces=replaces)
+    cast = f"CAST({_number_in(node)} AS REAL)"
+    if _may_be_cast(node):
+        return invalid(problem, f"{_equality_form(node)} {cast} reads each text as a number, or refuses it.")
+    return invalid(problem, _equality_form(node), replaces=[_other(name, cast)])
+
+
+def _number_in(node: exp.Expr) -> str:
+    """Return the text of digits in the cells of a mixed column: without the unit that its misfit has."""
+    column, text = column_of(node), shown(node)
+    written = re.fullmatch(_WITH_UNIT, column.misfit) if column is not None else None
+    if written and written[2]:
+        text = f"replace({text}, '{written[2]}', '')"
+    return f"replace(replace({text}, '.', ''), ',', '.')" if written and _DECIMAL_COMMA.fullmatch(written[1]) else text
 
 
 def _equality_form(node: exp.Expr) -> str:

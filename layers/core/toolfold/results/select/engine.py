@@ -179,7 +179,7 @@ class _Evaluation:
     def with_form(self, error: InvalidSelect, forms: Sequence[str]) -> InvalidSelect:
         """Return an error with the first suggested form that works on the answer; with two of them for a choice."""
         part = replace(self._document, tables=tuple(map(_beginning, self._document.tables)))
-        wanted = 2 if error.facts.get("is_choice") else 1
+        wanted, tries_values = 2 if error.facts.get("is_choice") else 1, "values" in error.facts
         working: list[str] = []
         empty: list[str] = []
         tried = [form for form in dict.fromkeys(forms) if form.isprintable()][:_MAX_TRIED]
@@ -198,7 +198,9 @@ class _Evaluation:
                     if "unknown" in other.facts and len(tried) < _MAX_TRIED:
                         tried += [one for one in _forms(other, selection, trial.at, ())[:1] if one not in tried]
                     continue
-                is_empty = found.metadata == {} and not any(table.rows for table in found.tables)
+                found_rows = (row for table in found.tables for row in table.rows)
+                # A count of 0 says that no row has the value which was tried.
+                is_empty = found.metadata == {} and not any(any(row) or not tries_values for row in found_rows)
                 (empty if is_empty else working).append(form)
             if len(working) == wanted:
                 break
