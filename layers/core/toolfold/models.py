@@ -76,6 +76,7 @@ class UpstreamResponse:
         content: the bytes of a body that is not text.
         location: scheme and host of a redirect that was not followed, or where that is which was made (201, 202).
         next_url: the next page, where the upstream names one.
+        total_rows: the rows on all pages, where the upstream states them beside the body.
         note: a sentence on the data for the caller; empty: there is nothing to say.
     """
 
@@ -86,4 +87,5 @@ class UpstreamResponse:
     content: bytes = field(default=b"", repr=False)
     location: str = ""
     next_url: str = field(default="", repr=False)
+    total_rows: int = 0
     note: str = ""

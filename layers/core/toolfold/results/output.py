@@ -11,7 +11,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,8 @@ from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import parsing, preview, render, tables, tokens, values
 from toolfold.results.preview import Limits, Shortener, TooLong
 from toolfold.results.select import jmespath
-from toolfold.results.select.names import invalid
+from toolfold.results.select.coverage import page_note
+from toolfold.results.select.names import invalid, table_name
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_unsafe
 
@@ -174,11 +175,16 @@ def select_from(
         UpstreamError: the answer is nested too deeply.
         AnswerTooLarge: the budget is used up.
     """
+    whole = parsed.document
+    counts = {table_name(table): len(table.rows) for table in whole.tables}
+    pages = (page_note(whole.metadata, counts, table) for table in whole.tables)
+    notes = tuple(dict.fromkeys((*whole.notes, *filter(None, pages))))
     if selection is None:
-        return parsed.document
+        return replace(whole, notes=notes)
     with _nesting_checked():
         if selection.jmespath:
-            return tables.from_value(jmespath.search(selection.jmespath, parsed.data, budget), budget)
+            found = tables.from_value(jmespath.search(selection.jmespath, parsed.data, budget), budget)
+            return replace(found, notes=notes)
         from toolfold.results.select import engine
 
         return engine.evaluate(selection, parsed.document, budget, today, partition)

@@ -312,8 +312,8 @@ def _are_keyed_rows(value: Any) -> bool:
 
     Two are enough that have all names; of three and more some may lack some, where the table is not mostly empty.
     """
-    if not isinstance(value, dict) or len(value) < 2 or not all(map(_may_be_row, value.values())):
-        return False
+    if not isinstance(value, dict) or len(value) < 2 or "next" in value or not all(map(_may_be_row, value.values())):
+        return False  # the next of several links is no row
     names = {name for row in value.values() for name in row}
     given = sum(map(len, value.values()))
     is_whole = given == len(names) * len(value)

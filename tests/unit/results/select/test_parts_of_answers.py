@@ -162,6 +162,17 @@ ANSWERS_OF_APIS = [
     Case("a page of a deep table", GRAPH.replace("totalCount", "n"), "count", "count: 2", says=("hasNextPage",)),
     Case("a page of several", json.dumps({"page": 2, "total_pages": 3, "rows": [{"v": 1}, {"v": 2}]}), "max(v)",
          "max(v): 2", says=("2 rows of one page of 3",)),
+    *(Case("a page", json.dumps({"rows": [{"v": 1}, {"v": 2}], **beside}), "max(v)", "max(v): 2", says=(said,))
+      for beside, said in (
+          ({"total": "40"}, "2 of 40 rows"), ({"meta": {"pagination": {"total": 40}}}, "2 of 40 rows"),
+          ({"total": {"value": 40, "relation": "eq"}}, "2 of 40 rows"), ({"totalElements": 40}, "2 of 40 rows"),
+          ({"meta": {"page": {"total_pages": 3}}}, "page of 3"), ({"LastEvaluatedKey": {"id": 2}}, "LastEvaluatedKey"),
+          ({"_links": {"self": {"href": "/v"}, "next": {"href": "/v?p=2"}}}, "as next states"),
+          ({"continue": {"continue": "-|"}}, "as continue states"), ({"IsTruncated": True}, "IsTruncated"))),
+    *(Case("a page", json.dumps({"total": 40, "rows": [{"v": 1}, {"v": 2}]}), select, right, says=("2 of 40 rows",))
+      for select, right in ((None, "v: 1 / 2"), ("jmespath: length(rows)", "2"), ("first 1", "v: 1"))),
+    *(Case("all pages", json.dumps({"rows": [{"v": 1}, {"v": 2}], **beside}), "max(v)", "max(v): 2")
+      for beside in ({"total": 2}, {"next": None}, {"has_more": False}, {"links": {"next": None}})),
     Case("a page with annotations", ENTITIES, "count", "count: 2", says=("2 of 200 rows",)),
     Case("times of another offset", NIGHTS, "sum(v) by day", "day,sum(v): 2026-01-02,1 / 2026-01-03,2 / 2026-01-04,3",
          says=("compared in UTC",)),

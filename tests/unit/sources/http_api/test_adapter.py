@@ -323,6 +323,8 @@ class TestResponses:
             (as_json_text('{"a": "é"}'.encode("utf-16")), "json", '{"a": "é"}'),
             (as_json_text(b'{"errors": 2, "status": "done"}'), "json", '{"errors": 2, "status": "done"}'),
             (as_json_text(b'{"errors": [{"message": "x"}], "data": {"a": 1}}'), "json", ...),
+            (as_json_text(b'{"code": 200, "message": "OK", "result": [1]}'), "json", ...),
+            (as_json_text(b'{"status": "open", "code": 404, "title": "A"}'), "json", ...),
             ((200, {"content-type": "text/csv"}, b"a,b\n1,2\n"), "csv", "a,b\n1,2"),
             (as_csv(b"a;b\n1,5;2.000\n-1.000,250;\n"), "csv", "a,b\r\n1.5,2000\r\n-1000.250,\r\n"),
             (as_csv(b"a;b\n1,5;x\n2,500;3,5\n"), "csv", "a,b\r\n1.5,x\r\n2.500,3.5\r\n"),
@@ -363,6 +365,24 @@ class TestResponses:
         note = "Numbers here have a decimal comma: -1.000,25 is read as -1000.25."
         assert split_notes(json.loads(pets.call().blocks)) == ([], (note,))
 
+    @pytest.mark.parametrize(
+        ("headers", "body", "note"),
+        [
+            ({"x-total-count": "240"}, b"[1, 2]", "These are 2 of 240 rows: the answer is one page."),
+            ({"x-total-count": "240"}, b'{"a": [1], "b": [2, 3]}', "These are 2 of 240 rows: the answer is one page."),
+            ({"content-range": "items 0-1/240"}, b"[1, 2]", "These are 2 of 240 rows: the answer is one page."),
+            ({"x-next-page": "2"}, b"[1, 2]", "There is more, on a page that this tool has no argument for (page)."),
+            ({"x-total-count": "2", "x-next-page": ""}, b"[1, 2]", ""),
+            ({"x-total-count": "240"}, b'{"a": 1}', ""),
+        ],
+    )
+    def test_a_page_is_noted_where_headers_state_it(
+        self, pets: Pets, service: HttpService, headers: dict[str, str], body: bytes, note: str
+    ) -> None:
+        service.answer = (200, headers, body)
+        notes = split_notes(json.loads(pets.call().blocks or "[]"))[1]
+        assert notes == ((note,) if note else ())
+
     def test_a_failure_with_a_status_of_success_is_an_error_of_a_read(self, pets: Pets, service: HttpService) -> None:
         rows = [
             (as_csv(b"<!DOCTYPE html><title>Log in</title>"), A_PAGE, "Log in"),
@@ -370,6 +390,12 @@ class TestResponses:
             (as_json_text(b'{"error": {"code": 7, "message": "No such pet"}}'), REPORTED, "No such pet"),
             (as_json_text(b'{"errors": [{"message": "Bad field"}], "data": null}'), REPORTED, "Bad field"),
             (as_json_text(b'{"status": "error", "message": "Closed"}'), REPORTED, "Closed"),
+            (as_json_text(b'{"code": 404, "message": "No such pet"}'), REPORTED, "No such pet"),
+            (as_json_text(b'{"cod": "404", "message": "No such pet"}'), REPORTED, "No such pet"),
+            (as_json_text(b'{"stat": "fail", "code": 1, "message": "Photo lost"}'), REPORTED, "Photo lost"),
+            (as_json_text(b'{"Response": "False", "Error": "Pet lost"}'), REPORTED, "Pet lost"),
+            (as_json_text(b'{"result": "error", "error-type": "bad-code"}'), REPORTED, "bad-code"),
+            (as_json_text(b'{"fault": {"faultstring": "Bad key"}}'), REPORTED, "Bad key"),
             (as_json_text(b'{"success": false, "errors": [{"message": "Bad"}], "result": null}'), REPORTED, "Bad"),
             (as_json({"title": "No credit", "status": 400}, 200, "application/problem+json"), REPORTED, "No credit"),
             (as_json_text(b"<!DOCTYPE html><title>Closed</title>"), A_PAGE, "Closed"),

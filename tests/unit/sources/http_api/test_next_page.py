@@ -5,7 +5,7 @@ from typing import Any
 from tests.support.tables import differences
 from toolfold.models import UpstreamResponse
 from toolfold.results.preview import NOTE, split_notes
-from toolfold.sources.http_api.response_parser import next_link, next_page_note
+from toolfold.sources.http_api.response_parser import next_link, next_page_note, stated_rows
 from toolfold.sources.mcp.answers import parse_result
 
 URL = "https://pets.test/v1/pets"
@@ -22,8 +22,8 @@ def test_the_next_page_is_the_link_of_that_relation_on_the_same_host() -> None:
         ("</v1/pets?page=2>; rel=next", NEXT),
         (f'<{NEXT}>; rel="nextish"', ""),
         (f'<{NEXT}>; title="next"', ""),
-        ("<https://other.test/v1/pets?page=2>; rel=next", ""),
-        ("<http://pets.test/v1/pets?page=2>; rel=next", ""),
+        ("<https://other.test/v1/pets?page=2>; rel=next", "https://other.test/v1/pets"),
+        ("<http://pets.test/v1/pets?page=2>; rel=next", "http://pets.test/v1/pets?page=2"),
         ("<https://[>; rel=next", ""),
         (f"{NEXT}; rel=next", ""),
         ("", ""),
@@ -31,6 +31,21 @@ def test_the_next_page_is_the_link_of_that_relation_on_the_same_host() -> None:
         (";" * 20_000 + "<a>" + "; a=b" * 4_000, ""),
     ]
     assert differences(lambda header: next_link(header, URL), rows) == {}
+
+
+def test_rows_on_all_pages_are_those_that_a_header_states() -> None:
+    rows = [
+        ({"content-range": "items 0-4/240"}, 240),
+        ({"content-range": "0-4/240"}, 0),
+        ({"content-range": "items 0-4/*"}, 0),
+        ({"content-range": "bytes 0-499/1234"}, 0),
+        ({"x-total-count": "240"}, 240),
+        ({"x-wp-total": "240"}, 240),
+        ({"total-count": "many"}, 0),
+        ({"x-total": "9" * 5000}, 0),
+        ({}, 0),
+    ]
+    assert differences(stated_rows, rows) == {}
 
 
 SCHEMA = {"properties": {"page": {"type": "integer"}, "per": {"type": "integer"}, "tag": {"type": "array"}}}

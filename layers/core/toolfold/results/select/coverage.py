@@ -46,11 +46,20 @@ _MAX_DATED_ROWS = 10
 _LONG_AGO_DAYS = 4
 """Before the first of too few days: over any weekend."""
 
-_TOTALS = frozenset(("total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalrows", "count", "hits"))
-_NEXT = frozenset(("next", "nextpage", "nexturl", "nextlink", "nexttoken", "nextcursor", "nextpagetoken", "hasmore",
-                   "hasnextpage", "morerows"))  # fmt: skip
+_TOTALS = frozenset(("total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalrows", "count", "hits",
+                     "totalelements", "totalhits", "numfound", "recordcount", "recordstotal"))  # fmt: skip
+_NEXT = frozenset(("next", "nextpage", "nextpageurl", "nexturl", "nextlink", "nexttoken", "nextcursor", "nextpagetoken",
+                   "nextmarker", "nextoffset", "nextcontinuationtoken", "continuationtoken", "continue", "hasmore",
+                   "hasnext", "hasnextpage", "morerows", "lastevaluatedkey", "istruncated", "truncated",
+                   "exceededtransferlimit", "incompleteresults"))  # fmt: skip
 _PAGES = frozenset(("pages", "totalpages", "pagecount", "numpages", "nbpages", "lastpage"))
 """Fields of an answer that is one page of more."""
+
+_ABOUT_PAGES = frozenset(("meta", "metadata", "page", "pageinfo", "pagination", "paging"))
+"""Objects in which such fields are, however deep."""
+
+_MAX_DIGITS = 16
+"""Of a total that is a text."""
 
 _MAX_DEPTH = 8
 """Names of the path to a field beside the tables."""
@@ -192,24 +201,33 @@ def page_note(metadata: Any, counts: Mapping[str, int], table: Table) -> str:
     name, row_count, all_rows = table.name, counts[table_name(table)], sum(counts.values())
     if not row_count:
         return ""
-    given = [(path, value) for path, value in fields_of(metadata) if value not in (None, "", False, [])]
-    fields = [(normalize(path[-1].rpartition(".")[2]), path, value) for path, value in given]  # @odata.count
+    fields = list(_page_fields(metadata))
     for word, path, value in fields:
-        is_beside = len(path) < 3 or name.startswith(".".join(path[:-1]))
-        if is_beside and word in _TOTALS and type(value) is int and value > row_count and value != all_rows:
-            return f"These are {row_count:,} of {value:,} rows ({quoted_name(path[-1])}): the answer is one page."
+        number = int(value) if str(value).isdecimal() and len(str(value)) < _MAX_DIGITS else 0
+        is_beside = _is_near(path) or name.startswith(".".join(path[:-1]))
+        if is_beside and word in _TOTALS and number > row_count and number != all_rows:
+            return f"These are {row_count:,} of {number:,} rows ({quoted_name(path[-1])}): the answer is one page."
     page = f"{'This is' if row_count == 1 else 'These are'} {counted(row_count, 'row')} of one page"
     for word, path, value in fields:
-        if word in _PAGES and len(path) < 3 and type(value) is int and value > 1:
+        if word in _PAGES and _is_near(path) and type(value) is int and value > 1:
             return f"{page} of {value:,} ({quoted_name(path[-1])})."
-        if word in _NEXT and (len(path) < 3 or name.startswith(".".join(path[:-2]))):
+        if word in _NEXT and (_is_near(path) or name.startswith(".".join(path[:-2]))):
             return f"{page}: there are more, as {quoted_name(path[-1])} states."
     return ""
 
 
-def has_next_page(metadata: Any) -> bool:
-    """Return whether a field states that more rows follow those of the answer."""
-    return any(value and normalize(path[-1].rpartition(".")[2]) in _NEXT for path, value in fields_of(metadata))
+def _is_near(path: Sequence[str]) -> bool:
+    """Return whether a field is not deep in a document, or in an object about pages."""
+    return len(path) < 3 or any(normalize(part) in _ABOUT_PAGES for part in path[:-1])
+
+
+def _page_fields(metadata: Any) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+    """Yield the last word of each field that has a value, its path, and the value; _links.next.href is the next one."""
+    for path, value in fields_of(metadata):
+        if value not in (None, "", False, []):
+            is_wrapped = path[-1] in ("href", "url", "value") or path[-2:][0] == "LastEvaluatedKey"
+            whole = path[:-1] if is_wrapped and len(path) > 1 else path
+            yield normalize(whole[-1].rpartition(".")[2]), whole, value  # @odata.count
 
 
 def fields_of(metadata: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -16,7 +16,7 @@ from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.request import Requested
 from toolfold.results.select import jmespath, statements
-from toolfold.results.select.coverage import fields_of, has_next_page, page_note
+from toolfold.results.select.coverage import fields_of, page_note
 from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Clause, Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import (
@@ -369,7 +369,6 @@ class _Evaluation:
         tables: list[Table] = []
         notes = [*self._document.notes]
         counts = {table_name(table): len(table.rows) for table in self._tables}
-        has_next = not self._is_object and has_next_page(self._document.metadata)
         fields = self._document.metadata if isinstance(self._document.metadata, dict) else {}
         errors = fields.get("errors")  # of an answer that has data as well, as those of GraphQL do
         error_count = counts.get("errors", 0) + (len(errors) if isinstance(errors, list) else 0)
@@ -379,10 +378,7 @@ class _Evaluation:
             if is_nothing and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes, *(() if is_nothing else query.absent)]
-            is_whole = has_next and len(found.rows) == len(query.rows.table.rows)
-            if is_whole or query.place != "_n" or query.is_sql or any(" WHERE " in cte for cte in query.ctes):
-                # all of them, sorted, ranked, computed from all rows, or searched for
-                notes.append(page_note(self._document.metadata, counts, query.rows.table))
+            notes.append(page_note(self._document.metadata, counts, query.rows.table))
             if error_count and query.rows.table.name != "errors":
                 notes.append(f"The answer reports errors beside these rows ({error_count:,}): select errors.")
             tables.append(found)

@@ -31,7 +31,7 @@ from toolfold.sources.http_api.request import (
     join_url,
     stated_wait_s,
 )
-from toolfold.sources.http_api.response_parser import ResponseParser, next_link
+from toolfold.sources.http_api.response_parser import ResponseParser, next_link, stated_rows
 from toolfold.sources.http_api.styles import InvalidArgument
 
 if TYPE_CHECKING:
@@ -184,8 +184,11 @@ def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> Ups
         location = redactor.redact_text(made[:MAX_URL_CHARS])
     link = response.headers.get("link", "")
     next_url = next_link(link, endpoint) if link else ""
+    if not next_url and (page := response.headers.get("x-next-page", "")).isalnum():
+        next_url = f"{endpoint.partition('?')[0]}?page={page}"
     binary = b"" if content.is_text else response.body
-    return UpstreamResponse(response.status, text, wait_s, content.media_type, binary, location, next_url)
+    total = stated_rows(response.headers)
+    return UpstreamResponse(response.status, text, wait_s, content.media_type, binary, location, next_url, total)
 
 
 def _shown_target(endpoint: str, response: Response) -> str:

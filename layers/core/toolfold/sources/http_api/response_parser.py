@@ -22,7 +22,6 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 from toolfold import errors, messages
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse
-from toolfold.network.ssrf import origin
 from toolfold.redaction import Redactor
 from toolfold.results.parsing import require_parsable_json
 from toolfold.results.preview import NOTE
@@ -40,6 +39,9 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.models import SourceCredentials, UpstreamResponse
 
+_TOTALS, _MAX_DIGITS = ("x-total-count", "x-total", "total-count", "x-wp-total"), 16
+"""Headers with the number of all rows, and its most digits."""
+
 MAX_VALUE_CHARS = 2_000
 """Of one argument: cursors are tokens of some hundred characters."""
 
@@ -51,7 +53,7 @@ _REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s\",;]+))", re.IGNORECASE)
 
 
 def next_link(header: str, url: str) -> str:
-    """Return the URL of the next page; empty where a response has none on the host of its request.
+    """Return the URL of the next page, of another host without its query; empty where a response has none.
 
     >>> next_link('</pets?page=3>; rel="next", </pets?page=9>; rel="last"', "https://a.test/pets?page=2")
     'https://a.test/pets?page=3'
@@ -61,11 +63,23 @@ def next_link(header: str, url: str) -> str:
         if relation is None or "next" not in (relation[1] or relation[2] or "").lower().split():
             continue
         try:
-            absolute = urljoin(url, target.strip())
-            return absolute if origin(absolute) == origin(url) else ""
+            absolute: str = urljoin(url, target.strip())
+            is_same = urlsplit(absolute).hostname == urlsplit(url).hostname
+            return absolute if is_same else absolute.partition("?")[0]
         except ValueError:  # not a URL
             return ""
     return ""
+
+
+def stated_rows(headers: Mapping[str, str]) -> int:
+    """Return how many rows there are on all pages, as a response states; 0 where it does not.
+
+    >>> stated_rows({"content-range": "items 0-4/240"}), stated_rows({"x-total-count": "7"}), stated_rows({})
+    (240, 7, 0)
+    """
+    unit, _, ranges = headers.get("content-range", "").partition(" ")
+    given = ("" if unit == "bytes" else ranges.rpartition("/")[2], *(headers.get(name, "") for name in _TOTALS))
+    return next((int(text) for text in given if text.isdecimal() and len(text) < _MAX_DIGITS), 0)
 
 
 def next_page_note(
@@ -175,6 +189,8 @@ class ResponseParser:
             if response.next_url:
                 taken = taken_names(self.source.auth)
                 notes.append(next_page_note(response.next_url, tool.call, tool.parameters, arguments, taken))
+            if 0 < (rows := _row_count(parsed) if response.total_rows else 0) < response.total_rows:
+                notes.append(f"These are {rows:,} of {response.total_rows:,} rows: the answer is one page.")
             if notes:
                 added = [{"type": NOTE, "text": note} for note in notes]
                 parsed = parsed._replace(blocks=json.dumps([*json.loads(parsed.blocks or "[]"), *added]))
@@ -357,6 +373,15 @@ class ResponseParser:
             return type(error)(error.problem, messages.CHECK_WRITE, **said)  # not one that may be repeated
         is_notice = said and 400 <= status < 500 and status not in (401, 429)
         return error.changed(next_step=messages.READ_NOTICE if is_notice else None, **said)
+
+
+def _row_count(parsed: ParsedResponse) -> int:
+    """Return the rows of CSV, or the items of the longest list of JSON; 0 of a text."""
+    if parsed.kind != "json":
+        return parsed.body.strip().count("\n") * (parsed.kind == "csv")
+    data = json.loads(parsed.body)
+    parts = data.values() if isinstance(data, dict) else [data]
+    return max((len(part) for part in parts if isinstance(part, list)), default=0)
 
 
 def _said(response: UpstreamResponse, credentials: SourceCredentials) -> dict[str, str]:
