@@ -23,6 +23,7 @@ from re import _constants, _parser  # type: ignore[attr-defined]  # the parser h
 from typing import Any
 
 from toolfold.errors import CALL_ERRORS
+from toolfold.fuzzy import normalize
 from toolfold.messages import OF_SOURCE
 from toolfold.redaction import Redactor
 from toolfold.text_safety import encodable, escape_unsafe
@@ -206,13 +207,13 @@ def said_by(text: str, media_type: str = "") -> str:
 
 
 _OF_ERRORS = frozenset(
-    {
-        *("code", "data", "detail", "details", "error", "error_code", "error_description", "error_message", "errors"),
-        *("message", "msg", "ok", "path", "reason", "requestId", "request_id", "status", "statusCode", "status_code"),
-        *("success", "timestamp", "title", "type"),
-    }
-)
+    ("cod", "code", "data", "detail", "details", "error", "errorcode", "errordescription", "errormessage", "errors",
+     "errortype", "fault", "message", "msg", "ok", "path", "reason", "requestid", "response", "result", "stat",
+     "status", "statuscode", "success", "timestamp", "title", "type")
+)  # fmt: skip
 """Members of an answer that is nothing but an error: with a further one it is data."""
+
+_FAILED = frozenset(("error", "fail", "failed", "failure"))
 
 
 def is_failure(data: Any) -> bool:
@@ -223,9 +224,15 @@ def is_failure(data: Any) -> bool:
     """
     if not isinstance(data, dict) or data.get("data"):
         return False
-    if not {name for name, value in data.items() if value not in (None, "", [], {})} <= _OF_ERRORS:
+    given = {normalize(name): value for name, value in data.items() if value not in (None, "", [], {})}
+    if not given.keys() <= _OF_ERRORS:
         return False
-    given = [value for value in (data.get("error"), data.get("errors")) if value]
-    has_error = any(value is True or isinstance(value, str | list | dict) for value in given)
-    is_refused = data.get("ok") is False or data.get("success") is False
-    return has_error or is_refused or data.get("status") in ("error", "fail", "failed", "ERROR")
+    has_error = any(
+        given.get(name) is True or isinstance(given.get(name), str | list | dict)
+        for name in ("error", "errors", "fault")
+    )
+    is_refused = any(str(given.get(name)).lower() == "false" for name in ("ok", "success", "response"))
+    codes = [str(given.get(name)) for name in ("cod", "code", "status", "statuscode")]
+    has_code = any(len(code) == 3 and code[0] in "45" and code.isdecimal() for code in codes) and "message" in given
+    has_failed = any(str(given.get(name)).lower() in _FAILED for name in ("stat", "status", "result"))
+    return has_error or is_refused or has_code or has_failed
