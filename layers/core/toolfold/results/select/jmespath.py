@@ -26,6 +26,8 @@ from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge, InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select.names import invalid, listed
+from toolfold.results.types import Kind, column_type
+from toolfold.text_safety import quoted_name
 
 Node = Mapping[str, Any]
 """A node of a parsed expression: ``{"type", "children", "value"}``."""
@@ -51,6 +53,9 @@ _CHECK_STEPS = 2_000
 _ITEMS_PER_STEP, _CHARS_PER_STEP, _BYTES_PER_STEP = 4, 256, 1024
 """Items that are checked and sorted, characters that are searched, bytes that are filled in a step: a microsecond."""
 
+_MAX_READ, _READ_STEPS = 300, 5
+"""Texts whose order is looked at, and steps that reading one takes."""
+
 _ITEM_BYTES, _ENTRY_BYTES, _NUMBER_CHARS, _ESCAPE_CHARS = 8, 100, 24, 12
 """At most: memory of a place in a list and in a dict, characters of a double and of an escaped surrogate pair."""
 
@@ -65,6 +70,8 @@ _LENGTHENS = _CONSTRUCTORS.union(("join", "literal", "merge", "to_string"))
 """Nodes and functions that can make a result longer than the answer."""
 
 _TAKES_EXPRESSION = frozenset(("map", "max_by", "min_by", "sort_by"))
+_BY_ORDER = frozenset(("max", "max_by", "min", "min_by", "sort", "sort_by"))
+_KINDS = {bool: "true or false", int: "a number", float: "a number", str: "a text"}
 
 ROOT_NAMES = frozenset(("data", "items", "records", "result", "results", "rows", "table"))
 """Names by which a model may call the only list of an answer."""
@@ -157,6 +164,8 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         super().__init__()
         self._root, self._budget = root, budget
         self._steps = self._next_check = self._reserved = 0
+        self._unlike: dict[int, str] = {}  # comparison → the kinds that it compared, which are never equal
+        self._alike: set[int] = set()
 
     def evaluate(self, parsed: Node) -> Any:
         """Return the result of an expression.
@@ -181,6 +190,8 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         except (RecursionError, TypeError, ValueError, ArithmeticError):
             raise _invalid("the expression cannot be evaluated on this answer") from None
         self._check()
+        for compared in (problem for at, problem in self._unlike.items() if at not in self._alike):
+            raise _invalid(compared)
         return found
 
     def _spend(self, steps: int, size: int = 0) -> None:
@@ -246,7 +257,15 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         operator = node["value"]
         if operator in self._EQUALITY_OPS and isinstance(left, _CONTAINERS) and isinstance(right, _CONTAINERS):
             self._spend(self._text_size(left, {}) // _CHARS_PER_STEP)
-        if operator in self._EQUALITY_OPS or (type(left) in _ORDERED and type(right) in _ORDERED):
+        kinds = [_KINDS.get(type(side), "") for side in (left, right)]
+        if all(kinds) and kinds[0] == kinds[1]:
+            self._alike.add(id(node))
+        elif all(kinds):
+            self._unlike[id(node)] = f"{kinds[0]} is compared with {kinds[1]}"
+        if operator in self._EQUALITY_OPS:
+            return self.COMPARATOR_FUNC[operator](left, right)
+        if kinds[0] == kinds[1] and type(left) in _ORDERED:
+            self._require_order([left, right])
             return self.COMPARATOR_FUNC[operator](left, right)
         return None
 
@@ -254,8 +273,21 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         """Call a function, and count what it does with each item of a list or an object."""
         arguments = [self.visit(child, value) for child in node["children"]]
         self._spend(sum(len(one) for one in arguments if isinstance(one, _CONTAINERS)) // _ITEMS_PER_STEP)
+        if node["value"] in _BY_ORDER and isinstance(arguments[0], list):
+            items, *by = arguments
+            self._require_order([by[0].visit(by[0].expression, item) for item in items] if by else items)
         found = self.call_function(node["value"], arguments)
         return None if isinstance(found, int | float) and not abs(found) <= sys.float_info.max else found
+
+    def _require_order(self, values: list[Any]) -> None:
+        """Refuse texts whose order is not that of what they say: numbers, amounts, dates without the year first."""
+        texts = [one for one in values[:_MAX_READ] if isinstance(one, str) and len(one) <= _CHARS_PER_STEP]
+        if texts:
+            self._spend(_READ_STEPS * len(texts))
+            found = column_type(texts)
+            if found.kind not in (Kind.TEXT, Kind.EMPTY) and found.values != texts:
+                problem = f"texts such as {quoted_name(texts[0])} are compared letter by letter"
+                raise _invalid(problem, "Write steps without jmespath:, as in top 1 by amount, which read them.")
 
     def _subtype_check(self, current: list[Any], *types: Any) -> None:
         super()._subtype_check(current, *types)
