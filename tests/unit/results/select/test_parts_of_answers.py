@@ -302,6 +302,12 @@ ODD_TABLES = [
     *(Case("names of weekdays", FLAGS, select, right) for select, right in (
         ("weekday in (Thu, Fri); count", "count: 2"), ("weekday = Fridays; v", "day,v: 2026-01-09,5"),
         ("weekday != fri; count", "count: 3"))),
+    *(Case("an order of weekdays", FLAGS, select, right) for select, right in (
+        ("order by weekday; limit 2; v", "day,v: 2026-01-06,8 / 2026-01-07,"),
+        ("sum(v) by weekday; order by weekday desc; limit 2", "weekday,sum(v): Friday,5 / Thursday,6"),
+        ("SELECT dayname(day) AS d, sum(v) AS s FROM data GROUP BY d ORDER BY d LIMIT 1", "d,s: Tuesday,8"),
+        ("SELECT dayname(day), v FROM data ORDER BY 1 DESC LIMIT 1", "dayname(day),v: Friday,5"),
+        ("SELECT strftime('%A', day) AS d FROM data WHERE v = 8", "d: Tuesday"))),
     *(Case("no name of a weekday", FLAGS, select, says=("Monday to Sunday",)) for select in
       ("weekday = 5", "weekday in (Fri, Foo)")),
     *(Case("nothing is found", FLAGS, select, right, says=says) for select, right, says in (

@@ -299,6 +299,8 @@ class Adapter:
                 _require_number(argument)
         if name in _OF_TIMES:
             _require_times(node)
+        if name == "strftime" and re.search("%[aAbB]", arguments[0].name):  # which those of SQLite are not
+            return call_of("date_format", *reversed(arguments))
         is_column = name in _OF_DATES and column_of(arguments[-1]) is not None
         if is_column and kind_of(arguments[-1]) not in (Kind.DATE, Kind.DATETIME, Kind.EMPTY, Kind.ANY):
             raise invalid(f"{shown(arguments[-1])} is no column of dates")
@@ -306,6 +308,10 @@ class Adapter:
 
     def _ordered(self, node: exp.Expr) -> exp.Expr:
         _require_order(node.this)
+        column = column_of(node.this)
+        written = column.written.strip('"').partition("(")[0] if column is not None else function_of(node.this)
+        if written == "weekday" or written in _NAMES_OF_PARTS:
+            node.set("this", call_of("calendar_place", node.this))
         if not self.folds and not self.puts_nulls_first:
             node.set("nulls_first", False)
         return node

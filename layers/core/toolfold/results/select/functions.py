@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from toolfold.dates import MONTHS_IN, SECONDS_IN, first_day, moved
+from toolfold.dates import MONTHS, MONTHS_IN, SECONDS_IN, WEEKDAYS, first_day, moved
 from toolfold.results.types import number_of
 from toolfold.results.values import MISSING
 from toolfold.sqlite_sandbox import SLOW_FUNCTIONS, replace_slow_functions
@@ -138,6 +138,7 @@ _PARTS: Mapping[str, Callable[[datetime.datetime], int]] = {
 """Part of a date → how to get it. Sunday is 0, as in ``strftime('%w', date)``."""
 
 DATE_PARTS = frozenset(_PARTS)
+_NAMES = {name: place for names in (WEEKDAYS, MONTHS) for place, name in enumerate(names)}
 _FORMATS = (("YYYY", "%Y"), ("yyyy", "%Y"), ("Month", "%B"), ("Mon", "%b"), ("MM", "%m"), ("Day", "%A"), ("Dy", "%a"),
             ("DD", "%d"), ("dd", "%d"), ("HH24", "%H"), ("HH", "%H"), ("MI", "%M"), ("SS", "%S"))  # fmt: skip
 _CODES = frozenset("YmdHMSbBaAjwyIpGVu")
@@ -291,6 +292,7 @@ _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("date_diff", 3, _date_diff),
     ("date_minus", 2, _date_minus),
     ("date_format", 2, _date_format),
+    ("calendar_place", 1, lambda name: _NAMES.get(str(name).lower())),
     ("dayname", 1, lambda value: _date_format(value, "%A")),
     ("monthname", 1, lambda value: _date_format(value, "%B")),
 )

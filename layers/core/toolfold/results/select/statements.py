@@ -260,9 +260,13 @@ def _name_order(tree: exp.Expr) -> None:
     for ordered in tree.find_all(exp.Ordered):
         select = ordered.find_ancestor(exp.Select, exp.SetOperation)
         place = int(ordered.this.name) if isinstance(ordered.this, exp.Literal) and ordered.this.is_int else 0
-        if isinstance(select, exp.Select) and 0 < place <= len(select.expressions):
-            item = select.expressions[place - 1].unalias()
-            if isinstance(item, exp.Column) and not isinstance(item.this, exp.Star):
+        items = select.expressions if isinstance(select, exp.Select) else []
+        names = [item.alias for item in items]
+        place = names.index(ordered.this.name) + 1 if ordered.this.name in filter(None, names) else place
+        if 0 < place <= len(items):
+            item = items[place - 1].unalias()
+            is_column = isinstance(item, exp.Column) and not isinstance(item.this, exp.Star)
+            if is_column or dialect.function_of(item) in ("dayname", "monthname"):
                 ordered.set("this", item.copy())
 
 
