@@ -278,6 +278,9 @@ ODD_TABLES = [
       for select, right in (("max(v); name", "name,v: b,7"), ("name, max(v)", "name,max(v): a,5 / b,7"))),
     *(Case("texts that begin with a digit", PLACES, select, right) for select, right in (
         ("code = 2-8; id", "id: a"), ("at.xy[1] > 4; id", "id: a"), ("code contains 2-8; count", "count: 1"))),
+    *(Case("a name behind a place", json.dumps([{"n": 1, "s": [{"k": "A"}, {"k": "B"}]}, {"n": 2, "s": [{"k": "C"}]}]),
+           select, right) for select, right in (
+        ("s[0].k = C; n", "n: 2"), ("SELECT n, s[1].k FROM data WHERE n = 1", "n,json_extract(s, '$[1].k'): 1,B"))),
     *(Case("names in an object", RATES, select, right) for select, right in (
         ("USD / GBP as x", '{"x":0.4}'), ("@type", '{"@type":"Rates"}'), ("sizes.count", '{"sizes.count":4}'))),
     Case("two tables in CSV", "y,v\n1,5\n2,6\n\nregion,share\nN,60\n", "count", "count: 4", says=("line 5",)),

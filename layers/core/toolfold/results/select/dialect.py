@@ -231,12 +231,15 @@ def _item(node: exp.Bracket) -> exp.Expr:
     places = [one.expressions[0] for one in whole.walk() if isinstance(one, exp.Bracket)][::-1]
     if not all(place.name.isdecimal() for place in places):
         return node
-    column = whole.find(exp.Column, exp.Identifier) or whole
+    column, rest = whole.find(exp.Column, exp.Identifier) or whole, ""
+    while isinstance(whole.parent, exp.Dot):
+        whole = whole.parent
+        rest += f".{whole.expression.name}"
     name = ".".join(part.name for part in (column.parts if isinstance(column, exp.Column) else [column]))
     texts = [f"-{place.name}" if isinstance(place, exp.Neg) else place.name for place in places]
     path = "".join(f"[#{text}]" if text.startswith("-") else f"[{text}]" for text in texts)
-    form = f"json_extract({written_name(name)}, '${path}')"
-    given = r"\s*".join(rf"\[{text}\]" for text in texts)
+    form = f"json_extract({written_name(name)}, '${path}{rest}')"
+    given = r"\s*".join(rf"\[{text}\]" for text in texts) + re.escape(rest)
     problem = f'"[{"][".join(texts)}]" cannot follow {quoted_name(name)}'
     raise invalid(problem, f"Write {form}.", replaces=[(rf"\"?{re.escape(name)}\"?{given}", form)])
 
