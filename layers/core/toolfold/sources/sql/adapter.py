@@ -300,7 +300,7 @@ class DatabaseReader:
             if failure.offset is not None:
                 failure.offset = bound.original_offset(failure.offset)
             raise
-        note = self._note_on_texts(connection_string, deadline, guarded) if dialect == "sqlite" else ""
+        note = self._note_on_values(connection_string, deadline, guarded)
         if not rows.lines:
             return UpstreamResponse(200, f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}', note=note)
         count = counted(len(rows.lines), "row")
@@ -308,11 +308,14 @@ class DatabaseReader:
         body = f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
         return UpstreamResponse(200, body, note=note)
 
-    def _note_on_texts(self, connection_string: str, deadline: float, guarded: GuardedStatement) -> str:
-        """Return a note on texts that a statement compares or adds up as what they are not; empty without any."""
-        from toolfold.sources.sql.text_order import note_on_column, notes_on_functions, read_columns
+    def _note_on_values(self, connection_string: str, deadline: float, guarded: GuardedStatement) -> str:
+        """Return a note on whole numbers that are divided, and texts that SQLite compares or adds up as such."""
+        from toolfold.sources.sql.text_order import note_on_column, note_on_division, notes_on_functions, read_columns
 
-        notes = list(notes_on_functions(guarded.tree))
+        notes = [note_on_division(guarded.tree, guarded.tables, self._settings.dialect)]
+        if self._settings.dialect == "postgresql":
+            return notes[0]
+        notes += notes_on_functions(guarded.tree)
         deadline = min(deadline, time.monotonic() + _SAMPLING_S)
         for read, is_sum in itertools.islice(read_columns(guarded.tree).items(), _MAX_SAMPLED_COLUMNS):
             named = [table for table in guarded.tables if table.name.lower() == read.table]

@@ -13,12 +13,16 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from toolfold.results.types import Kind, column_type, out_of_order
+from toolfold.sources.sql.schema import Table
 from toolfold.text_safety import quoted_name
 
 _COMPARING = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 _ORDERING = (*_COMPARING, exp.Ordered, exp.Max, exp.Min)
 _ADDING = (exp.Sum, exp.Avg)
 _PLAIN_NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.A)
+_DECIMAL = {"sqlite": re.compile("real|floa|doub", re.I), "postgresql": re.compile("real|doub|numeric", re.I)}
+"""Types of columns with decimals; to SQLite a whole number in a NUMERIC column is one."""
+
 _FUNCTIONS_OF_TEXT = re.compile(r"(?:STRFTIME|DATE|TIME|DATETIME|SUBSTR|SUBSTRING|REPLACE|TRIM|PRINTF|FORMAT)\(", re.I)
 
 
@@ -79,6 +83,24 @@ def note_on_column(name: str, texts: Sequence[str], *, is_sum: bool) -> str:
         if not pair and found.kind is Kind.MIXED and not are_codes:
             pair = f"{quoted_name(found.misfit)} is one of several kinds"
     return f"SQLite compares the texts of {name} as texts, in which {pair}.{cast}" if pair else ""
+
+
+def note_on_division(tree: exp.Expr, tables: Sequence[Table], dialect: str) -> str:
+    """Return a note on what a statement divides that may be whole numbers; empty: it divides none."""
+    columns = (column for table in tables for column in table.columns)
+    decimal = {column.name.lower() for column in columns if _DECIMAL[dialect].search(column.type)}
+    for node in tree.find_all(exp.Div):
+        parts = list(node.walk())
+        has_decimals = any(
+            isinstance(one, exp.Avg | exp.Round)
+            or (isinstance(one, exp.Column) and one.name.lower() in decimal)
+            or (isinstance(one, exp.Literal) and not one.is_string and not one.is_int)
+            or (isinstance(one, exp.DataType) and one.is_type(*exp.DataType.REAL_TYPES))
+            for one in parts
+        )
+        if not has_decimals and any(isinstance(one, exp.Column | exp.Star) for one in parts):
+            return "Whole numbers are divided without decimals: 5 / 2 is 2, and 1.0 * 5 / 2 is 2.5."
+    return ""
 
 
 def notes_on_functions(tree: exp.Expr) -> Iterator[str]:
