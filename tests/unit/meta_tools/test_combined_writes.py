@@ -170,6 +170,11 @@ def test_a_tool_of_another_source_than_the_named_one_is_suggested_and_not_taken(
     assert entry["error"]["next_call"] == {"TOOL_GET": {"tool_name": "towns__report"}}
 
 
+def test_a_call_is_not_proposed_to_another_source_than_the_named_one(tools: MetaTools) -> None:
+    refused = tools.call("TOOL_CALL", {"tool_name": "coasts__report", "arguments": {"town": "Oslo"}})
+    assert refused.structured["error"]["next_call"] == {"TOOL_LIST": {"source": "coasts"}}
+
+
 def test_an_unknown_name_of_a_tool_that_writes_leads_to_the_executor_for_it(tools: MetaTools) -> None:
     for name in ("TOOL_BATCH", "TOOL_PIPE"):
         key = "calls" if name == "TOOL_BATCH" else "steps"

@@ -124,15 +124,18 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     given = {key: find_name(catalog, str((arguments or {}).get(key, ""))) for key in _ACTION_KEYS}
     # What stands for several tools has the name of one among its arguments.
     named = next((key for key, found in given.items() if found), "")
-    called_so = names_at_sources(catalog, name[:MAX_NAME_LENGTH], [source.id for source in catalog.sources])
+    first = normalize(name.partition("__")[0])
+    source = next((one.id for one in catalog.sources if first in (normalize(one.id), normalize(one.title))), "")
+    called_so = names_at_sources(catalog, name[:MAX_NAME_LENGTH], [one.id for one in catalog.sources])
     closest = [str(given[named])] if named else called_so or search.closest_names(catalog, name)
     rest = {key: value for key, value in (arguments or {}).items() if key != named}
     if arguments and not (named or called_so):
         closest = _taking(catalog, closest, rest)
+    if source and arguments and not named:  # a tool of another source does another thing
+        closest = [one for one in closest if (of := catalog.get(one)) is not None and of.source == source]
     tool = catalog.get(closest[0]) if closest else None
     spelled = tokenizer.in_words(name[:MAX_NAME_LENGTH])
-    words, first = " ".join(spelled.lower().split()), normalize(name.partition("__")[0])
-    source = next((one.id for one in catalog.sources if first in (normalize(one.id), normalize(one.title))), "")
+    words = " ".join(spelled.lower().split())
     query = {"query": words} if words.isprintable() and words else {}
     following = next_call("TOOL_LIST", {"source": source} if source and tool is None else query)
     step: str | Text = messages.SEARCH_SOURCE.filled(source=source) if source else messages.SEARCH
