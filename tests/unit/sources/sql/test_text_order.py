@@ -74,6 +74,38 @@ def test_note_on_texts_that_are_compared(path: Path, statement: str, says: str) 
     assert says in note if says else not note
 
 
+@pytest.mark.parametrize(
+    ("where", "params", "says"),
+    [
+        ("at >= '2024-01-15'", [], "at has numbers such as 1706745600, not texts or dates: datetime(at,"),
+        ("at >= ?", ["2024-01-15"], "at has numbers"),
+        ("at BETWEEN :low AND :high", {"low": 5, "high": "2024-01-15"}, "at has numbers"),
+        ("at > date('now', '-7 days')", [], "at has numbers"),
+        ("at > CURRENT_DATE", [], "at has numbers"),
+        ("strftime('%Y', at) = '2024'", [], "at has numbers"),
+        ("date(o.at) = '2024-01-15' AND at > 0", [], "at has numbers"),
+        ("ms > '2024-01-15'", [], "ms has numbers such as 13351219200000000,"),
+        ("at = 'yesterday'", [], "at has numbers"),
+        ("at IN ('7', 'a')", [], "at has numbers"),
+        ("at > '1704067200' OR at = ? OR julian > 1", ["9"], ""),
+        ("at > strftime('%s', '2024-01-15')", [], ""),
+        ("date(at, 'unixepoch') > '2024-01-15' AND strftime('%Y', at, 'auto') = '2024'", [], ""),
+        ("date(at / 1, 'unixepoch') > ? AND day = ?", ["2024-01-15", "2024-01-01"], ""),
+        ("date(julian) > '2024-01-15' AND day > '2024-01-15' AND date(day) = '2024-02-01'", [], ""),
+    ],
+)  # fmt: skip
+def test_note_on_numbers_that_are_read_as_dates(tmp_path: Path, where: str, params: object, says: str) -> None:
+    with sqlite3.connect(tmp_path / "visits.db") as database:
+        database.execute("CREATE TABLE visits (at INTEGER, julian REAL, day TEXT, ms INTEGER)")
+        database.execute("INSERT INTO visits VALUES (1704067200, 2460310.5, '2024-01-01', 13348540800000000)")
+        database.execute("INSERT INTO visits VALUES (1706745600, 2460341.5, '2024-02-01', 13351219200000000)")
+    database.close()
+    reader = DatabaseReader(SqlSettings("sqlite"), 100_000)
+    statement = f"SELECT count(*) FROM visits AS o WHERE {where}"
+    note = reader.query(str(tmp_path / "visits.db"), time.monotonic() + 5, statement, params, 10).note
+    assert says in note if says else not note
+
+
 def test_answer_does_not_wait_for_a_slow_sample(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapter, "_SAMPLING_S", 0.0)
     reader = DatabaseReader(SqlSettings("sqlite"), 100_000)

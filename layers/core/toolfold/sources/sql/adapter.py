@@ -300,7 +300,8 @@ class DatabaseReader:
             if failure.offset is not None:
                 failure.offset = bound.original_offset(failure.offset)
             raise
-        note = self._note_on_values(connection_string, deadline, guarded)
+        named = {f"p{place}": value for place, value in enumerate(bound.values, 1)}
+        note = self._note_on_values(connection_string, deadline, guarded, named)
         if not rows.lines:
             return UpstreamResponse(200, f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}', note=note)
         count = counted(len(rows.lines), "row")
@@ -308,8 +309,10 @@ class DatabaseReader:
         body = f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
         return UpstreamResponse(200, body, note=note)
 
-    def _note_on_values(self, connection_string: str, deadline: float, guarded: GuardedStatement) -> str:
-        """Return a note on whole numbers that are divided, and texts that SQLite compares or adds up as such."""
+    def _note_on_values(
+        self, connection_string: str, deadline: float, guarded: GuardedStatement, values: Mapping[str, Any]
+    ) -> str:
+        """Return a note on whole numbers that are divided, and values that SQLite reads as what they are not."""
         from toolfold.sources.sql.text_order import note_on_column, note_on_division, notes_on_functions, read_columns
 
         notes = [note_on_division(guarded.tree, guarded.tables, self._settings.dialect)]
@@ -317,16 +320,21 @@ class DatabaseReader:
             return notes[0]
         notes += notes_on_functions(guarded.tree)
         deadline = min(deadline, time.monotonic() + _SAMPLING_S)
-        for read, is_sum in itertools.islice(read_columns(guarded.tree).items(), _MAX_SAMPLED_COLUMNS):
+        for read, how in itertools.islice(read_columns(guarded.tree, values).items(), _MAX_SAMPLED_COLUMNS):
             named = [table for table in guarded.tables if table.name.lower() == read.table]
             for table in named or guarded.tables:
                 column = next((one.name for one in table.columns if one.name.lower() == read.name), None)
                 if column is None:
                     continue
-                work = partial(_sampled_texts, column, table.name, deadline)
+                work = partial(_sampled_values, column, table.name, deadline)
                 with suppress(DatabaseFailure):
-                    if texts := self._run(connection_string, deadline, work):
-                        notes.append(note_on_column(sql_name(column), texts, is_sum=is_sum))
+                    texts, number = self._run(connection_string, deadline, work)
+                    name = sql_name(column)
+                    if texts and (how.in_order or how.is_sum):
+                        notes.append(note_on_column(name, texts, is_sum=not how.in_order))
+                    elif not texts and float(number) > how.limit:
+                        read_so = f"datetime({name}, 'unixepoch') reads seconds since 1970"
+                        notes.append(f"{name} has numbers such as {number}, not texts or dates: {read_so}.")
         return " ".join(dict.fromkeys(filter(None, notes)))
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
@@ -353,13 +361,16 @@ class DatabaseReader:
         return schema
 
 
-def _sampled_texts(column: str, table: str, deadline: float, database: Database) -> list[str]:
-    """Return different texts of the first rows of a table of SQLite."""
+def _sampled_values(column: str, table: str, deadline: float, database: Database) -> tuple[list[str], Any]:
+    """Return different texts of the first rows of a table of SQLite, and the largest number or NaN."""
     read, source = (sql_identifier(one, "`") for one in (column, table))
-    is_read = f"typeof(v) = 'text' AND length(v) <= {_SAMPLED_CHARS}"
+    is_read = f"typeof(v) IN ('text', 'integer', 'real') AND length(v) <= {_SAMPLED_CHARS}"
+    first = f"SELECT {read} AS v FROM {source} LIMIT {_SAMPLED_ROWS}"  # noqa: S608
     # The names are those of the schema, and quoted.
-    statement = f"SELECT DISTINCT v FROM (SELECT {read} AS v FROM {source} LIMIT {_SAMPLED_ROWS}) WHERE {is_read}"  # noqa: S608
-    return [json.loads(line)["v"] for line in database.query(statement, [], _SAMPLED_ROWS, deadline, ()).lines]
+    statement = f"SELECT DISTINCT typeof(v) = 'text' AS is_text, v FROM ({first}) WHERE {is_read}"  # noqa: S608
+    rows = [json.loads(line) for line in database.query(statement, [], _SAMPLED_ROWS, deadline, ()).lines]
+    largest = max((row["v"] for row in rows if not row["is_text"]), key=float, default="NaN")
+    return [row["v"] for row in rows if row["is_text"]], largest
 
 
 def _searched(text: str) -> str:

@@ -1,14 +1,16 @@
-"""Note where SQLite compares, sorts or adds up texts of numbers or dates: among texts, 10 is before 9.
+"""Note where SQLite compares, sorts or adds up texts of numbers or dates, and numbers that are read as dates.
 
-The type of a column is that of its values: a column declared as TEXT, or without a type, may have texts of numbers.
+Among texts, 10 is before 9; and each number is less than any text. The type of a column is that of its values: a column
+declared as TEXT, or without a type, may have texts of numbers.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -22,12 +24,16 @@ _ADDING = (exp.Sum, exp.Avg)
 _PLAIN_NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.A)
 _DECIMAL = {"sqlite": re.compile("real|floa|doub", re.I), "postgresql": re.compile("real|doub|numeric", re.I)}
 """Types of columns with decimals; to SQLite a whole number in a NUMERIC column is one."""
+_FUNCTIONS_OF_DATES = re.compile(r"(?:STRFTIME|DATE|TIME|DATETIME|JULIANDAY)\((?!.*'(?:unixepoch|auto)')", re.I)
+_DATES = re.compile(r"(?:DATE|TIME|DATETIME)\(|CURRENT_(?:DATE|TIME|TIMESTAMP)$", re.I)
+_LAST_DAY = 5_373_484.5
+"""The largest number that a function reads as a day: https://www.sqlite.org/lang_datefunc.html."""
 
 _FUNCTIONS_OF_TEXT = re.compile(r"(?:STRFTIME|DATE|TIME|DATETIME|SUBSTR|SUBSTRING|REPLACE|TRIM|PRINTF|FORMAT)\(", re.I)
 
 
 class ReadColumn(NamedTuple):
-    """A column whose order or sum a statement reads, by its name and that of its table in lower case.
+    """A column that a statement reads, by its name and that of its table in lower case.
 
     The table is empty where the statement names none, or no table of the database.
     """
@@ -36,23 +42,53 @@ class ReadColumn(NamedTuple):
     name: str
 
 
-def read_columns(tree: exp.Expr) -> dict[ReadColumn, bool]:
-    """Return the columns whose order or sum a statement reads → whether it is the sum."""
+class Reading(NamedTuple):
+    """How a statement reads a column: its order, its sum, and as texts or dates, which no number above ``limit`` is."""
+
+    in_order: bool = False
+    is_sum: bool = False
+    limit: float = math.inf
+
+
+def read_columns(tree: exp.Expr, values: Mapping[str, Any]) -> dict[ReadColumn, Reading]:
+    """Return the columns whose order, sum or dates a statement reads. ``values`` are those of its placeholders."""
     tables = {one.alias_or_name.lower(): one.name.lower() for one in tree.find_all(exp.Table)}
     computed = {one.alias.lower() for one in tree.find_all(exp.Alias) if not isinstance(one.this, exp.Column)}
     outputs = [one.unalias() for one in tree.selects] if isinstance(tree, exp.Query) else []
     renamed = {one.alias.lower(): one.this for one in tree.find_all(exp.Alias) if isinstance(one.this, exp.Column)}
-    found: dict[ReadColumn, bool] = {}
-    for node in tree.find_all(*_ORDERING, *_ADDING):
-        sides = [node.this, node.expression]
-        if isinstance(node, exp.Ordered) and isinstance(node.this, exp.Literal) and node.this.is_int:
-            sides = outputs[int(node.this.name) - 1 : int(node.this.name)]
+    found: dict[ReadColumn, Reading] = {}
+
+    def add(sides: Sequence[exp.Expr], **how: Any) -> None:
         for side in sides:
             if isinstance(side, exp.Column) and side.name.lower() not in computed:
                 column = renamed.get(side.name.lower(), side)
                 read = ReadColumn(tables.get(column.table.lower(), ""), column.name.lower())
-                found.setdefault(read, isinstance(node, _ADDING))
+                found[read] = found.get(read, Reading())._replace(**how)
+
+    for node in tree.find_all(*_ORDERING):
+        is_place = isinstance(node, exp.Ordered) and isinstance(node.this, exp.Literal) and node.this.is_int
+        add(outputs[int(node.this.name) - 1 : int(node.this.name)] if is_place else _sides(node), in_order=True)
+    for node in tree.find_all(*_ADDING):
+        add([node.this], is_sum=True)
+    for node in tree.find_all(exp.Func):
+        if _FUNCTIONS_OF_DATES.match(node.sql("sqlite")):
+            add(_sides(node.find(exp.TsOrDsToTimestamp) or node), limit=_LAST_DAY)
+    for node in tree.find_all(exp.EQ, exp.NEQ, exp.In, *_COMPARING):
+        if any(_is_text(side, values) for side in _sides(node)):
+            add(_sides(node), limit=-math.inf)
     return found
+
+
+def _sides(node: exp.Expr) -> list[exp.Expr]:
+    return [side for side in node.iter_expressions() if isinstance(side, exp.Expr)]
+
+
+def _is_text(side: exp.Expr, values: Mapping[str, Any]) -> bool:
+    """Return whether a side of a comparison is a literal, a parameter or a date whose text is not a number."""
+    text = values.get(side.name) if isinstance(side, exp.Placeholder) else side.name
+    if isinstance(side, exp.Placeholder) or (isinstance(side, exp.Literal) and side.is_string):
+        return isinstance(text, str) and not _PLAIN_NUMBER.fullmatch(text)
+    return _DATES.match(side.sql("sqlite")) is not None
 
 
 def note_on_column(name: str, texts: Sequence[str], *, is_sum: bool) -> str:
@@ -106,7 +142,7 @@ def note_on_division(tree: exp.Expr, tables: Sequence[Table], dialect: str) -> s
 def notes_on_functions(tree: exp.Expr) -> Iterator[str]:
     """Yield a note for each function that returns text and is compared with a number."""
     for node in tree.find_all(exp.EQ, exp.NEQ, exp.In, *_COMPARING):
-        sides = [side for side in node.iter_expressions() if isinstance(side, exp.Expr)]
+        sides = _sides(node)
         numbers = [side for side in sides if isinstance(side, exp.Literal) and not side.is_string]
         calls = [side for side in sides if isinstance(side, exp.Func) and not isinstance(side, exp.Connector)]
         called = next((text for call in calls if _FUNCTIONS_OF_TEXT.match(text := call.sql("sqlite"))), "")
