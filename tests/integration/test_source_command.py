@@ -1,6 +1,7 @@
 """``toolfold source`` with real sources of all five kinds, which then are one catalog."""
 
 import json
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,6 +107,9 @@ def test_a_source_that_refuses_the_example_is_said_to_answer(run: Run, monkeypat
     code, _, err = run("source", "test", "strict")
     assert code == 1
     assert "strict answers, but refuses these arguments, which are the example of the tool." in " ".join(err.split())
+    monkeypatch.delenv("TOOLFOLD_ALLOWED_COMMANDS")
+    allow = run("source", "test", "strict")[2].partition("export ")[2]
+    assert shlex.split(allow) == [f"TOOLFOLD_ALLOWED_COMMANDS=strict={shlex.join([*PROGRAM, 'refuses'])}"]
 
 
 @pytest.mark.parametrize(

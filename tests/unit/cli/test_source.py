@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 import shutil
 import sqlite3
 from contextlib import closing
@@ -90,6 +91,7 @@ def test_adding_skills_shows_and_writes_the_source_and_says_what_is_next(
         ("mcp time --url ftp://x", "--url must be an https URL"),
         ("mcp time --url https://x.example/sse", "is not supported: put mcp-remote before the server"),
         ("mcp time ftp://x", "--url must be an https URL"),
+        ("mcp time -- it's", "The command cannot be read: No closing quotation."),
         ("mcp time --url https://x.example/mcp -- uvx x", "Give a command or --url, not both."),
         ("openapi pets none.json", "none.json cannot be read: No such file"),
         ("openapi pets http://pets.example/o.json", "DOCUMENT must be an https URL"),
@@ -339,6 +341,7 @@ def test_a_request_that_works_becomes_a_tool(sent: str, path: str, name: str, pa
         ("uvx hub", ["uvx", "hub", "--zone=UTC"], None),
         ("other=npx x, hub=uvx", ["uvx", "hub"], None),
         ("", ["sh", "-c", "exec hub --all"], """export TOOLFOLD_ALLOWED_COMMANDS='sh -c '"'"'exec hub --all'"'"''"""),
+        ("", ["uvx hub --all"], "export TOOLFOLD_ALLOWED_COMMANDS='uvx hub --all'"),
         ("", ["uvx", "hub", "--only=a,b", "-v"], "export TOOLFOLD_ALLOWED_COMMANDS='hub=uvx hub'"),
         ("hub=uvx hub", ["uvx", "hub", "--only=a,b", "-v"], None),
     ],
@@ -350,6 +353,28 @@ def test_a_command_that_is_not_allowed_yet_is_named_as_the_setting_takes_it(
     out = run("source", "add", "mcp", "hub", "--", *command)[1]
     found = [line.strip() for line in out.splitlines() if "ALLOWED_COMMANDS=" in line]
     assert found == ([expected] if expected else [])
+
+
+def test_a_command_that_a_refresh_refuses_is_named_as_a_shell_takes_it(run: Run) -> None:
+    run("source", "add", "mcp", "hub", "--", "sh", "-c", "exec hub --all")
+    message = run("source", "refresh", "hub")[2]
+    assert shlex.split(message.partition(" set ")[2])[0] == "TOOLFOLD_ALLOWED_COMMANDS=hub=sh -c 'exec hub --all'."
+
+
+@pytest.mark.parametrize(
+    ("database", "path"),
+    [
+        ("sqlite:shop.db", "{folder}/shop.db"),
+        ("sqlite:///shop.db", "{folder}/shop.db"),
+        ("sqlite://shop.db", "{folder}/shop.db"),
+        ("SQLite:shop.db", "{folder}/shop.db"),
+        ("sqlite:/var/shop.db", "/var/shop.db"),
+        ("sqlite:////var/shop.db", "/var/shop.db"),
+    ],
+)
+def test_path_of_a_database_is_that_of_its_file(run: Run, tmp_path: Path, database: str, path: str) -> None:
+    out = run("source", "add", "sql", "shop", database)[1]
+    assert f"export TOOLFOLD_SOURCE_SHOP_KEY=sqlite:///{path.format(folder=tmp_path)}\n" in out
 
 
 def test_a_key_that_is_typed_among_the_arguments_is_named(run: Run) -> None:

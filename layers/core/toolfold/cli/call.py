@@ -122,7 +122,7 @@ def _example(tool_name: str, word: str, words: Sequence[str], tools: MetaTools |
     except CallError:
         tool = None
     required = list(tool.parameters.get("required", ())) if tool is not None else []
-    name, rest = word.strip("-:"), words[words.index(word) + 1 :]
+    name, rest = word.strip("-:"), [value for one in words[words.index(word) + 1 :] if (value := one.lstrip("="))]
     if tool is not None and name in tool.parameters.get("properties", ()) and rest:
         return shlex.join([tool.name, f"{name}={rest[0]}"])
     if tool is None or not required or not word.replace(".", "").isalnum():

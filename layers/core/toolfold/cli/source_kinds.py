@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -171,9 +172,14 @@ def _mcp(options: Options, questions: Questions) -> Draft:
         raise ToolfoldError("Give a command or --url, not both.")
     if not options.url and not options.command:
         asked = "URL of the server, or the command that starts it, such as uvx mcp-server-time"
-        options.command = shlex.split(questions.text(None, asked, "--url or a command"))
+        options.command = [questions.text(None, asked, "--url or a command")]
     if len(options.command) == 1 and "://" in options.command[0]:  # the URL, where a command may be
         options.url, options.command = options.command[0], []
+    if len(options.command) == 1 and shutil.which(options.command[0]) is None:  # all of it in quotes
+        try:
+            options.command = shlex.split(options.command[0])
+        except ValueError as error:
+            raise ToolfoldError(f"The command cannot be read: {error}.") from None
     if options.sign_in and not options.url:
         raise ToolfoldError("--sign-in is for a server on the network: give --url.")
     note = "" if options.trust_annotations else _UNTRUSTED
@@ -235,7 +241,7 @@ def _sql(options: Options, questions: Questions) -> Draft:
     )
     dialect = _dialect(given)
     if dialect == "sqlite":
-        path = os.path.abspath(os.path.expanduser(re.sub(r"^sqlite:(///)?", "", given)))
+        path = os.path.abspath(os.path.expanduser(re.sub(r"^sqlite:(///|//(?!/))?", "", given, flags=re.IGNORECASE)))
         connection = f"sqlite:///{path}"
     else:
         parts = urlsplit(given)

@@ -243,7 +243,7 @@ def _make_app(source: SourceFolder, folder: Path) -> App:
     if refusal is not None:
         raise ToolfoldError(
             f"{source_id} names {refusal.what} that is not allowed here, {refusal.name}. "
-            f"If it is right: export {refusal.setting}={refusal.entry}"
+            f"If it is right: export {refusal.setting}={shlex.quote(refusal.entry)}"
         )
     return build_app(settings)
 

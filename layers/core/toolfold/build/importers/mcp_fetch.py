@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -53,7 +54,7 @@ def ask(
     """
     refusal = AllowList(process_settings).first_refusal([source])
     if refusal is not None:
-        allow = f"To allow it, set {refusal.setting}='{refusal.entry}'."
+        allow = f"To allow it, set {refusal.setting}={shlex.quote(refusal.entry)}."
         raise failure(source.id, f"{refusal.what} is not allowed here: {refusal.name}. {allow}")
     command = source.connection.get("command", ())
     progress(f"Asking {process_settings.source_urls.get(source.id, source.base_url) or ' '.join(command)} …")
