@@ -71,7 +71,6 @@ ROADS: Mapping[str, str] = {
     # tests/unit/protocol/test_skills.py reads a skill that needs approval.
     "protocol/skills.py tools.call": "http, handshake",
     "transports/lambda_handler.py self.server.handle_http": "lambda",
-    "transports/snapstart.py app.server.handle_http": "lambda",
     "transports/snapstart.py app.server.handle_message": "lambda",
     "transports/stdio.py self._current().handle_message": "stdio, handshake",
     "meta_tools/dispatcher.py performer": "TOOL_CALL",
