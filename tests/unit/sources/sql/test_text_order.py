@@ -90,7 +90,7 @@ def test_note_on_texts_that_are_compared(path: Path, statement: str, says: str) 
         ("at > '1704067200' OR at = ? OR julian > 1", ["9"], ""),
         ("at > strftime('%s', '2024-01-15')", [], ""),
         ("date(at, 'unixepoch') > '2024-01-15' AND strftime('%Y', at, 'auto') = '2024'", [], ""),
-        ("date(at / 1, 'unixepoch') > ? AND day = ?", ["2024-01-15", "2024-01-01"], ""),
+        ("date(at + 0, 'unixepoch') > ? AND day = ?", ["2024-01-15", "2024-01-01"], ""),
         ("date(julian) > '2024-01-15' AND day > '2024-01-15' AND date(day) = '2024-02-01'", [], ""),
     ],
 )  # fmt: skip
