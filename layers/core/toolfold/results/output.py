@@ -23,7 +23,7 @@ from toolfold.results import parsing, preview, render, tables, tokens, values
 from toolfold.results.preview import Limits, Shortener, TooLong
 from toolfold.results.select import jmespath
 from toolfold.results.select.coverage import page_note
-from toolfold.results.select.names import invalid, table_name
+from toolfold.results.select.names import invalid
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_unsafe
 
@@ -176,8 +176,7 @@ def select_from(
         AnswerTooLarge: the budget is used up.
     """
     whole = parsed.document
-    counts = {table_name(table): len(table.rows) for table in whole.tables}
-    pages = (page_note(whole.metadata, counts, table) for table in whole.tables)
+    pages = (page_note(whole, table) for table in whole.tables)
     notes = tuple(dict.fromkeys((*whole.notes, *filter(None, pages))))
     if selection is None:
         return replace(whole, notes=notes)

@@ -263,8 +263,7 @@ class Adapter:
                 words = ("no", "No", "n", "N", "false", 0) if is_not else ("yes", "Yes", "y", "Y", "true", 1)
                 replaces = [(word, f"{name} = {value!r}") for value in words]
                 next_step = f"Write what it is compared with, as in {name} = 1."
-                problem = f"{name} is a value, and a condition is needed"
-                raise invalid(problem, next_step, replaces=replaces, values=words)
+                raise invalid(f"{name} is a value, and a condition is needed", next_step, replaces=replaces)
         return node
 
     # Values

@@ -18,7 +18,6 @@ from toolfold.dates import bounds, first_day, moved
 from toolfold.fuzzy import normalize
 from toolfold.results import values
 from toolfold.results.request import Requested
-from toolfold.results.select.names import table_name
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import counted, quoted_name
 
@@ -57,9 +56,6 @@ _PAGES = frozenset(("pages", "totalpages", "pagecount", "numpages", "nbpages", "
 
 _ABOUT_PAGES = frozenset(("meta", "metadata", "page", "pageinfo", "pagination", "paging"))
 """Objects in which such fields are, however deep."""
-
-_MAX_DIGITS = 16
-"""Of a total that is a text."""
 
 _MAX_DEPTH = 8
 """Names of the path to a field beside the tables."""
@@ -185,28 +181,24 @@ def has_dates(document: Document) -> bool:
 # Pages
 
 
-def page_note(metadata: Any, counts: Mapping[str, int], table: Table) -> str:
+def page_note(document: Document, table: Table) -> str:
     """Return a sentence on the rows that the answer lacks, by its fields beside the rows; empty: it lacks none.
 
     Deep in a document, only those count that are beside ``table``, and in an object beside it.
 
-    Args:
-        metadata: the fields beside the tables.
-        counts: name of a table → its rows.
-        table: the one that is read.
-
-    >>> page_note({"total": 500, "next": "/2"}, {"data": 2}, Table("", (), ()))
+    >>> found = Table("", ("n",), [(1,), (2,)])
+    >>> page_note(Document((found,), {"total": 500, "next": "/2"}), found)
     'These are 2 of 500 rows (total): the answer is one page.'
     """
-    name, row_count, all_rows = table.name, counts[table_name(table)], sum(counts.values())
-    if not row_count:
+    name, row_count, all_rows = table.name, len(table.rows), sum(len(one.rows) for one in document.tables)
+    if not row_count or not all_rows:  # no rows, or one object
         return ""
-    fields = list(_page_fields(metadata))
+    fields = list(_page_fields(document.metadata))
     for word, path, value in fields:
-        number = int(value) if str(value).isdecimal() and len(str(value)) < _MAX_DIGITS else 0
+        total = values.parse_number(value) if isinstance(value, str) else value
         is_beside = _is_near(path) or name.startswith(".".join(path[:-1]))
-        if is_beside and word in _TOTALS and number > row_count and number != all_rows:
-            return f"These are {row_count:,} of {number:,} rows ({quoted_name(path[-1])}): the answer is one page."
+        if is_beside and word in _TOTALS and type(total) is int and total > row_count and total != all_rows:
+            return f"These are {row_count:,} of {total:,} rows ({quoted_name(path[-1])}): the answer is one page."
     page = f"{'This is' if row_count == 1 else 'These are'} {counted(row_count, 'row')} of one page"
     for word, path, value in fields:
         if word in _PAGES and _is_near(path) and type(value) is int and value > 1:

@@ -179,7 +179,7 @@ class _Evaluation:
     def with_form(self, error: InvalidSelect, forms: Sequence[str]) -> InvalidSelect:
         """Return an error with the first suggested form that works on the answer; with two of them for a choice."""
         part = replace(self._document, tables=tuple(map(_beginning, self._document.tables)))
-        wanted, tries_values = 2 if error.facts.get("is_choice") else 1, "values" in error.facts
+        wanted = 2 if error.facts.get("is_choice") else 1
         working: list[str] = []
         empty: list[str] = []
         tried = [form for form in dict.fromkeys(forms) if form.isprintable()][:_MAX_TRIED]
@@ -198,9 +198,7 @@ class _Evaluation:
                     if "unknown" in other.facts and len(tried) < _MAX_TRIED:
                         tried += [one for one in _forms(other, selection, trial.at, ())[:1] if one not in tried]
                     continue
-                found_rows = (row for table in found.tables for row in table.rows)
-                # A count of 0 says that no row has the value which was tried.
-                is_empty = found.metadata == {} and not any(any(row) or not tries_values for row in found_rows)
+                is_empty = found.metadata == {} and not any(table.rows for table in found.tables)
                 (empty if is_empty else working).append(form)
             if len(working) == wanted:
                 break
@@ -368,17 +366,17 @@ class _Evaluation:
     def _result(self) -> Document:
         tables: list[Table] = []
         notes = [*self._document.notes]
-        counts = {table_name(table): len(table.rows) for table in self._tables}
         fields = self._document.metadata if isinstance(self._document.metadata, dict) else {}
         errors = fields.get("errors")  # of an answer that has data as well, as those of GraphQL do
-        error_count = counts.get("errors", 0) + (len(errors) if isinstance(errors, list) else 0)
+        error_count = sum(len(table.rows) for table in self._tables if table.name == "errors")
+        error_count += len(errors) if isinstance(errors, list) else 0
         for query in self._queries.values():
             found = query.result()
             is_nothing = not found.rows or (query.is_summary and not any(map(any, found.rows)))
             if is_nothing and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes, *(() if is_nothing else query.absent)]
-            notes.append(page_note(self._document.metadata, counts, query.rows.table))
+            notes.append(page_note(self._document, query.rows.table))
             if error_count and query.rows.table.name != "errors":
                 notes.append(f"The answer reports errors beside these rows ({error_count:,}): select errors.")
             tables.append(found)

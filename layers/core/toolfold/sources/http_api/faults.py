@@ -227,10 +227,8 @@ def is_failure(data: Any) -> bool:
     given = {normalize(name): value for name, value in data.items() if value not in (None, "", [], {})}
     if not given.keys() <= _OF_ERRORS:
         return False
-    has_error = any(
-        given.get(name) is True or isinstance(given.get(name), str | list | dict)
-        for name in ("error", "errors", "fault")
-    )
+    problems = [given.get(name) for name in ("error", "errors", "fault")]
+    has_error = any(problem is True or isinstance(problem, str | list | dict) for problem in problems)
     is_refused = any(str(given.get(name)).lower() == "false" for name in ("ok", "success", "response"))
     codes = [str(given.get(name)) for name in ("cod", "code", "status", "statuscode")]
     has_code = any(len(code) == 3 and code[0] in "45" and code.isdecimal() for code in codes) and "message" in given

@@ -25,6 +25,7 @@ from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
 from toolfold.results.parsing import require_parsable_json
 from toolfold.results.preview import NOTE
+from toolfold.results.values import parse_number
 from toolfold.sources.base import ConnectionFailed
 from toolfold.sources.http_api import faults
 from toolfold.sources.http_api.authentication import taken_names
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.models import SourceCredentials, UpstreamResponse
 
-_TOTALS, _MAX_DIGITS = ("x-total-count", "x-total", "total-count", "x-wp-total"), 16
-"""Headers with the number of all rows, and its most digits."""
+_TOTALS = ("x-total-count", "x-total", "total-count", "x-wp-total")
+"""Headers with the number of all rows."""
 
 MAX_VALUE_CHARS = 2_000
 """Of one argument: cursors are tokens of some hundred characters."""
@@ -72,14 +73,10 @@ def next_link(header: str, url: str) -> str:
 
 
 def stated_rows(headers: Mapping[str, str]) -> int:
-    """Return how many rows there are on all pages, as a response states; 0 where it does not.
-
-    >>> stated_rows({"content-range": "items 0-4/240"}), stated_rows({"x-total-count": "7"}), stated_rows({})
-    (240, 7, 0)
-    """
+    """Return how many rows there are on all pages, as a response states; 0 where it does not."""
     unit, _, ranges = headers.get("content-range", "").partition(" ")
     given = ("" if unit == "bytes" else ranges.rpartition("/")[2], *(headers.get(name, "") for name in _TOTALS))
-    return next((int(text) for text in given if text.isdecimal() and len(text) < _MAX_DIGITS), 0)
+    return next((number for number in map(parse_number, given) if isinstance(number, int)), 0)
 
 
 def next_page_note(

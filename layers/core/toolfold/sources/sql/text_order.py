@@ -29,6 +29,8 @@ _DATES = re.compile(r"(?:DATE|TIME|DATETIME)\(|CURRENT_(?:DATE|TIME|TIMESTAMP)$"
 _LAST_DAY = 5_373_484.5
 """The largest number that a function reads as a day: https://www.sqlite.org/lang_datefunc.html."""
 
+_DECIMALS = re.compile(r"\d\.\d|\b(?:REAL|FLOAT|DOUBLE|DECIMAL|NUMERIC|AVG|ROUND)\b")
+
 _FUNCTIONS_OF_TEXT = re.compile(r"(?:STRFTIME|DATE|TIME|DATETIME|SUBSTR|SUBSTRING|REPLACE|TRIM|PRINTF|FORMAT)\(", re.I)
 
 
@@ -126,15 +128,8 @@ def note_on_division(tree: exp.Expr, tables: Sequence[Table], dialect: str) -> s
     columns = (column for table in tables for column in table.columns)
     decimal = {column.name.lower() for column in columns if _DECIMAL[dialect].search(column.type)}
     for node in tree.find_all(exp.Div):
-        parts = list(node.walk())
-        has_decimals = any(
-            isinstance(one, exp.Avg | exp.Round)
-            or (isinstance(one, exp.Column) and one.name.lower() in decimal)
-            or (isinstance(one, exp.Literal) and not one.is_string and not one.is_int)
-            or (isinstance(one, exp.DataType) and one.is_type(*exp.DataType.REAL_TYPES))
-            for one in parts
-        )
-        if not has_decimals and any(isinstance(one, exp.Column | exp.Star) for one in parts):
+        names = {one.name.lower() for one in node.find_all(exp.Column)}
+        if names and decimal.isdisjoint(names) and not _DECIMALS.search(node.sql()):
             return "Whole numbers are divided without decimals: 5 / 2 is 2, and 1.0 * 5 / 2 is 2.5."
     return ""
 
