@@ -269,6 +269,7 @@ ODD_TABLES = [
     Case("times since 1970", MILLIS, "SELECT date(at, 'unixepoch') AS d FROM data LIMIT 1", "d: 2024-02-10"),
     Case("times since 1970", EPOCHS, "latest; v", "v: 0", says=("top 1 by at",)),
     *(Case("dates in objects", NODES, select, right) for select, right in (
+        ("node.made since 2025-03; count", "count: 2"),
         ("since 2025-03; count", "count: 2"), ("newest first; node.n; limit 1", "node.n: 4"),
         ("sum(node.n) by quarter", 'date_trunc(\'quarter\', "node.made"),sum(node.n): 2025-04-01,4 / 2025-01-01,4'))),
     Case("dates in objects", NODES, "latest; node.n", "node.n: 1", says=('top 1 by "node.made"',)),

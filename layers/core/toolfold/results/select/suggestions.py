@@ -175,7 +175,7 @@ class _Guess:
         if match := re.fullmatch(r"([\w.]+) (since|after|before|until|on) (\S+)", text, re.I):
             self._require_names()
             name = self._columns.get(normalize(match[1]), "")
-            if any(kind.is_date for kind in self._kinds(name)):
+            if name and all(kind.is_date for kind in self._kinds(name)):  # of a path the kind is not known
                 yield f"{written_name(name)} {BOUNDS.get(match[2].lower(), '=')} {match[3]}"
                 return
         start = 0
