@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
 from collections.abc import Container
@@ -10,6 +11,7 @@ from typing import NamedTuple
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.parser import Parser
 
 from toolfold.dates import parse_date
 from toolfold.results.select.names import invalid
@@ -62,6 +64,9 @@ _MAX_NODES = 1_500
 MAX_DEPTH = 20
 """Parentheses inside each other. sqlglot takes exponential time for some that are nested deeper."""
 
+_MAX_TYPES = 5
+"""Calls inside each other whose names are types as well: sqlglot reads what is in ``date(…)`` twice."""
+
 _MAX_HEIGHT = 150
 """Nodes of a tree below each other: ``a + b + c`` are two. That of SQLite is set to as many."""
 
@@ -71,6 +76,8 @@ YEARS = range(1900, 2101)
 _DIALECTS = ("", "sqlite", "tsql", "mysql", "duckdb")
 
 _QUOTED = r"'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|`[^`]*+`|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/"
+
+_PARENTHESES = re.compile(r"\b(\w++)\s*+\(|[()]")
 
 
 class _Token(NamedTuple):
@@ -164,11 +171,35 @@ def unreadable(text: str, offset: int = 0) -> Exception:
 
 
 def _check_depth(sql: str, offset: int) -> None:
+    if has_deep_types(sql):
+        raise invalid("it has too many calls such as date(…) inside each other", offset=offset)
     depth = 0
     for sign in re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "", sql):
         depth += (sign == "(") - (sign == ")")
         if depth > MAX_DEPTH:
             raise invalid(f"more than {MAX_DEPTH} parentheses are inside each other", offset=offset)
+
+
+def has_deep_types(sql: str) -> bool:
+    """Return whether too many calls whose names are types, such as ``date(date(x))``, are inside each other."""
+    opened, count = list[bool](), 0
+    for found in _PARENTHESES.finditer(re.sub(_QUOTED, " ", sql)):
+        if found[0] != ")":
+            opened.append((found[1] or "").upper() in _type_names())
+            count += opened[-1]
+        elif opened:
+            count -= opened.pop()
+        if count > _MAX_TYPES:
+            return True
+    return False
+
+
+@functools.cache
+def _type_names() -> frozenset[str]:
+    """Return the words that are types in a dialect."""
+    dialects = [sqlglot.Dialect.get_or_raise(name) for name in (*_DIALECTS, "postgres")]
+    kinds = [pair for one in dialects for pair in one.tokenizer_class.KEYWORDS.items()]
+    return frozenset(words.split()[-1] for words, kind in kinds if kind in Parser.TYPE_TOKENS)
 
 
 def _check_height(tree: exp.Expr, offset: int) -> None:

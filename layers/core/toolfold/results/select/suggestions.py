@@ -17,7 +17,7 @@ from sqlglot.errors import SqlglotError
 
 from toolfold.dates import MONTHS, moved, parse_date
 from toolfold.fuzzy import closest_matches, normalize
-from toolfold.results.select.expressions import YEARS, split_items, split_outside
+from toolfold.results.select.expressions import YEARS, has_deep_types, split_items, split_outside
 from toolfold.results.select.guess_rules import BEFORE_NUMBERS, STEP_RULES, SUMMARY, UNITS, WORD_RULES
 from toolfold.results.select.names import find_table, known_names, table_name, words_of, written_name
 from toolfold.results.tables import DATE_NAMES, Document, Table
@@ -130,7 +130,7 @@ def _in_order(steps: Sequence[str], ranks: Mapping[str, int], kind_of: KindOf) -
 def _as_sql(select: str, kind_of: KindOf) -> Iterator[str]:
     """Yield a last step that cannot be read as a statement of SQL, which takes more: ``count(*) FILTER (WHERE …)``."""
     *before, (last, _) = split_outside(select, ";")
-    if kind_of(last.strip()):
+    if kind_of(last.strip()) or has_deep_types(last):
         return
     with suppress(SqlglotError, RecursionError, ValueError):
         tree = sqlglot.parse_one(f"SELECT {last} FROM data")
