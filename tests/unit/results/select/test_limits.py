@@ -97,6 +97,7 @@ def test_selects_end_at_the_deadline(text: str) -> None:
         ("SELECT * FROM " + "(SELECT * FROM " * 100 + "data" + ")" * 100, InvalidSelect),
         ("n > " + "(" * 1_900 + "1" + ")" * 1_900, InvalidSelect),
         ("SELECT " + "date(" * 20 + "day" + ")" * 20 + " FROM data", InvalidSelect),
+        ("SELECT " + "date[" * 20 + "day" + "]" * 20 + " FROM data", InvalidSelect),
         ("n > " + "text(" * 20 + "n" + ")" * 20, InvalidSelect),
         ("n > " + "- " * 1_900 + "1", InvalidSelect),
         ("n" + " + n" * 990, InvalidSelect),

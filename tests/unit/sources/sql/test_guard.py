@@ -243,6 +243,7 @@ def test_a_refusal_says_where() -> None:
         "SELECT 1 " + "UNION SELECT 1 " * 1_500,
         "SELECT * FROM " + "(SELECT * FROM " * 39,
         "SELECT " + "date(" * 20 + "x" + ")" * 20,
+        "SELECT " + "date[" * 20 + "x" + "]" * 20,
         "SELECT " + "coalesce(1, char /* ( */\n(" * 19 + "x" + "))" * 19,
         f"WITH {', '.join(f't{n} AS (SELECT * FROM t{n - 1})' for n in range(1, 400))} SELECT t399.x FROM t399",
         f"WITH t0 AS (SELECT 1 AS a), {', '.join(f't{n} AS (SELECT *, * FROM t{n - 1})' for n in range(1, 300))}"

@@ -77,7 +77,7 @@ _DIALECTS = ("", "sqlite", "tsql", "mysql", "duckdb")
 
 _QUOTED = r"'(?:[^']|'')*+'|\"(?:[^\"]|\"\")*+\"|`[^`]*+`|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/"
 
-_PARENTHESES = re.compile(r"\b(\w++)\s*+\(|[()]")
+_BRACKETS = re.compile(r"\b(\w++)\s*+[(\[]|[()\[\]]")
 
 
 class _Token(NamedTuple):
@@ -183,8 +183,8 @@ def _check_depth(sql: str, offset: int) -> None:
 def has_deep_types(sql: str) -> bool:
     """Return whether too many calls whose names are types, such as ``date(date(x))``, are inside each other."""
     opened, count = list[bool](), 0
-    for found in _PARENTHESES.finditer(re.sub(_QUOTED, " ", sql)):
-        if found[0] != ")":
+    for found in _BRACKETS.finditer(re.sub(_QUOTED, " ", sql)):
+        if found[0] not in (")", "]"):
             opened.append((found[1] or "").upper() in _type_names())
             count += opened[-1]
         elif opened:
