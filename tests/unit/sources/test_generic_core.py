@@ -15,7 +15,6 @@ ALLOWED = {
     "sources/base.py": "the table of adapters",
     "results/select/dialect.py": "a class of sqlglot has the name of a parameter",
     "sources/sql/guard.py": "a class of sqlglot has the name of a parameter",
-    "sources/sql/text_order.py": "a class of sqlglot has the name of a parameter",
 }
 """Files and folders that may name it → why."""
 
