@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES
 
 from tests.support.examples import examples
 from tests.support.raw_http import PING, answers_honestly, connect, exchange, post, read_all
@@ -141,6 +142,7 @@ def test_ambiguous_request_is_refused_and_its_connection_closed(url: str, what: 
     status, data = REFUSED[what]
     received = exchange(url, located(data, url))
     assert statuses(received) == [status]
+    assert received.startswith(b"HTTP/1.1 %d %s\r\ndate: " % (status, STATUS_PHRASES[status]))
     assert b"\r\nconnection: close\r\n" in received.lower()
 
 

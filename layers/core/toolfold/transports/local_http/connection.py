@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import h11
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 from uvicorn.server import ServerState
 
 from toolfold.client_call import ClientCall, running
@@ -282,9 +282,10 @@ class LimitedProtocol(H11Protocol):
             self.transport.close()
             return
         app: Any = self.app
+        headers = [*self.server_state.default_headers, *app.log_refused(response)]
         content = b"" if self.conn.method == b"HEAD" else response.body
         for event in (
-            h11.Response(status_code=response.status, headers=app.log_refused(response)),
+            h11.Response(status_code=response.status, headers=headers, reason=STATUS_PHRASES[response.status]),
             h11.Data(data=content),
             h11.EndOfMessage(),
         ):
