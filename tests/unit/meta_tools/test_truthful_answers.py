@@ -225,8 +225,9 @@ def test_completion_sends_one_more_request_and_reads_it_from_the_cache_afterward
     assert again.structured["cached"]
 
 
-def test_refusal_by_the_plan_is_remembered_for_the_key(mock_api: MockApi) -> None:
-    gateway = tools(mock_api)
+@pytest.mark.parametrize("cache", ["memory", "off"])
+def test_refusal_by_the_plan_is_remembered_for_the_key(mock_api: MockApi, cache: str) -> None:
+    gateway = tools(mock_api, TOOLFOLD_CACHE=cache)
     call(gateway, "TIME_SERIES_DAILY", IBM, "since 2025; max(close)", FREE)
     before = len(mock_api.requests)
     assert NOT_IN_PLAN in notes(call(gateway, "TIME_SERIES_DAILY", {"symbol": "MSFT"}, "since 2025", FREE))[0]

@@ -259,10 +259,10 @@ def _prepare(services: Services, call: CallContext) -> None:
 
 def _read(services: Services, call: CallContext) -> CallResult:
     """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
-    # A call to which toolfold has added no arguments is the caller's, and always performed.
-    refused = services.cache.get_local((_refusal_key(call),), services.clock.now()) if call.added else None
-    if refused is not None:
-        raise refused.to_error()
+    if call.added:  # else the call is the caller's, and always performed
+        refused = services.refusals.get("plan", (services.upstream(call.source),), _refusal_key(call))
+        if refused is not None and refused.is_usable(services.clock.now()):
+            raise refused.to_error()
     entry, stale_reason = None if call.bypass_cache else _find(services, call, local=call.only_cached), ""
     if call.only_cached and entry is None:
         raise errors.NotCached
@@ -363,7 +363,7 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
             services.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
         if call.added and isinstance(error, errors.PremiumOnly):
             kept = Entry.from_error(error, now, now + _REFUSAL_S)
-            services.cache.put(_refusal_key(call), kept, shared=False)
+            services.refusals.put("plan", (upstream,), _refusal_key(call), kept, len(kept.body))
         raise
     policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
     repeats_key = _repeats_key(call, response)
@@ -377,7 +377,7 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
 
 def _refusal_key(call: CallContext) -> str:
     """Return the key of the refusal of the arguments that toolfold has added, regardless of the others."""
-    return f"refused/{call.source.id}/{call.tool.name}/{sorted(call.added.items())}-{call.key_id}"
+    return f"{call.tool.name}/{sorted(call.added.items())}-{call.key_id}"
 
 
 def _repeats_key(call: CallContext, response: ParsedResponse) -> bool:
