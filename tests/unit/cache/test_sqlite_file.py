@@ -278,6 +278,10 @@ def test_threads_do_not_wait_in_turn_for_a_process_that_keeps_a_lock(tmp_path: P
     store.close()
 
 
+def test_a_process_ends_while_a_thread_of_it_uses_a_file(tmp_path: Path) -> None:
+    assert run(END_OF_A_PROCESS, tmp_path / "cache.sqlite") == "end\n"
+
+
 def test_a_process_that_opens_the_file_again_while_it_writes_keeps_its_locks(tmp_path: Path) -> None:
     path, stop = tmp_path / "cache.sqlite", threading.Event()
     one = SQLiteStore(path, 20_000_000, 30)
@@ -301,6 +305,24 @@ def test_a_process_that_opens_the_file_again_while_it_writes_keeps_its_locks(tmp
     with sqlite3.connect(path) as file:
         assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     file.close()
+
+
+END_OF_A_PROCESS = """
+import gc, sys, threading, time
+from toolfold.cache import sqlite
+gc.disable()
+unused = [sqlite.SQLiteStore(sys.argv[1], 1_000_000, 1)]
+unused.append(unused)
+del unused
+is_held = threading.Event()
+def hold():
+    with sqlite._LOCK:
+        is_held.set()
+        time.sleep(60)
+threading.Thread(target=hold, daemon=True).start()
+is_held.wait()
+print("end")
+"""
 
 
 FIRST_STARTS = """

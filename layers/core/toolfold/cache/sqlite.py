@@ -197,8 +197,10 @@ class SQLiteStore:
                 connection.close()
 
     def __del__(self) -> None:
+        # Without the lock: at the end of the process, a thread that has it may run no more.
         with contextlib.suppress(Exception):  # never opened
-            self.close()
+            if self._connection is not None:
+                self._connection.close()
 
     def _make_space(self, connection: sqlite3.Connection, size: int, now: float) -> bool:
         """Delete what has expired, and as many entries as needed; return whether a value of ``size`` bytes fits."""
