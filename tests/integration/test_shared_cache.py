@@ -14,6 +14,7 @@ from tests.support.upstream import Upstream, notice
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.base import FailSafeStore, increment
 from toolfold.cache.dynamodb import DynamoDBStore
+from toolfold.cache.records import create_shared_store
 from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
 from toolfold.execution.call import CallResult
@@ -88,6 +89,16 @@ class TestDynamoDBStore:
         table.put("b", bytes(390_001), 1000.0, 2000.0)
         assert table.get("a") is not None
         assert table.get("b") is None
+
+    def test_an_environment_without_the_bucket_of_another_misses_what_is_there(
+        self, table: DynamoDBStore, aws: Any, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        table.put("a", bytes(390_001), 1000.0, 2000.0)
+        settings = settings_for("http://localhost/query", CACHE=f"dynamodb://{TABLE}", CACHE_TIMEOUT_S="5")
+        store = create_shared_store(settings, time.monotonic, AwsClients())
+        assert store is not None
+        assert store.run(lambda one: one.get("a")) is None
+        assert not caplog.messages
 
     def test_counters_and_slots_are_shared(self, table: DynamoDBStore, aws: Any) -> None:
         other = DynamoDBStore(AwsClients(), TABLE, 5.0)

@@ -28,9 +28,9 @@ class DynamoDBStore:
         aws: creates the client of the table.
         table: name of the table, whose key is ``pk``, a string.
         timeout_s: seconds to connect, and as many for each request with its response. Requests are not retried.
-        bucket: ``s3://bucket/prefix``, or empty: large values are then not stored.
-        s3: the client of the bucket. While it fails, only large values are not cached: a caller chooses how large an
-            answer is, and may choose one that the bucket takes too long for.
+        bucket: ``s3://bucket/prefix``.
+        s3: the client of the bucket; without it, large values are not stored. While it fails, only they are not
+            cached: a caller chooses how large an answer is, and may choose one that takes too long.
         is_consistent: whether what another process has just written counts, at twice the price of a read.
 
     Every method raises what boto3 raises for the table.
@@ -66,7 +66,7 @@ class DynamoDBStore:
         item = {**_key(key), "at": _number(created_at), "expires_at": _number(math.ceil(expires_at))}
         if len(value) <= _MAX_ITEM_BYTES:
             item["v"] = {"B": value}
-        elif self._bucket and self._s3 is not None:
+        elif self._s3 is not None:
             path = f"{self._prefix}/{key}".strip("/")
             if self._s3.run(lambda s3: s3.put_object(Bucket=self._bucket, Key=path, Body=value)) is None:
                 return

@@ -62,7 +62,8 @@ def create_shared_store(
             name="Bucket of the shared cache",
             on_failure=on_failure,
         )
-        return DynamoDBStore(aws, settings.cache_table, timeout_s, settings.cache_bucket, s3)
+        bucket = settings.cache_bucket
+        return DynamoDBStore(aws, settings.cache_table, timeout_s, bucket, s3 if bucket else None)
 
     return FailSafeStore(open_store, cooldown_s, clock, repeats_warnings=is_table, name=name, on_failure=on_failure)
 
