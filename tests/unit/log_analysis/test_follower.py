@@ -68,6 +68,11 @@ def test_rotation_loses_no_line(path: Path) -> None:
     path.replace(f"{path}.1")  # renamed twice between two reads
     append(path, 5)
     assert numbers(log) == [4, 5]
+    append(path, 6)
+    path.replace(f"{path}.1")  # and no other one is written for a while
+    assert [numbers(log), numbers(log)] == [[6], []]
+    append(path, 7)
+    assert numbers(log) == [7]
 
 
 def test_the_file_before_the_rotation_is_read_first_and_once(path: Path) -> None:

@@ -66,9 +66,9 @@ class LogFollower:
                     self.problem = "It is not a file."
                     return
                 head, identity = file.read(_HEAD_BYTES), (status.st_dev, status.st_ino)
-                # It may have had the other path. A deleted file's number may be that of the next one.
+                # It may have had the other path, and both. A deleted file's number may be that of the next one.
                 known = (of for of in self._files.values() if of.identity == identity and head.startswith(of.head))
-                offset = file.seek(next((of.offset for of in known if of.offset <= status.st_size), 0))
+                offset = file.seek(max((of.offset for of in known if of.offset <= status.st_size), default=0))
                 found = file.read(MAX_READ_BYTES)
         except FileNotFoundError:
             self.problem, self.is_complete = "The file does not exist yet.", True
