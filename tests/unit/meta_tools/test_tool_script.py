@@ -278,6 +278,12 @@ def test_attack_ends_at_its_limit(tools: MetaTools, script: str) -> None:
     assert value(run(tools, "1 + 1")) == 2
 
 
+def test_printing_without_end_is_stopped_long_before_the_time_is_over(tools: MetaTools) -> None:
+    started = time.monotonic()
+    assert failure(run(tools, "while True:\n    print('x' * 1000)"))["limit"] == "output"
+    assert time.monotonic() - started < interpreter.MAX_SCRIPT_S / 2
+
+
 FORBIDDEN = [
     "open('/etc/passwd').read()",
     "open('stolen', 'w').write('x')",

@@ -14,6 +14,7 @@ import contextlib
 import logging
 import os
 import re
+import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -101,20 +102,26 @@ class ScriptCall(NamedTuple):
 
 
 class Output:
-    """What a script prints, up to a limit.
+    """What a script prints, up to a limit, at which its process is ended: it would print until its time is over.
 
     Attributes:
         text: what was printed.
         is_full: whether the script has printed more.
+        process_id: of the process of the script.
     """
 
     def __init__(self) -> None:
         self.text, self.is_full = "", False
+        self.process_id: int | None = None
 
     def __call__(self, _stream: str, text: str) -> None:
-        """Add a text; raise an exception, for the interpreter to end the script, where it is too long."""
+        """Add a text; where it is too long, end the process and raise: the script may have ended before that."""
         self.text, self.is_full = (self.text + text)[:MAX_PRINTED_CHARS], len(self.text + text) > MAX_PRINTED_CHARS
         if self.is_full:
+            process_id, self.process_id = self.process_id, None
+            if process_id:
+                with contextlib.suppress(OSError):
+                    os.kill(process_id, getattr(signal, "SIGKILL", signal.SIGTERM))
             raise OverflowError
 
 
@@ -188,6 +195,7 @@ class Interpreter:
                     except monty.MontyCrashedError:
                         if not attempts_left:
                             raise
+                host.printed.process_id = session.worker_pid
                 if hosted:
                     session.feed_run("import " + ", ".join(hosted))
                 return run.drive(session.feed_start(script, inputs=dict(inputs), print_callback=host.printed))
@@ -204,7 +212,7 @@ class Interpreter:
                 f"A value cannot be passed to the script: {_message(error)}.", "Send inputs as JSON.", line=1
             ) from None
         except monty.MontyCrashedError as error:
-            raise limit_error("time" if error.timed_out else "memory") from None
+            raise limit_error("output" if host.printed.is_full else "time" if error.timed_out else "memory") from None
 
     def close(self) -> None:
         """End the processes. The next script starts others."""
