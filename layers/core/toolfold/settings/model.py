@@ -345,8 +345,8 @@ def unknown_names(environment: Mapping[str, str]) -> dict[str, str]:
 
     They are mistakes: by a misspelt URL a key would be sent to the real service.
     """
-    known = {name.removeprefix(PREFIX): name for name in (*VARIABLES, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL")}
-    known["API_KEY"] = "ALPHA_VANTAGE_API_KEY"
+    of_sources = ("ALPHA_VANTAGE_API_KEY", "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL")
+    known = {name.removeprefix(PREFIX): name for name in (*of_sources, *VARIABLES)}
     return {
         name: f"{ascii(name)[1:-1]} is not a setting of toolfold. {suggest_variable(name.removeprefix(PREFIX), known)} "
         "If it belongs to something else, add it to TOOLFOLD_IGNORED_VARIABLES."
@@ -376,8 +376,9 @@ def suggest_variable(name: str, known: Mapping[str, str]) -> str:
     """Return "Did you mean X?", or where the settings are listed; ``known``: what is compared → what is shown."""
     from toolfold.fuzzy import did_you_mean  # only mistakes need it
 
-    step = did_you_mean(name, known, shown=known.__getitem__).strip()
-    return step or "`toolfold help settings` lists the settings."
+    last = next((one for one in known if one.endswith(f"_{name}")), "")
+    found = did_you_mean(name, known, shown=known.__getitem__) or did_you_mean(last, known, shown=known.__getitem__)
+    return found.strip() or "`toolfold help settings` lists the settings."
 
 
 def open_keys(settings: Settings) -> list[str]:
