@@ -80,6 +80,19 @@ def test_meta_data_are_numbered(function: str, expected: str) -> None:
     assert "|".join(document(function)["Meta Data"]) == expected
 
 
+@pytest.mark.parametrize(
+    ("function", "name", "expected"),
+    [
+        ("RETAIL_SALES", "interval", "monthly"),
+        ("INFLATION", "interval", "annual"),
+        ("REAL_GDP_PER_CAPITA", "interval", "quarterly"),
+        ("OVERVIEW", "LatestQuarter", "2025-09-30"),
+    ],
+)
+def test_texts_beside_the_rows_say_which_time_they_are_about(function: str, name: str, expected: str) -> None:
+    assert document(function)[name] == expected
+
+
 @pytest.mark.slow
 def test_numbers_are_text_where_the_vendor_sends_text() -> None:
     with_numbers = {

@@ -27,12 +27,11 @@ _PLANS = {
     "POLITICIAN_METADATA": (6, 0), "CONGRESS_TRADES": (24, 40_000), "LISTING_STATUS": (60, 90_000),
 }  # fmt: skip
 _BY_QUARTER = (
-    "INCOME_STATEMENT", "BALANCE_SHEET", "CASH_FLOW", "OVERVIEW",
-    "EARNINGS", "EARNINGS_ESTIMATES", "SHARES_OUTSTANDING",
+    "INCOME_STATEMENT", "BALANCE_SHEET", "CASH_FLOW", "EARNINGS", "EARNINGS_ESTIMATES", "SHARES_OUTSTANDING",
 )  # fmt: skip
 """Functions whose rows are quarters or years."""
 
-_OF_COMPANIES = (*_BY_QUARTER, "EARNINGS_CALL_TRANSCRIPT")
+_OF_COMPANIES = (*_BY_QUARTER, "OVERVIEW", "EARNINGS_CALL_TRANSCRIPT")
 
 
 def made_up(request: Request) -> Data:
@@ -47,8 +46,10 @@ def made_up(request: Request) -> Data:
 
 def _rows(request: Request, table: str) -> list[Row]:
     function = request.function
+    if function == "OVERVIEW":  # of the year up to the last quarter
+        return [{**_periods(request, 3)[0], MONTHS: 12}]
     if function in _BY_QUARTER:
-        return _periods(request, 12 if table.startswith("annual") or function == "OVERVIEW" else 3)
+        return _periods(request, 12 if table.startswith("annual") else 3)
     count, step = _PLANS.get(function, (_ROWS if table in (*request.endpoint.rows, "") else 10, _WEEK))
     said = next((request.text(name) for name in _LIMITS if request.text(name).isdigit()), str(count))
     newest = datetime.combine(request.today, time(23))
@@ -187,11 +188,14 @@ _ONLY = {"REAL_GDP_PER_CAPITA": "quarterly", "INFLATION": "annual"}
 """Functions without a parameter for the interval, and without its name in theirs → it, where it is not a month."""
 
 
+def _interval(request: Request) -> str:
+    named = re.search("DAILY|WEEKLY|MONTHLY", request.function)
+    return request.text("interval") or (named[0].lower() if named else _ONLY.get(request.function, "monthly"))
+
+
 def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list[Bar]:
     """Return the bars of the requested length: minutes are those of the last 30 days, or of a month."""
-    named = re.search("DAILY|WEEKLY|MONTHLY", request.function)
-    usual = named[0].lower() if named else _ONLY.get(request.function, "monthly")
-    interval, month = request.text("interval") or usual, request.text("month")
+    interval, month = _interval(request), request.text("month")
     if interval in market.PERIODS:
         return market.group(days, interval, is_finished=instrument.kind == "series")
     since = (request.today - timedelta(days=INTRADAY_DAYS)).isoformat()
@@ -221,8 +225,9 @@ def price_series(request: Request) -> Data:
             row["value"] = "."
         if is_coin:  # intraday, this is the only number of a series that is a number in JSON
             row["volume"] = int(bar.volume) if is_intraday else f"{bar.volume:.8f}"
-    beside = {"name": instrument.name, "unit": instrument.unit, "nominal": f"{instrument.symbol}USD"}
-    return Data(rows[::-1], {"Meta Data": _meta(request, newest, ". "), **beside})
+    beside = {"name": instrument.name, "interval": _interval(request), "unit": instrument.unit}
+    meta = _meta(request, newest, ". ")
+    return Data(rows[::-1], {"Meta Data": meta, "nominal": f"{instrument.symbol}USD", **beside})
 
 
 def _price_row(bar: Bar, instrument: Instrument) -> dict[str, Any]:
