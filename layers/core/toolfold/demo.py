@@ -78,7 +78,8 @@ def run(width: int = 100) -> int:
                 change = f"{quote['changePercent']:+.2f} % on the day"
                 show(f"The model answers: AAPL stands at {quote['price']} ({change}).")
             failed += result.is_error != purpose.startswith("An error")
-    show("\nThe same catalog as a page in a browser: toolfold ui, with the extra serve.")
+    print()
+    show("The same catalog as a page in a browser: toolfold ui, with the extra serve.")
     return int(failed > 0)
 
 
