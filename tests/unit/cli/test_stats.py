@@ -186,6 +186,12 @@ class TestForms:
         assert (found["requests"]["by_tool"], found["tokens"]["answered"]) == ({"TOOL_GET": 1}, 0)
         assert found["figures"]["tokens_per_query"] is None
 
+    def test_a_tool_may_be_called_search_or_request(self, tmp_path: Path, command_line: CommandLine) -> None:
+        named = [{"message": "request", "tool": tool, "tokens": 7} for tool in ("search", "request", "TOOL_CALL")]
+        searched = {"message": "request", "tool": "TOOL_LIST", "tokens": 5, "searched": 1}
+        found = stats(command_line, "--log", write(tmp_path / "names.log", [*named, searched]))
+        assert (found["tokens"]["answered"], found["figures"]["tokens_per_query"]) == (26, 5)
+
     def test_nothing_is_explained(self, tmp_path: Path, command_line: CommandLine) -> None:
         path = write(tmp_path / "empty.log", [])
         captured = command_line("stats", "--log", path, "--since", "1d")

@@ -13,7 +13,7 @@ from toolfold.cli.output import print_json, print_wrapped, waiting
 from toolfold.cli.terminal import print_fields, print_table
 from toolfold.dates import parse_date
 from toolfold.errors import ToolfoldError
-from toolfold.log_analysis.figures import MOST_CALLED, Figures, as_json, read_log, seven_figures
+from toolfold.log_analysis.figures import ALL, MOST_CALLED, Figures, as_json, read_log, seven_figures
 from toolfold.settings import Settings
 from toolfold.text_safety import counted
 
@@ -93,8 +93,8 @@ def _print_figures(figures: Figures, source: str) -> None:
     fields: dict[str, Any] = {
         "requests": f"{requests}; {figures.failed_requests:,} failed",
         "searches that found nothing": f"{figures.empty_searches:,} of {figures.searches:,}",
-        "tokens answered": f"{figures.sums['request']['tokens']:,}",
-        "tokens saved": f"{figures.sums['request']['tokens_saved']:,}",
+        "tokens answered": f"{figures.sums[ALL]['tokens']:,}",
+        "tokens saved": f"{figures.sums[ALL]['tokens_saved']:,}",
         "calls": outcomes,
         "requests to sources": f"{figures.upstream_requests:,}",
     }

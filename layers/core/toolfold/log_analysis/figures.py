@@ -45,6 +45,9 @@ def is_of_call(line: Mapping[str, Any]) -> bool:
 _SUMMED = ("tokens", "tokens_saved", *(f"schemas_{level}" for level in ("full", "medium", "minimal", "unchanged")))
 """Fields of the line of a request that are added up."""
 
+ALL, _SEARCHES = "all requests", "all searches"
+"""Groups of lines; no tool can have the name of one, which may be ``search``."""
+
 
 @dataclass
 class Figures:
@@ -55,7 +58,7 @@ class Figures:
         failed_requests: those of them that ended in an error.
         searches: requests of TOOL_LIST with a query, from the first match on.
         empty_searches: those of them that found nothing.
-        sums: meta-tool, ``search`` or ``request`` for all → the sums of fields of its lines.
+        sums: tool, all searches or :data:`ALL` → the sums of fields of its lines.
         codes: code → finished calls of tools.
         cacheable: calls of tools that read.
         hits: those of them that were answered without a request of their own.
@@ -91,7 +94,7 @@ class Figures:
         """Add a line; others than those of requests and calls change nothing."""
         if is_of_request(line):
             is_search = number(line, "searched") != 0
-            for group in ("request", line["tool"], *(["search"] if is_search else [])):
+            for group in (ALL, line["tool"], *([_SEARCHES] if is_search else [])):
                 self.sums[group].update({name: int(number(line, name)) for name in _SUMMED})
             self.requests[line["tool"]] += 1
             self.failed_requests += "error" in line
@@ -121,7 +124,7 @@ def seven_figures(figures: Figures) -> dict[str, float | None]:
     - ``loaded_on_demand``: schemas that TOOL_GET sent.
     - ``cache_hit_percent``: calls that were answered without a request of their own, of those that read.
     """
-    searches, found, got = figures.searches, figures.sums["search"], figures.sums["TOOL_GET"]
+    searches, found, got = figures.searches, figures.sums[_SEARCHES], figures.sums["TOOL_GET"]
     baseline = found["tokens_saved"] + found["tokens"] if found["tokens_saved"] else 0
     return {
         "tokens_per_query": _ratio(found["tokens"], searches),
@@ -143,7 +146,7 @@ def as_json(figures: Figures) -> dict[str, Any]:
         "figures": seven_figures(figures),
         "requests": {"by_tool": dict(figures.requests), "failed": figures.failed_requests},
         "searches": {"total": figures.searches, "found_nothing": figures.empty_searches},
-        "tokens": {"answered": figures.sums["request"]["tokens"], "saved": figures.sums["request"]["tokens_saved"]},
+        "tokens": {"answered": figures.sums[ALL]["tokens"], "saved": figures.sums[ALL]["tokens_saved"]},
         "schemas_unchanged": figures.sums["TOOL_GET"]["schemas_unchanged"],
         "calls": {"total": figures.codes.total(), "by_code": dict(figures.codes.most_common())},
         "cache": {"cacheable": figures.cacheable, "hits": figures.hits},
