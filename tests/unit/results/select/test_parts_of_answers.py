@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.unit.results.select.cases import (
     CHANGES,
     DAILY,
@@ -18,6 +20,7 @@ from tests.unit.results.select.cases import (
     number,
     tables,
 )
+from tests.unit.results.select.outcomes import run
 
 PARTS = [
     *(Case(f"a page of {key}", json.dumps({key: 500, "next": "/2", "results": [{"v": 1}, {"v": 2}]}), select, right,
@@ -172,8 +175,8 @@ ANSWERS_OF_APIS = [
     *(Case("a page", json.dumps({"total": 40, "rows": [{"v": 1}, {"v": 2}]}), select, right, says=("2 of 40 rows",))
       for select, right in ((None, "v: 1 / 2"), ("jmespath: length(rows)", "2"), ("first 1", "v: 1"))),
     Case("an object is no page", json.dumps({"total": 40, "name": "x"}), "name", '{"name":"x"}'),
-    *(Case("all pages", json.dumps({"rows": [{"v": 1}, {"v": 2}], **beside}), "max(v)", "max(v): 2")
-      for beside in ({"total": 2}, {"next": None}, {"has_more": False}, {"links": {"next": None}})),
+    *(Case("may be a page", json.dumps({"total": 40, "rows": [{"v": 1}, {"v": 2}]}), None, "v: 1 / 2", says=(said,))
+      for said in ("may be 2 of 40 rows", "may be one page")),
     Case("a page with annotations", ENTITIES, "count", "count: 2", says=("2 of 200 rows",)),
     Case("times of another offset", NIGHTS, "sum(v) by day", "day,sum(v): 2026-01-02,1 / 2026-01-03,2 / 2026-01-04,3",
          says=("compared in UTC",)),
@@ -348,3 +351,16 @@ ODD_TABLES = [
 @each(PARTS, ANSWERS_OF_APIS, ODD_TABLES)
 def test_result_is_right_or_refused(case: Case) -> None:
     check(case)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        *({"total": 2}, {"next": None}, {"has_more": False}, {"links": {"next": None}}),
+        *({"total": 30}, {"order": {"total": 90}}, {"shards": {"total": 5}, "hits": 2}, {"meta": {"total": 2}}),
+        *({"pages": 635}, {"metadata": {"title": "A"}, "page_count": 12}, {"next": "2026-02", "previous": "2025-12"}),
+    ],
+)
+def test_what_states_no_page_is_not_noted(beside: dict[str, object]) -> None:
+    found = run(None, json.dumps({**beside, "rows": [{"v": 10}, {"v": 20}]}))
+    assert (found.notes, len(found.tables)) == ((), 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
@@ -54,7 +54,14 @@ _NEXT = frozenset(("next", "nextpage", "nextpageurl", "nexturl", "nextlink", "ne
 _PAGES = frozenset(("pages", "totalpages", "pagecount", "numpages", "nbpages", "lastpage"))
 """Fields of an answer that is one page of more."""
 
-_ABOUT_PAGES = frozenset(("meta", "metadata", "page", "pageinfo", "pagination", "paging"))
+_COMMON = _PAGES | {"total", "count", "hits", "next", "continue"}
+"""Those that are as often of something else: the sum of an invoice, the pages of a book, the next article."""
+
+_OF_PAGES = (_TOTALS | _NEXT) - _COMMON | {"cursor", "hitsperpage", "itemsperpage", "limit", "maxresults", "offset",
+                                           "page", "pagenumber", "pagesize", "perpage", "skip", "startat"}  # fmt: skip
+"""Fields beside which they are of pages."""
+
+_ABOUT_PAGES = frozenset(("continue", "meta", "metadata", "page", "pageinfo", "pagination", "paging"))
 """Objects in which such fields are, however deep."""
 
 _MAX_DEPTH = 8
@@ -187,20 +194,31 @@ def page_note(document: Document, table: Table) -> str:
     Deep in a document, only those count that are beside ``table``, and in an object beside it.
 
     >>> found = Table("", ("n",), [(1,), (2,)])
-    >>> page_note(Document((found,), {"total": 500, "next": "/2"}), found)
+    >>> page_note(Document((found,), {"total": 500, "page": 2}), found)
     'These are 2 of 500 rows (total): the answer is one page.'
     """
     name, row_count, all_rows = table.name, len(table.rows), sum(len(one.rows) for one in document.tables)
     if not row_count or not all_rows:  # no rows, or one object
         return ""
-    fields = list(_page_fields(document.metadata))
+    fields = [
+        (word, path, value)
+        for word, path, value in _page_fields(document.metadata)
+        if name in (inside := _names_inside(document, path[:-1])) or not inside
+    ]
+    paged = {path[:-1] for word, path, value in fields if word in _OF_PAGES or _is_link(word, value)}
     for word, path, value in fields:
         total = values.parse_number(value) if isinstance(value, str) else value
-        is_beside = _is_near(path) or name.startswith(".".join(path[:-1]))
-        if is_beside and word in _TOTALS and type(total) is int and total > row_count and total != all_rows:
-            return f"These are {row_count:,} of {total:,} rows ({quoted_name(path[-1])}): the answer is one page."
+        if word not in _TOTALS or type(total) is not int or total <= row_count or total == all_rows:
+            continue
+        where = f"{row_count:,} of {total:,} rows ({quoted_name(path[-1])}): the answer"
+        if (_is_near(path) and word not in _COMMON) or _is_of_pages(path, paged):
+            return f"These are {where} is one page."
+        if name.startswith(".".join(path[:-1])) and not _is_sum(total, table):
+            return f"These may be {where} may be one page."
     page = f"{'This is' if row_count == 1 else 'These are'} {counted(row_count, 'row')} of one page"
     for word, path, value in fields:
+        if word in _COMMON and not _is_of_pages(path, paged):
+            continue
         if word in _PAGES and _is_near(path) and type(value) is int and value > 1:
             return f"{page} of {value:,} ({quoted_name(path[-1])})."
         if word in _NEXT and (_is_near(path) or name.startswith(".".join(path[:-2]))):
@@ -208,9 +226,30 @@ def page_note(document: Document, table: Table) -> str:
     return ""
 
 
+def _names_inside(document: Document, path: Sequence[str]) -> list[str]:
+    return [table.name for table in document.tables if path and table.name.startswith(".".join((*path, "")))]
+
+
 def _is_near(path: Sequence[str]) -> bool:
     """Return whether a field is not deep in a document, or in an object about pages."""
     return len(path) < 3 or any(normalize(part) in _ABOUT_PAGES for part in path[:-1])
+
+
+def _is_of_pages(path: Sequence[str], paged: Collection[Sequence[str]]) -> bool:
+    """Return whether a field is in an object about pages, or beside one, or beside a field that is of pages alone."""
+    about = any(normalize(part) in _ABOUT_PAGES for part in path[:-1])
+    return about or path[:-1] in paged or (len(path) == 1 and bool(paged))
+
+
+def _is_link(word: str, value: Any) -> bool:
+    is_url = isinstance(value, str) and not {"/", "?"}.isdisjoint(value)
+    return word in ("next", "prev", "previous") and (value is True or is_url)
+
+
+def _is_sum(total: int, table: Table) -> bool:
+    """Return whether a number is the sum of a column: of votes, or of amounts."""
+    columns = ([cell for cell in column if type(cell) is int] for column in zip(*table.rows, strict=True))
+    return any(sum(numbers) == total for numbers in columns)
 
 
 def _page_fields(metadata: Any) -> Iterator[tuple[str, tuple[str, ...], Any]]:

@@ -213,7 +213,8 @@ _OF_ERRORS = frozenset(
 )  # fmt: skip
 """Members of an answer that is nothing but an error: with a further one it is data."""
 
-_FAILED = frozenset(("error", "fail", "failed", "failure"))
+_FAILED = ("error", "fail", "failed", "ERROR")
+_CODES = frozenset(("cod", "code", "status", "statuscode"))
 
 
 def is_failure(data: Any) -> bool:
@@ -222,15 +223,21 @@ def is_failure(data: Any) -> bool:
     >>> is_failure({"ok": False, "error": "channel_not_found"}), is_failure({"errors": 2, "rows": []})
     (True, False)
     """
-    if not isinstance(data, dict) or data.get("data"):
+    if not isinstance(data, dict) or len(data) > 2 * len(_OF_ERRORS):
         return False
     given = {normalize(name): value for name, value in data.items() if value not in (None, "", [], {})}
-    if not given.keys() <= _OF_ERRORS:
+    result, message = given.get("result"), given.get("message")
+    has_result = result not in (None, *_FAILED) or given.get("response") not in (None, False, "False")
+    if has_result or given.get("data") or not given.keys() <= _OF_ERRORS:
         return False
-    problems = [given.get(name) for name in ("error", "errors", "fault")]
+    problems = [given.get("error"), given.get("errors")]
     has_error = any(problem is True or isinstance(problem, str | list | dict) for problem in problems)
-    is_refused = any(str(given.get(name)).lower() == "false" for name in ("ok", "success", "response"))
-    codes = [str(given.get(name)) for name in ("cod", "code", "status", "statuscode")]
-    has_code = any(len(code) == 3 and code[0] in "45" and code.isdecimal() for code in codes) and "message" in given
-    has_failed = any(str(given.get(name)).lower() in _FAILED for name in ("stat", "status", "result"))
-    return has_error or is_refused or has_code or has_failed
+    fault = given.get("fault")
+    is_fault = isinstance(fault, dict) and not {"faultstring", "message"}.isdisjoint(fault)
+    is_refused = any(str(given.get(name)).lower() == "false" for name in ("ok", "success"))
+    codes = [given[name] for name in _CODES & given.keys() if name == "cod" or type(given[name]) is int]
+    is_status = isinstance(message, str) and given.keys() <= _CODES | {"message", "data", "requestid"}
+    has_code = is_status and any(re.fullmatch(r"[45]\d\d", str(code)) for code in codes)
+    is_told = "message" in given or "errortype" in given
+    has_failed = given.get("status") in _FAILED or (is_told and (given.get("stat") in _FAILED or result in _FAILED))
+    return has_error or is_fault or is_refused or has_code or has_failed
