@@ -55,6 +55,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("SELECT sum(n) / count(*) FROM t", "Whole numbers are divided without decimals"),
         ("SELECT round(n / 2, 1) FROM t", "Whole numbers are divided without decimals"),
         ("SELECT 1.0 * sum(n) / count(*), CAST(n AS REAL) / 2, avg(n) / 2, 7 / 2 FROM t", ""),
+        ("SELECT n / 2., n / 1e1, n / .5, total(n) / 2, sqrt(n) / 2, julianday(day) / 7 FROM t", ""),
+        ("WITH x AS (SELECT avg(n) AS m FROM t) SELECT m / 2, y.k / 2 FROM x, (SELECT n * 1.0 AS k FROM t) AS y", ""),
+        ("SELECT t1.n / 2 FROM t AS t1", "Whole numbers are divided without decimals"),
         ("SELECT * FROM t WHERE CAST(amount AS REAL) > 20 ORDER BY CAST(amount AS REAL)", ""),
         ("WITH x AS (SELECT CAST(amount AS REAL) AS amount FROM t) SELECT * FROM x ORDER BY amount", ""),
         ("SELECT * FROM t WHERE amount = 10 AND amount IN (9, 10)", ""),
@@ -87,6 +90,8 @@ def test_note_on_texts_that_are_compared(path: Path, statement: str, says: str) 
         ("ms > '2024-01-15'", [], "ms has numbers such as 13351219200000000,"),
         ("at = 'yesterday'", [], "at has numbers"),
         ("at IN ('7', 'a')", [], "at has numbers"),
+        ("compact > '2024-01-15'", [], "compact has numbers such as 20240201, not texts or dates."),
+        ("at != '' OR at = ?", [""], ""),
         ("at > '1704067200' OR at = ? OR julian > 1", ["9"], ""),
         ("at > strftime('%s', '2024-01-15')", [], ""),
         ("date(at, 'unixepoch') > '2024-01-15' AND strftime('%Y', at, 'auto') = '2024'", [], ""),
@@ -96,9 +101,9 @@ def test_note_on_texts_that_are_compared(path: Path, statement: str, says: str) 
 )  # fmt: skip
 def test_note_on_numbers_that_are_read_as_dates(tmp_path: Path, where: str, params: object, says: str) -> None:
     with sqlite3.connect(tmp_path / "visits.db") as database:
-        database.execute("CREATE TABLE visits (at INTEGER, julian REAL, day TEXT, ms INTEGER)")
-        database.execute("INSERT INTO visits VALUES (1704067200, 2460310.5, '2024-01-01', 13348540800000000)")
-        database.execute("INSERT INTO visits VALUES (1706745600, 2460341.5, '2024-02-01', 13351219200000000)")
+        database.execute("CREATE TABLE visits (at INTEGER, julian REAL, day TEXT, ms INTEGER, compact INTEGER)")
+        database.execute("INSERT INTO visits VALUES (1704067200, 2460310.5, '2024-01-01', 13348540800000000, 20240101)")
+        database.execute("INSERT INTO visits VALUES (1706745600, 2460341.5, '2024-02-01', 13351219200000000, 20240201)")
     database.close()
     reader = DatabaseReader(SqlSettings("sqlite"), 100_000)
     statement = f"SELECT count(*) FROM visits AS o WHERE {where}"

@@ -162,6 +162,9 @@ _SAMPLED_CHARS = 100
 _SAMPLING_S = 0.2
 """For all columns of a statement: a view may need as long for its first rows as for all of them."""
 
+_LEAST_TIME = 10**8
+"""Seconds since 1970 are above it: 20260131 is a day."""
+
 _MAX_CONNECTIONS = 4
 """Connections of one process to one database. On Lambda there is one call at a time, and so one connection."""
 
@@ -333,8 +336,9 @@ class DatabaseReader:
                     if texts and (how.in_order or how.is_sum):
                         notes.append(note_on_column(name, texts, is_sum=not how.in_order))
                     elif not texts and float(number) > how.limit:
-                        read_so = f"datetime({name}, 'unixepoch') reads seconds since 1970"
-                        notes.append(f"{name} has numbers such as {number}, not texts or dates: {read_so}.")
+                        is_time = float(number) > _LEAST_TIME
+                        read_so = f": datetime({name}, 'unixepoch') reads seconds since 1970" if is_time else ""
+                        notes.append(f"{name} has numbers such as {number}, not texts or dates{read_so}.")
         return " ".join(dict.fromkeys(filter(None, notes)))
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:

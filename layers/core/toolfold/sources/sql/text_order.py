@@ -22,14 +22,20 @@ _COMPARING = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 _ORDERING = (*_COMPARING, exp.Ordered, exp.Max, exp.Min)
 _ADDING = (exp.Sum, exp.Avg)
 _PLAIN_NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*", re.A)
-_DECIMAL = {"sqlite": re.compile("real|floa|doub", re.I), "postgresql": re.compile("real|doub|numeric", re.I)}
-"""Types of columns with decimals; to SQLite a whole number in a NUMERIC column is one."""
+_DECIMAL = {
+    "sqlite": re.compile("real|floa|doub", re.I),
+    "postgresql": re.compile("real|doub|numeric|money|interval|^time", re.I),
+}
+"""Types of columns that are divided with decimals; to SQLite a whole number in a NUMERIC column is one."""
 _FUNCTIONS_OF_DATES = re.compile(r"(?:STRFTIME|DATE|TIME|DATETIME|JULIANDAY)\((?!.*'(?:unixepoch|auto)')", re.I)
 _DATES = re.compile(r"(?:DATE|TIME|DATETIME)\(|CURRENT_(?:DATE|TIME|TIMESTAMP)$", re.I)
 _LAST_DAY = 5_373_484.5
 """The largest number that a function reads as a day: https://www.sqlite.org/lang_datefunc.html."""
 
-_DECIMALS = re.compile(r"\d\.\d|\b(?:REAL|FLOAT|DOUBLE|DECIMAL|NUMERIC|AVG|ROUND)\b")
+_DECIMALS = re.compile(
+    r"\b\d+(?:\.(?!\w)|\.\d|[eE][-+]?\d)|(?<!\w)\.\d|\b(?:REAL|FLOAT|DOUBLE|DECIMAL|NUMERIC|AVG|ROUND)\b"
+    r"|\b(?:TOTAL|JULIANDAY|POW|POWER|SQRT|EXP|LN|LOG|LOG10|LOG2|PERCENT_RANK|CUME_DIST|EXTRACT|DATE_PART)\("
+)
 
 _FUNCTIONS_OF_TEXT = re.compile(r"(?:STRFTIME|DATE|TIME|DATETIME|SUBSTR|SUBSTRING|REPLACE|TRIM|PRINTF|FORMAT)\(", re.I)
 
@@ -89,7 +95,7 @@ def _is_text(side: exp.Expr, values: Mapping[str, Any]) -> bool:
     """Return whether a side of a comparison is a literal, a parameter or a date whose text is not a number."""
     text = values.get(side.name) if isinstance(side, exp.Placeholder) else side.name
     if isinstance(side, exp.Placeholder) or (isinstance(side, exp.Literal) and side.is_string):
-        return isinstance(text, str) and not _PLAIN_NUMBER.fullmatch(text)
+        return isinstance(text, str) and text != "" and not _PLAIN_NUMBER.fullmatch(text)
     return _DATES.match(side.sql("sqlite")) is not None
 
 
@@ -125,11 +131,20 @@ def note_on_column(name: str, texts: Sequence[str], *, is_sum: bool) -> str:
 
 def note_on_division(tree: exp.Expr, tables: Sequence[Table], dialect: str) -> str:
     """Return a note on what a statement divides that may be whole numbers; empty: it divides none."""
-    columns = (column for table in tables for column in table.columns)
+    columns = [column for table in tables for column in table.columns]
     decimal = {column.name.lower() for column in columns if _DECIMAL[dialect].search(column.type)}
-    for node in tree.find_all(exp.Div):
+    wide = {column.name.lower() for column in columns if dialect == "postgresql" and column.type.startswith("bigint")}
+
+    def is_decimal(node: exp.Expr) -> bool:
+        summed = {one.name.lower() for total in node.find_all(exp.Sum) for one in total.find_all(exp.Column)}
         names = {one.name.lower() for one in node.find_all(exp.Column)}
-        if names and decimal.isdisjoint(names) and not _DECIMALS.search(node.sql()):
+        return not decimal.isdisjoint(names) or not wide.isdisjoint(summed) or bool(_DECIMALS.search(node.sql()))
+
+    for alias in reversed([*tree.find_all(exp.Alias)]):  # the innermost first
+        if is_decimal(alias.this):
+            decimal.add(alias.alias.lower())
+    for node in tree.find_all(exp.Div):
+        if node.find(exp.Column) and not is_decimal(node):
             return "Whole numbers are divided without decimals: 5 / 2 is 2, and 1.0 * 5 / 2 is 2.5."
     return ""
 
