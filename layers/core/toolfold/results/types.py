@@ -88,9 +88,11 @@ _VERSION = re.compile(r"(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*))?", re.A)
 
 _NUMBER_LIKE = re.compile(
     rf"[-+\u2212( {_CURRENCIES}]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT{_CURRENCIES}]|bn|[AaPp][Mm])?"
-    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]* ?[A-Za-z_/]{3,40}"
 )
-"""A text that a reader takes for a number, a date or a time, perhaps of a time zone that is named."""
+"""A text that a reader takes for a number, a date or a time."""
+
+_ZONED = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]* ?([A-Z]{2,5}|[A-Z][A-Za-z]+/[A-Za-z_/]{2,40})")
+"""A time of a time zone that is named: of one zone texts are in the order of the times."""
 
 _MEASURE = re.compile(
     r"[-+\u2212]?\d[\d.,]* ?[^\s\d.,:;]{1,12}(?: [-+]?\d[\d.,:]*(?: ?[^\W\d_]{1,12})?){0,5}(?: ago| [NSEW])?"
@@ -167,8 +169,10 @@ def number_of(text: str) -> int | float | None:
 def _of_texts(cells: Sequence[Any]) -> ColumnType:
     texts = [_text_or_none(cell) for cell in cells]
     given = list(dict.fromkeys(text for text in texts if text is not None))
+    shown = [None if cell in values.MISSING_WORDS else cell for cell in cells]
     if not given:
-        return ColumnType(Kind.EMPTY, [None] * len(cells))
+        is_empty = values.BESIDE_NUMBERS.isdisjoint(shown)
+        return ColumnType(Kind.EMPTY, [None] * len(cells)) if is_empty else ColumnType(Kind.TEXT, shown)
     if all(map(str.isdecimal, given)) and (codes := [text for text in given if is_code(text)]):
         # As texts, 10 is less than 9: without leading zeros, codes of several lengths have no order.
         has_order = len(set(map(len, given))) == 1 or any(text[0] == "0" for text in codes)
@@ -183,14 +187,15 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
         if found is not None:
             known, kind, unit = found
             return ColumnType(kind, [None if text is None else known[text] for text in texts], unit=unit)
-    others = [text for text in given if not _NUMBER_LIKE.fullmatch(text) and not _iso(text)]
+    zoned = {text: match[1] for text in given if (match := _ZONED.fullmatch(text))}
+    zoned = {} if len(zoned) == len(given) and len(set(zoned.values())) == 1 else zoned
+    others = [text for text in given if not _NUMBER_LIKE.fullmatch(text) and not _iso(text) and text not in zoned]
     if len(others) < len(given) or all(map(_MEASURE.fullmatch, given)):  # some look like numbers or dates
         others = others or [text for text in given if not _NUMBER.fullmatch(text)]
         styles = [next(filter(style.fullmatch, given), "") for style in _DECIMALS]
         return ColumnType(Kind.MIXED, texts, misfit=" beside ".join(styles) if all(styles) else (others or given)[0])
     if len(given) > 1 and all(map(_is_of_calendar, given)):
         return ColumnType(Kind.MIXED, texts, misfit=given[0])
-    shown = [None if cell in values.MISSING_WORDS else cell for cell in cells]
     return ColumnType(Kind.TEXT, shown, misfit=out_of_order(given))
 
 

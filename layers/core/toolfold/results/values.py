@@ -17,7 +17,10 @@ from typing import Any
 MISSING_WORDS = frozenset(("", "None", "null", "n/a", "N/A"))
 """Texts that mean "no value" in any column."""
 
-MISSING = MISSING_WORDS | {".", "..", "-", "--", "–", "—", ":", "NaN", "nan", "NULL", "n.a.", "#N/A"}
+BESIDE_NUMBERS = frozenset(("..", "–", "—", ":", "NULL", "n.a.", "#N/A"))
+"""Texts that mean "no value" beside numbers or dates alone: a delimiter may be a colon."""
+
+MISSING = MISSING_WORDS | BESIDE_NUMBERS | {".", "-", "--", "NaN", "nan"}
 """Texts that mean "no value" among numbers and dates. In a column of words a dash may be a word; NAN is a ticker."""
 
 MAX_SAFE_INTEGER = 2**53
@@ -115,7 +118,7 @@ def typed_column(
     if name in identifiers:
         return name, _words(cells)
     numbers = _numbers(cells)
-    if numbers is not None:
+    if numbers is not None and (BESIDE_NUMBERS.isdisjoint(cells) or numbers.count(None) < len(numbers)):
         return name, numbers
     first = next((cell for cell in cells if isinstance(cell, str) and cell not in MISSING), "")
     percent_name = name if "percent" in name.lower() else f"{name}_percent"

@@ -97,6 +97,9 @@ NUMBERS = [
          "p: week 9", says=("compared as text",)),
     Case("codes of several lengths", csv("code", "7", "010", "100"), "max(code)", "max(code): 7",
          says=("compared as text",)),
+    Case("a URL", csv("url,v", "https://a.test/?b=1&c=2,1", "https://a.test/,2"),
+         "url = https://a.test/?b=1&c=2; v", "v: 1"),
+    Case("texts of true and false", csv("f,v", "true,1", "false,2"), "jmespath: max_by(rows, &f).v", "1"),
     Case("numbers against a text", csv("name,v", "a,1", "b,2"), "name > 5", says=("name",)),
 ]  # fmt: skip
 

@@ -345,8 +345,10 @@ class _Lexer:
         value, behind = self._right_text(place)
         if value is None or (operator in _ORDERS and not parse_date(value)):
             return place
-        if not self._text[place:].lstrip().startswith('"') and not {"<", ">", "="}.isdisjoint(value):
-            raise unreadable(value, self._offset + place)  # another comparison, in which all rows may be unlike a text
+        words = re.split(r"[\s<>=!]+", value)  # of a URL with ?a=1 none is a column
+        is_comparison = not {"<", ">", "="}.isdisjoint(value) and any(word in self._columns for word in words)
+        if is_comparison and not self._text[place:].lstrip().startswith('"'):
+            raise unreadable(value, self._offset + place)  # all rows may be unlike a text
         self._parts.append("'" + value.replace("'", "''") + "'")
         return behind
 

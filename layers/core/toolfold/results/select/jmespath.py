@@ -164,8 +164,8 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         super().__init__()
         self._root, self._budget = root, budget
         self._steps = self._next_check = self._reserved = 0
-        self._unlike: dict[int, str] = {}  # comparison → the kinds that it compared, which are never equal
-        self._alike: set[int] = set()
+        self._unlike: dict[int, tuple[Node, str]] = {}  # comparison → the kinds that it compared, which are never equal
+        self._alike: dict[int, Node] = {}
 
     def evaluate(self, parsed: Node) -> Any:
         """Return the result of an expression.
@@ -190,8 +190,10 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         except (RecursionError, TypeError, ValueError, ArithmeticError):
             raise _invalid("the expression cannot be evaluated on this answer") from None
         self._check()
-        for compared in (problem for at, problem in self._unlike.items() if at not in self._alike):
-            raise _invalid(compared)
+        alike = [(node["value"], node["children"][0]) for node in self._alike.values()]
+        for node, problem in self._unlike.values():  # a == '1' || a == `1` is for either kind
+            if (node["value"], node["children"][0]) not in alike:
+                raise _invalid(problem)
         return found
 
     def _spend(self, steps: int, size: int = 0) -> None:
@@ -259,9 +261,9 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
             self._spend(self._text_size(left, {}) // _CHARS_PER_STEP)
         kinds = [_KINDS.get(type(side), "") for side in (left, right)]
         if all(kinds) and kinds[0] == kinds[1]:
-            self._alike.add(id(node))
-        elif all(kinds):
-            self._unlike[id(node)] = f"{kinds[0]} is compared with {kinds[1]}"
+            self._alike[id(node)] = node
+        elif all(kinds) and "" not in (left, right):  # no number is an empty text
+            self._unlike[id(node)] = node, f"{kinds[0]} is compared with {kinds[1]}"
         if operator in self._EQUALITY_OPS:
             return self.COMPARATOR_FUNC[operator](left, right)
         if kinds[0] == kinds[1] and type(left) in _ORDERED:
@@ -285,7 +287,7 @@ class BoundedInterpreter(TreeInterpreter, Functions):  # type: ignore[misc]  # t
         if texts:
             self._spend(_READ_STEPS * len(texts))
             found = column_type(texts)
-            if found.kind not in (Kind.TEXT, Kind.EMPTY) and found.values != texts:
+            if found.kind not in (Kind.TEXT, Kind.BOOLEAN, Kind.EMPTY) and found.values != texts:
                 problem = f"texts such as {quoted_name(texts[0])} are compared letter by letter"
                 raise _invalid(problem, "Write steps without jmespath:, as in top 1 by amount, which read them.")
 
