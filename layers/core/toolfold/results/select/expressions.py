@@ -170,6 +170,13 @@ def unreadable(text: str, offset: int = 0) -> Exception:
     return invalid(f"{quoted_name(text)} cannot be read", offset=offset)
 
 
+def column_and_number(text: str) -> Exception:
+    """Return the error for a number that is the name of a column as well."""
+    problem, next_step = f"{text} is a column and a number", f'Write "{text}" for the column.'
+    replaces = [(rf"(?<![\w\"]){text}(?![\w\"])", written) for written in (f'"{text}"', f"{text}.0")]
+    return invalid(problem, next_step, replaces=replaces, is_choice=True)
+
+
 def _check_depth(sql: str, offset: int) -> None:
     if has_deep_types(sql):
         raise invalid("it has too many calls such as date(…) inside each other", offset=offset)
@@ -247,9 +254,7 @@ class _Lexer:
         if kind == "amount" and text in self._columns and (not text.isdecimal() or int(text) in YEARS):
             kind = "word"
             if text.isdecimal() and is_compared:
-                problem, next_step = f"{text} is a column and a number", f'Write "{text}" for the column.'
-                replaces = [(rf"(?<![\w\"]){text}(?![\w\"])", written) for written in (f'"{text}"', f"{text}.0")]
-                raise invalid(problem, next_step, replaces=replaces, is_choice=True)
+                raise column_and_number(text)
         return _Token(kind, text, place)
 
     def _next(self, place: int) -> _Token | None:

@@ -17,7 +17,7 @@ from toolfold.budget import WorkBudget
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect
 from toolfold.results.select.adapter import Adapter, note_on_texts
-from toolfold.results.select.expressions import parse_sql
+from toolfold.results.select.expressions import YEARS, column_and_number, parse_sql
 from toolfold.results.select.grammar import Step
 from toolfold.results.select.names import (
     Column,
@@ -59,6 +59,10 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         AnswerTooLarge: it takes more time or memory than there is.
     """
     tree = parse_sql(_with_quoted_names(step.clause.text, tables), step.offset)
+    for one in tree.find_all(exp.Literal):
+        is_year = one.is_int and int(one.name) in YEARS and not isinstance(one.parent, exp.Limit | exp.Offset)
+        if is_year and any(one.name in table.columns for table in tables.values()):
+            raise column_and_number(one.name)
     with Statements(budget) as statements:
         sources = _sources(tree, tables, step, statements)
         _join_by_name(tree, sources)
