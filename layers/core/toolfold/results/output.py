@@ -22,7 +22,7 @@ from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.results import parsing, preview, render, tables, tokens, values
 from toolfold.results.preview import Limits, Shortener, TooLong
 from toolfold.results.select import jmespath
-from toolfold.results.select.coverage import page_note
+from toolfold.results.select.coverage import notes_beside
 from toolfold.results.select.names import invalid
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import escape_unsafe
@@ -176,8 +176,8 @@ def select_from(
         AnswerTooLarge: the budget is used up.
     """
     whole = parsed.document
-    pages = (page_note(whole, table) for table in whole.tables)
-    notes = tuple(dict.fromkeys((*whole.notes, *filter(None, pages))))
+    beside = (note for table in whole.tables for note in notes_beside(whole, table) if note)
+    notes = tuple(dict.fromkeys((*whole.notes, *beside)))
     if selection is None:
         return replace(whole, notes=notes)
     with _nesting_checked():

@@ -36,8 +36,12 @@ _LONG_NUMBER = re.compile(r"\d{16}")
 _MAX_KNOWN = 100
 """Keys of an object whose names are kept for others that have the same, and how many such objects are."""
 
-_OTHER_TABLE = re.compile(r"\n\r?\n([^\d\n]+)\n")
-"""A blank line and one without a figure, as the header of a second table of CSV."""
+_ODD_LINES = (
+    (re.compile(r"\n\r?\n([^\d\n]+)\n"), "may begin another table, behind a blank line"),  # it has no figure
+    (re.compile(r"\A\s*([^,\"\n]+),*\r?\n\s*[^,\n]+,+[^,\s]"), "may be a title: the header may come behind it"),
+    (re.compile(r"\n([^,\"\n]++)\s*\Z"), "may be no row, and counts as one"),
+)
+"""A line of CSV that may not be what it is read as → what it may be."""
 
 _FREED_BYTES = 30
 """What a cell of CSV needs less than reserved once its column is typed: as a number no text, as a text no number."""
@@ -203,9 +207,10 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     notes = [repeated] if renamed else []
     if tuple(header) in rows:
         notes.append("The header is repeated among the rows, which count as rows.")
-    if (other := _OTHER_TABLE.search(body)) and not body.count('"', 0, other.start()) % 2:  # in no cell
-        line = body.count("\n", 0, other.start(1)) + 1
-        notes.append(f"Line {line:,} may begin another table, behind a blank line.")
+    for pattern, meaning in _ODD_LINES if len(names) > 1 else ():
+        if (odd := pattern.search(body)) and not body.count('"', 0, odd.start()) % 2:  # in no cell
+            line = body.count("\n", 0, odd.start(1)) + 1
+            notes.append(f"Line {line:,} {meaning}.")
     return Document((Table("", titles, rows, keys),), notes=tuple(notes))
 
 

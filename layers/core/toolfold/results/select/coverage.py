@@ -188,6 +188,17 @@ def has_dates(document: Document) -> bool:
 # Pages
 
 
+def notes_beside(document: Document, table: Table) -> tuple[str, ...]:
+    """Return what the fields and tables beside rows say of them: that the answer is a page, and has errors as well."""
+    fields = document.metadata if isinstance(document.metadata, dict) else {}
+    errors = fields.get("errors")  # of an answer that has data as well, as those of GraphQL do
+    count = sum(len(one.rows) for one in document.tables if one.name == "errors")
+    count += len(errors) if isinstance(errors, list) else 0
+    has_errors = count and table.name != "errors"
+    note = f"The answer reports errors beside these rows ({count:,}): select errors." if has_errors else ""
+    return page_note(document, table), note
+
+
 def page_note(document: Document, table: Table) -> str:
     """Return a sentence on the rows that the answer lacks, by its fields beside the rows; empty: it lacks none.
 

@@ -16,7 +16,7 @@ from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.request import Requested
 from toolfold.results.select import jmespath, statements
-from toolfold.results.select.coverage import fields_of, page_note
+from toolfold.results.select.coverage import fields_of, notes_beside
 from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Clause, Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import (
@@ -93,7 +93,8 @@ def evaluate(
                 names = (one if one.isascii() and one.isidentifier() else f'"{one}"' for one in path)
                 guesses.append(f"jmespath: {'.'.join(names)}")
         guesses += suggested(selection.text, kind_of_step, document, today) or []
-        raise evaluation.with_form(error, _forms(error, selection, evaluation.at, guesses)) from None
+        found = evaluation.with_form(error, _forms(error, selection, evaluation.at, guesses))
+        raise found.changed(next_step=" ".join((str(found.suggestion), *document.notes))) from None
 
 
 def requested_of(selection: Selection, document: Document, budget: WorkBudget, today: date) -> Requested:
@@ -366,19 +367,13 @@ class _Evaluation:
     def _result(self) -> Document:
         tables: list[Table] = []
         notes = [*self._document.notes]
-        fields = self._document.metadata if isinstance(self._document.metadata, dict) else {}
-        errors = fields.get("errors")  # of an answer that has data as well, as those of GraphQL do
-        error_count = sum(len(table.rows) for table in self._tables if table.name == "errors")
-        error_count += len(errors) if isinstance(errors, list) else 0
         for query in self._queries.values():
             found = query.result()
             is_nothing = not found.rows or (query.is_summary and not any(map(any, found.rows)))
             if is_nothing and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes, *(() if is_nothing else query.absent)]
-            notes.append(page_note(self._document, query.rows.table))
-            if error_count and query.rows.table.name != "errors":
-                notes.append(f"The answer reports errors beside these rows ({error_count:,}): select errors.")
+            notes += notes_beside(self._document, query.rows.table)
             tables.append(found)
         notes = list(dict.fromkeys(note for note in notes if note))
         if self._is_object and len(tables) == 1 and len(tables[0].rows) == 1:
