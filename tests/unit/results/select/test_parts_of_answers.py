@@ -1,6 +1,7 @@
 """Pages, several tables, objects, and other answers that are no plain list."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -79,6 +80,9 @@ ORDER = json.dumps({"id": "007", "user": {"login": "ann"}, "box": {"id": 8}, "to
     {"sku": "01", "qty": 2, "tags": ["a", "b"]}, {"sku": "02", "qty": 3, "tags": ["b"]},
 ]})  # fmt: skip
 STAFF = csv("name,active,closed_at,state", "a,Yes,2026-01-02,open", "b,No,,closed", "c,Yes,2026-01-03,closed")
+BADGES = csv("id,active,paid,admin,one", "1,Y,N,0,1", "2,N,N,1,1", "3,Y,N,1,1")
+BILLS = csv("day,item,amount,currency", "2026-01-01,a,5,USD", "2026-01-02,b,6,EUR", "2026-01-03,c,7,USD")
+SALES = csv("region,sales", "north,5", "south,6", "Total,11")
 LEDGER = csv("period,amount", "2024Q1,2", "2024Q1,3", "2024Q2,4")
 PAGES = csv("labels_argument,date,labels,n", "x,2026-01-13,a,1", "x,2026-01-12,b,2", "y,2026-01-11,a,3")
 
@@ -305,7 +309,37 @@ ODD_TABLES = [
         ("up = 1; count", "count: 2"),
         ("up = no; count", "count: 1"))),
     Case("true and false as text", FLAGS, "up = maybe", says=("maybe is neither",)),
-    Case("a column that is no condition", FLAGS, "up; count", "count: 4", says=("up = true",)),
+    *(Case("a column that is no condition", body, select, right, says=says) for body, select, right, says in (
+        (FLAGS, "up; count", "count: 2", ("up = true",)), (BADGES, "active; count", "count: 2", ("active = Y",)),
+        (BADGES, "where active; count", "count: 2", ("where active = Y",)), (BADGES, "id; count", "count: 3", ()),
+        (BADGES, "id > 0; admin; count", "count: 2", ("admin = 1",)), (BADGES, "paid; count", "count: 0", ()),
+        (BADGES, "active; active = Y; count", "count: 2", ()), (BADGES, "one; count", "count: 3", ()),
+        (BADGES, "not paid; count", "count: 3", ("paid = 'N'",)), (BADGES, "active; last 1", "active: Y", ()),
+        (BADGES, "active and id > 1; count", "count: 1", ("active = 'Y'",)),
+        (BADGES, "admin = yes; count", "count: 2", ("admin = 1",)))),
+    *(Case("a part of every day", TIMES, select, right, says=("any day", f"date_trunc('{unit}', timestamp)"))
+      for select, unit, right in (("sum(v) by hour", "hour", "hour,sum(v): 15,6 / 9,4"),
+                                  ("count by minute", "minute", "minute,count: 0,2 / 30,2"))),
+    *(Case("a year that is a column, in SQL", BY_YEAR, select, right, says=("column and a number",))
+      for select, right in (("SELECT 2023 FROM data", "2023: 2 / 3"),
+                            ("SELECT 2024 - 2023 AS d FROM data", "d:  / 1"),
+                            ("SELECT country FROM data ORDER BY 2023 DESC", "country: FR / DE"))),
+    Case("a year that is a column, in SQL", BY_YEAR, "SELECT country FROM data LIMIT 2023", "country: DE / FR"),
+    *(Case("errors beside the data", body, select, right, says=("errors beside these rows (1)",))
+      for body in (tables(data=[{"id": 1}], errors=["late"]),)
+      for select, right in ((None, "id: 1"), ("jmespath: data[0].id", "1"))),
+    *(Case("several units", BILLS, select, right, says=says) for select, right, says in (
+        ("sum(amount)", "sum(amount): 18", ("differ in currency: EUR, USD",)),
+        ("last 2; max(amount)", "day,max(amount): 2026-01-03,7", ("EUR, USD",)),
+        ("amount; avg(amount)", "avg(amount): 6", ("EUR, USD",)),
+        ("SELECT sum(amount) AS s FROM data", "s: 18", ("EUR, USD",)),
+        ("sum(amount) by month", "month,sum(amount): 2026-01,18", ("EUR, USD",)))),
+    *(Case("a total among the rows", SALES, select, right, says=("Total as region",)) for select, right in (
+        ("sum(sales)", "sum(sales): 22"), ("count", "count: 3"), ("SELECT sum(sales) AS s FROM data", "s: 22"))),
+    *(Case("a line that is no row", body, select, right, says=(says,)) for body, select, right, says in (
+        ("Sales of 2026\nregion,sales\nN,5\nS,6\n", "sum(sales)", "", "Line 1 may be a title"),
+        ("Sales,\r\nregion,sales\r\nN,5\r\n", None, "Sales,: region,sales / N,5", "Line 1 may be a title"),
+        ("region,sales\nN,5\nS,6\nSource: me\n", "count", "count: 3", "Line 4 may be no row"))),
     Case("a text as a condition of SQL", PAIR, "SELECT count(*) FROM data WHERE symbol", says=("condition is needed",)),
     *(Case("names of weekdays", FLAGS, select, right) for select, right in (
         ("weekday in (Thu, Fri); count", "count: 2"), ("weekday = Fridays; v", "day,v: 2026-01-09,5"),
@@ -364,3 +398,17 @@ def test_result_is_right_or_refused(case: Case) -> None:
 def test_what_states_no_page_is_not_noted(beside: dict[str, object]) -> None:
     found = run(None, json.dumps({**beside, "rows": [{"v": 10}, {"v": 20}]}))
     assert (found.notes, len(found.tables)) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "selects"),
+    [
+        (BILLS, ("sum(amount) by currency", "currency = USD; sum(amount)", "count", "sum(amount) by item",
+                 "SELECT currency, sum(amount) FROM data GROUP BY 1", "amount > 5", "sum(amount) by item; count",
+                 "SELECT max(amount) FROM data WHERE currency = 'USD'", "item = a; sum(amount)")),
+        (SALES, ("sum(sales) by region", "region != Total; sum(sales)", "region = total; max(sales)", "sales > 5")),
+        ("day,v\n2026-01-02,1\n2026-01-01,\n", (None, "count")), ('n,t\n1,"x\ny"\n', (None,)), ("n\n1\n2\n", (None,)),
+    ],
+)  # fmt: skip
+def test_rows_that_belong_together_have_no_note(body: str, selects: Sequence[str | None]) -> None:
+    assert [run(select, body).notes for select in selects] == [()] * len(selects)

@@ -34,7 +34,8 @@ _NAMES_OF_PARTS: Mapping[str, Sequence[str]] = {"dayname": WEEKDAYS, "monthname"
 _DECIMAL_COMMA = re.compile(r"0,\d+|(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})")
 _WITH_UNIT = r"[-+]?(\d[\d.,]*)( ?[^-\u2212\s\d.,'\\]+)?"
 _MAY_BE_TRUE = (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY)
-_TRUTHS = {**dict.fromkeys(("true", "yes", "1"), True), **dict.fromkeys(("false", "no", "0"), False)}
+TRUTHS = {**dict.fromkeys(("true", "yes", "y", "1"), True), **dict.fromkeys(("false", "no", "n", "0"), False)}
+"""Word in lower case → whether it is true."""
 
 
 def _require_counted(tree: exp.Expr) -> None:
@@ -131,7 +132,7 @@ class Adapter:
         if kind.is_number and isinstance(right, exp.Literal) and right.is_string:
             return operator(this=left, expression=self._as_number(left, right))
         if kind is Kind.BOOLEAN and isinstance(right, exp.Literal):
-            if (truth := _TRUTHS.get(right.name.lower())) is None:
+            if (truth := TRUTHS.get(right.name.lower())) is None:
                 problem = f"{shown(left)} is true or false, and {quoted_name(right.name)} is neither"
                 raise invalid(problem, f"Write {shown(left)} = true or {shown(left)} = false.")
             return operator(this=left, expression=exp.Boolean(this=truth))
@@ -190,9 +191,10 @@ class Adapter:
         if number is None:
             column, readings = column_of(left), parse_date(text, self.today)
             factor = {"s": 1, "ms": 1000}.get(column.unit if column is not None else "", 0) * (len(readings) == 1)
-            moments = [f"{int(reading.low.timestamp()) * factor}" for reading in readings if factor]
+            numbers = [f"{int(reading.low.timestamp()) * factor}" for reading in readings if factor]
+            numbers += [str(int(TRUTHS[text.lower()]))] if text.lower() in TRUTHS else []
             problem = f"{shown(left)} is a number, and {quoted_name(text)} is not"
-            replaces = [(rf"'?{re.escape(text)}'?", moment) for moment in moments]
+            replaces = [(rf"(?<!\w)'?{re.escape(text)}'?(?!\w)", one) for one in numbers]
             raise invalid(problem, f"Write a number, as in {shown(left)} > 10.", replaces=replaces)
         return exp.Literal.number(number) if number >= 0 else exp.Neg(this=exp.Literal.number(-number))
 
@@ -260,7 +262,7 @@ class Adapter:
             if not fits and not isinstance(side, exp.Subquery):
                 name = shown(side)
                 word = rf"{r'not ' * is_not}(?<![\w'\".]){re.escape(name)}(?![\w'\".])"
-                words = ("no", "No", "n", "N", "false", 0) if is_not else ("yes", "Yes", "y", "Y", "true", 1)
+                words = ("no", "No", "N", "n", "false", 0) if is_not else ("yes", "Yes", "Y", "y", "true", 1)
                 replaces = [(word, f"{name} = {value!r}") for value in words]
                 next_step = f"Write what it is compared with, as in {name} = 1."
                 raise invalid(f"{name} is a value, and a condition is needed", next_step, replaces=replaces)

@@ -196,10 +196,12 @@ class _Evaluation:
                 try:
                     found = trial.run_whole(selection)
                 except InvalidSelect as other:  # of several names that there are not, one is corrected
-                    if "unknown" in other.facts and len(tried) < _MAX_TRIED:
+                    if not other.facts.keys().isdisjoint(("unknown", "replaces")) and len(tried) < _MAX_TRIED:
                         tried += [one for one in _forms(other, selection, trial.at, ())[:1] if one not in tried]
                     continue
-                is_empty = found.metadata == {} and not any(table.rows for table in found.tables)
+                rows = [row for table in found.tables for row in table.rows]
+                is_value = "replaces" in error.facts and "unknown" not in error.facts  # one that no row has counts 0
+                is_empty = found.metadata == {} and not any(map(any, rows) if is_value else rows)
                 (empty if is_empty else working).append(form)
             if len(working) == wanted:
                 break
@@ -232,6 +234,8 @@ class _Evaluation:
         if step.clause.kind == "sql":
             with suppress(InvalidSelect):  # names that begin with a digit, which are in quotes below
                 query.request.statement(step.clause.text, read)
+                if len(read) == 1 and not self._only_reads:
+                    query.note_mixed_rows("NULL", names_in(step.text))
             if self._only_reads:
                 return
             readable = {table_name(one): one for one in self._tables}

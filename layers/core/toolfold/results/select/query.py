@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.select import coverage, dialect
+from toolfold.results.select import coverage, dialect, kinds
+from toolfold.results.select.adapter import TRUTHS
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
@@ -36,6 +37,13 @@ _ORDERED = re.compile(r"\border\s+by\b[^()]*(?:\([^()]*\)[^()]*)*$", re.I)
 
 _ALONE = re.compile(r"(\b\w+\([^()]*\))(?!\s*over\b)", re.I)
 """A function without ``over``."""
+
+_UNITS = re.compile(r"\w*currency(?:code)?|units?|uom")
+"""Names of columns that say what the numbers beside them are of."""
+
+_OF_OTHERS = re.compile(r"(?:(?:grand|sub)[ -]?)?totals?:?|sum|all", re.I)
+_LOOKED_AT = 50
+"""Cells of a row that may be the total of others, and the rows at both ends in which it is looked for."""
 
 _MAX_COLUMNS = 250
 """Columns and calculations in one step."""
@@ -119,9 +127,27 @@ class Query(View):
             rows = [] if is_day else self._of_extreme(functions, others)
             raise self._invalid(problem, f"Write {form}.", [form, *rows], is_choice=bool(rows))
         if all(summaries):
+            if clause.text.lower() in ("count", "count(*)"):
+                self._require_no_flag()
             self._summarize(trees, [])
         else:
             self._columns(trees)
+
+    def _require_no_flag(self) -> None:
+        """Refuse to count behind a column of yes and no alone: it chooses no rows."""
+        chosen = [column for column in self.names.columns if not column.is_key]
+        before = self.before[-1] if self.before and len(chosen) == 1 else ""
+        if not before or normalize(before.removeprefix("where ")) != normalize(chosen[0].name):
+            return
+        column, source = self.loaded(chosen[0]), self._current
+        statement = f"SELECT DISTINCT {column.sql} FROM {source} WHERE {column.sql} IS NOT NULL LIMIT 3"
+        words = [str(value) for (value,) in self.rows.run(self.ctes, statement)]
+        # A column in which all numbers are 1 may be one of amounts.
+        if TRUTHS.keys() >= set(map(str.lower, words)) and len(words) > column.kind.is_number:
+            word = next((word for word in words if TRUTHS[word.lower()]), "true")
+            condition = f"{before} = {word if column.kind is not Kind.BOOLEAN else 'true'}"
+            forms = ["; ".join([*self.before[:-1], condition, self.step.text])]
+            raise invalid(f"{quoted_name(column.name)} is a column, which chooses no rows", forms=forms)
 
     def _columns(self, trees: Sequence[exp.Expr]) -> None:
         if len(trees) > _MAX_COLUMNS:
@@ -131,9 +157,6 @@ class Query(View):
         chosen: list[Column] = []
         for tree in trees:
             chosen += self.names.columns if isinstance(tree, exp.Star) else [self._computed_column(tree)]
-        if len(chosen) == 1 and chosen[0].kind is Kind.BOOLEAN and chosen[0].index is not None:
-            name = quoted_name(chosen[0].name)
-            self._note(f"{name} is chosen as a column; the rows for which it is true: {name} = true.")
         shown = {column.sql for column in chosen}
         self._show([*(one for one in self.names.columns if one.is_key and one.sql not in shown), *chosen])
 
@@ -215,6 +238,9 @@ class Query(View):
             sql = self._add(_SHOWN_PARTS[unit].format(dated.sql))
             kind = Kind.INTEGER if unit == "year" else Kind.TEXT
             return Column(text, sql, kind, is_key=True, written=f'"{unit}"'), unit
+        if unit in ("hour", "minute") and self.names.date is not None and self.names.find(text) is None:
+            one = f"date_trunc('{unit}', {written_name(self.names.date.name)})"
+            self._note(f"{text} is that of any day, as a number; {one} is one {unit}.")
         trees = self._parsed(text)
         if len(trees) != 1 or self._is_summary(trees[0]):
             raise self._invalid(f"{quoted_name(text)} cannot group rows", "Write by and a column, or by month.")
@@ -234,6 +260,7 @@ class Query(View):
         found = [self._group_key(text) for text in by]
         keys = [*(column for column in self.partition if column.sql not in {key.sql for key, _ in found}),
                 *(key for key, _ in found)]  # fmt: skip
+        self.note_mixed_rows(", ".join(key.sql for key in keys) or "NULL")
         outputs: list[Column] = []
         parts: list[str] = []
         later: dict[str, exp.Expr] = {}
@@ -277,6 +304,28 @@ class Query(View):
         elif self.names.date is not None:
             self.names.date = replace(self.names.date, sql="_d", index=None)
         self.partition = tuple(replace(column, index=None) for column in self.partition)
+
+    def note_mixed_rows(self, keys: str, named: Collection[str] = ()) -> None:
+        """Note that functions are of rows that differ in their unit, or of one that may be the total of others.
+
+        ``keys`` group the rows, as SQL; the columns that are ``named`` are not looked at.
+        """
+        table, functions = self.rows.table, self.request.found.functions
+        is_grouped = self.is_summary or any(" GROUP BY " in cte for cte in self.ctes)
+        some = [*table.rows[:_LOOKED_AT], *table.rows[-_LOOKED_AT:]]
+        for index, name in enumerate(table.columns) if functions and not is_grouped else ():
+            texts = (row[index] for row in some if isinstance(row[index], str))
+            total = next(filter(_OF_OTHERS.fullmatch, texts), "")
+            is_unit = _UNITS.fullmatch(normalize(name)) and functions & (kinds.OF_NUMBERS | kinds.OF_ORDERED)
+            if name in named or not (total or is_unit):
+                continue
+            cell = self.rows.typed(Column(name, f"c{index}", index=index)).sql
+            having = f"min({cell}) != max({cell})" + f" AND max({cell} = '{total}')" * bool(total)
+            statement = f"SELECT min({cell}), max({cell}) FROM {self._current} GROUP BY {keys} HAVING {having} LIMIT 1"
+            for ends in self.rows.run(self.ctes, statement):
+                differ = f"Rows that are taken together differ in {quoted_name(name)}: {listed(map(str, ends))}."
+                of_others = f"A row has {quoted_name(total)} as {quoted_name(name)}: it may be the total of others."
+                self._note(of_others if total else differ)
 
     def _grouped(self, keys: Sequence[Column], parts: Sequence[str], *, keeps_row: bool) -> str:
         dated = self.names.date
