@@ -404,7 +404,7 @@ def test_what_states_no_page_is_not_noted(beside: dict[str, object]) -> None:
     ("body", "selects"),
     [
         (BILLS, ("sum(amount) by currency", "currency = USD; sum(amount)", "count", "sum(amount) by item",
-                 "SELECT currency, sum(amount) FROM data GROUP BY 1", "amount > 5", "sum(amount) by item; count",
+                 "SELECT Currency, sum(amount) FROM data GROUP BY 1", "amount > 5", "sum(amount) by item; count",
                  "SELECT max(amount) FROM data WHERE currency = 'USD'", "item = a; sum(amount)")),
         (SALES, ("sum(sales) by region", "region != Total; sum(sales)", "region = total; max(sales)", "sales > 5")),
         ("day,v\n2026-01-02,1\n2026-01-01,\n", (None, "count")), ('n,t\n1,"x\ny"\n', (None,)), ("n\n1\n2\n", (None,)),

@@ -317,7 +317,7 @@ class Query(View):
             texts = (row[index] for row in some if isinstance(row[index], str))
             total = next(filter(_OF_OTHERS.fullmatch, texts), "")
             is_unit = _UNITS.fullmatch(normalize(name)) and functions & (kinds.OF_NUMBERS | kinds.OF_ORDERED)
-            if name in named or not (total or is_unit):
+            if normalize(name) in named or not (total or is_unit):
                 continue
             cell = self.rows.typed(Column(name, f"c{index}", index=index)).sql
             having = f"min({cell}) != max({cell})" + f" AND max({cell} = '{total}')" * bool(total)
