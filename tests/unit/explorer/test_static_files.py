@@ -1,5 +1,6 @@
 """The files of the page: what is sent, how it is cached, and that no path leads out of the folder."""
 
+import gzip
 import os
 from pathlib import Path
 
@@ -42,6 +43,11 @@ def test_the_page_is_checked_each_time_and_hashed_files_never(page: LocalPage) -
     assert ask(page, f"/ui/{NAME}").body == SCRIPT
     assert script["cache-control"] == "public, max-age=31536000, immutable"
     assert "immutable" not in dict(ask(page, "/ui/style-components.css").headers)["cache-control"]
+
+
+def test_texts_are_compressed_for_browsers_that_read_it(page: LocalPage) -> None:
+    script = ask(page, f"/ui/{NAME}", headers=(("accept-encoding", "gzip, br"),))
+    assert (gzip.decompress(script.body), dict(script.headers)["content-encoding"]) == (SCRIPT, "gzip")
 
 
 @pytest.mark.parametrize(

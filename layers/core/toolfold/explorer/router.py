@@ -8,6 +8,7 @@ browser can send requests here: the cookie is ``SameSite=Strict``, but all ports
 
 from __future__ import annotations
 
+import gzip
 import hmac
 import logging
 import re
@@ -165,17 +166,17 @@ class LocalPage:
             return VIEWS[name](self._explorer, request)
         _check_form(request, _READ)
         if request.path != "/":
-            return self._file(request.path.removeprefix(_FILES)) or page_answer(
+            return self._file(request.path.removeprefix(_FILES), request) or page_answer(
                 404, "There is nothing at this path", "The page may have been updated.", page="../"
             )
-        return self._file("index.html") or page_answer(
+        return self._file("index.html", request) or page_answer(
             503,
             "The page is not built",
             "Run `make ui` in the checkout (needs Node.js 20 or newer), and repeat the installation if there was one.",
             "The MCP endpoint works without the page.",
         )
 
-    def _file(self, name: str) -> Response | None:
+    def _file(self, name: str, request: Request) -> Response | None:
         """Return the file ``name``, or None where there is no such file. Symbolic links are not served.
 
         A name is looked up among those of the files, and never joined to a folder: one with dots, escapes, backslashes
@@ -189,8 +190,10 @@ class LocalPage:
         except (OSError, StopIteration):  # the page is not built, or is being built
             return None
         stored = "public, max-age=31536000, immutable" if _HASHED.search(name) else "no-cache"
-        headers = (("content-type", _TYPES[path.suffix]), ("cache-control", stored))
-        return Response(200, headers, content, LOG_FIELDS)
+        headers = [("content-type", _TYPES[path.suffix]), ("cache-control", stored), ("vary", "accept-encoding")]
+        if "gzip" in (request.header("accept-encoding") or ""):  # half the bytes, through a tunnel as well
+            return Response(200, (*headers, ("content-encoding", "gzip")), gzip.compress(content), LOG_FIELDS)
+        return Response(200, tuple(headers), content, LOG_FIELDS)
 
 
 def _is_equal(given: str, expected: str) -> bool:

@@ -234,8 +234,6 @@ class _Evaluation:
         if step.clause.kind == "sql":
             with suppress(InvalidSelect):  # names that begin with a digit, which are in quotes below
                 query.request.statement(step.clause.text, read)
-                if len(read) == 1 and not self._only_reads:
-                    query.note_mixed_rows("NULL", set(map(normalize, names_in(step.text))))
             if self._only_reads:
                 return
             readable = {table_name(one): one for one in self._tables}

@@ -260,7 +260,7 @@ class Query(View):
         found = [self._group_key(text) for text in by]
         keys = [*(column for column in self.partition if column.sql not in {key.sql for key, _ in found}),
                 *(key for key, _ in found)]  # fmt: skip
-        self.note_mixed_rows(", ".join(key.sql for key in keys) or "NULL")
+        self._note_mixed_rows(", ".join(key.sql for key in keys) or "NULL")
         outputs: list[Column] = []
         parts: list[str] = []
         later: dict[str, exp.Expr] = {}
@@ -305,11 +305,8 @@ class Query(View):
             self.names.date = replace(self.names.date, sql="_d", index=None)
         self.partition = tuple(replace(column, index=None) for column in self.partition)
 
-    def note_mixed_rows(self, keys: str, named: Collection[str] = ()) -> None:
-        """Note that functions are of rows that differ in their unit, or of one that may be the total of others.
-
-        ``keys`` group the rows, as SQL; the columns that are ``named`` are not looked at.
-        """
+    def _note_mixed_rows(self, keys: str) -> None:
+        """Note that functions are of rows that differ in their unit, or of one that may be the total of others."""
         table, functions = self.rows.table, self.request.found.functions
         is_grouped = self.is_summary or any(" GROUP BY " in cte for cte in self.ctes)
         some = [*table.rows[:_LOOKED_AT], *table.rows[-_LOOKED_AT:]]
@@ -317,7 +314,7 @@ class Query(View):
             texts = (row[index] for row in some if isinstance(row[index], str))
             total = next(filter(_OF_OTHERS.fullmatch, texts), "")
             is_unit = _UNITS.fullmatch(normalize(name)) and functions & (kinds.OF_NUMBERS | kinds.OF_ORDERED)
-            if normalize(name) in named or not (total or is_unit):
+            if not (total or is_unit):
                 continue
             cell = self.rows.typed(Column(name, f"c{index}", index=index)).sql
             having = f"min({cell}) != max({cell})" + f" AND max({cell} = '{total}')" * bool(total)
