@@ -103,3 +103,12 @@ def test_the_publisher_layer_has_the_compiler_and_the_sources_without_the_comman
     assert core.isdisjoint({"cli", "explorer", "mock_api", "transports", "__pycache__"})
     shipped = {path.relative_to(layer / "catalog") for path in (layer / "catalog").rglob("*.yaml")}
     assert shipped == {path.relative_to("catalog") for path in Path("catalog").rglob("*.yaml")}
+
+
+def test_the_core_layer_has_the_pages_of_sign_ins_without_the_local_page_and_the_compiler(tmp_path: Path) -> None:
+    _, layer = build(tmp_path, "core", ["python3.13"])
+    core = {path.relative_to(layer / "python/toolfold").as_posix() for path in layer.rglob("*.py")}
+    assert {"app.py", "explorer/page.py", "explorer/sign_in_pages.py", "transports/lambda_handler.py"} <= core
+    folders = {name.partition("/")[0] for name in core}
+    assert folders.isdisjoint({"build", "cli", "log_analysis", "mock_api", "demo.py"})
+    assert not {name for name in core if name.startswith(("transports/local_http", "explorer/router"))}
