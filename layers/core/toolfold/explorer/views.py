@@ -250,9 +250,7 @@ def _decide(explorer: Explorer, request: Request) -> Response:
     if not isinstance(approve, bool):
         raise invalid("approve must be true or false.", 'Send {"id": "…", "approve": true}.')
     if explorer.app.settings.approve != "human":
-        raise ApiProblem(
-            409, "APPROVAL_NOT_PENDING", "No person decides about calls here.", "Set TOOLFOLD_APPROVE=human for that."
-        )
+        raise ApiProblem(409, "APPROVAL_NOT_PENDING", "No person decides here.", "Set TOOLFOLD_APPROVE=human for that.")
     desk = explorer.approval_desk
     try:
         desk.decide(desk.find_waiting(id_), approve=approve)

@@ -109,10 +109,8 @@ class Figures:
             self.times_ms.extend([number(line, "upstream_ms")] if requests else ())
             if isinstance(line.get("inner_tool"), str):
                 self.tools[line["inner_tool"]] += 1
-        timestamp = line.get("timestamp")
-        if (is_of_request(line) or is_of_call(line)) and isinstance(timestamp, str):
-            self.first = min(self.first or timestamp, timestamp)
-            self.last = max(self.last, timestamp)
+        if (is_of_request(line) or is_of_call(line)) and isinstance(at := line.get("timestamp"), str):
+            self.first, self.last = min(self.first or at, at), max(self.last, at)
 
 
 def seven_figures(figures: Figures) -> dict[str, float | None]:

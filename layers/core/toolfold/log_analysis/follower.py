@@ -37,7 +37,6 @@ class LogFollower:
         path: The file; ``~`` stands for the user's home. It may be missing, and appear later.
 
     Attributes:
-        path: The file.
         lines: Lines that were read.
         problem: Why the file cannot be read; empty when it can.
         is_complete: Whether everything that the file had at the last read was read.

@@ -33,7 +33,6 @@ logger = logging.getLogger("toolfold")
 _GRACE_S = 0.05
 """After its limit, a process that has not stopped is ended."""
 
-_CHECKOUT_TIMEOUT_S = 5.0
 _MAX_PROCESSES = max(2, os.cpu_count() or 2)
 _WITHOUT = "Use TOOL_BATCH or TOOL_PIPE, which work without it."
 
@@ -54,7 +53,7 @@ def start_processes() -> pydantic_monty.Monty:
     pool = monty.Monty(
         min_processes=1,
         max_processes=_MAX_PROCESSES,
-        checkout_timeout=_CHECKOUT_TIMEOUT_S,
+        checkout_timeout=5.0,
         feed_duration_limit_grace=_GRACE_S,
         turn_duration_limit_grace=_GRACE_S,
     )
@@ -317,10 +316,7 @@ _LIMITS: Mapping[str, tuple[str, str]] = {
     "time": (f"The script computed for more than {MAX_SCRIPT_S:g} seconds.", "Compute less; use select in its calls."),
     "memory": (f"The script needs more than {MAX_MEMORY_BYTES >> 20} MB.", "Use select in its calls, for less data."),
     "calls": ("The script makes more than 50 calls.", "Make fewer; the answers so far are cached."),
-    "suspensions": (
-        f"The script makes more than {_MAX_SUSPENSIONS:,} calls and look-ups of names.",
-        "Do less in loops.",
-    ),
+    "suspensions": (f"The script has more than {_MAX_SUSPENSIONS:,} calls and look-ups of names.", "Do less in loops."),
     "recursion": (f"Functions of the script call each other deeper than {_MAX_RECURSION} levels.", "Use a loop."),
     "sleep": ("A script cannot sleep.", "Leave it out; calls wait for what they need."),
     "output": (f"The script printed more than {MAX_PRINTED_CHARS:,} characters.", "Print less; return a result."),

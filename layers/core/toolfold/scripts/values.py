@@ -39,8 +39,7 @@ def find_calls(script: str) -> CallPlaces:
     lines = [0, *(end.end() for end in re.finditer(rb"\r\n?|\n", script.encode()))]
     imports = (node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "asyncio")
     has_native = any(name.name == "gather" for node in imports for name in node.names)
-    gathered: set[int] = set()
-    awaited: set[int] = set()
+    gathered, awaited = set[int](), set[int]()
     for node in nodes:
         function = node.func if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Await) and isinstance(node.value, ast.Call):
@@ -93,9 +92,7 @@ def to_json(value: Any) -> Any:
         counted("")
         if depth > _MAX_DEPTH or (isinstance(value, int) and value.bit_length() > 4 * _MAX_DIGITS):
             raise TooLarge
-        if value is None or isinstance(value, bool | int):
-            return value
-        if isinstance(value, float) and math.isfinite(value):
+        if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
             return value
         if isinstance(value, dict):
             return {counted(str(key)): convert(item, depth + 1) for key, item in value.items()}

@@ -366,8 +366,7 @@ def _names(environment: Mapping[str, str]) -> list[str]:
 
 def source_of(name: str) -> tuple[str, str] | None:
     """Return the source and the end, ``URL`` or ``KEY``, of a variable of one source; None for any other name."""
-    # Most starts have none, and need not compile the pattern.
-    is_one = name.startswith("TOOLFOLD_SOURCE_")
+    is_one = name.startswith("TOOLFOLD_SOURCE_")  # most starts have none, and need not compile the pattern
     match = re.fullmatch(r"TOOLFOLD_SOURCE_(\w+)_(URL|KEY)", name, re.ASCII) if is_one else None
     return (match[1].lower(), match[2]) if match else None
 
