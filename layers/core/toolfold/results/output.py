@@ -175,18 +175,15 @@ def select_from(
         UpstreamError: the answer is nested too deeply.
         AnswerTooLarge: the budget is used up.
     """
-    whole = parsed.document
-    beside = (note for table in whole.tables for note in notes_beside(whole, table) if note)
-    notes = tuple(dict.fromkeys((*whole.notes, *beside)))
-    if selection is None:
-        return replace(whole, notes=notes)
+    found = whole = parsed.document
     with _nesting_checked():
-        if selection.jmespath:
-            found = tables.from_value(jmespath.search(selection.jmespath, parsed.data, budget), budget)
-            return replace(found, notes=notes)
-        from toolfold.results.select import engine
+        if selection is not None and not selection.jmespath:
+            from toolfold.results.select import engine
 
-        return engine.evaluate(selection, parsed.document, budget, today, partition)
+            return engine.evaluate(selection, whole, budget, today, partition)
+        if selection is not None:
+            found = tables.from_value(jmespath.search(selection.jmespath, parsed.data, budget), budget)
+    return replace(found, notes=tuple(dict.fromkeys((*whole.notes, *notes_beside(whole, whole.tables)))))
 
 
 def render_document(

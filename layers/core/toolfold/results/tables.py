@@ -8,6 +8,7 @@ document, and those of a document with very many.
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
@@ -36,12 +37,11 @@ _LONG_NUMBER = re.compile(r"\d{16}")
 _MAX_KNOWN = 100
 """Keys of an object whose names are kept for others that have the same, and how many such objects are."""
 
-_ODD_LINES = (
-    (re.compile(r"\n\r?\n([^\d\n]+)\n"), "may begin another table, behind a blank line"),  # it has no figure
-    (re.compile(r"\A\s*([^,\"\n]+),*\r?\n\s*[^,\n]+,+[^,\s]"), "may be a title: the header may come behind it"),
-    (re.compile(r"\n([^,\"\n]++)\s*\Z"), "may be no row, and counts as one"),
-)
-"""A line of CSV that may not be what it is read as → what it may be."""
+_OTHER_TABLE = re.compile(r"\n\r?\n([^\d\n]+)\n")
+"""A blank line and one without a figure, as the header of a second table of CSV."""
+
+_LINE_CHARS = 2_000
+"""Characters at both ends of CSV in which a title and a last line without cells are looked for."""
 
 _FREED_BYTES = 30
 """What a cell of CSV needs less than reserved once its column is typed: as a number no text, as a text no number."""
@@ -207,11 +207,26 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     notes = [repeated] if renamed else []
     if tuple(header) in rows:
         notes.append("The header is repeated among the rows, which count as rows.")
-    for pattern, meaning in _ODD_LINES if len(names) > 1 else ():
-        if (odd := pattern.search(body)) and not body.count('"', 0, odd.start()) % 2:  # in no cell
-            line = body.count("\n", 0, odd.start(1)) + 1
-            notes.append(f"Line {line:,} {meaning}.")
+    notes += _notes_on_lines(body) if len(names) > 1 else ()
     return Document((Table("", titles, rows, keys),), notes=tuple(notes))
+
+
+def _notes_on_lines(body: str) -> Iterator[str]:
+    """Yield notes on lines of CSV that may not be what they are read as. The time is that of reading it once."""
+    filled = [(number, line.strip()) for number, line in enumerate(body[:_LINE_CHARS].split("\n"), 1) if line.strip()]
+    for (number, title), (_, header) in itertools.pairwise(filled[:2]):
+        if _is_one_cell(title.rstrip(",")) and not header.startswith(",") and "," in header.strip(", "):
+            yield f"Line {number:,} may be a title: the header may come behind it."
+    if (other := _OTHER_TABLE.search(body)) and not body.count('"', 0, other.start()) % 2:  # in no cell
+        line = body.count("\n", 0, other.start(1)) + 1
+        yield f"Line {line:,} may begin another table, behind a blank line."
+    _, end, last = body[-_LINE_CHARS:].rstrip().rpartition("\n")
+    if end and _is_one_cell(last):
+        yield f"Line {body.count(chr(10), 0, body.rfind(last)) + 1:,} may be no row, and counts as one."
+
+
+def _is_one_cell(line: str) -> bool:
+    return bool(line) and "," not in line and '"' not in line
 
 
 class _Typer:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from tests.support.cpu_time import cpu_within, ends_within, thread_s
 from tests.unit.results.select.answers import ANSWERS, document
+from tests.unit.results.select.outcomes import run
 from toolfold.budget import WorkBudget
 from toolfold.errors import AnswerTooLarge, CallError, InvalidArguments, InvalidSelect
 from toolfold.results.select.engine import evaluate
@@ -188,6 +189,26 @@ def test_parsing_takes_time_in_proportion_to_the_length() -> None:
         for text in ((first * 500 + second * 500 + end)[-MAX_CHARS:], ((first + second) * 500)[:MAX_CHARS]):
             with cpu_within(1.5), contextlib.suppress(InvalidArguments):
                 select(text, SMALL)
+
+
+FIELDS = {f"t{number}": [{"v": 1, "w": 2}] * 2 for number in range(59)}
+CURRENCIES = [{f"c{number}_currency": "EU"[row % 2] for number in range(900)} | {"v": row} for row in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        (None, json.dumps(FIELDS | {"of": {f"total{number}": number for number in range(20_000)}})),
+        (None, json.dumps(FIELDS | {"of": {f"{number}.total": 90 for number in range(20_000)}})),
+        ("sum(v)", json.dumps(CURRENCIES)),
+        *((None, body) for body in ("a,b\n1,2\nq" + "\n " * 90_000 + "x,1\n", " \n" * 90_000 + "a,b\n1,2\n")),
+        *((None, body) for body in (" " * 90_000 + "a,b\n1,2\n", "a" + " " * 90_000 + "\n" + " " * 90_000 + ",\n1,2")),
+    ],
+    ids=range(7),
+)
+def test_notes_take_time_in_proportion_to_the_answer(text: str | None, body: str) -> None:
+    with cpu_within(2), contextlib.suppress(CallError):
+        run(text, body)
 
 
 @pytest.mark.parametrize(

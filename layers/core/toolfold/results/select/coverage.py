@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.dates import bounds, first_day, moved
 from toolfold.fuzzy import normalize
@@ -61,8 +61,22 @@ _OF_PAGES = (_TOTALS | _NEXT) - _COMMON | {"cursor", "hitsperpage", "itemsperpag
                                            "page", "pagenumber", "pagesize", "perpage", "skip", "startat"}  # fmt: skip
 """Fields beside which they are of pages."""
 
+_WORDS = _TOTALS | _NEXT | _PAGES | _OF_PAGES | {"prev", "previous"}
+_MAX_STATED = 200
+"""Fields of these words that are looked at: an answer has some ten of them."""
+
 _ABOUT_PAGES = frozenset(("continue", "meta", "metadata", "page", "pageinfo", "pagination", "paging"))
 """Objects in which such fields are, however deep."""
+
+
+class _Stated(NamedTuple):
+    """A field that may be about pages: its last word, its path, its value, and the tables in the object that has it."""
+
+    word: str
+    path: tuple[str, ...]
+    value: Any
+    tables: frozenset[str]
+
 
 _MAX_DEPTH = 8
 """Names of the path to a field beside the tables."""
@@ -188,46 +202,47 @@ def has_dates(document: Document) -> bool:
 # Pages
 
 
-def notes_beside(document: Document, table: Table) -> tuple[str, ...]:
-    """Return what the fields and tables beside rows say of them: that the answer is a page, and has errors as well."""
+def notes_beside(document: Document, tables: Iterable[Table]) -> Iterator[str]:
+    """Yield what the fields and tables beside rows say of them: that the answer is a page, and has errors as well.
+
+    >>> found = Table("", ("n",), [(1,), (2,)])
+    >>> [*notes_beside(Document((found,), {"total": 500, "page": 2}), [found])]
+    ['These are 2 of 500 rows (total): the answer is one page.']
+    """
     fields = document.metadata if isinstance(document.metadata, dict) else {}
     errors = fields.get("errors")  # of an answer that has data as well, as those of GraphQL do
-    count = sum(len(one.rows) for one in document.tables if one.name == "errors")
-    count += len(errors) if isinstance(errors, list) else 0
-    has_errors = count and table.name != "errors"
-    note = f"The answer reports errors beside these rows ({count:,}): select errors." if has_errors else ""
-    return page_note(document, table), note
+    error_count = sum(len(one.rows) for one in document.tables if one.name == "errors")
+    error_count += len(errors) if isinstance(errors, list) else 0
+    stated = list(itertools.islice(_page_fields(document), _MAX_STATED))
+    all_rows = sum(len(one.rows) for one in document.tables)
+    for table in tables:
+        beside = [one for one in stated if table.name in one.tables or not one.tables]
+        if table.rows and all_rows and (note := _page_note(table, beside, all_rows)):  # else no rows, or one object
+            yield note
+        if error_count and table.name != "errors":
+            yield f"The answer reports errors beside these rows ({error_count:,}): select errors."
 
 
-def page_note(document: Document, table: Table) -> str:
+def _page_note(table: Table, fields: Sequence[_Stated], all_rows: int) -> str:
     """Return a sentence on the rows that the answer lacks, by its fields beside the rows; empty: it lacks none.
 
     Deep in a document, only those count that are beside ``table``, and in an object beside it.
-
-    >>> found = Table("", ("n",), [(1,), (2,)])
-    >>> page_note(Document((found,), {"total": 500, "page": 2}), found)
-    'These are 2 of 500 rows (total): the answer is one page.'
     """
-    name, row_count, all_rows = table.name, len(table.rows), sum(len(one.rows) for one in document.tables)
-    if not row_count or not all_rows:  # no rows, or one object
-        return ""
-    fields = [
-        (word, path, value)
-        for word, path, value in _page_fields(document.metadata)
-        if name in (inside := _names_inside(document, path[:-1])) or not inside
-    ]
-    paged = {path[:-1] for word, path, value in fields if word in _OF_PAGES or _is_link(word, value)}
-    for word, path, value in fields:
+    name, row_count = table.name, len(table.rows)
+    paged = {path[:-1] for word, path, value, _ in fields if word in _OF_PAGES or _is_link(word, value)}
+    sums: Collection[int] | None = None
+    for word, path, value, _ in fields:
         total = values.parse_number(value) if isinstance(value, str) else value
         if word not in _TOTALS or type(total) is not int or total <= row_count or total == all_rows:
             continue
         where = f"{row_count:,} of {total:,} rows ({quoted_name(path[-1])}): the answer"
         if (_is_near(path) and word not in _COMMON) or _is_of_pages(path, paged):
             return f"These are {where} is one page."
-        if name.startswith(".".join(path[:-1])) and not _is_sum(total, table):
+        sums = _sums(table) if sums is None else sums
+        if name.startswith(".".join(path[:-1])) and total not in sums:
             return f"These may be {where} may be one page."
     page = f"{'This is' if row_count == 1 else 'These are'} {counted(row_count, 'row')} of one page"
-    for word, path, value in fields:
+    for word, path, value, _ in fields:
         if word in _COMMON and not _is_of_pages(path, paged):
             continue
         if word in _PAGES and _is_near(path) and type(value) is int and value > 1:
@@ -235,10 +250,6 @@ def page_note(document: Document, table: Table) -> str:
         if word in _NEXT and (_is_near(path) or name.startswith(".".join(path[:-2]))):
             return f"{page}: there are more, as {quoted_name(path[-1])} states."
     return ""
-
-
-def _names_inside(document: Document, path: Sequence[str]) -> list[str]:
-    return [table.name for table in document.tables if path and table.name.startswith(".".join((*path, "")))]
 
 
 def _is_near(path: Sequence[str]) -> bool:
@@ -257,19 +268,21 @@ def _is_link(word: str, value: Any) -> bool:
     return word in ("next", "prev", "previous") and (value is True or is_url)
 
 
-def _is_sum(total: int, table: Table) -> bool:
-    """Return whether a number is the sum of a column: of votes, or of amounts."""
-    columns = ([cell for cell in column if type(cell) is int] for column in zip(*table.rows, strict=True))
-    return any(sum(numbers) == total for numbers in columns)
+def _sums(table: Table) -> set[int]:
+    """Return the sums of the columns: a field of votes or amounts may have one of them."""
+    return {sum(cell for cell in column if type(cell) is int) for column in zip(*table.rows, strict=True)}
 
 
-def _page_fields(metadata: Any) -> Iterator[tuple[str, tuple[str, ...], Any]]:
-    """Yield the last word of each field that has a value, its path, and the value; _links.next.href is the next one."""
-    for path, value in fields_of(metadata):
-        if value not in (None, "", False, []):
-            is_wrapped = path[-1] in ("href", "url", "value") or path[-2:][0] == "LastEvaluatedKey"
-            whole = path[:-1] if is_wrapped and len(path) > 1 else path
-            yield normalize(whole[-1].rpartition(".")[2]), whole, value  # @odata.count
+def _page_fields(document: Document) -> Iterator[_Stated]:
+    """Yield the fields that have a value and may be about pages; _links.next.href is the next one."""
+    for path, value in fields_of(document.metadata):
+        is_wrapped = path[-1] in ("href", "url", "value") or path[-2:][0] == "LastEvaluatedKey"
+        whole = path[:-1] if is_wrapped and len(path) > 1 else path
+        word = normalize(whole[-1].rpartition(".")[2])  # @odata.count
+        if word in _WORDS and value not in (None, "", False, []):
+            inside = ".".join((*whole[:-1], ""))
+            names = frozenset(one.name for one in document.tables if whole[1:] and one.name.startswith(inside))
+            yield _Stated(word, whole, value, names)
 
 
 def fields_of(metadata: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -375,8 +375,8 @@ class _Evaluation:
             if is_nothing and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
             notes += [*query.names.notes, *query.notes, *(() if is_nothing else query.absent)]
-            notes += notes_beside(self._document, query.rows.table)
             tables.append(found)
+        notes += notes_beside(self._document, [query.rows.table for query in self._queries.values()])
         notes = list(dict.fromkeys(note for note in notes if note))
         if self._is_object and len(tables) == 1 and len(tables[0].rows) == 1:
             return Document(metadata=tables[0].objects()[0], notes=tuple(notes))

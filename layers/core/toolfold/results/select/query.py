@@ -42,8 +42,8 @@ _UNITS = re.compile(r"\w*currency(?:code)?|units?|uom")
 """Names of columns that say what the numbers beside them are of."""
 
 _OF_OTHERS = re.compile(r"(?:(?:grand|sub)[ -]?)?totals?:?|sum|all", re.I)
-_LOOKED_AT = 50
-"""Cells of a row that may be the total of others, and the rows at both ends in which it is looked for."""
+_LOOKED_AT, _MOST_NOTED = 50, 3
+"""Cells that may name the total of others, the rows at both ends in which they are looked for, columns with a note."""
 
 _MAX_COLUMNS = 250
 """Columns and calculations in one step."""
@@ -310,12 +310,14 @@ class Query(View):
         table, functions = self.rows.table, self.request.found.functions
         is_grouped = self.is_summary or any(" GROUP BY " in cte for cte in self.ctes)
         some = [*table.rows[:_LOOKED_AT], *table.rows[-_LOOKED_AT:]]
+        is_of_values = functions & (kinds.OF_NUMBERS | kinds.OF_ORDERED)
+        told = 0  # of few columns: each takes a statement
         for index, name in enumerate(table.columns) if functions and not is_grouped else ():
             texts = (row[index] for row in some if isinstance(row[index], str))
             total = next(filter(_OF_OTHERS.fullmatch, texts), "")
-            is_unit = _UNITS.fullmatch(normalize(name)) and functions & (kinds.OF_NUMBERS | kinds.OF_ORDERED)
-            if not (total or is_unit):
+            if told == _MOST_NOTED or not (total or (is_of_values and _UNITS.fullmatch(normalize(name)))):
                 continue
+            told += 1
             cell = self.rows.typed(Column(name, f"c{index}", index=index)).sql
             having = f"min({cell}) != max({cell})" + f" AND max({cell} = '{total}')" * bool(total)
             statement = f"SELECT min({cell}), max({cell}) FROM {self._current} GROUP BY {keys} HAVING {having} LIMIT 1"

@@ -36,6 +36,7 @@ _DECIMALS = re.compile(
     r"\b\d+(?:\.(?!\w)|\.\d|[eE][-+]?\d)|(?<!\w)\.\d|\b(?:REAL|FLOAT|DOUBLE|DECIMAL|NUMERIC|AVG|ROUND)\b"
     r"|\b(?:TOTAL|JULIANDAY|POW|POWER|SQRT|EXP|LN|LOG|LOG10|LOG2|PERCENT_RANK|CUME_DIST|EXTRACT|DATE_PART)\("
 )
+"""A number with decimals in SQL, and types and functions that make one."""
 
 _FUNCTIONS_OF_TEXT = re.compile(r"(?:STRFTIME|DATE|TIME|DATETIME|SUBSTR|SUBSTRING|REPLACE|TRIM|PRINTF|FORMAT)\(", re.I)
 
