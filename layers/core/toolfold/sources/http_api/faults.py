@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from re import _constants, _parser  # type: ignore[attr-defined]  # the parser has no public name since Python 3.11
@@ -214,7 +214,31 @@ _OF_ERRORS = frozenset(
 """Members of an answer that is nothing but an error: with a further one it is data."""
 
 _FAILED = ("error", "fail", "failed", "ERROR")
-_CODES = frozenset(("cod", "code", "status", "statuscode"))
+_ONLY_A_CODE = frozenset(("cod", "code", "data", "message", "requestid", "status", "statuscode"))
+
+
+def _is_told(given: Mapping[str, Any]) -> bool:
+    return "message" in given or "errortype" in given
+
+
+def _is_only_a_code(given: Mapping[str, Any]) -> bool:
+    return isinstance(given.get("message"), str) and given.keys() <= _ONLY_A_CODE
+
+
+def _is_code(value: Any) -> bool:
+    return re.fullmatch(r"[45]\d\d", str(value)) is not None
+
+
+_SIGNS: tuple[tuple[tuple[str, ...], Callable[[Any], bool], Callable[[Mapping[str, Any]], bool]], ...] = (
+    (("error", "errors"), lambda value: value is True or isinstance(value, str | list | dict), bool),
+    (("fault",), lambda value: isinstance(value, dict) and not {"faultstring", "message"}.isdisjoint(value), bool),
+    (("ok", "success"), lambda value: str(value).lower() == "false", bool),
+    (("status",), _FAILED.__contains__, bool),
+    (("stat", "result"), _FAILED.__contains__, _is_told),
+    (("code", "status", "statuscode"), lambda value: type(value) is int and _is_code(value), _is_only_a_code),
+    (("cod",), _is_code, _is_only_a_code),
+)
+"""Members, whether their value means failure, and whether it does so in this answer (``bool``: in every one)."""
 
 
 def is_failure(data: Any) -> bool:
@@ -226,18 +250,12 @@ def is_failure(data: Any) -> bool:
     if not isinstance(data, dict) or len(data) > 2 * len(_OF_ERRORS):
         return False
     given = {normalize(name): value for name, value in data.items() if value not in (None, "", [], {})}
-    result, message = given.get("result"), given.get("message")
-    has_result = result not in (None, *_FAILED) or given.get("response") not in (None, False, "False")
+    has_result = given.get("result") not in (None, *_FAILED) or given.get("response") not in (None, False, "False")
     if has_result or given.get("data") or not given.keys() <= _OF_ERRORS:
         return False
-    problems = [given.get("error"), given.get("errors")]
-    has_error = any(problem is True or isinstance(problem, str | list | dict) for problem in problems)
-    fault = given.get("fault")
-    is_fault = isinstance(fault, dict) and not {"faultstring", "message"}.isdisjoint(fault)
-    is_refused = any(str(given.get(name)).lower() == "false" for name in ("ok", "success"))
-    codes = [given[name] for name in _CODES & given.keys() if name == "cod" or type(given[name]) is int]
-    is_status = isinstance(message, str) and given.keys() <= _CODES | {"message", "data", "requestid"}
-    has_code = is_status and any(re.fullmatch(r"[45]\d\d", str(code)) for code in codes)
-    is_told = "message" in given or "errortype" in given
-    has_failed = given.get("status") in _FAILED or (is_told and (given.get("stat") in _FAILED or result in _FAILED))
-    return has_error or is_fault or is_refused or has_code or has_failed
+    return any(
+        means_failure(given[name]) and applies(given)
+        for names, means_failure, applies in _SIGNS
+        for name in names
+        if name in given
+    )
