@@ -35,6 +35,13 @@ def test_an_answer_keeps_all_that_the_server_sent() -> None:
         *(({"content": [text(before + form.format(json.dumps(ROWS, indent=1)))]}, "json", ROWS,
            [text("2 rows:")] if before else [])
           for form in ("{}", "```json\n{}\n```", "```\n{}\n```\n") for before in ("", "2 rows:\n", "2 rows:\n\n")),
+        # as Python writes it
+        *(({"content": [text(before + repr(data))]}, "json", data, [text("2 rows:")] if before else [])
+          for data in (ROWS, [{"a'b": True}], {"a": None, "b": [True, False, -1.5e-7]},
+                       [{"a'b": 'say "hi"', "c": "O'Neil \"x\" \\\\ \\x41 \n\x07\x9f\u2028 é None 'True'"}])
+          for before in ("", "2 rows:\n")),
+        *(({"content": [text(other)]}, "text", other, [])
+          for other in ("{'a': Decimal('1.5')}", "{'a': (1, 2)}", "{'a'}", "{'a': 1} and {'b': 2}", "{'it''s': 1}")),
         ({"content": [text("2 rows:\n[]"), IMAGE]}, "text", "2 rows:\n[]", [IMAGE]),
         *(({"content": [text(other)]}, "text", other, [])
           for other in ("As he says\n[1]", "# Use\nPut this\n```json\n{}\n```", "```json\n{}\n```\nand so on",
@@ -98,6 +105,12 @@ def test_an_answer_keeps_all_that_the_server_sent() -> None:
 def test_text_that_is_json_is_kept_to_the_character() -> None:
     exact = '{"id": 12345678901234567890, "price": 1.10}'
     assert parse_result({"content": [text(exact)]}).body == exact
+
+
+def test_text_in_the_notation_of_python_is_read_in_linear_time() -> None:
+    with cpu_within(5):
+        for odd in ("{'a': '" + "\\'" * 50_000, "[{'" * 50_000, "{'a': " + "'b' " * 50_000, "{'a':" + '"' * 100_001):
+            assert parse_result({"content": [text(f"{odd}}}")]}).body == f"{odd}}}"
 
 
 def test_what_is_no_content_is_refused() -> None:

@@ -8,7 +8,8 @@ the server sent                       the answer
 text blocks, one of them JSON         JSON: the first such block
 text blocks that each are JSON        JSON: a list of them
 one text: lines of JSON objects, or   that JSON; the line is a text block behind it
-JSON in a fence or behind one line
+JSON in a fence or behind one line,
+also as Python writes it
 other text                            the text of the first block
 images, audio, resources, links,      content blocks behind the text, unaltered
 and further text
@@ -34,6 +35,13 @@ _BEHIND_LINE = re.compile(
 )
 """JSON that is all of a text but for one line before it, in a fence of Markdown or not."""
 
+_PYTHON = re.compile(
+    r"""'(?P<text>(?:[^'\\]|\\.)*)(?:'|\Z)|"(?P<quoted>(?:[^"\\]|\\.)*)(?:"|\Z)|\b(?P<constant>None|True|False)\b""",
+    re.DOTALL,
+)
+"""What Python writes otherwise than JSON, texts and three constants. A text that does not end is read once, too."""
+
+_ESCAPED = re.compile(r'\\(.)|"', re.DOTALL)
 _NO_CONTENT = "The call succeeded; it returned no content."
 
 
@@ -67,20 +75,20 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
 
 def _parse_text(text: str, others: Sequence[Mapping[str, Any]]) -> ParsedResponse:
     """Return the answer that is one text: JSON, where all of it is, but for a line before it."""
-    body = text.strip()
-    if _json_value(body) is not None:
+    value, body = _in_json(text.strip())
+    if value is not None:
         return ParsedResponse("json", body, blocks=_encode(others))
     lines = list(filter(None, map(str.strip, body.split("\n"))))
     rows = f"[{','.join(lines)}]"
     if len(lines) > 1 and all(line[0] == "{" for line in lines) and _json_value(rows) is not None:
         return ParsedResponse("json", rows, blocks=_encode(others))
     found = _BEHIND_LINE.fullmatch(body)
-    value = None if found is None else _json_value(found["fenced"] or found["bare"] or "")
+    value, data = (None, "") if found is None else _in_json((found["fenced"] or found["bare"] or "").strip())
     # A number in brackets behind a line may be a note to it.
     if found is None or not (isinstance(value, dict) or any(isinstance(item, dict) for item in value or ())):
         return ParsedResponse("text", text, blocks=_encode(others))
     before = [{"type": "text", "text": found["line"].strip()}] if found["line"] else []
-    return ParsedResponse("json", (found["fenced"] or found["bare"]).strip(), blocks=_encode([*before, *others]))
+    return ParsedResponse("json", data, blocks=_encode([*before, *others]))
 
 
 def failure_text(result: Mapping[str, Any]) -> tuple[str, str]:
@@ -202,6 +210,28 @@ def _json_value(text: str) -> Any:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict | list) else None
+
+
+def _in_json(text: str) -> tuple[Any, str]:
+    r"""Return the object or list that a text is, as JSON or as Python writes it, and its JSON; else None and the text.
+
+    >>> _in_json("{'name': \"O'Neil\", 'paid': None}")
+    ({'name': "O'Neil", 'paid': None}, '{"name": "O\'Neil", "paid": null}')
+    """
+    value = _json_value(text)
+    if value is None and text[:1] in ("{", "[") and text[-1] in "]}":
+        in_json = _PYTHON.sub(_of_python, text)
+        value = _json_value(in_json)
+        text = text if value is None else in_json
+    return value, text
+
+
+def _of_python(found: re.Match[str]) -> str:
+    if found["constant"]:
+        return {"None": "null", "True": "true", "False": "false"}[found["constant"]]
+    spelled = {"'": "'", "x": "\\u00", None: '\\"'}
+    inner = found["quoted"] if found["text"] is None else found["text"]
+    return f'"{_ESCAPED.sub(lambda sign: spelled.get(sign[1], sign[0]), inner)}"'
 
 
 def _encode(blocks: Sequence[Mapping[str, Any]]) -> str:
