@@ -114,7 +114,7 @@ def filled(page: str) -> str:
 
 def _table(model: type[BaseModel], left_out: set[str]) -> str:
     texts = dict(_texts(model))
-    rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    rows = ["| key | value | meaning |", "|---|---|---|"]
     for name, field in model.model_fields.items():
         if name in left_out:
             continue
@@ -123,7 +123,7 @@ def _table(model: type[BaseModel], left_out: set[str]) -> str:
         is_replaced = name in _REPLACED and issubclass(model, ImporterSettings)
         if not meaning:
             meaning = MEANINGS[name] if is_replaced or name not in texts else texts[name]
-        rows.append(f"| `{field.alias or name}` | {_value(field)} | {_default(name, field)} | {meaning} |")
+        rows.append(f"| `{field.alias or name}` | {_type(field.annotation)}{_default(name, field)} | {meaning} |")
     return "\n".join(rows)
 
 
@@ -145,10 +145,6 @@ def _texts(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
                 yield field.target.id, words.replace("``", "`").replace("|", "\\|")
 
 
-def _value(field: FieldInfo) -> str:
-    return _type(field.annotation)
-
-
 def _type(annotation: Any) -> str:
     """Return a type in words."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
@@ -159,24 +155,25 @@ def _type(annotation: Any) -> str:
     if origin in (typing.Union, types.UnionType):
         return " or ".join(dict.fromkeys(_type(one) for one in arguments if one is not type(None)))
     if origin is list:
-        return f"list of {_type(arguments[0])}s" if _type(arguments[0]) in ("text", "object") else "list"
+        return "list of objects" if _type(arguments[0]) == "object" else "list"
     if origin is dict or (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
         return "object"
-    words = {str: "text", int: "whole number", float: "number", bool: "`true`, `false`"}
+    words = {str: "text", int: "integer", float: "number", bool: "boolean"}
     return words.get(annotation, "object")
 
 
 def _default(name: str, field: FieldInfo) -> str:
+    """Return what the cell of the type says about the default; nothing where it is empty or false."""
     if name == "id":
-        return "name of the folder"
+        return ", default: name of the folder"
     if field.is_required():
-        return "required"
+        return ", required"
     default = field.get_default(call_default_factory=True)
-    if default in (None, "", [], {}) or isinstance(default, BaseModel):
-        return "–"
+    if default in (None, "", [], {}, False) or isinstance(default, BaseModel):
+        return ""
     if isinstance(default, str):
-        return "a sentence" if " " in default else f"`{default}`"
-    return f"`{json.dumps(default)}`"
+        return "" if " " in default else f", default `{default}`"
+    return f", default `{json.dumps(default)}`"
 
 
 def main() -> int:
