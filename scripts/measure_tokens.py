@@ -24,7 +24,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
-from toolfold.exposure.exposed_tools import PAGE_SIZE, ExposedTools
+from toolfold.exposure.exposed_tools import ExposedTools
 from toolfold.exposure.profiles import select
 from toolfold.meta_tools import tool_get
 from toolfold.meta_tools.definitions import detail_level_of
@@ -136,18 +136,16 @@ def _modes(tools: MetaTools) -> str:
         shown = tokens(exposed.every_definition())
         asked = sum(tokens(arguments) for _, arguments in steps)
         answered = sum(_read_as(exposed, name, arguments) for name, arguments in steps)
-        pages = -(-len(exposed.exposed.entries) // PAGE_SIZE)
         cells.append(
             (
                 f"`{mode}`",
                 f"{len(exposed.exposed.entries)}",
-                f"{pages}",
                 f"{shown:,}",
                 f"{len(steps)}",
                 f"{shown + asked + answered:,}",
             )
         )
-    head = ("mode", "definitions", "pages", "tokens", "calls for “give me aapl price”", "tokens of all of it")
+    head = ("mode", "definitions", "tokens", "calls for “give me aapl price”", "tokens of all of it")
     return "### What each mode costs, in tokens\n\n" + markdown_table(head, cells)
 
 

@@ -19,11 +19,8 @@ from scripts.measured_tables import markdown_table
 COLD_NOTE = """\
 Medians from the start of the process: until the runtime client requests the first event (init), to the response to
 `tools/list`, and to the `TOOL_CALL` after it; `TOOL_LIST(query)` is the first request of another environment. The peers
-([scripts/peers](../../scripts/peers)) have the same three tools. S3 and DynamoDB are moto.
-"""
-
-SIZE_NOTE = """\
-Memory is the peak of the process (VmHWM). The package is what a deployment adds to the managed runtime.
+([scripts/peers](../../scripts/peers)) have the same three tools. S3 and DynamoDB are moto. Memory is the peak
+of the process (VmHWM), warm; the package is what a deployment adds to the managed runtime, unzipped.
 """
 
 
@@ -60,8 +57,6 @@ def page(results: Mapping[str, Any]) -> str:
         about(results),
         cold(results),
         COLD_NOTE,
-        sizes(results),
-        SIZE_NOTE,
     ]
     return "\n".join(parts)
 
@@ -92,30 +87,13 @@ def cold(results: Mapping[str, Any]) -> str:
                 _median(of_one, LISTING),
                 f"{middle(of_one, LISTING) / floor:.1f}",
                 "–" if one["kind"] == "floor" else _median(of_one, CACHED),
-                "–" if one["kind"] == "floor" else f"{middle(of_one, CACHED) / floor:.1f}",
                 _median(of_one, SEARCH) if SEARCH in of_one[0] else "–",
-            )
-        )
-    head = ("", "init", "first `tools/list`", "ratio", "first `TOOL_CALL`", "ratio", "first `TOOL_LIST(query)`")
-    return "#### Cold start, in ms\n\n" + markdown_table(head, rows)
-
-
-def sizes(results: Mapping[str, Any]) -> str:
-    rows = []
-    for one in results["servers"]:
-        size = results["sizes"][one["package"]]
-        after = middle(results["cold"][one["name"]], "memory")
-        rows.append(
-            (
-                one["title"],
-                f"{after:.0f}",
                 f"{results['warm'][one['name']]['memory']:.0f}",
-                f"{size['unzipped'] / 1e6:.2f}",
-                f"{size['zipped'] / 1e6:.2f}",
+                f"{results['sizes'][one['package']]['unzipped'] / 1e6:.2f}",
             )
         )
-    head = ("", "after the first `TOOL_CALL`", "after the warm rounds", "unzipped", "zipped")
-    return "#### Peak memory and size of the package, in MB\n\n" + markdown_table(head, rows)
+    first = [f"first `{name}`" for name in ("tools/list", "TOOL_CALL", "TOOL_LIST(query)")]
+    return markdown_table(("", "init, ms", first[0], "ratio", *first[1:], "memory, MB", "package, MB"), rows)
 
 
 def _median(starts: Sequence[Mapping[str, float]], figure: str) -> str:
@@ -156,8 +134,8 @@ lines are left out by ``SystemLogLevel: WARN``."""
 
 def costs(results: Mapping[str, Any], memory_mb: int) -> str:
     """Return the tables of the costs."""
-    rows = [(name, f"{each:,.4g}", unit, where) for name, (each, _, unit, where) in PRICES.items()]
-    prices = "### Prices\n\n" + markdown_table(("", "$", "for", "published at"), rows)
+    rows = [(f"[{name}]({where})", f"{each:,.4g}", unit) for name, (each, _, unit, where) in PRICES.items()]
+    prices = "### Prices\n\n" + markdown_table(("", "$", "for"), rows)
     return f"{prices}\n{_of_requests(results, memory_mb)}"
 
 
@@ -196,7 +174,6 @@ def _of_requests(results: Mapping[str, Any], memory_mb: int) -> str:
             dollars("Logs", sent["log"] + OTHER_LOG),
             dollars("Data out", sent["answer"]),
         )
-        counts = f"{sent['s3']} / {sent['reads']} / {sent['writes']}"
-        rows.append((title, *(f"{part * MILLION:,.2f}" for part in (*parts, sum(parts))), counts))
-    head = ("", "requests", "Lambda", "S3", "DynamoDB", "logs", "data out", "**in all**", "S3 / reads / writes")
+        rows.append((title, *(f"{part * MILLION:,.2f}" for part in (*parts, sum(parts)))))
+    head = ("", "requests", "Lambda", "S3", "DynamoDB", "logs", "data out", "**in all**")
     return f"### A million requests to toolfold, as deployed with {memory_mb} MB, in $\n\n" + markdown_table(head, rows)

@@ -117,8 +117,8 @@ def tables(answered: Mapping[str, Answers]) -> str:
         rows = []
         for title, chosen in titled.items():
             wanted = set(chosen)
-            # Kinds and languages are shown for the first ranker alone.
-            shown = list(answered.items())[: 1 if heading.startswith("By") else None]
+            # The other rankers are compared on the held-out half alone.
+            shown = list(answered.items())[: None if title == HELD_OUT else 1]
             for at, (ranker, given) in enumerate(shown):
                 scored = score((request, ranked) for request, ranked in given if request in wanted)
                 means = (scored.r1, scored.r5, scored.ndcg, scored.needed, scored.silent)

@@ -17,7 +17,7 @@ from contextlib import closing
 
 from benchmarks import harness
 from benchmarks.retrieval.rankers import FullText, Ranker, Recorded, Toolfold
-from benchmarks.retrieval.report import DEPTH, found, hit, ndcg, with_error
+from benchmarks.retrieval.report import DEPTH, found, hit, with_error
 from benchmarks.retrieval_public.public_sets import (
     PublicRequest,
     PublicSet,
@@ -29,7 +29,7 @@ from benchmarks.retrieval_public.public_sets import (
 from scripts.measured_tables import markdown_table
 from toolfold.build import semantic_index
 
-HEAD = ("set", "requests", "search", "n", "hit@1", "R@5", "nDCG@10")
+HEAD = ("requests", "search", "n", "hit@1", "R@5")
 
 
 def measure(options: argparse.Namespace) -> str:
@@ -42,8 +42,8 @@ def measure(options: argparse.Namespace) -> str:
             rankers.append((Toolfold(catalog), "toolfold, semantic postings" if semantic else "toolfold"))
         for ranker, title in rankers if options.own else [*rankers, _other_ranker(public_set)]:
             rows += [_row(public_set.name, part, title, ranker, own) for part, own in public_set.requests.items()]
-    rows.sort(key=lambda row: row[:2])
-    return markdown_table(HEAD, rows, left=3)
+    rows.sort(key=lambda row: row[0])
+    return markdown_table(HEAD, rows, left=2)
 
 
 def _other_ranker(public_set: PublicSet) -> tuple[Ranker, str]:
@@ -61,16 +61,9 @@ def _text(tool: PublicTool) -> str:
 
 def _row(name: str, part: str, title: str, ranker: Ranker, asked: Sequence[PublicRequest]) -> tuple[str, ...]:
     answers = [(ranker.rank(request.text, DEPTH), {name_of(at) for at in request.needed}) for request in asked]
-    hits, recalls, gains = (
-        [measure(ranked, needed) for ranked, needed in answers]
-        for measure in (
-            lambda ranked, needed: hit(ranked, needed, 1),
-            lambda ranked, needed: found(ranked, needed, 5),
-            ndcg,
-        )
-    )
-    first, gain = (f"{100 * statistics.fmean(values):.1f}" for values in (hits, gains))
-    return (name, part, title, str(len(asked)), first, with_error(recalls), gain)
+    first = 100 * statistics.fmean(hit(ranked, needed, 1) for ranked, needed in answers)
+    recalls = [found(ranked, needed, 5) for ranked, needed in answers]
+    return (f"{name}, {part}", title, str(len(asked)), f"{first:.1f}", with_error(recalls))
 
 
 if __name__ == "__main__":
