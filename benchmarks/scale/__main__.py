@@ -32,37 +32,39 @@ COLUMNS = ("open", "`tools/list`", "first get", "first query", "`TOOL_GET`", "`T
 
 
 def measure(options: argparse.Namespace) -> str:
-    """Return the tables."""
+    """Return the table."""
     sizes, processes = (SIZES[:-1], 1) if options.quick else (SIZES, 3)
     paths = {size: generate.catalog(size) for size in harness.track(sizes, lambda size: f"Making {size:,} tools")}
     with servers.slow_s3(generate.FOLDER / "bucket", paths) as (endpoint, places):
-        title = f"Catalog in S3 with {servers.DELAY_S * 1000:.0f} ms a request, in ms"
-        in_slow_s3 = _times(title, places, processes, **aws_services.variables(endpoint))
-    return "\n".join([in_slow_s3, in_moto(paths)])
+        times = _times(places, processes, **aws_services.variables(endpoint))
+    sizes_mb = (f"{path.stat().st_size / 1e6:.1f}" for path in paths.values())
+    rows = [
+        [f"{size:,}", *of_size, catalog_mb, memory_mb]
+        for size, of_size, catalog_mb, memory_mb in zip(paths, times, sizes_mb, _memory(paths), strict=True)
+    ]
+    title = f"### Catalog in S3 with {servers.DELAY_S * 1000:.0f} ms a request, in ms"
+    return f"{title}\n\n{markdown_table(['tools', *COLUMNS, 'catalog, MB', 'memory, MB'], rows, left=0)}"
 
 
-def in_moto(paths: Mapping[int, Path]) -> str:
-    """The table of memory: each catalog in moto's S3, served by a process that may have no more than a Lambda of
-    1,024 MB."""
-    rows = []
+def _memory(paths: Mapping[int, Path]) -> list[str]:
+    """Return the peak for each catalog in moto's S3, of a process that may have no more than a Lambda of 1,024 MB."""
+    peaks = []
     with aws_services.serving() as endpoint:
         client = aws_services.client("s3", endpoint)
         client.create_bucket(Bucket="scale")
         for size, path in paths.items():
             publish(path.read_bytes(), f"s3://scale/{size}", client)
             figures = _process(f"s3://scale/{size}", size, LAMBDA_MB, FEW, **aws_services.variables(endpoint))
-            rows.append([f"{size:,}", f"{path.stat().st_size / 1e6:.1f}", f"{figures['memory']:.0f}"])
-    title = f"### Memory, with the catalog in S3 (moto) and an address space of {LAMBDA_MB:,} MB"
-    columns = ("tools", "catalog, MB", "process at its peak, MB")
-    return f"{title}\n\n{markdown_table(columns, rows, left=0)}"
+            peaks.append(f"{figures['memory']:.0f}")
+    return peaks
 
 
-def _times(title: str, places: Mapping[int, str], processes: int, **variables: str) -> str:
+def _times(places: Mapping[int, str], processes: int, **variables: str) -> list[list[str]]:
     rows = []
-    for size, place in harness.track(places.items(), lambda item: f"{title}: {item[0]:,} tools"):
+    for size, place in harness.track(places.items(), lambda item: f"Catalog in S3: {item[0]:,} tools"):
         measured = [_process(place, size, 0, ROUND, **variables) for _ in range(processes)]
-        rows.append([f"{size:,}", *(short(middle(measured, name)) for name in COLUMNS)])
-    return f"### {title}\n\n{markdown_table(['tools', *COLUMNS], rows, left=0)}"
+        rows.append([short(middle(measured, name)) for name in COLUMNS])
+    return rows
 
 
 def _process(place: str, size: int, megabytes: int, requests: int, **variables: str) -> dict[str, Any]:
