@@ -216,13 +216,13 @@ class OAuth2(Model):
     """The client credentials grant (RFC 6749, section 4.4). The key of the source is ``client_id:client_secret``."""
 
     token_url: Url
-    """The token endpoint. Its host gets the secret, and must be allowed as that of ``base_url`` must."""
+    """The token endpoint. Its host gets the secret, and must be allowed."""
     grant: Literal["client_credentials", "authorization_code"] = "client_credentials"
     """Whose token it is: that of the application, or of the user, who signs in at ``authorization_url``."""
     authorization_url: Url | None = None
-    """Where users sign in, with ``authorization_code``. Its host must be allowed as well."""
+    """Where users sign in, with ``authorization_code``; its host must be allowed, too."""
     revocation_url: Url | None = None
-    """Where ``toolfold source sign-out`` revokes the user's tokens (RFC 7009). Its host must be allowed as well."""
+    """Where ``toolfold source sign-out`` revokes the user's tokens (RFC 7009); its host must be allowed, too."""
     redirect_port: int = Field(default=0, ge=0, le=65535)
     """Port of ``http://127.0.0.1:PORT/callback``, for a server that accepts no other; 0: any free one (RFC 8252)."""
     scopes: list[Annotated[str, StringConstraints(pattern=r"^[!#-\[\]-~]+$", max_length=200)]] = []
@@ -260,10 +260,9 @@ class Auth(Model):
     """Whether the key is ``user:password``, sent as ``Authorization: Basic``."""
     oauth2: OAuth2 | None = None
     environment: Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
-    """Environment variable with the key, or with a reference to a secret in AWS; by default
-    ``TOOLFOLD_SOURCE_<ID>_KEY``."""
+    """Variable with the key, or with a reference to a secret in AWS, instead of ``TOOLFOLD_SOURCE_<ID>_KEY``."""
     caller_key: bool = False
-    """Whether the key in an MCP request is passed on to this source. It is not sent to other sources."""
+    """Whether the key in an MCP request is passed on to this source, and to no other."""
     signup_url: Annotated[Page, StringConstraints(pattern=r"^https://")] | None = None
     """Page on which a user can get a key."""
 

@@ -120,9 +120,9 @@ class ImporterSettings(schema.Model):
 
     id: schema.Identifier
     title: schema.Label = ""
-    """None given: the id in words."""
+    """Name for people, instead of the id in words."""
     description: str = ""
-    """What a model reads about the source; none given: what the importer found."""
+    """What a model reads about the source, instead of what the importer found."""
     kind: schema.Identifier = "http_api"
     """Kind of the source: the name of its adapter in ``sources.base``."""
     auth: schema.Auth | None = None

@@ -34,7 +34,7 @@ class McpSettings(base.ImporterSettings):
 
     kind: Literal["mcp"] = "mcp"
     freshness_s: int = Field(default=1, ge=1)
-    """Seconds for which the answer of a tool that reads is fresh. A server does not say how long its answers hold."""
+    """Seconds for which the answer of a tool that reads is fresh: a server does not say how long its answers hold."""
     transport: Literal["http", "stdio"]
     url: str = ""
     """With ``http``: the address of the server; http:// for this machine only."""
@@ -47,12 +47,12 @@ class McpSettings(base.ImporterSettings):
     key_variable: _Variable | None = None
     """With ``stdio`` and ``auth``: the variable in which the program gets the key."""
     cwd: str = ""
-    """With ``stdio``: the folder in which it is started; empty: that of toolfold."""
+    """With ``stdio``: the folder in which it is started, instead of that of toolfold."""
     trust_annotations: bool = False
     """Whether ``readOnlyHint`` and ``destructiveHint`` of the server are believed. Otherwise each tool is destructive,
     unless ``overlay.yaml`` says what it is."""
     include: list[_Word] = Field(default=[], max_length=1000)
-    """Names of tools, ``*`` for any characters; none given: all."""
+    """Names of tools, ``*`` for any characters, instead of all."""
     exclude: list[_Word] = Field(default=[], max_length=1000)
     """Names of tools that are left out."""
 

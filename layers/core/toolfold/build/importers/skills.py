@@ -161,7 +161,7 @@ class SkillsSettings(base.ImporterSettings):
     exclude: list[str] = Field(default=[], max_length=100)
     """Patterns of files that are left out, by their path in the folder: ``*/tests/*``, ``*.png``."""
     binary_files: bool = False
-    """Whether files that are not text are served, as images and Base64. Otherwise they are left out."""
+    """Whether files that are not text are served, as images and Base64, and not left out."""
 
 
 class SkillsImporter(base.Importer[SkillsSettings]):
