@@ -33,7 +33,7 @@ def test_settings_page_lists_every_variable() -> None:
     page = Path("docs/reference/settings.md").read_text()
     for name, meaning in setting_meanings().items():
         default = VARIABLES[name].default if name in VARIABLES else ""
-        assert f"| `{name}` | {f'`{default}` ' if default else ''}| {meaning} |" in page
+        assert f"| `{name}{f'={default}' if default else ''}` | {meaning} |" in page
 
 
 def test_errors_page_lists_every_code() -> None:
