@@ -11,9 +11,7 @@ folder of its own, compiled like the layers of toolfold:
 
 from __future__ import annotations
 
-import io
 import shutil
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,15 +122,10 @@ class Package:
             managed=[MANAGED],
         )
 
-    def size(self) -> dict[str, int]:
+    def size(self) -> int:
         """Return the bytes that a deployment adds to the managed runtime; of a peer without the core of toolfold."""
-        folders = [PACKAGES / name for name in self.own]
-        files = [(file, folder) for folder in folders for file in sorted(folder.rglob("*")) if file.is_file()]
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for file, folder in files:
-                archive.write(file, file.relative_to(folder))
-        return {"unzipped": sum(file.stat().st_size for file, _ in files), "zipped": len(packed.getvalue())}
+        files = (file for name in self.own for file in (PACKAGES / name).rglob("*") if file.is_file())
+        return sum(file.stat().st_size for file in files)
 
 
 def build(servers: Sequence[MeasuredServer]) -> dict[str, Package]:

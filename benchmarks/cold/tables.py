@@ -89,7 +89,7 @@ def cold(results: Mapping[str, Any]) -> str:
                 "–" if one["kind"] == "floor" else _median(of_one, CACHED),
                 _median(of_one, SEARCH) if SEARCH in of_one[0] else "–",
                 f"{results['warm'][one['name']]['memory']:.0f}",
-                f"{results['sizes'][one['package']]['unzipped'] / 1e6:.2f}",
+                f"{results['sizes'][one['package']] / 1e6:.2f}",
             )
         )
     first = [f"first `{name}`" for name in ("tools/list", "TOOL_CALL", "TOOL_LIST(query)")]
