@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import math
 import os
 import socket
 import ssl
@@ -22,11 +21,17 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.response import HTTPResponse
 
 from toolfold.network import errors
-from toolfold.network.sockets import MAX_HEADER_BYTES, DeadlineSocket, certificate_error, current_request
+from toolfold.network.sockets import current_request, tls_error
 
-_READ_BYTES = 65_536
+MAX_HEADER_BYTES = 16384
+"""Bytes of one response's status lines and fields, with interim responses. As in Node."""
+
 _MAX_FIELDS = 100
 """Fields of one head, as in http.client."""
+
+_READ_BYTES = 65_536
+_SENT_BYTES = 16_384
+"""Bytes that are sent at a time: one record of TLS, whose time-out is for each."""
 
 
 class FramedResponse(http.client.HTTPResponse):
@@ -39,9 +44,9 @@ class FramedResponse(http.client.HTTPResponse):
     fp: Any
     _method: str | None  # of http.client
 
-    def __init__(self, sock: DeadlineSocket, *args: Any, **kwargs: Any) -> None:
-        super().__init__(sock, *args, **kwargs)
-        self._sock, self._data, self._is_ended = sock, bytearray(), False
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)  # its reader keeps the socket open until the end of the body
+        self._sock, self._data, self._is_ended, self._head_bytes_left = sock, bytearray(), False, MAX_HEADER_BYTES
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
         self._parser.send(h11.Request(method=self._method or "GET", target="/", headers=[("Host", "-")]))
         self._parser.send(h11.EndOfMessage())
@@ -84,16 +89,23 @@ class FramedResponse(http.client.HTTPResponse):
         """Return up to ``amt`` bytes of the body; all of it without ``amt``."""
         return b"".join(iter(self.read1, b"")) if amt is None else self.read1(amt)
 
+    @property
+    def has_rest(self) -> bool:
+        """Return whether bytes have followed the response, which are lost."""
+        return bool(self._parser.trailing_data[0]) or _has_arrived(self._sock)
+
     def _take(self, event: Any) -> None:
         if isinstance(event, h11.Data):
             self._data += event.data
         elif isinstance(event, h11.EndOfMessage):
-            self._close_conn()
-            if self._sock.has_unread_bytes:
+            is_longer = self.has_rest
+            self._close_conn()  # type: ignore[attr-defined]  # not in the stubs
+            if is_longer:
                 # The body is longer than the head states, so what was read may be a part of it.
                 raise errors.InvalidResponse
 
     def _next_event(self) -> Any:
+        request = current_request.get()
         while True:
             try:
                 event = self._parser.next_event()
@@ -101,15 +113,26 @@ class FramedResponse(http.client.HTTPResponse):
                 raise (errors.ConnectionBroken if self._is_ended else errors.InvalidResponse) from None
             if event is not h11.NEED_DATA:
                 return event
-            received = self.fp.read1(_READ_BYTES)
+            is_head = self.headers is None
+            if is_head and not self._head_bytes_left:
+                raise errors.InvalidResponse
+            self._sock.settimeout(request.remaining_s())
+            try:
+                received = self._sock.recv(self._head_bytes_left if is_head else _READ_BYTES)
+            except TimeoutError:
+                raise request.timeout() from None
             self._is_ended = not received
+            self._head_bytes_left -= len(received) if is_head else 0
             self._parser.receive_data(received)
 
-    def _close_conn(self) -> None:
-        """Close the reader of this response; the socket stays open, and notes what has arrived after it."""
-        self._sock.end_response(self.fp)
-        self._sock.has_unread_bytes |= bool(self._parser.trailing_data[0])
-        super()._close_conn()  # type: ignore[misc]  # not in the stubs
+
+def _has_arrived(sock: socket.socket) -> bool:
+    """Return whether a byte has arrived, which is lost. For connections that must be silent."""
+    sock.settimeout(0)
+    try:
+        return bool(sock.recv(1))
+    except OSError:  # nothing has arrived, or it is closed
+        return False
 
 
 MAX_IDLE_S = 55.0
@@ -121,22 +144,18 @@ _MAX_ADDRESSES = 32
 
 
 class _Connection(HTTPConnection):
-    sock: DeadlineSocket | None
     response_class = FramedResponse
     _is_tunneled = False
+    _process, _last_used = 0, 0.0
     debuglevel = 0  # a process-wide flag of http.client prints requests, with their keys
 
     @property
     def is_connected(self) -> bool:
         """Return whether a pooled connection can take the current request; urllib3 closes it if not."""
-        sock = self.sock
-        return (
-            sock is not None
-            and super().is_connected
-            and not sock.has_unread_bytes
-            and sock.process == os.getpid()
-            and 0 <= time.time() - sock.last_used < MAX_IDLE_S
-        )
+        # The process: a forked one must not use it. The time of day: the monotonic clock may stand still while a
+        # Lambda environment is frozen.
+        idle_s = time.time() - self._last_used
+        return super().is_connected and self._process == os.getpid() and 0 <= idle_s < MAX_IDLE_S
 
     def connect(self) -> None:
         request = current_request.get()
@@ -149,33 +168,38 @@ class _Connection(HTTPConnection):
             error = request.timeout()
             is_of_proxy = self.proxy and not self._is_tunneled and type(error) is errors.ConnectTimeout
             raise (errors.ProxyTimeout() if is_of_proxy else error) from None
-        except ssl.SSLCertVerificationError as error:
-            raise certificate_error(error) from None
-        except ssl.SSLError:
-            raise errors.TlsError from None
-        except (errors.ConnectionBroken, OSError, ValueError, http.client.HTTPException):
+        except ssl.SSLError as error:
+            raise tls_error(error) from None
+        except (errors.ConnectionBroken, OSError, ValueError, h11.LocalProtocolError):
             raise errors.ProxyError if self.proxy and not self._is_tunneled else errors.TlsError from None
         request.begin_answer()
-        if self.sock is not None:
-            self.sock.process, self.sock.last_used = os.getpid(), time.time()
-            if self.sock.has_arrived():
-                raise errors.InvalidResponse  # to no request
+        self._process, self._last_used = os.getpid(), time.time()
+        if isinstance(self.sock, ssl.SSLSocket):
+            # An end without TLS's own message may be forged; it must not end a body without a length.
+            self.sock.suppress_ragged_eofs = False  # type: ignore[attr-defined]  # not in the stubs
+        if _has_arrived(self.sock):
+            raise errors.InvalidResponse  # to no request
 
     def _tunnel(self) -> None:
         """Connect to the host through the proxy: RFC 9110, section 9.3.6."""
-        try:
-            super()._tunnel()
-        except OSError as error:
-            text, _, status = str(error).partition(": ")  # http.client has the status in the text alone
-            if text != "Tunnel connection failed":
-                raise
-            refused = errors.ProxyAuthenticationError if status.startswith("407") else errors.ProxyRefused
-            raise refused from None
-        if self.sock is not None and self.sock.has_unread_bytes:
-            raise errors.ProxyError
+        host = self._tunnel_host or ""
+        target = f"[{host}]:{self._tunnel_port}" if ":" in host else f"{host}:{self._tunnel_port}"
+        headers = {"Host": target, **self._tunnel_headers}  # type: ignore[attr-defined]  # not in the stubs
+        head = h11.Request(method="CONNECT", target=target, headers=list(headers.items()))
+        self.send(h11.Connection(h11.CLIENT).send(head))
+        response = FramedResponse(self.sock, method="CONNECT")
+        with response:
+            response.begin()
+            if response.status == 407:
+                raise errors.ProxyAuthenticationError
+            if response.status != 200:
+                raise errors.ProxyRefused
+            if response.has_rest:
+                raise errors.ProxyError
         self._is_tunneled = True
+        self.sock.settimeout(current_request.get().remaining_s())  # for the TLS handshake
 
-    def _new_conn(self) -> DeadlineSocket:
+    def _new_conn(self) -> socket.socket:
         """Connect to one of the host's addresses, in their order, none of which may be forbidden."""
         request = current_request.get()
         try:
@@ -190,7 +214,7 @@ class _Connection(HTTPConnection):
         for following, (family, kind, protocol, _, address) in zip(
             reversed(range(len(addresses))), addresses, strict=True
         ):
-            sock = DeadlineSocket(family, kind, protocol)
+            sock = socket.socket(family, kind, protocol)
             request.addresses.append(str(address[0]))
             try:
                 # Half of what is left, so that an address that does not answer leaves time for the next one.
@@ -199,6 +223,7 @@ class _Connection(HTTPConnection):
                 sock.connect(address)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._check_address(sock.getpeername()[0])
+                sock.settimeout(request.remaining_s())  # for the TLS handshake, all of it
                 return sock
             except OSError as failure:
                 sock.close()
@@ -217,13 +242,23 @@ class _Connection(HTTPConnection):
             raise errors.ForbiddenAddress
 
     def request(self, *args: Any, **kwargs: Any) -> None:
-        if self.sock is not None and not self.sock.is_new:
+        if self.sock is not None:
             self._check_address(self.sock.getpeername()[0])
         super().request(*args, **kwargs)
 
-    def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as in urllib3
+    def send(self, data: Any) -> None:
+        """Send bytes before the deadline."""
+        if self.sock is None:
+            self.connect()
         request = current_request.get()
-        request.header_bytes_left = MAX_HEADER_BYTES
+        for begin in range(0, len(data), _SENT_BYTES):
+            self.sock.settimeout(request.remaining_s())
+            try:
+                super().send(memoryview(data)[begin : begin + _SENT_BYTES])
+            except TimeoutError:
+                raise request.timeout() from None
+
+    def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as in urllib3
         try:
             response = super().getresponse()
         except errors.TransportError:
@@ -232,7 +267,7 @@ class _Connection(HTTPConnection):
             raise errors.ConnectionBroken from None
         except Exception:  # noqa: BLE001 - the parser of headers raises more than HTTPException
             raise errors.InvalidResponse from None
-        request.header_bytes_left = math.inf
+        self._last_used = time.time()
         return response
 
 

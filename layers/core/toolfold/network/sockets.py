@@ -1,22 +1,16 @@
-"""Look-ups and sockets that keep to the limits of one request, its deadline and the size of the headers; its record.
-
-urllib3 and http.client restart a time-out with every read, so a server that sends one byte now and then could keep a
-request open forever. Here each socket operation gets the time that is left until the deadline of the current request.
-"""
+"""What sockets are opened with: addresses, the limits and the record of one request, trusted certificates."""
 
 from __future__ import annotations
 
 import errno
-import io
 import math
 import os
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,14 +18,8 @@ from typing import Any
 from toolfold.network import errors
 from toolfold.network.ssrf import literal_address
 
-MAX_HEADER_BYTES = 16384
-"""Bytes of one response's status lines and fields, with interim responses and trailers. As in Node."""
-
-
 Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[Any, ...]]
 """As ``socket.getaddrinfo`` returns it."""
-
-_Lookup = Future[list[Any] | None]
 
 _MAX_LOOKUPS = 16
 """Lookups at the same time. More are not needed: equal ones are one, and a process has few sources."""
@@ -42,6 +30,27 @@ _JOIN_S = 5.0
 so one that starts later does not wait for it."""
 
 
+def _look_up(host: str, port: int) -> list[Any] | None:
+    try:
+        # The name as bytes: for text, Python imports its tables of international names.
+        return socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
+    except (OSError, ValueError, OverflowError):
+        return None
+
+
+class _Lookup(Future[list[Any] | None]):
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__()
+        self.host, self.port, self.began = host, port, time.monotonic()
+
+    def run(self) -> None:
+        found = None
+        try:
+            found = _look_up(self.host, self.port)
+        finally:
+            self.set_result(found)
+
+
 class Resolver:
     """Look up names before a deadline. Safe to use from many threads, and in a forked process.
 
@@ -50,7 +59,8 @@ class Resolver:
     """
 
     def __init__(self) -> None:
-        self._reset()
+        self._process, self._lock = os.getpid(), threading.Lock()
+        self._running: list[_Lookup] = []
 
     def addresses(self, host: str, port: int, timeout_s: float) -> list[Address]:
         """Return the addresses of ``host``, a name or an IP address, in the order in which they should be tried.
@@ -66,45 +76,22 @@ class Resolver:
         return found
 
     def _find_or_start(self, host: str, port: int) -> _Lookup:
-        if self._process != os.getpid():  # the threads stay in the parent
-            self._reset()
+        if self._process != os.getpid():
+            Resolver.__init__(self)  # the threads stay in the parent
         with self._lock:
-            of_name = self._running.setdefault((host, port), [])
-            if of_name and time.monotonic() - of_name[-1][0] < _JOIN_S:
-                return of_name[-1][1]
-            if len(of_name) >= _MAX_LOOKUPS_OF_NAME or sum(map(len, self._running.values())) >= _MAX_LOOKUPS:
+            self._running = [lookup for lookup in self._running if not lookup.done()]
+            of_name = [lookup for lookup in self._running if (lookup.host, lookup.port) == (host, port)]
+            if of_name and time.monotonic() - of_name[-1].began < _JOIN_S:
+                return of_name[-1]
+            if len(of_name) >= _MAX_LOOKUPS_OF_NAME or len(self._running) >= _MAX_LOOKUPS:
                 raise errors.NameResolutionError
-            started: tuple[float, _Lookup] = time.monotonic(), Future()
-
-            def run() -> None:
-                addresses = None
-                try:
-                    addresses = _look_up(host, port)
-                finally:
-                    with self._lock:
-                        of_name.remove(started)
-                        if not of_name:
-                            self._running.pop((host, port), None)
-                    started[1].set_result(addresses)
-
+            lookup = _Lookup(host, port)
             try:
-                threading.Thread(target=run, daemon=True).start()
+                threading.Thread(target=lookup.run, daemon=True).start()
             except RuntimeError:  # no further thread
                 raise errors.NameResolutionError from None
-            of_name.append(started)
-            return started[1]
-
-    def _reset(self) -> None:
-        self._process, self._lock = os.getpid(), threading.Lock()
-        self._running: dict[tuple[str, int], list[tuple[float, _Lookup]]] = {}
-
-
-def _look_up(host: str, port: int) -> list[Any] | None:
-    try:
-        # The name as bytes: for text, Python imports its tables of international names.
-        return socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
-    except (OSError, ValueError, OverflowError):
-        return None
+            self._running.append(lookup)
+            return lookup
 
 
 @dataclass
@@ -134,7 +121,6 @@ class RequestState:
     resolver: Resolver
     answer_timeout_s: float = math.inf
     expires_at: float = field(init=False)
-    header_bytes_left: float = MAX_HEADER_BYTES
     is_connecting: bool = False
     proxy: str = ""
     addresses: list[str] = field(default_factory=list)
@@ -169,99 +155,6 @@ current_request: ContextVar[RequestState] = ContextVar("current_request")
 """Set while a request is sent and its response read, which is all done by one thread."""
 
 
-class DeadlineSocket(socket.socket):
-    """A socket whose operations end at the deadline of the current request.
-
-    ``TransportError`` is no ``OSError``, so urllib3 passes it on as it is.
-
-    Attributes:
-        last_used: When bytes were last received, by ``time.time``: the monotonic clock may stand still while a Lambda
-            environment is frozen.
-        process: The process that connected it. A forked one must not use it.
-        is_new: Whether no response was read from it.
-        has_unread_bytes: Whether bytes followed the last response.
-    """
-
-    last_used = 0.0
-    process = 0
-    is_new = True
-    has_unread_bytes = False
-    _may_wait = True
-
-    def recv_into(self, buffer: Any, nbytes: int | None = 0, flags: int = 0) -> int:
-        """Receive bytes before the deadline, and count them against the limit of the headers."""
-        if not self._may_wait:
-            return self._receive_at_once(buffer)
-        with self._until_deadline() as request:
-            size = min(len(buffer), request.header_bytes_left)
-            if size <= 0:
-                raise errors.InvalidResponse
-            try:
-                count = super().recv_into(memoryview(buffer)[: int(size)])
-            except ConnectionResetError:
-                raise errors.ConnectionBroken from None
-        if not count and request.header_bytes_left < math.inf:
-            raise errors.ConnectionBroken  # http.client would take the end of the stream for the end of the headers
-        request.header_bytes_left -= count
-        self.last_used = time.time()
-        return count
-
-    def send(self, data: Any, flags: int = 0) -> int:
-        """Send bytes before the deadline."""
-        with self._until_deadline():
-            return super().send(data, flags)
-
-    def sendall(self, data: Any, flags: int = 0) -> None:
-        """Send all bytes before the deadline."""
-        with self._until_deadline():
-            super().sendall(data, flags)
-
-    def end_response(self, reader: io.BufferedReader) -> None:
-        """Note whether bytes have arrived that are no part of the response that was read by ``reader``."""
-        self.is_new, self._may_wait = False, False
-        self.has_unread_bytes = bool(reader.peek(1))
-        self._may_wait = True
-
-    def has_arrived(self) -> bool:
-        """Return whether a byte has arrived, which is lost. For connections that must be silent."""
-        try:
-            return bool(self._receive_at_once(bytearray(1)))
-        except BlockingIOError:
-            return False
-
-    def _receive_at_once(self, buffer: Any) -> int:
-        timeout_s = self.gettimeout()
-        self.settimeout(0)
-        try:
-            return super().recv_into(buffer)
-        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-            raise BlockingIOError(errno.EAGAIN, "nothing has arrived") from None
-        except OSError:
-            return 0
-        finally:
-            self.settimeout(timeout_s)
-
-    @contextmanager
-    def _until_deadline(self) -> Iterator[RequestState]:
-        request = current_request.get()
-        self.settimeout(request.remaining_s())
-        try:
-            yield request
-        except TimeoutError:
-            raise request.timeout() from None
-
-
-class DeadlineTlsSocket(DeadlineSocket, ssl.SSLSocket):
-    """The same with TLS. The time-out of a handshake is one for all of it."""
-
-    def do_handshake(self, block: bool = False) -> None:
-        """Perform the TLS handshake before the deadline."""
-        # An end without TLS's own message may be forged; it must not end a body without a length.
-        self.suppress_ragged_eofs = False
-        self.settimeout(current_request.get().remaining_s())
-        super().do_handshake(block)
-
-
 BUNDLE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 """Variables that name trusted certificates, in the order of requests: the first that is set decides."""
 
@@ -284,9 +177,11 @@ _CERTIFICATE_ERRORS: Mapping[int, type[errors.CertificateError]] = {
 https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/"""
 
 
-def certificate_error(error: ssl.SSLCertVerificationError) -> errors.CertificateError:
-    """Return the error for a certificate that was refused, by the reason."""
-    return _CERTIFICATE_ERRORS.get(error.verify_code, errors.CertificateError)()
+def tls_error(error: ssl.SSLError) -> errors.TlsError:
+    """Return the error for a handshake that failed, by the reason where a certificate was refused."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _CERTIFICATE_ERRORS.get(error.verify_code, errors.CertificateError)()
+    return errors.TlsError()
 
 
 def create_tls_context(bundle: str) -> ssl.SSLContext:
@@ -300,7 +195,6 @@ def create_tls_context(bundle: str) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     # A name belongs into the alternative names; the subject's common name is text: RFC 9525, section 6.3.
     context.hostname_checks_common_name = False
-    context.sslsocket_class = DeadlineTlsSocket
     return context
 
 
@@ -308,21 +202,17 @@ _MAX_CAUSES = 8
 
 
 def described_causes(failure: BaseException | None) -> list[str]:
-    """Return the classes of an exception and of its causes, outermost first."""
+    """Return the classes of an exception and of its causes, outermost first, with codes of the system and of TLS.
+
+    Their texts are left out: they may hold a URL.
+    """
     causes: list[str] = []
     while failure is not None and len(causes) < _MAX_CAUSES:
-        causes.append(_described(failure))
+        code: object = None
+        if isinstance(failure, ssl.SSLCertVerificationError):
+            code = f"{failure.verify_code}: {failure.verify_message}"
+        elif isinstance(failure, OSError):
+            code = failure.reason if isinstance(failure, ssl.SSLError) else errno.errorcode.get(failure.errno or 0)
+        causes.append(f"{type(failure).__name__} ({code})" if code else type(failure).__name__)
         failure = failure.__cause__ or failure.__context__
     return causes
-
-
-def _described(error: BaseException) -> str:
-    """Return the class of an exception, with the code of an error of the system or of TLS: its text may hold a URL."""
-    name = type(error).__name__
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"{name} ({error.verify_code}: {error.verify_message})"
-    if isinstance(error, ssl.SSLError):
-        return f"{name} ({error.reason})" if error.reason else name
-    if isinstance(error, OSError) and error.errno is not None:
-        return f"{name} ({errno.errorcode.get(error.errno, error.errno)})"
-    return name

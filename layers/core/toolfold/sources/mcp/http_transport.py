@@ -18,7 +18,7 @@ import httpx2
 
 from toolfold.network import errors
 from toolfold.network.session import proxy_for
-from toolfold.network.sockets import ca_bundle, certificate_error, create_tls_context
+from toolfold.network.sockets import ca_bundle, create_tls_context, tls_error
 from toolfold.sources.http_api.request import parse_retry_after
 from toolfold.sources.mcp.connection import SessionLimits
 from toolfold.sources.mcp.faults import Exchange, PartLimit, TooManyParts, current_exchange
@@ -91,10 +91,8 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
         while cause is not None:
             if isinstance(cause, errors.TransportError):
                 return cause
-            if isinstance(cause, ssl.SSLCertVerificationError):
-                return type(certificate_error(cause))(self._host)
             if isinstance(cause, ssl.SSLError):
-                return errors.TlsError(self._host)
+                return type(tls_error(cause))(self._host)
             if isinstance(cause, ConnectionRefusedError):
                 return errors.ConnectionRefused(self._host)
             cause = cause.__cause__ or cause.__context__
