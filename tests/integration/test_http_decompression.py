@@ -113,11 +113,6 @@ def test_damage_after_the_first_part_is_an_error(server: Server) -> None:
     assert accepted(lambda row: server.get(row[1], row[0]), rows, InvalidResponse) == []
 
 
-def test_the_number_of_gzip_members_is_bounded(server: Server) -> None:
-    with pytest.raises(InvalidResponse):
-        server.get(gzip.compress(b"") * 20_000, "gzip")
-
-
 # A body is in memory once, and once more while it grows.
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 def test_memory_is_at_most_three_times_the_body(server: Server, encoding: str) -> None:
@@ -150,12 +145,19 @@ def test_content_a_hundred_times_its_size_is_a_bomb(server: Server) -> None:
     assert peak < 10_000_000
 
 
-def test_decompression_ends_at_the_deadline(server: Server) -> None:
-    # Empty blocks of deflate: time passes, and no byte comes out.
+def blocks_without_content() -> bytes:
+    """Return gzip data with empty blocks of deflate: time passes, and no byte comes out."""
     packer = zlib.compressobj(wbits=31)
-    body = packer.flush(zlib.Z_FULL_FLUSH) + b"\0\0\0\xff\xff" * 9_000_000 + packer.flush()
+    return packer.flush(zlib.Z_FULL_FLUSH) + b"\0\0\0\xff\xff" * 9_000_000 + packer.flush()
+
+
+@pytest.mark.parametrize(
+    "body", [blocks_without_content, lambda: gzip.compress(b"") * 1_000_000, lambda: gzip.compress(TEXT) + bytes(9**8)]
+)
+def test_decompression_ends_at_the_deadline(server: Server, body: Callable[[], bytes]) -> None:
+    sent = body()
     with ends_within(0.1), pytest.raises(ReadTimeout):
-        server.get(body, "gzip", LIMIT * 4, within_s=0.1)
+        server.get(sent, "gzip", LIMIT * 4, within_s=0.1)
 
 
 @given(st.binary(max_size=300), st.lists(st.sampled_from(["gzip", "deflate", "br", "", "identity"]), max_size=3))

@@ -1,5 +1,6 @@
 """What was framed as the body, or an error: never less, never more. Over real sockets."""
 
+import gzip
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.support.byte_server import ByteServer, Pieces
 from tests.support.http import fetch
 from tests.support.tables import accepted, differences
-from toolfold.network.errors import ConnectionBroken, InvalidResponse, ReadTimeout
+from toolfold.network.errors import ConnectionBroken, InvalidResponse, ReadTimeout, ResponseTooLarge
 from toolfold.network.session import HttpClient, Response
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -161,6 +162,13 @@ def test_a_response_to_head_has_no_body(get: Get, method: str) -> None:
     else:
         with pytest.raises(ConnectionBroken):
             get([(content, 0.0)])
+
+
+def test_the_limit_is_of_what_is_sent_also_where_no_byte_comes_out(get: Get) -> None:
+    sent = gzip.compress(b"") * LIMIT
+    head = HEAD + b"Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % len(sent)
+    with pytest.raises(ResponseTooLarge):
+        get([(head + sent + b"\r\n0\r\n\r\n", 0.0)])
 
 
 DRIPS = [b"", b"H", HEAD + b"X: y", HEAD + b"Content-Length: 99\r\n\r\n", HEAD + b"\r\n"]

@@ -9,22 +9,24 @@ too early. Both look like a complete body.
 
 from __future__ import annotations
 
+import functools
+import gzip
 import io
 import logging
 import math
 import os
 import ssl
 import time
-import urllib.request
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from requests.utils import select_proxy, should_bypass_proxies
+from requests.structures import CaseInsensitiveDict
+from requests.utils import get_environ_proxies, select_proxy
 from urllib3.exceptions import HTTPError
 from urllib3.util import parse_url
 
@@ -44,51 +46,8 @@ from toolfold.network.ssrf import is_allowed_address, is_loopback_name, literal_
 CHUNK_BYTES = 16384
 """Decompressed bytes at a time. Between them the caller checks its limits."""
 
-_MAX_MEMBERS = 10_000
-"""Members of gzip data. Programs that write several begin one every 64 KB; 10,000 of those are 640 MB."""
-
 _NOT_ENCODED = ("", "identity", "none", "utf-8")
 """Names that some servers send for a body that is as it is."""
-
-_GZIP = 16 + zlib.MAX_WBITS
-
-Chunks = Iterator[bytes]
-
-
-def _gunzip(data: Chunks) -> Chunks:
-    """Decompress members until the end of ``data``. Zeros after the last one are padding."""
-    members, decoder = 0, None
-    for chunk in data:
-        rest = chunk
-        while rest:
-            if decoder is None:
-                rest = rest.lstrip(b"\0") if members else rest
-                if not rest:
-                    break
-                members += 1
-                if members > _MAX_MEMBERS:
-                    raise errors.InvalidResponse
-                decoder = zlib.decompressobj(_GZIP)
-            yield from _decompress(decoder, rest)
-            rest = decoder.unused_data
-            if decoder.eof:
-                decoder = None
-        yield b""
-    if decoder is not None:
-        raise errors.ConnectionBroken
-
-
-def _decompress(decoder: zlib._Decompress, data: bytes) -> Chunks:
-    try:
-        while data and not decoder.eof:
-            yield decoder.decompress(data, CHUNK_BYTES)
-            data = decoder.unconsumed_tail
-        # What was buffered when the input ended on a boundary.
-        while not decoder.eof and (more := decoder.decompress(b"", CHUNK_BYTES)):
-            yield more
-    except zlib.error:
-        raise errors.InvalidResponse from None
-
 
 _MIN_BOMB_BYTES = 1_000_000
 
@@ -106,9 +65,9 @@ def proxy_for(url: str) -> str:
         ProxyError: The proxy's URL is not valid.
         UnsupportedProxy: The proxy is not reached by plain HTTP.
     """
-    proxies = {} if is_loopback_name(urlsplit(url).hostname or "") else urllib.request.getproxies()
-    proxy = select_proxy(url, proxies) if proxies else None
-    if not proxy or should_bypass_proxies(url, no_proxy=None):
+    is_here = is_loopback_name(urlsplit(url).hostname or "")
+    proxy = "" if is_here else select_proxy(url, get_environ_proxies(url))
+    if not proxy:
         return ""
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     try:
@@ -174,7 +133,9 @@ class HttpClient:
         for name in _LOGGERS_OF_URLS:
             logging.getLogger(name).addFilter(_is_outside_requests)
         # Without a session of requests, which would read .netrc, and keep cookies: one client serves many keys.
-        self._adapter, self._resolver = _Adapter(bundle), Resolver()
+        self._adapter = HTTPAdapter(pool_maxsize=_MAX_POOLED_CONNECTIONS)
+        self._bundle, self._resolver = bundle, Resolver()
+        self._create_tls_context = functools.cache(create_tls_context)
 
     def request(
         self,
@@ -205,10 +166,11 @@ class HttpClient:
         Raises:
             TransportError: There is no response; see ``toolfold.network.errors``.
         """
-        host, began = _host_of(url), time.monotonic()
+        host, began = "", time.monotonic()
         failure: type[errors.TransportError] = errors.InvalidRequest
         cause: Exception | None = None
         try:
+            host = urlsplit(url).hostname or ""
             sent = {**trace_context(), **headers, "Accept-Encoding": "gzip"}
             prepared = requests.Request(method, url, sent, data=body).prepare()
             parts = urlsplit(str(prepared.url))
@@ -227,11 +189,10 @@ class HttpClient:
                 address = literal_address(sent_host) if proxy else None
                 if address and is_allowed and not is_allowed(sent_host, address):
                     raise errors.ForbiddenAddress
-                proxies = {"all": proxy} if proxy else {}
-                with self._adapter.send(prepared, stream=True, proxies=proxies) as response:
-                    content = _read_body(response.raw, max_bytes, state)
-                    state.status, state.body_bytes = response.status_code, len(content)
-                    return Response(response.status_code, response.headers, content)
+                with self._send(prepared, proxy) as response:
+                    content = _read_body(response, max_bytes, state)
+                    state.status, state.body_bytes = response.status, len(content)
+                    return Response(response.status, CaseInsensitiveDict(response.headers), content)
             except errors.TransportError as error:
                 failure, cause = type(error), error
             except Exception as error:  # noqa: BLE001 - urllib3, http.client and the parser of headers raise many kinds
@@ -245,75 +206,50 @@ class HttpClient:
         # Raised here, with no other exception as its context: those of requests hold the URL, and with it the key.
         raise failure(host)
 
-    def load_certificates(self) -> None:
-        """Read the trusted certificates before the first request needs them, since it takes long.
+    def _send(self, request: requests.PreparedRequest, proxy: str) -> Any:
+        """Send a request over a pooled connection, and return urllib3's response, whose body is not read."""
+        parts = urlsplit(str(request.url))
+        context = self.load_certificates() if parts.scheme == "https" else None
+        adapter = self._adapter
+        manager = adapter.proxy_manager_for(proxy) if proxy else adapter.poolmanager
+        manager.pool_classes_by_scheme = POOL_CLASSES
+        pool = manager.connection_from_host(parts.hostname, parts.port, parts.scheme, {"ssl_context": context})
+        return pool.urlopen(
+            str(request.method),
+            adapter.request_url(request, {"all": proxy}),
+            request.body,
+            request.headers,
+            retries=False,
+            redirect=False,
+            assert_same_host=False,
+            preload_content=False,
+            decode_content=False,
+        )
+
+    def load_certificates(self) -> ssl.SSLContext:
+        """Read the trusted certificates, which takes long, and return the context of TLS with them.
 
         Raises:
             CertificateBundleError: They cannot be read.
         """
-        self._adapter.tls_context()
+        try:
+            return self._create_tls_context(self._bundle or ca_bundle()[1])
+        except OSError:
+            raise errors.CertificateBundleError from None
 
     def close(self) -> None:
         """Close the idle connections. Those in use are closed after their response; later requests make new ones."""
-        self._adapter.close()
-
-
-class _Adapter(HTTPAdapter):
-    """Make urllib3 use our connections, and one TLS context for each bundle of certificates."""
-
-    def __init__(self, bundle: str) -> None:
-        super().__init__(pool_maxsize=_MAX_POOLED_CONNECTIONS)
-        self._bundle = bundle
-        self._contexts: dict[str, ssl.SSLContext] = {}
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = POOL_CLASSES
-
-    def proxy_manager_for(self, proxy: Any, **kwargs: Any) -> Any:
-        manager = super().proxy_manager_for(proxy, **kwargs)
-        manager.pool_classes_by_scheme = POOL_CLASSES
-        return manager
-
-    def build_connection_pool_key_attributes(
-        self, request: requests.PreparedRequest, verify: Any, cert: Any = None
-    ) -> tuple[Any, Any]:
-        host, pool = super().build_connection_pool_key_attributes(request, verify, cert)
-        if host["scheme"] == "https":
-            pool["ssl_context"] = self.tls_context()
-        return host, pool
-
-    def cert_verify(self, *_: Any) -> None:
-        """Add nothing to the connection: its TLS context has the certificates."""
-
-    def close(self) -> None:
-        for manager in (self.poolmanager, *self.proxy_manager.values()):
+        for manager in (self._adapter.poolmanager, *self._adapter.proxy_manager.values()):
             pools = [manager.pools[key] for key in manager.pools.keys()]  # noqa: SIM118 - it cannot be iterated
             manager.clear()
             # urllib3 leaves this to the garbage collector, which may come late: exceptions refer to pools.
             for pool in pools:
                 pool.close()
 
-    def tls_context(self) -> ssl.SSLContext:
-        bundle = self._bundle or ca_bundle()[1]
-        if bundle not in self._contexts:
-            try:
-                self._contexts[bundle] = create_tls_context(bundle)
-            except OSError:
-                raise errors.CertificateBundleError from None
-        return self._contexts[bundle]
-
 
 def _is_outside_requests(_: logging.LogRecord) -> bool:
     """Drop what urllib3 logs during a request: it names the URL, and with it the key."""
     return current_request.get(None) is None
-
-
-def _host_of(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _check_host(host: str, sent: str) -> None:
@@ -328,24 +264,47 @@ def _check_host(host: str, sent: str) -> None:
         raise errors.InvalidRequest
 
 
-def _read_body(raw: Any, max_bytes: int, state: RequestState) -> bytes:
-    if (raw.length_remaining or 0) > max_bytes:
+class _Received(io.RawIOBase):
+    """The body as it is sent: before the deadline, and within its limit."""
+
+    def __init__(self, response: Any, max_bytes: int, state: RequestState) -> None:
+        self._response, self._max_bytes, self._state = response, max_bytes, state
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._state.remaining_s()
+        data = self._response.read1(len(buffer), decode_content=False)
+        if self._response.tell() > self._max_bytes:
+            raise errors.ResponseTooLarge
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _read_body(response: Any, max_bytes: int, state: RequestState) -> bytes:
+    if (response.length_remaining or 0) > max_bytes:
         raise errors.ResponseTooLarge
-    chunks = iter(lambda: raw.read1(CHUNK_BYTES, decode_content=False), b"")
-    named = map(str.strip, raw.headers.get("content-encoding", "").lower().split(","))
+    content: Any = io.BufferedReader(_Received(response, max_bytes, state))
+    named = map(str.strip, response.headers.get("content-encoding", "").lower().split(","))
     encodings = [name for name in named if name not in _NOT_ENCODED]
     if encodings in (["gzip"], ["x-gzip"]):
-        chunks = _gunzip(chunks)
+        content = gzip.GzipFile(fileobj=content)
     elif encodings:
         raise errors.InvalidResponse
     # Grows without a second copy at the end, as joining would make one.
     body = io.BytesIO()
-    for chunk in chunks:
-        size = body.tell() + len(chunk)
-        if size > max(_MIN_BOMB_BYTES, raw.tell() * errors.MAX_DECOMPRESSION_RATIO):
-            raise errors.DecompressionBomb
-        if max(size, raw.tell()) > max_bytes:
-            raise errors.ResponseTooLarge
-        body.write(chunk)
-        state.remaining_s()
+    try:
+        while chunk := content.read1(CHUNK_BYTES):
+            size = body.tell() + len(chunk)
+            if size > max(_MIN_BOMB_BYTES, response.tell() * errors.MAX_DECOMPRESSION_RATIO):
+                raise errors.DecompressionBomb
+            if size > max_bytes:
+                raise errors.ResponseTooLarge
+            body.write(chunk)
+            state.remaining_s()
+    except EOFError:
+        raise errors.ConnectionBroken from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise errors.InvalidResponse from None
     return body.getvalue()
