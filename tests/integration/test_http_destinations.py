@@ -2,7 +2,6 @@
 
 import socket
 from collections.abc import Iterator
-from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +79,7 @@ def private_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def private(private_certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpService]:
     """A service at an address of this machine, which stands for one in a private network."""
-    monkeypatch.setattr(ssrf, "_PRIVATE_V4", (IPv4Network("127.0.0.0/8"),))
+    monkeypatch.setattr(ssrf, "_is_private", ssrf._is_loopback)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(private_certificate))
     unset_proxies(monkeypatch)
     real = socket.getaddrinfo

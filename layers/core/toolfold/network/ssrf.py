@@ -13,67 +13,75 @@ Addresses of private networks are for the hosts that the operator names (``TOOLF
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Collection, Sequence
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from collections.abc import Callable, Collection
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 """Names of this machine that a source may have."""
 
-_LOOPBACK_V4, _LOOPBACK_V6 = IPv4Network("127.0.0.0/8"), IPv6Address("::1")
+_Address = IPv4Address | IPv6Address
+
+
+def _blocks(*written: str) -> Callable[[_Address], bool]:
+    """Return whether an address is in one of these blocks."""
+    blocks = [ip_network(block) for block in written]
+    return lambda ip: any(ip in block for block in blocks)
+
+
+_is_loopback = _blocks("127.0.0.0/8", "::1/128")
+
+_is_unicast = _blocks("0.0.0.0/0", "2000::/3")
+"""All of IPv6 that is assigned so far: https://www.iana.org/assignments/ipv6-address-space"""
 
 # https://www.iana.org/assignments/iana-ipv4-special-registry, all blocks, also those that are "globally reachable":
 # none is for hosts. Multicast: https://www.iana.org/assignments/multicast-addresses
-_SPECIAL_V4 = tuple(
-    IPv4Network(block)
-    for block in (
-        "0.0.0.0/8",  # this network
-        "10.0.0.0/8",  # private use
-        "100.64.0.0/10",  # carrier-grade NAT
-        "127.0.0.0/8",  # loopback
-        "169.254.0.0/16",  # link-local, metadata of cloud providers
-        "172.16.0.0/12",  # private use
-        "192.0.0.0/24",  # IETF protocol assignments
-        "192.0.2.0/24",  # documentation
-        "192.31.196.0/24",  # AS112
-        "192.52.193.0/24",  # automatic multicast tunnels
-        "192.88.99.0/24",  # relays of 6to4
-        "192.168.0.0/16",  # private use
-        "192.175.48.0/24",  # AS112
-        "198.18.0.0/15",  # benchmarks
-        "198.51.100.0/24",  # documentation
-        "203.0.113.0/24",  # documentation
-        "224.0.0.0/4",  # multicast
-        "240.0.0.0/4",  # reserved, broadcast
-    )
-)
-
-_GLOBAL_UNICAST_V6 = IPv6Network("2000::/3")
-"""All that is assigned so far: https://www.iana.org/assignments/ipv6-address-space"""
-
 # https://www.iana.org/assignments/iana-ipv6-special-registry, the blocks inside 2000::/3
-_SPECIAL_V6 = tuple(
-    IPv6Network(block)
-    for block in (
-        "2001::/23",  # IETF protocol assignments: Teredo, benchmarks, ORCHID, …
-        "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4, which holds an IPv4 address
-        "2620:4f:8000::/48",  # AS112
-        "3fff::/20",  # documentation
-    )
+_is_special = _blocks(
+    "0.0.0.0/8",  # this network
+    "10.0.0.0/8",  # private use
+    "100.64.0.0/10",  # carrier-grade NAT
+    "127.0.0.0/8",  # loopback
+    "169.254.0.0/16",  # link-local, metadata of cloud providers
+    "172.16.0.0/12",  # private use
+    "192.0.0.0/24",  # IETF protocol assignments
+    "192.0.2.0/24",  # documentation
+    "192.31.196.0/24",  # AS112
+    "192.52.193.0/24",  # automatic multicast tunnels
+    "192.88.99.0/24",  # relays of 6to4
+    "192.168.0.0/16",  # private use
+    "192.175.48.0/24",  # AS112
+    "198.18.0.0/15",  # benchmarks
+    "198.51.100.0/24",  # documentation
+    "203.0.113.0/24",  # documentation
+    "224.0.0.0/4",  # multicast
+    "240.0.0.0/4",  # reserved, broadcast
+    "2001::/23",  # IETF protocol assignments: Teredo, benchmarks, ORCHID, …
+    "2001:db8::/32",  # documentation
+    "2002::/16",  # 6to4, which holds an IPv4 address
+    "2620:4f:8000::/48",  # AS112
+    "3fff::/20",  # documentation
 )
 
-# RFC 1918, RFC 4193
-_PRIVATE_V4 = tuple(IPv4Network(block) for block in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
-_PRIVATE_V6 = IPv6Network("fc00::/7")
-_METADATA_V6 = (IPv6Network("fd00:ec2::/32"), IPv6Network("fd20:ce::/32"))
+_is_private = _blocks("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")  # RFC 1918, RFC 4193
+
+_is_metadata = _blocks("fd00:ec2::/32", "fd20:ce::/32")
 """Services of AWS and Google Cloud for one machine, among them its credentials. Their IPv4 addresses are link-local."""
 
-_NAT64 = IPv6Network("64:ff9b::/96")
+_is_nat64 = _blocks("64:ff9b::/96")
 """An IPv4 address in the last four bytes (RFC 6052): how a network without IPv4 reaches hosts that have only that."""
 
 _ISATAP = (0x00005EFE, 0x02005EFE)
 """The third quarter of an address that holds an IPv4 address of a site: RFC 5214, section 6.1."""
+
+
+def _parsed(address: str) -> _Address | None:
+    """Return an IP address; None for others, and for those with a zone, which are addresses of one link only."""
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return None
+    return None if isinstance(ip, IPv6Address) and ip.scope_id is not None else ip
 
 
 def is_allowed_address(host: str, address: str) -> bool:
@@ -83,13 +91,13 @@ def is_allowed_address(host: str, address: str) -> bool:
         host: the host name of a URL.
         address: an IP address, with or without a zone (``%eth0``).
     """
-    try:
-        ip = ip_address(address)
-    except ValueError:
-        return False
-    if is_this_machine(host):
-        return ip in _LOOPBACK_V4 if isinstance(ip, IPv4Address) else ip == _LOOPBACK_V6
-    return not _is_in(ip, _SPECIAL_V4) if isinstance(ip, IPv4Address) else _is_public_v6(ip)
+    ip = _parsed(address)
+    if ip is None or is_this_machine(host):
+        return ip is not None and _is_loopback(ip)
+    if _is_nat64(ip):
+        ip = IPv4Address(int(ip) & 0xFFFFFFFF)
+    is_isatap = ip.version == 6 and (int(ip) >> 32) & 0xFFFFFFFF in _ISATAP
+    return _is_unicast(ip) and not _is_special(ip) and not is_isatap
 
 
 def address_check(private_hosts: Collection[str], source_id: str, url: str) -> Callable[[str, str], bool]:
@@ -111,9 +119,13 @@ def address_check(private_hosts: Collection[str], source_id: str, url: str) -> C
         entry = f"{entry}:{port}"
     if not {entry, f"{source_id}={entry}"}.intersection(private_hosts) or is_this_machine(name):
         return is_allowed_address
-    return lambda host, address: (
-        is_allowed_address(host, address) or (host.strip("[]").lower() == name and _is_private(address))
-    )
+
+    def is_allowed(host: str, address: str) -> bool:
+        ip = _parsed(address) if host.strip("[]").lower() == name else None
+        is_private = ip is not None and _is_private(ip) and not _is_metadata(ip)
+        return is_private or is_allowed_address(host, address)
+
+    return is_allowed
 
 
 def is_secure_url(url: str) -> bool:
@@ -181,28 +193,3 @@ def literal_address(host: str) -> str | None:
         return socket.inet_ntoa(socket.inet_aton(name))
     except (OSError, ValueError):
         return None
-
-
-def _is_private(address: str) -> bool:
-    try:
-        ip = ip_address(address)
-    except ValueError:
-        return False
-    if isinstance(ip, IPv4Address):
-        return _is_in(ip, _PRIVATE_V4)
-    return ip.scope_id is None and ip in _PRIVATE_V6 and not _is_in(ip, _METADATA_V6)
-
-
-def _is_public_v6(ip: IPv6Address) -> bool:
-    # A zone belongs to addresses of one link only.
-    if ip.scope_id is not None:
-        return False
-    if ip in _NAT64:
-        return not _is_in(IPv4Address(int(ip) & 0xFFFFFFFF), _SPECIAL_V4)
-    if (int(ip) >> 32) & 0xFFFFFFFF in _ISATAP:
-        return False
-    return ip in _GLOBAL_UNICAST_V6 and not _is_in(ip, _SPECIAL_V6)
-
-
-def _is_in(ip: IPv4Address | IPv6Address, blocks: Sequence[IPv4Network] | Sequence[IPv6Network]) -> bool:
-    return any(ip in block for block in blocks)
