@@ -17,8 +17,6 @@ from typing import Any
 
 import h11
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.response import HTTPResponse
 
 from toolfold.network import errors
 from toolfold.network.sockets import current_request, tls_error
@@ -143,7 +141,12 @@ _MAX_ADDRESSES = 32
 """Addresses of a host that are tried. Names have a handful; each takes a share of the time."""
 
 
-class _Connection(HTTPConnection):
+class Connection(HTTPConnection):
+    """A connection for requests one after another, each of which is ``current_request`` while it is sent and answered.
+
+    Every exception other than those of ``errors`` is one of a connection that broke.
+    """
+
     response_class = FramedResponse
     _is_tunneled = False
     _process, _last_used = 0, 0.0
@@ -158,6 +161,7 @@ class _Connection(HTTPConnection):
         return super().is_connected and self._process == os.getpid() and 0 <= idle_s < MAX_IDLE_S
 
     def connect(self) -> None:
+        """Connect before the time for that is over, including the proxy's CONNECT and the TLS handshake."""
         request = current_request.get()
         self._is_tunneled = False
         request.expires_at = min(request.deadline, time.monotonic() + request.connect_timeout_s)
@@ -173,7 +177,7 @@ class _Connection(HTTPConnection):
         except (errors.ConnectionBroken, OSError, ValueError, h11.LocalProtocolError):
             raise errors.ProxyError if self.proxy and not self._is_tunneled else errors.TlsError from None
         request.begin_answer()
-        self._process, self._last_used = os.getpid(), time.time()
+        self._process = os.getpid()
         if isinstance(self.sock, ssl.SSLSocket):
             # An end without TLS's own message may be forged; it must not end a body without a length.
             self.sock.suppress_ragged_eofs = False  # type: ignore[attr-defined]  # not in the stubs
@@ -210,27 +214,24 @@ class _Connection(HTTPConnection):
             raise (errors.ProxyError if self.proxy else errors.NameResolutionError) from None
         for *_, address in addresses:
             self._check_address(address[0])
-        error: Exception = errors.ConnectError()
-        for following, (family, kind, protocol, _, address) in zip(
-            reversed(range(len(addresses))), addresses, strict=True
-        ):
+        error: BaseException | None = None
+        for tried, (family, kind, protocol, _, address) in enumerate(addresses, 1):
             sock = socket.socket(family, kind, protocol)
             request.addresses.append(str(address[0]))
             try:
                 # Half of what is left, so that an address that does not answer leaves time for the next one.
                 remaining = request.remaining_s()
-                sock.settimeout(remaining / 2 if following else remaining)
+                sock.settimeout(remaining / 2 if tried < len(addresses) else remaining)
                 sock.connect(address)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._check_address(sock.getpeername()[0])
                 sock.settimeout(request.remaining_s())  # for the TLS handshake, all of it
                 return sock
-            except OSError as failure:
+            except BaseException as failure:
                 sock.close()
+                if not isinstance(failure, OSError):
+                    raise
                 error = failure
-            except BaseException:
-                sock.close()
-                raise
         if isinstance(error, TimeoutError):
             raise request.timeout()
         refused = errors.ConnectionRefused if isinstance(error, ConnectionRefusedError) else errors.ConnectError
@@ -242,6 +243,7 @@ class _Connection(HTTPConnection):
             raise errors.ForbiddenAddress
 
     def request(self, *args: Any, **kwargs: Any) -> None:
+        """Send a request, on an open connection only if its peer is allowed."""
         if self.sock is not None:
             self._check_address(self.sock.getpeername()[0])
         super().request(*args, **kwargs)
@@ -250,7 +252,7 @@ class _Connection(HTTPConnection):
         """Send bytes before the deadline."""
         if self.sock is None:
             self.connect()
-        request = current_request.get()
+        request, self._last_used = current_request.get(), time.time()
         for begin in range(0, len(data), _SENT_BYTES):
             self.sock.settimeout(request.remaining_s())
             try:
@@ -258,26 +260,6 @@ class _Connection(HTTPConnection):
             except TimeoutError:
                 raise request.timeout() from None
 
-    def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as in urllib3
-        try:
-            response = super().getresponse()
-        except errors.TransportError:
-            raise
-        except OSError:
-            raise errors.ConnectionBroken from None
-        except Exception:  # noqa: BLE001 - the parser of headers raises more than HTTPException
-            raise errors.InvalidResponse from None
-        self._last_used = time.time()
-        return response
 
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _TlsPool(HTTPSConnectionPool):
-    class ConnectionCls(_Connection, HTTPSConnection):
-        pass
-
-
-POOL_CLASSES = {"http": _Pool, "https": _TlsPool}
+class TlsConnection(Connection, HTTPSConnection):
+    """The same with TLS."""

@@ -32,7 +32,7 @@ from urllib3.util import parse_url
 
 from toolfold.client_call import trace_context
 from toolfold.network import errors
-from toolfold.network.connection import POOL_CLASSES
+from toolfold.network.connection import Connection, TlsConnection
 from toolfold.network.sockets import (
     RequestState,
     Resolver,
@@ -43,8 +43,8 @@ from toolfold.network.sockets import (
 )
 from toolfold.network.ssrf import is_allowed_address, is_loopback_name, literal_address
 
-CHUNK_BYTES = 16384
-"""Decompressed bytes at a time. Between them the caller checks its limits."""
+_CHUNK_BYTES = 16384
+"""Decompressed bytes at a time. Between them the limits are checked."""
 
 _NOT_ENCODED = ("", "identity", "none", "utf-8")
 """Names that some servers send for a body that is as it is."""
@@ -167,17 +167,21 @@ class HttpClient:
             TransportError: There is no response; see ``toolfold.network.errors``.
         """
         host, began = "", time.monotonic()
-        failure: type[errors.TransportError] = errors.InvalidRequest
         cause: Exception | None = None
         try:
             host = urlsplit(url).hostname or ""
             sent = {**trace_context(), **headers, "Accept-Encoding": "gzip"}
             prepared = requests.Request(method, url, sent, data=body).prepare()
             parts = urlsplit(str(prepared.url))
-            _check_host(host, sent_host := parts.hostname or "")
+            sent_host = parts.hostname or ""
+            # Parsers of URLs differ in what ends a host (a backslash), and digits of other alphabets become those of an
+            # address: ``host`` is that for which the URL was checked.
+            is_address = is_loopback_name(sent_host) or literal_address(sent_host)
+            if host != sent_host if host.isascii() else is_address:
+                raise errors.InvalidRequest
             origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         except (requests.RequestException, HTTPError, ValueError, errors.InvalidRequest):
-            pass
+            cause = errors.InvalidRequest()
         else:
             state = RequestState(
                 method, origin, deadline, connect_timeout_s, is_allowed, self._resolver, answer_timeout_s
@@ -193,10 +197,8 @@ class HttpClient:
                     content = _read_body(response, max_bytes, state)
                     state.status, state.body_bytes = response.status, len(content)
                     return Response(response.status, CaseInsensitiveDict(response.headers), content)
-            except errors.TransportError as error:
-                failure, cause = type(error), error
             except Exception as error:  # noqa: BLE001 - urllib3, http.client and the parser of headers raise many kinds
-                failure, cause = errors.ConnectionBroken, error
+                cause = error
             finally:
                 current_request.reset(token)
                 if self.on_request is not None:
@@ -204,7 +206,7 @@ class HttpClient:
                     state.total_s = time.monotonic() - began
                     self.on_request(state)
         # Raised here, with no other exception as its context: those of requests hold the URL, and with it the key.
-        raise failure(host)
+        raise (type(cause) if isinstance(cause, errors.TransportError) else errors.ConnectionBroken)(host)
 
     def _send(self, request: requests.PreparedRequest, proxy: str) -> Any:
         """Send a request over a pooled connection, and return urllib3's response, whose body is not read."""
@@ -212,8 +214,8 @@ class HttpClient:
         context = self.load_certificates() if parts.scheme == "https" else None
         adapter = self._adapter
         manager = adapter.proxy_manager_for(proxy) if proxy else adapter.poolmanager
-        manager.pool_classes_by_scheme = POOL_CLASSES
         pool = manager.connection_from_host(parts.hostname, parts.port, parts.scheme, {"ssl_context": context})
+        pool.ConnectionCls = TlsConnection if context else Connection
         return pool.urlopen(
             str(request.method),
             adapter.request_url(request, {"all": proxy}),
@@ -252,18 +254,6 @@ def _is_outside_requests(_: logging.LogRecord) -> bool:
     return current_request.get(None) is None
 
 
-def _check_host(host: str, sent: str) -> None:
-    """Check that ``sent``, the host of a request, is the ``host`` for which its URL was checked.
-
-    Parsers of URLs differ in what ends a host (a backslash), and digits of other alphabets become those of an address.
-    """
-    if host.isascii():
-        if host != sent:
-            raise errors.InvalidRequest
-    elif is_loopback_name(sent) or literal_address(sent):
-        raise errors.InvalidRequest
-
-
 class _Received(io.RawIOBase):
     """The body as it is sent: before the deadline, and within its limit."""
 
@@ -295,14 +285,13 @@ def _read_body(response: Any, max_bytes: int, state: RequestState) -> bytes:
     # Grows without a second copy at the end, as joining would make one.
     body = io.BytesIO()
     try:
-        while chunk := content.read1(CHUNK_BYTES):
+        while chunk := content.read1(_CHUNK_BYTES):
             size = body.tell() + len(chunk)
             if size > max(_MIN_BOMB_BYTES, response.tell() * errors.MAX_DECOMPRESSION_RATIO):
                 raise errors.DecompressionBomb
             if size > max_bytes:
                 raise errors.ResponseTooLarge
             body.write(chunk)
-            state.remaining_s()
     except EOFError:
         raise errors.ConnectionBroken from None
     except (gzip.BadGzipFile, zlib.error):

@@ -18,9 +18,6 @@ from typing import Any
 from toolfold.network import errors
 from toolfold.network.ssrf import literal_address
 
-Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[Any, ...]]
-"""As ``socket.getaddrinfo`` returns it."""
-
 _MAX_LOOKUPS = 16
 """Lookups at the same time. More are not needed: equal ones are one, and a process has few sources."""
 
@@ -28,14 +25,6 @@ _MAX_LOOKUPS_OF_NAME = 2
 _JOIN_S = 5.0
 """A resolver tries its first name server for five seconds (resolv.conf(5)). A lookup that takes longer may never end,
 so one that starts later does not wait for it."""
-
-
-def _look_up(host: str, port: int) -> list[Any] | None:
-    try:
-        # The name as bytes: for text, Python imports its tables of international names.
-        return socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
-    except (OSError, ValueError, OverflowError):
-        return None
 
 
 class _Lookup(Future[list[Any] | None]):
@@ -46,7 +35,10 @@ class _Lookup(Future[list[Any] | None]):
     def run(self) -> None:
         found = None
         try:
-            found = _look_up(self.host, self.port)
+            # The name as bytes: for text, Python imports its tables of international names.
+            found = socket.getaddrinfo(self.host.encode("ascii"), self.port, type=socket.SOCK_STREAM)
+        except (OSError, ValueError, OverflowError):
+            pass
         finally:
             self.set_result(found)
 
@@ -62,16 +54,19 @@ class Resolver:
         self._process, self._lock = os.getpid(), threading.Lock()
         self._running: list[_Lookup] = []
 
-    def addresses(self, host: str, port: int, timeout_s: float) -> list[Address]:
-        """Return the addresses of ``host``, a name or an IP address, in the order in which they should be tried.
+    def addresses(self, host: str, port: int, timeout_s: float) -> list[Any]:
+        """Return the addresses of ``host``, a name or an IP address, as ``socket.getaddrinfo`` orders them.
 
         Raises:
             NameResolutionError: the name has no address, or too many lookups do not end.
             TimeoutError: no result in time.
         """
-        is_address = literal_address(host) is not None
-        found = _look_up(host, port) if is_address else self._find_or_start(host, port).result(timeout_s)
-        if not found:
+        if literal_address(host) is None:
+            lookup = self._find_or_start(host, port)
+        else:
+            lookup = _Lookup(host, port)
+            lookup.run()
+        if not (found := lookup.result(timeout_s)):
             raise errors.NameResolutionError
         return found
 
