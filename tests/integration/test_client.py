@@ -12,6 +12,7 @@ import pytest
 import toolfold
 from tests.conftest import KEY
 from tests.support.commands import CommandLine
+from tests.support.upstream import Upstream
 from toolfold.client import Client, ClientError
 from toolfold.client.client import OtherCallError, to_error
 from toolfold.errors import AuthRequired, CallError, InvalidArguments, ToolNotFound
@@ -105,6 +106,15 @@ def test_an_address_without_an_endpoint_is_explained(url: str, path: str, compla
     assert caught.value.status == 404
 
 
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"<html>", b"[" * 200_000, b'{"result": 1}', b'{"error": 1}', b"1" * 5_000]
+)
+def test_what_is_no_answer_of_mcp_is_explained(body: bytes) -> None:
+    explained = pytest.raises(ClientError, match="answered with HTTP 200: it does not answer as an MCP server")
+    with Upstream((200, {}, body)) as upstream, Client(upstream.url) as client, explained:
+        client.list()
+
+
 def test_a_server_that_cannot_be_reached_is_named() -> None:
     refused = pytest.raises(ClientError, match=r"^http://127.0.0.1:1/mcp cannot be reached: [^\[]*refused\.$")
     with Client("http://127.0.0.1:1/mcp", token="secret-token") as client, refused as caught:
@@ -165,6 +175,13 @@ def test_a_process_that_ends_is_reported_with_its_last_words() -> None:
     ended = pytest.raises(ClientError, match=r"has ended \(exit code 1\).*no settings")
     with Client("stdio", command=[sys.executable, "-c", "import sys; sys.exit('no settings')"]) as client, ended:
         client.list()
+
+
+def test_lines_over_stdio_that_are_no_answers_are_skipped() -> None:
+    lines = ("ready", "[]", '{"id": "1"}', '{"id": 7}', '{"id": 1, "result": {"tools": [{"name": "x"}]}}')
+    program = f"input(); print('[' * 200_000, *{lines!r}, sep=chr(10), flush=True); input()"
+    with Client("stdio", command=[sys.executable, "-c", program]) as client:
+        assert client.definitions() == [{"name": "x"}]
 
 
 def test_a_program_that_does_not_exist_is_named() -> None:

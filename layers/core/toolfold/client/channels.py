@@ -12,7 +12,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ from concurrent.futures import Future
 from datetime import date
 from decimal import Decimal
 from types import SimpleNamespace
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients, error_code
@@ -40,9 +39,6 @@ _META = {
     META_CAPABILITIES: {},
     "io.modelcontextprotocol/clientInfo": {"name": "toolfold-client", "version": __version__},
 }
-OWN_COMMAND = [sys.executable, "-m", "toolfold", "stdio"]
-"""Starts this package's own server."""
-
 _MAX_REASON_BYTES = 400
 
 _HINTS = {
@@ -202,14 +198,11 @@ class HttpChannel:
             raise ClientError(f"{self.url} cannot be reached: {error.reason}.") from None
 
     def _result(self, response: Response) -> dict[str, Any]:
-        try:
-            answer = json.loads(response.body)
-        except ValueError:
-            answer = None
-        if isinstance(answer, dict) and (isinstance(answer.get("result"), dict) or "error" in answer):
-            return _result_of(answer, response.status)
-        hint = self._hint(response).rstrip(".")
-        raise ClientError(f"{self.url} answered with HTTP {response.status}: {hint}.", response.status)
+        result = _result_of(_parsed(response.body), response.status)
+        if result is None:
+            hint = self._hint(response).rstrip(".")
+            raise ClientError(f"{self.url} answered with HTTP {response.status}: {hint}.", response.status)
+        return result
 
     def _hint(self, response: Response) -> str:
         """Return why a response is not one of MCP, or what helps."""
@@ -261,7 +254,7 @@ class StdioChannel:
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], timeout_s: float) -> None:
         self._timeout_s, self._ids, self._lock = timeout_s, itertools.count(1), threading.Lock()
-        self._waiting: dict[int, Future[dict[str, Any] | None]] = {}
+        self._waiting: dict[int, Future[Mapping[str, Any]]] = {}
         self._last_words = ""
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the caller chooses the program
@@ -276,19 +269,17 @@ class StdioChannel:
             )
         except OSError as error:
             raise ClientError(f"{command[0]} cannot be started: {error.strerror}.") from None
-        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        assert stdin and stdout and stderr  # noqa: PT018, S101 - they are pipes
-        self._stdin = stdin
-        reads = [(self._read_answers, stdout), (self._read_log, stderr)]
-        self._readers = [threading.Thread(target=read, args=(pipe,), daemon=True) for read, pipe in reads]
+        self._stdin: Any = self._process.stdin
+        reads = (self._read_answers, self._read_log)
+        self._readers = [threading.Thread(target=read, daemon=True) for read in reads]
         for reader in self._readers:
             reader.start()
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request and return its result. See :meth:`HttpChannel.request`."""
-        number = next(self._ids)
+        number, waiting = next(self._ids), Future[Mapping[str, Any]]()
         line = _encoded(number, method, params) + "\n"
-        waiting = self._waiting[number] = Future[dict[str, Any] | None]()
+        self._waiting[number] = waiting
         try:
             with self._lock:
                 self._stdin.write(line)
@@ -297,11 +288,13 @@ class StdioChannel:
         except TimeoutError:
             raise ClientError(f"The server did not answer within {self._timeout_s:g} s.") from None
         except (OSError, ValueError):
-            answer = None
+            answer = {}
         finally:
             self._waiting.pop(number, None)
-        if answer is not None:
-            return _result_of(answer)
+        if (result := _result_of(answer)) is not None:
+            return result
+        if answer:
+            raise ClientError("The server answered without a result.")
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         for reader in self._readers:
@@ -324,20 +317,16 @@ class StdioChannel:
         with self._process:  # closes the pipes
             pass
 
-    def _read_answers(self, stdout: IO[str]) -> None:
-        for line in stdout:
-            try:
-                answer = json.loads(line)
-            except ValueError:
-                continue
-            number = answer.get("id") if isinstance(answer, dict) else None
-            if isinstance(number, int) and (waiting := self._waiting.pop(number, None)) is not None:
+    def _read_answers(self) -> None:
+        for line in self._process.stdout or ():
+            answer = _parsed(line)
+            if isinstance(number := answer.get("id"), int) and (waiting := self._waiting.pop(number, None)) is not None:
                 waiting.set_result(answer)
         for waiting in list(self._waiting.values()):
-            waiting.set_result(None)
+            waiting.set_result({})
 
-    def _read_log(self, stderr: IO[str]) -> None:
-        for line in stderr:
+    def _read_log(self) -> None:
+        for line in self._process.stderr or ():
             self._last_words = line.strip() or self._last_words
 
 
@@ -364,19 +353,24 @@ def _in_json(value: Any) -> Any:
     raise TypeError(f"a value of the type {type(value).__name__}")
 
 
-def _result_of(answer: Mapping[str, Any], status: int = 200) -> dict[str, Any]:
-    """Return the result in a response.
+def _parsed(text: str | bytes) -> Mapping[str, Any]:
+    """Return a response of JSON-RPC; empty where the text has no object: it may be broken, or nested too deeply."""
+    with contextlib.suppress(ValueError, RecursionError):
+        if isinstance(answer := json.loads(text), dict):
+            return answer
+    return {}
+
+
+def _result_of(answer: Mapping[str, Any], status: int = 200) -> dict[str, Any] | None:
+    """Return the result in a response; None: it has none.
 
     Raises:
         ClientError: It is an error of JSON-RPC.
     """
-    error = answer.get("error")
+    result, error = answer.get("result"), answer.get("error")
     if isinstance(error, Mapping):
         raise ClientError(f"The server refuses the request: {error.get('message', 'it does not say why')}", status)
-    result = answer.get("result")
-    if not isinstance(result, dict):
-        raise ClientError("The server answered without a result.", status)
-    return result
+    return result if isinstance(result, dict) else None
 
 
 def is_forbidden(status: int, content: bytes) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolfold.client.channels import OWN_COMMAND, HttpChannel, StdioChannel
+from toolfold.client.channels import HttpChannel, StdioChannel
 from toolfold.errors import CALL_ERRORS, CallError
 
 _EXECUTOR = "TOOL_CALL_WRITE"
@@ -104,9 +106,7 @@ def to_error(error: Mapping[str, Any]) -> CallError:
     """Return the exception for the ``error`` object of an answer, of the class that has its code."""
     details = {str(key): value for key, value in error.items() if key not in ("code", "message", "suggestion")}
     code, message, suggestion = (str(error.get(key, "")) for key in ("code", "message", "suggestion"))
-    known = CALL_ERRORS.get(code)
-    if known is None:
-        return OtherCallError(code, message, suggestion, **details)
+    known = CALL_ERRORS.get(code) or functools.partial(OtherCallError, code)
     return known(message, suggestion, **details)
 
 
@@ -154,8 +154,9 @@ class Client:
     ) -> None:
         self._channel: StdioChannel | HttpChannel
         if url == "stdio":
-            own = [*(command or OWN_COMMAND), *(["--profile", profile] if profile else [])]
-            self._channel = StdioChannel(own, environment or {}, timeout_s)
+            program = command or [sys.executable, "-m", "toolfold", "stdio"]
+            options = ["--profile", profile] if profile else []
+            self._channel = StdioChannel([*program, *options], environment or {}, timeout_s)
             return
         sent = dict(headers or {})
         if token:
@@ -246,14 +247,12 @@ class Client:
 
     def definitions(self) -> Sequence[dict[str, Any]]:
         """Return the definitions of ``tools/list``, of all pages."""
-        found: Sequence[dict[str, Any]] = ()
-        cursor: dict[str, Any] = {}
-        while True:
-            page = self._channel.request("tools/list", cursor)
-            found = [*found, *page.get("tools", ())]
-            if not page.get("nextCursor"):
-                return found
-            cursor = {"cursor": page["nextCursor"]}
+        page = self._channel.request("tools/list", {})
+        found = [*page.get("tools", ())]
+        while cursor := page.get("nextCursor"):
+            page = self._channel.request("tools/list", {"cursor": cursor})
+            found += page.get("tools", ())
+        return found
 
     def close(self) -> None:
         """Close connections and end the child process."""
