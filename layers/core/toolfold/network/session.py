@@ -33,14 +33,7 @@ from urllib3.util import parse_url
 from toolfold.client_call import trace_context
 from toolfold.network import errors
 from toolfold.network.connection import Connection, TlsConnection
-from toolfold.network.sockets import (
-    RequestState,
-    Resolver,
-    ca_bundle,
-    create_tls_context,
-    current_request,
-    described_causes,
-)
+from toolfold.network.sockets import RequestState, Resolver, ca_bundle, create_tls_context, current_request
 from toolfold.network.ssrf import is_allowed_address, is_loopback_name, literal_address
 
 _CHUNK_BYTES = 16384
@@ -202,8 +195,8 @@ class HttpClient:
             finally:
                 current_request.reset(token)
                 if self.on_request is not None:
-                    state.proxy, state.causes = describe_proxy(str(prepared.url)), described_causes(cause)
-                    state.total_s = time.monotonic() - began
+                    state.proxy, state.total_s = describe_proxy(str(prepared.url)), time.monotonic() - began
+                    state.record_failure(cause)
                     self.on_request(state)
         # Raised here, with no other exception as its context: those of requests hold the URL, and with it the key.
         raise (type(cause) if isinstance(cause, errors.TransportError) else errors.ConnectionBroken)(host)

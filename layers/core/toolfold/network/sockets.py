@@ -9,7 +9,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -89,6 +89,9 @@ class Resolver:
             return lookup
 
 
+_MAX_CAUSES = 8
+
+
 @dataclass
 class RequestState:
     """Limits of one request, and what happens to it. Moments are those of ``time.monotonic``.
@@ -104,7 +107,7 @@ class RequestState:
         addresses: Those that were tried, in order; none: an open connection was used.
         status: Of the response; 0: none.
         body_bytes: Of the response, decompressed.
-        causes: The exceptions, outermost first.
+        causes: Classes of the exceptions, outermost first, with codes of the system and of TLS.
         total_s: Seconds from the beginning to the end.
     """
 
@@ -121,7 +124,7 @@ class RequestState:
     addresses: list[str] = field(default_factory=list)
     status: int = 0
     body_bytes: int = 0
-    causes: Sequence[str] = ()
+    causes: list[str] = field(default_factory=list)
     total_s: float = 0.0
 
     def __post_init__(self) -> None:
@@ -138,6 +141,17 @@ class RequestState:
         if remaining <= 0:
             raise self.timeout()
         return remaining
+
+    def record_failure(self, failure: BaseException | None) -> None:
+        """Record why there is no response, without the texts of exceptions: they may hold a URL."""
+        while failure is not None and len(self.causes) < _MAX_CAUSES:
+            code: object = None
+            if isinstance(failure, ssl.SSLCertVerificationError):
+                code = f"{failure.verify_code}: {failure.verify_message}"
+            elif isinstance(failure, OSError):
+                code = failure.reason if isinstance(failure, ssl.SSLError) else errno.errorcode.get(failure.errno or 0)
+            self.causes.append(f"{type(failure).__name__} ({code})" if code else type(failure).__name__)
+            failure = failure.__cause__ or failure.__context__
 
     def timeout(self) -> errors.TransportError:
         """Return the error for a time-out in the current step."""
@@ -191,23 +205,3 @@ def create_tls_context(bundle: str) -> ssl.SSLContext:
     # A name belongs into the alternative names; the subject's common name is text: RFC 9525, section 6.3.
     context.hostname_checks_common_name = False
     return context
-
-
-_MAX_CAUSES = 8
-
-
-def described_causes(failure: BaseException | None) -> list[str]:
-    """Return the classes of an exception and of its causes, outermost first, with codes of the system and of TLS.
-
-    Their texts are left out: they may hold a URL.
-    """
-    causes: list[str] = []
-    while failure is not None and len(causes) < _MAX_CAUSES:
-        code: object = None
-        if isinstance(failure, ssl.SSLCertVerificationError):
-            code = f"{failure.verify_code}: {failure.verify_message}"
-        elif isinstance(failure, OSError):
-            code = failure.reason if isinstance(failure, ssl.SSLError) else errno.errorcode.get(failure.errno or 0)
-        causes.append(f"{type(failure).__name__} ({code})" if code else type(failure).__name__)
-        failure = failure.__cause__ or failure.__context__
-    return causes
