@@ -118,7 +118,7 @@ def build_app(
         from toolfold.execution.call import log_call
 
         call_log = CallLogFile(settings.call_log)
-        on_call = _each(call_log.record_call, on_call or log_call)
+        on_call = functools.partial(_both, call_log.record_call, on_call or log_call)
     closed = open_keys(settings) if is_public else []
     if closed:
         logger.error("%s is not used: anyone could call with it. %s", " and ".join(closed), _HOW_TO_OPEN)
@@ -164,11 +164,6 @@ def _spans() -> list[Middleware]:
     return [Spans()]
 
 
-def _each(first: Callable[[CallLog], None], second: Callable[[CallLog], None]) -> Callable[[CallLog], None]:
-    """Return a function that calls both."""
-
-    def call_both(call: CallLog) -> None:
-        first(call)
-        second(call)
-
-    return call_both
+def _both(first: Callable[[CallLog], None], second: Callable[[CallLog], None], call: CallLog) -> None:
+    first(call)
+    second(call)

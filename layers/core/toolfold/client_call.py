@@ -113,15 +113,9 @@ class ClientCall:
 _current: ContextVar[ClientCall | None] = ContextVar("client_call", default=None)
 
 
-def current() -> ClientCall | None:
-    """Return the context of the call that this thread works for; None where the transport made none."""
-    return _current.get()
-
-
-def is_cancelled() -> bool:
-    """Return whether the client has cancelled the call that this thread works for."""
-    context = _current.get()
-    return context is not None and context.is_cancelled
+def current() -> ClientCall:
+    """Return the context of the call that this thread works for; a new one where the transport made none."""
+    return _current.get() or ClientCall()
 
 
 _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")

@@ -335,7 +335,7 @@ def _fetch_together(services: Services, call: CallContext) -> Entry:
                     max(0.0, call.ends_at - services.clock.monotonic()),
                 )
             except errors.CallCancelled:
-                if client_call.is_cancelled():
+                if client_call.current().is_cancelled:
                     raise
                 # An equal call was cancelled while this one waited for its result.
     except TimeoutError:

@@ -137,7 +137,7 @@ class McpAdapter(SourceAdapter):
     ) -> UpstreamResponse:
         made = secrets_of(self.source.auth, credentials.api_key, sent_key)
         hidden = replace(credentials, secrets=(*credentials.secrets, *made))
-        context = client_call.current() or client_call.ClientCall()
+        context = client_call.current()
         timer = _Timer(deadline, context)
         name, fingerprint = tool.call.get("function"), tool.call.get("fingerprint", "")
         if not isinstance(name, str) or not isinstance(fingerprint, str):

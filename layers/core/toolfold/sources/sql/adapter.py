@@ -343,7 +343,7 @@ class DatabaseReader:
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
         """Return what ``work`` returns for a connection; end its statement when the client cancels the call."""
-        context = client_call.current() or client_call.ClientCall()
+        context = client_call.current()
 
         def cancellable(database: Database) -> T:
             try:
