@@ -129,16 +129,15 @@ def test_no_store_and_no_response_contains_the_key(
         check("memory", name)
     check("memory", unpacked(memory._common.popitem()[1]))
     with sqlite3.connect(path) as file:
-        rows = file.execute("SELECT key, value FROM entries").fetchall()
-        names = file.execute("SELECT key FROM numbers").fetchall()
+        rows = file.execute("SELECT key, value FROM entries WHERE typeof(value) = 'blob'").fetchall()
+        counters = file.execute("SELECT key, value FROM entries WHERE typeof(value) = 'text'").fetchall()
     file.close()
     assert len(rows) == 1
-    assert names
+    assert counters
     for name, blob in rows:
         check("file", name)
         check("file", unpacked(blob))
-    for (name,) in names:
-        check("counters", name)
+    check("counters", repr(counters))
     check("log", told())
 
 

@@ -97,9 +97,9 @@ class World:
         """Return the records that are stored, by their names; ``content`` replaces all of them first."""
         with contextlib.closing(sqlite3.connect(self.key_file().with_name("sign-ins.sqlite"))) as file, file:
             if content is not None:
-                file.execute("UPDATE entries SET value = ?", (content,))
-            rows = file.execute("SELECT key, value FROM entries WHERE value != x''").fetchall()
-        return {key.removeprefix("user-token/"): value for key, value in rows}
+                file.execute("UPDATE entries SET value = ? WHERE typeof(value) = 'blob'", (content,))
+            rows = file.execute("SELECT key, value FROM entries WHERE typeof(value) = 'blob'").fetchall()
+        return {key.removeprefix("user-token/"): value for key, value in rows if value}
 
     def sign_in(self) -> Browser:
         browser = Browser()

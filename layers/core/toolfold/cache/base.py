@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from toolfold.aws.clients import error_code
 from toolfold.private_folder import PathRefused
@@ -23,22 +24,25 @@ MAX_CLOCK_SKEW_S = 300.0
 """A value dated further in the future than this was written by a machine whose clock is wrong, and is ignored."""
 
 
-class CacheStore(Protocol):
+class CacheStore(ABC):
     """Store values, records and numbers by key. Times are seconds since 1970; after ``expires_at`` a key may go.
 
     A record is a value that one of several callers replaces.
     A store may raise anything; :class:`toolfold.cache.base.FailSafeStore` turns every failure into a miss.
     """
 
+    @abstractmethod
     def get(self, key: str) -> bytes | None:
         """Return the value last put, stale or not, or None."""
 
+    @abstractmethod
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
         """Store ``value`` unless a newer one is stored.
 
         A stored value dated more than ``MAX_CLOCK_SKEW_S`` after ``created_at`` does not count as newer.
         """
 
+    @abstractmethod
     def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
         """Store a record if the one before is ``expected``, None for a new one; return whether it was.
 
@@ -62,12 +66,32 @@ class CacheStore(Protocol):
             The counters before. If one has its limit, or more, none has changed.
         """
 
+        def count(counters: Mapping[str, int] | None) -> tuple[Mapping[str, int], Mapping[str, int]]:
+            kept = {name: number for name, number in (counters or {}).items() if name not in over}
+            before = {name: kept.get(name, 0) for name in limits}
+            is_counted = all(before[name] < limit for name, limit in limits.items())
+            return before, kept | {name: number + 1 for name, number in before.items() if is_counted}
+
+        return self._change(key, expires_at, count)
+
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
         """Take the slot ``key`` until ``expires_at``, unless another caller holds it.
 
         Returns:
             0 when the slot was free and is now taken; otherwise the time at which it becomes free.
         """
+
+        def acquire(taken_until: float | None) -> tuple[float, float | None]:
+            return (taken_until, None) if taken_until and taken_until > now else (0.0, expires_at)
+
+        return self._change(key, expires_at, acquire)
+
+    def _change(self, key: str, expires_at: float, change: Callable[[Any], tuple[T, Any]]) -> T:
+        """Return the first result of ``change`` of a number or numbers, and store the second one, unless it is None.
+
+        One step. A store that does without has its own counters and slots.
+        """
+        raise NotImplementedError
 
 
 def increment(store: CacheStore, key: str, expires_at: float) -> int:

@@ -8,20 +8,19 @@ expired items days late, so a value says itself until when it is good.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from toolfold.aws.clients import AwsClients, error_code
-from toolfold.cache.base import MAX_CLOCK_SKEW_S, FailSafeStore
+from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore
 
 _MAX_ITEM_BYTES = 390_000
 """DynamoDB takes items of 400 KB (409,600 bytes), names and numbers included."""
 
-_CONDITION_FAILED = "ConditionalCheckFailedException"
 _OBJECT_GONE = ("NoSuchKey", "AccessDenied", "403", "404")
 
 
-class DynamoDBStore:
+class DynamoDBStore(CacheStore):
     """Values and counters in ``table``; values over 390 KB in ``bucket`` (``s3://bucket/prefix``), if there is one.
 
     Args:
@@ -73,36 +72,26 @@ class DynamoDBStore:
             item["large"] = {"S": path}
         else:
             return
-        try:
-            self._dynamodb.put_item(
-                TableName=self._table,
-                Item=item,
-                ConditionExpression="attribute_not_exists(#at) OR #at <= :at OR #at > :wrong",
-                ExpressionAttributeNames={"#at": "at"},
-                ExpressionAttributeValues={
-                    ":at": _number(created_at),
-                    ":wrong": _number(created_at + MAX_CLOCK_SKEW_S),
-                },
-            )
-        except Exception as error:
-            if error_code(error) != _CONDITION_FAILED:  # else another process has stored a newer value
-                raise
+        self._write(
+            self._dynamodb.put_item,
+            Item=item,
+            ConditionExpression="attribute_not_exists(#at) OR #at <= :at OR #at > :wrong",
+            ExpressionAttributeNames={"#at": "at"},
+            ExpressionAttributeValues={":at": _number(created_at), ":wrong": _number(created_at + MAX_CLOCK_SKEW_S)},
+        )
 
     def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
         """Store a record if the one before is ``expected``, None for a new one; return whether it was."""
         until = {} if expires_at is None else {":until": _number(math.ceil(expires_at))}
         before = {} if expected is None else {":expected": {"B": expected}}
-        try:
-            self._dynamodb.update_item(
-                TableName=self._table,
-                Key=_key(key),
-                UpdateExpression="SET v = :value" + (", expires_at = :until" if until else ""),
-                ConditionExpression="v = :expected" if before else "attribute_not_exists(pk)",
-                ExpressionAttributeValues={":value": {"B": value}, **before, **until},
-            )
-        except self._dynamodb.exceptions.ConditionalCheckFailedException:
-            return False
-        return True
+        is_stored, _ = self._write(
+            self._dynamodb.update_item,
+            Key=_key(key),
+            UpdateExpression="SET v = :value" + (", expires_at = :until" if until else ""),
+            ConditionExpression="v = :expected" if before else "attribute_not_exists(pk)",
+            ExpressionAttributeValues={":value": {"B": value}, **before, **until},
+        )
+        return is_stored
 
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
@@ -111,47 +100,48 @@ class DynamoDBStore:
 
         All are attributes of one item, so that a call needs one write, with one counter or with several.
         """
-        counters = [f"c_{name}" for name in limits]
-        removed = "".join(f", c_{name}" for name in over).removeprefix(",")
-        try:
-            changed = self._dynamodb.update_item(
-                TableName=self._table,
-                Key=_key(key),
-                UpdateExpression=f"ADD {', '.join(f'{name} :one' for name in counters)} SET expires_at = :until"
-                + (f" REMOVE{removed}" if removed else ""),
-                ConditionExpression=" AND ".join(
-                    f"(attribute_not_exists({name}) OR {name} < :limit{index})" for index, name in enumerate(counters)
-                ),
-                ExpressionAttributeValues={
-                    ":one": _number(1),
-                    ":until": _number(math.ceil(expires_at)),
-                    **{f":limit{index}": _number(limit) for index, limit in enumerate(limits.values())},
-                },
-                ReturnValues="UPDATED_NEW",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
-        except self._dynamodb.exceptions.ConditionalCheckFailedException as error:
-            return {name: _counter(error.response["Item"], name) for name in limits}
-        return {name: _counter(changed["Attributes"], name) - 1 for name in limits}
+        adds = ", ".join(f"c_{name} :one" for name in limits)
+        removes = ", ".join(f"c_{name}" for name in over)
+        is_counted, item = self._write(
+            self._dynamodb.update_item,
+            Key=_key(key),
+            UpdateExpression=f"ADD {adds} SET expires_at = :until" + (f" REMOVE {removes}" if removes else ""),
+            ConditionExpression=" AND ".join(
+                f"(attribute_not_exists(c_{name}) OR c_{name} < :limit{index})" for index, name in enumerate(limits)
+            ),
+            ExpressionAttributeValues={
+                ":one": _number(1),
+                ":until": _number(math.ceil(expires_at)),
+                **{f":limit{index}": _number(limit) for index, limit in enumerate(limits.values())},
+            },
+            ReturnValues="UPDATED_NEW",
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )
+        return {name: int(item.get(f"c_{name}", {"N": "0"})["N"]) - is_counted for name in limits}
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
         """Take the slot ``key``: return 0, or the time at which it becomes free."""
+        is_acquired, item = self._write(
+            self._dynamodb.update_item,
+            Key=_key(key),
+            UpdateExpression="SET n = :until, expires_at = :deleted_after",
+            ConditionExpression="attribute_not_exists(n) OR n <= :now",
+            ExpressionAttributeValues={
+                ":until": _number(expires_at),
+                ":now": _number(now),
+                ":deleted_after": _number(math.ceil(expires_at) + 60),
+            },
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+        )
+        return 0.0 if is_acquired else float(item["n"]["N"])
+
+    def _write(self, send: Callable[..., Mapping[str, Any]], **request: Any) -> tuple[bool, Mapping[str, Any]]:
+        """Return whether the condition of ``request`` holds, and the attributes that it names."""
         try:
-            self._dynamodb.update_item(
-                TableName=self._table,
-                Key=_key(key),
-                UpdateExpression="SET n = :until, expires_at = :deleted_after",
-                ConditionExpression="attribute_not_exists(n) OR n <= :now",
-                ExpressionAttributeValues={
-                    ":until": _number(expires_at),
-                    ":now": _number(now),
-                    ":deleted_after": _number(math.ceil(expires_at) + 60),
-                },
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
+            response = send(TableName=self._table, **request)
+            return True, response["Attributes"] if "ReturnValues" in request else {}
         except self._dynamodb.exceptions.ConditionalCheckFailedException as error:
-            return float(error.response["Item"]["n"]["N"])
-        return 0.0
+            return False, error.response.get("Item", {})
 
     def _get_object(self, s3: Any, path: str) -> bytes | None:
         try:
@@ -165,10 +155,6 @@ class DynamoDBStore:
 
 def _key(key: str) -> dict[str, Any]:
     return {"pk": {"S": key}}
-
-
-def _counter(item: Mapping[str, Any], name: str) -> int:
-    return int(item.get(f"c_{name}", {"N": "0"})["N"])
 
 
 def _number(value: float) -> dict[str, str]:

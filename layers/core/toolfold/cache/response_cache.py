@@ -12,9 +12,9 @@ import json
 import sys
 import threading
 import zlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
@@ -26,6 +26,7 @@ from toolfold.wording import from_data, to_data
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
 
+T = TypeVar("T")
 
 _LAYOUT = 3
 """Increased when a stored entry changes its meaning: old entries are then never found again."""
@@ -154,10 +155,10 @@ class Memo:
 
 
 _MAX_NUMBERS = 50_000
-"""Counters kept, and slots; each is for one API key and one day, or for one second. About 15 MB."""
+"""Sets of counters kept, and slots; each is for one API key and one day, or for one second. About 15 MB."""
 
 
-class MemoryStore:
+class MemoryStore(CacheStore):
     """Keep the values used last, within a limit of bytes. Safe to use from many threads.
 
     Values for all API keys and values for one key are evicted apart: what belongs to made-up keys does not displace
@@ -171,8 +172,7 @@ class MemoryStore:
         self._max_bytes = max_bytes
         self._common: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
         self._own: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
-        self._counters: LRUCache[str, int] = LRUCache(_MAX_NUMBERS)
-        self._slots: LRUCache[str, float] = LRUCache(_MAX_NUMBERS)
+        self._numbers: LRUCache[str, Any] = LRUCache(_MAX_NUMBERS)
         self._lock = threading.Lock()
 
     def get(self, key: str) -> bytes | None:
@@ -181,17 +181,17 @@ class MemoryStore:
             value = self._common.get(key)
             return self._own.get(key) if value is None else value
 
-    def put(self, key: str, value: bytes, created_at: float, expires_at: float, *, common: bool = True) -> None:
+    def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
         """Store ``value``; the last one put wins.
 
-        Values for one API key, which are not ``common``, may displace others only from the half of the space that those
-        take, and the other way round.
+        Values for one API key may displace others only from the half of the space that those take, and the other way
+        round.
         """
         with self._lock:
             self._common.pop(key, None)
             self._own.pop(key, None)
             if len(value) <= self._max_bytes:
-                (self._common if common else self._own)[key] = value
+                (self._own if is_own_key(key) else self._common)[key] = value
             while self._common.currsize + self._own.currsize > self._max_bytes:
                 (self._own if 2 * self._own.currsize > self._max_bytes else self._common).popitem()
 
@@ -203,26 +203,12 @@ class MemoryStore:
             self._common[key] = value
             return True
 
-    def count_within(
-        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
-    ) -> Mapping[str, int]:
-        """Add 1 to each counter of ``key`` unless one has reached its limit; return the counters before."""
+    def _change(self, key: str, expires_at: float, change: Callable[[Any], tuple[T, Any]]) -> T:
         with self._lock:
-            for name in over:
-                self._counters.pop(f"{key}/{name}", None)
-            before = {name: self._counters.get(f"{key}/{name}", 0) for name in limits}
-            if all(before[name] < limit for name, limit in limits.items()):
-                self._counters.update({f"{key}/{name}": count + 1 for name, count in before.items()})
-            return before
-
-    def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
-        """Take the slot ``key``: return 0, or the time at which it becomes free."""
-        with self._lock:
-            taken_until = self._slots.get(key, 0.0)
-            if taken_until > now:
-                return taken_until
-            self._slots[key] = expires_at
-            return 0.0
+            result, after = change(self._numbers.get(key))
+            if after is not None:
+                self._numbers[key] = after
+        return result
 
 
 _DIGEST_BYTES = 16
@@ -332,7 +318,7 @@ class ResponseCache:
         blob = None if self._shared is None else self._shared.run(lambda store: store.get(key))
         entry = None if blob is None else decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
         if blob is not None and entry is not None:
-            self._memory.put(key, blob, entry.created_at, entry.expires_at, common=not is_own_key(key))
+            self._memory.put(key, blob, entry.created_at, entry.expires_at)
         return entry
 
     def get_stale(self, keys: Sequence[str], now: float) -> Entry | None:
@@ -343,7 +329,7 @@ class ResponseCache:
     def put(self, key: str, entry: Entry, shared: bool = True) -> None:
         """Store ``entry`` in memory and, if ``shared``, in the shared store."""
         blob = encode(entry, key)
-        self._memory.put(key, blob, entry.created_at, entry.expires_at, common=not is_own_key(key))
+        self._memory.put(key, blob, entry.created_at, entry.expires_at)
         if shared and self._shared is not None:
             kept_until = entry.expires_at + self._stale_if_error_s
             self._shared.run(lambda store: store.put(key, blob, entry.created_at, kept_until))

@@ -11,17 +11,18 @@ process writes a journal for a file that was replaced (https://sqlite.org/howtoc
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from toolfold import private_folder
-from toolfold.cache.base import MAX_CLOCK_SKEW_S
+from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore
 from toolfold.errors import SettingsError
 from toolfold.files import replace_file
 from toolfold.private_folder import PathRefused
@@ -45,10 +46,12 @@ _OWN_NAMES = ("responses.sqlite", "approvals.sqlite", "sign-ins.sqlite")
 
 _TABLES = """
 CREATE TABLE entries (key TEXT PRIMARY KEY, value BLOB, created_at REAL, expires_at REAL) WITHOUT ROWID;
-CREATE TABLE numbers (key TEXT PRIMARY KEY, value REAL, expires_at REAL) WITHOUT ROWID;
 CREATE INDEX entries_expires_at ON entries (expires_at);
-CREATE INDEX numbers_expires_at ON numbers (expires_at);
 """
+"""Counters and slots are JSON, a TEXT, under ``#`` and their key, and never evicted."""
+
+_UPSERT = """INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value,
+created_at = excluded.created_at, expires_at = excluded.expires_at"""
 _PRAGMAS = (
     "secure_delete = OFF",  # on Debian it is on, and writes each deleted page
     "temp_store = MEMORY",
@@ -56,6 +59,9 @@ _PRAGMAS = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
 )
+_UNUSABLE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+"""Codes of a file that is damaged, or has other tables than these statements name."""
+
 _PAGE_BYTES = 4096
 _MIN_FILE_BYTES = 256_000
 """A smaller limit counts as this: the empty tables take a tenth of it."""
@@ -78,7 +84,7 @@ class Counts(NamedTuple):
     file_bytes: int
 
 
-class SQLiteStore:
+class SQLiteStore(CacheStore):
     """Store values in a SQLite file; those that expire first are evicted first. A file that does not open is replaced.
 
     Args:
@@ -115,17 +121,22 @@ class SQLiteStore:
             return
 
         def put(connection: sqlite3.Connection) -> None:
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                if self._make_space(connection, len(value), created_at):
-                    connection.execute(
-                        "INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
-                        " value = excluded.value, created_at = excluded.created_at, expires_at = excluded.expires_at"
-                        " WHERE excluded.created_at >= entries.created_at OR entries.created_at > ?",
-                        (key, value, created_at, expires_at, created_at + MAX_CLOCK_SKEW_S),
-                    )
+            connection.execute("DELETE FROM entries WHERE expires_at < ?", (created_at,))
+            needed = len(value) // _PAGE_BYTES + 8  # with the pages of the tree and of the index
+            used = "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count"
+            while self._max_pages - connection.execute(used).fetchone()[0] < needed:
+                evicted = connection.execute(  # a tenth, so that not every further value has to evict
+                    "DELETE FROM entries WHERE key IN (SELECT key FROM entries WHERE typeof(value) = 'blob'"
+                    " ORDER BY expires_at LIMIT (SELECT 1 + count(*) / 10 FROM entries))"
+                )
+                if not evicted.rowcount:
+                    return
+            connection.execute(
+                f"{_UPSERT} WHERE excluded.created_at >= entries.created_at OR entries.created_at > ?",
+                (key, value, created_at, expires_at, created_at + MAX_CLOCK_SKEW_S),
+            )
 
-        self._run(put)
+        self._write(put)
 
     def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
         """Store a record if the one before is ``expected``, None for a new one; return whether it was."""
@@ -145,49 +156,27 @@ class SQLiteStore:
             now, most,
         )  # fmt: skip
 
-    def count_within(
-        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
-    ) -> Mapping[str, int]:
-        """Add 1 to each counter of ``key`` unless one has reached its limit; return the counters before."""
-        rows = {name: f"{key}/{name}" for name in limits}
+    def _change(self, key: str, expires_at: float, change: Callable[[Any], tuple[T, Any]]) -> T:
+        def change_row(connection: sqlite3.Connection) -> T:
+            row = connection.execute("SELECT value FROM entries WHERE key = ?", (f"#{key}",)).fetchone()
+            result, after = change(json.loads(row[0]) if row else None)
+            if after is not None:
+                connection.execute(_UPSERT, (f"#{key}", json.dumps(after), 0, expires_at))
+            return result
 
-        def count(connection: sqlite3.Connection) -> dict[str, int]:
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.executemany("DELETE FROM numbers WHERE key = ?", [(f"{key}/{name}",) for name in over])
-                select = "SELECT coalesce(max(value), 0) FROM numbers WHERE key = ?"
-                before = {name: int(_number(connection, select, row)) for name, row in rows.items()}
-                if all(before[name] < limit for name, limit in limits.items()):
-                    connection.executemany(
-                        "INSERT INTO numbers VALUES (?, 1, ?) ON CONFLICT (key) DO UPDATE SET value = value + 1",
-                        [(row, expires_at) for row in rows.values()],
-                    )
-            return before
-
-        return self._run(count)
-
-    def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
-        """Take the slot ``key``: return 0, or the time at which it becomes free."""
-        acquired = self._execute(
-            "INSERT INTO numbers VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE"
-            " SET value = excluded.value, expires_at = excluded.expires_at WHERE value <= ? RETURNING value",
-            key, expires_at, expires_at, now,
-        )  # fmt: skip
-        if acquired:
-            return 0.0
-        rows = self._execute("SELECT value FROM numbers WHERE key = ?", key)
-        return float(rows[0][0]) if rows else 0.0
+        return self._write(change_row)
 
     def count(self) -> Counts:
         """Count what is stored."""
         [found] = self._execute(
-            "SELECT count(*), (SELECT page_count FROM pragma_page_count) * ? FROM entries", _PAGE_BYTES
+            "SELECT count(*), (SELECT page_count FROM pragma_page_count) * ? FROM entries WHERE typeof(value) = 'blob'",
+            _PAGE_BYTES,
         )
         return Counts(*found)
 
     def clear(self) -> None:
         """Delete everything, and give the space back to the disk. Other processes may use the file."""
-        self._run(lambda file: file.executescript("DELETE FROM entries; DELETE FROM numbers; VACUUM"))
+        self._run(lambda file: file.executescript("DELETE FROM entries; VACUUM"))
 
     def close(self) -> None:
         """Close the file."""
@@ -202,20 +191,13 @@ class SQLiteStore:
             if self._connection is not None:
                 self._connection.close()
 
-    def _make_space(self, connection: sqlite3.Connection, size: int, now: float) -> bool:
-        """Delete what has expired, and as many entries as needed; return whether a value of ``size`` bytes fits."""
-        connection.execute("DELETE FROM entries WHERE expires_at < ?", (now,))
-        connection.execute("DELETE FROM numbers WHERE expires_at < ?", (now,))
-        needed = size // _PAGE_BYTES + 8  # with the pages of the tree and of the index
-        used = "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count"
-        while self._max_pages - _number(connection, used) < needed:
-            evicted = connection.execute(  # a tenth, so that not every further value has to evict
-                "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY expires_at"
-                " LIMIT (SELECT 1 + count(*) / 10 FROM entries))"
-            )
-            if not evicted.rowcount:
-                return False
-        return True
+    def _write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        def write(connection: sqlite3.Connection) -> T:
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                return operation(connection)
+
+        return self._run(write)
 
     def _execute(self, statement: str, *values: Any) -> list[Any]:
         return self._run(lambda connection: connection.execute(statement, values).fetchall())
@@ -241,7 +223,7 @@ class SQLiteStore:
                 try:
                     return operation(self._open())
                 except sqlite3.DatabaseError as error:
-                    if _code(error) not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                    if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF not in _UNUSABLE:
                         raise  # busy, full, or read-only
                     self.close()
                 if not is_shared:
@@ -270,17 +252,14 @@ class SQLiteStore:
             f"file:{quote(os.fsencode(self._path))}?mode=rw",  # never makes a file
             uri=True, timeout=self._timeout_s, isolation_level=None, check_same_thread=False, cached_statements=32,
         )  # fmt: skip
+        self._connection, self._opened = connection, (status.st_dev, status.st_ino)
         pages = int(self._max_bytes * _FILE) // _PAGE_BYTES
         try:
             for pragma in (*_PRAGMAS, f"synchronous = {self._synchronous}", f"max_page_count = {pages}"):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
-            connection.execute("SELECT 1 FROM entries, numbers LIMIT 1").fetchall()
-        except sqlite3.DatabaseError as error:
-            connection.close()
-            if _code(error) == sqlite3.SQLITE_ERROR:
-                raise sqlite3.DatabaseError("other tables") from None
+        except sqlite3.DatabaseError:
+            self.close()
             raise
-        self._connection, self._opened = connection, (status.st_dev, status.st_ino)
         return connection
 
     def _recreate(self) -> None:
@@ -297,16 +276,6 @@ class SQLiteStore:
                 f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {LAYOUT}; {_TABLES}"
             )
             replace_file(self._path, memory.serialize(), mode=0o600)
-
-
-def _code(error: sqlite3.DatabaseError) -> int:
-    """Return the code of SQLite; that of a damaged file for an error of this module."""
-    return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
-
-
-def _number(connection: sqlite3.Connection, statement: str, *values: Any) -> float:
-    [(number,)] = connection.execute(statement, values)
-    return float(number)
 
 
 def _resolve_file(path: str, *, create: bool) -> str:
