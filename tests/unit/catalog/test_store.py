@@ -78,7 +78,7 @@ def test_sources_and_tools_are_immutable(catalog: Catalog) -> None:
     assert source.auth.query_key == "apikey"
     with pytest.raises(AttributeError):
         source.base_url = "x"  # type: ignore[misc]
-    with pytest.raises(KeyError):
+    with pytest.raises(CatalogUnavailable):
         catalog.source("other")
 
 

@@ -18,6 +18,7 @@ other. An entry ``ID=NAME`` in a setting binds a variable or a host to one sourc
 import itertools
 import logging
 from collections.abc import Collection
+from contextlib import suppress
 from typing import NamedTuple
 
 from toolfold.catalog.entries import Source
@@ -27,11 +28,8 @@ from toolfold.settings.model import BUILT_IN_SOURCES, Settings
 
 logger = logging.getLogger("toolfold")
 
-_COMMANDS = "TOOLFOLD_ALLOWED_COMMANDS"
-
 IN_ERROR = {"is_in_error": True}
 """Field of a line of the log that says no more than the error that is raised."""
-
 
 _WITHOUT_HOST = frozenset({"skills", "sql"})
 """Kinds of sources that send no requests. The address of a database is in its key, which the operator sets."""
@@ -73,8 +71,8 @@ class AllowList:
         """
         for source in sources:
             self._check_names(source)
-            if command_of(source):
-                self._warn_of_command(source)
+            with suppress(UpstreamError):  # calls of this source will be refused; others are not affected
+                self._check_command(source, logging.WARNING)
         ids = {*BUILT_IN_SOURCES, *(source.id for source in sources)}
         named = [(source_id, "URL") for source_id in self._source_urls]
         named += [(source_id, "KEY") for source_id in self._keyed_sources]
@@ -84,8 +82,8 @@ class AllowList:
 
                 variables = {one: f"TOOLFOLD_SOURCE_{one.upper()}_{kind}" for one in (source_id, *ids)}
                 step = did_you_mean(source_id, ids, shown=variables.__getitem__).strip()
-                known = ", ".join(sorted(source.id for source in sources))
-                step = step or (f"It has {known}." if known else "It has no source.")
+                known = ", ".join(sorted(source.id for source in sources)) or "no source"
+                step = step or f"It has {known}."
                 raise _misspelt(f"{variables[source_id]} names a source that the catalog does not have. {step}")
         for source in sources:
             variable = None if source.auth is None else source.auth.environment
@@ -101,23 +99,7 @@ class AllowList:
             UpstreamError: It is a program that may not be started here.
         """
         self._check_names(source)
-        if not command_of(source):
-            return
-        from toolfold.extras import on_lambda  # few catalogs have commands
-        from toolfold.messages import ALLOW, ONLY_URLS
-
-        if on_lambda():
-            raise UpstreamError(
-                f"{source.title} is a program that is started where toolfold runs, which a Lambda function cannot do.",
-                ONLY_URLS,
-            )
-        refusal = self._refusal_of_command(source)
-        if refusal is not None:
-            logger.error("source %s was not started: to allow its command, add %s to %s", *_of_command(refusal))
-            raise UpstreamError(
-                f"{source.title} is a program that may not be started here; nothing was called.",
-                ALLOW.filled(setting=_COMMANDS, allowed="may be started"),
-            )
+        self._check_command(source, logging.ERROR)
 
     def first_refusal(self, sources: Collection[Source]) -> Refusal | None:
         """Return the first thing that a source names and that is not allowed, or None."""
@@ -141,6 +123,26 @@ class AllowList:
             ALLOW.filled(setting=refusal.setting, allowed="a catalog may name"),
         )
 
+    def _check_command(self, source: Source, level: int) -> None:
+        if not command_of(source):
+            return
+        from toolfold.extras import on_lambda  # few catalogs have commands
+        from toolfold.messages import ALLOW, ONLY_URLS
+
+        if on_lambda():
+            logger.log(level, "source %s is a program, which a Lambda function does not start", ascii(source.id[:64]))
+            raise UpstreamError(
+                f"{source.title} is a program that is started where toolfold runs, which a Lambda function cannot do.",
+                ONLY_URLS,
+            )
+        if refusal := self._refusal_of_command(source):
+            names = refusal.source_id, refusal.entry, refusal.setting
+            logger.log(level, "source %s is not started: to allow its command, add %s to %s", *names)
+            raise UpstreamError(
+                f"{source.title} is a program that may not be started here; nothing was called.",
+                ALLOW.filled(setting=refusal.setting, allowed="may be started"),
+            )
+
     def _refusal_of(self, source: Source) -> Refusal | None:
         """Return which variable or host a source names that is not allowed. One that is a program has no host."""
         if source.auth is not None:
@@ -149,12 +151,10 @@ class AllowList:
             if name not in own and {name, f"{source.id}={name}"}.isdisjoint(self._key_variables):
                 return _refusal(source.id, "an environment variable", name, "TOOLFOLD_KEY_VARIABLES")
         sends = source.base_url or not (source.kind in _WITHOUT_HOST or command_of(source))
-        is_set = source.id in self._source_urls
-        if sends and not is_set and not self._is_host_allowed(source.id, source.base_url):
-            return _refusal(source.id, "a host", host_of(source.base_url), "TOOLFOLD_ALLOWED_HOSTS")
-        oauth2 = source.oauth2
-        for name in ("token_url", "authorization_url", "revocation_url"):
-            if (url := oauth2.get(name)) and not self._is_host_allowed(source.id, url):
+        urls = [source.base_url] if sends and source.id not in self._source_urls else []
+        names = ("token_url", "authorization_url", "revocation_url")
+        for url in [*urls, *(url for name in names if (url := source.oauth2.get(name)))]:
+            if not self._is_host_allowed(source.id, url):
                 return _refusal(source.id, "a host", host_of(url), "TOOLFOLD_ALLOWED_HOSTS")
         return None
 
@@ -175,17 +175,7 @@ class AllowList:
                 return None
         line = shlex.join(itertools.takewhile(lambda word: "," not in word, command))  # a comma separates entries
         entry = f"{source.id}={ascii(line[:400])[1:-1]}"
-        return Refusal(ascii(source.id[:64]), "a command", ascii(line[:100]), entry, _COMMANDS)
-
-    def _warn_of_command(self, source: Source) -> None:
-        """Log that calls of a source will be refused. The other sources of the catalog are not affected."""
-        from toolfold.extras import on_lambda
-
-        refusal = self._refusal_of_command(source)
-        if on_lambda():
-            logger.warning("source %s is a program, which a Lambda function does not start", ascii(source.id[:64]))
-        elif refusal is not None:
-            logger.warning("source %s will not be started: to allow it, add %s to %s", *_of_command(refusal))
+        return Refusal(ascii(source.id[:64]), "a command", ascii(line[:100]), entry, "TOOLFOLD_ALLOWED_COMMANDS")
 
     def _is_host_allowed(self, source_id: str, url: str) -> bool:
         host, known = host_of(url), BUILT_IN_SOURCES.get(source_id)
@@ -199,10 +189,6 @@ def command_of(source: Source) -> list[str]:
     """Return program and arguments of a source that is a program; empty for any other, or where they are damaged."""
     command = source.connection.get("command")
     return command if isinstance(command, list) and all(isinstance(word, str) for word in command) else []
-
-
-def _of_command(refusal: Refusal) -> tuple[str, str, str]:
-    return refusal.source_id, refusal.entry, refusal.setting
 
 
 def _misspelt(sentence: str) -> CatalogUnavailable:

@@ -53,10 +53,6 @@ class OtherFormat(ValueError):
         super().__init__(f"it was compiled by another version (format {found!r}, not {FORMAT}): compile it again")
 
 
-class UnknownSource(CatalogUnavailable, KeyError):
-    """The catalog has no source of that id."""
-
-
 class Catalog:
     """All tools of all sources. Immutable; names are matched without regard to case.
 
@@ -328,14 +324,14 @@ class Catalog:
         """Return the source called ``id_``.
 
         Raises:
-            UnknownSource: There is no such source.
+            CatalogUnavailable: There is no such source.
         """
         found = self._sources.get(id_)
         if found is None:
             logger.error("catalog is damaged: a tool has a source that is missing")
             from toolfold.messages import SEE_LOG
 
-            raise UnknownSource("The tool catalog lacks a source.", SEE_LOG.filled(what="more"))
+            raise CatalogUnavailable("The tool catalog lacks a source.", SEE_LOG.filled(what="more"))
         return found
 
     @property
