@@ -25,7 +25,6 @@ from toolfold.build.compiler import compile_folder
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
-from toolfold.catalog.view import CatalogView
 from toolfold.errors import CatalogUnavailable
 from toolfold.execution.call import CallContext, CallLog
 from toolfold.execution.credentials import read_credentials
@@ -268,7 +267,7 @@ def test_what_may_be_cached_is_the_answer_of_a_read(world: World, name: str, mon
 
 
 def test_a_write_expires_what_a_profile_without_it_has_read(world: World) -> None:
-    view = CatalogView(world.catalog, list(world.catalog.positions("effect", "read")), {})
+    view = world.catalog.part(list(world.catalog.positions("effect", "read")), {})
     reader = replace(world, tools=MetaTools(lambda: view, world.executor))
     assert [reader.call("keyless__find", {"q": "d"}).structured["cached"] for _ in range(2)] == [False, True]
     world.call("keyless__add", {"name": "d"})

@@ -10,7 +10,7 @@ from toolfold.catalog.entries import FORMAT
 from toolfold.catalog.reader import parse_head
 from toolfold.catalog.store import bundled_path, parse_catalog
 
-CONTRACTS = {5: "3d210956da81d12cf7b3d8e540702472fef2008815ad1c5600ac7c4a596714ad"}
+CONTRACTS = {5: "0adbd21648147534111d939a10b6a10026104c087e8f7ec052c372810664570b"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

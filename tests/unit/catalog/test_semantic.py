@@ -12,7 +12,6 @@ from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import FIRST_POSTING, MAX_GAP, MAX_WEIGHT, decode_postings
 from toolfold.catalog.search import search
-from toolfold.catalog.view import CatalogView
 from toolfold.errors import CatalogUnavailable
 
 TOOLS = (
@@ -60,7 +59,7 @@ def test_postings_without_a_weight_find_nothing(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_view_finds_the_tools_that_it_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = catalog_with(monkeypatch, {term: semantic_index.encode(near) for term, near in NEAR.items()})
-    view = CatalogView(catalog, [2], {})
+    view = catalog.part([2], {})
     assert [hit.position for hit in search(view, "rain").hits] == [0]
     assert search(view, "umbrella").hits == ()
 

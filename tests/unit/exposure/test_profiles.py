@@ -14,7 +14,6 @@ from tests.support.mcp_requests import message, request
 from toolfold.app import App, build_app
 from toolfold.build import profiles
 from toolfold.catalog import search
-from toolfold.catalog.view import CatalogView
 from toolfold.protocol.http import profile_of
 from toolfold.protocol.jsonrpc import parse_message
 from toolfold.settings import Settings
@@ -254,7 +253,7 @@ def test_profile_is_read_from_the_catalog(tmp_path: Path, profile: str, expected
 @given(st.sets(st.integers(0, 130)))
 def test_view_answers_as_its_catalog_does_for_the_same_tools(app: App, chosen: set[int]) -> None:
     whole = app.catalog_store()
-    view = CatalogView(whole, sorted(chosen), {})
+    view = whole.part(sorted(chosen), {})
     expected = [whole.summary(at).name for at in sorted(chosen)]
     assert list(view) == expected == [view.summary(at).name for at in range(len(view))]
     for name in whole:
@@ -272,6 +271,6 @@ def test_view_answers_as_its_catalog_does_for_the_same_tools(app: App, chosen: s
 def test_search_in_a_view_ranks_as_in_the_whole_catalog(app: App, query: str) -> None:
     whole = app.catalog_store()
     chosen = [at for at in range(len(whole)) if at % 3]
-    view = CatalogView(whole, chosen, {})
+    view = whole.part(chosen, {})
     inside = [whole.summary(hit.position).name for hit in search.search(whole, query, frozenset(chosen)).hits]
     assert [view.summary(hit.position).name for hit in search.search(view, query).hits][:10] == inside[:10]

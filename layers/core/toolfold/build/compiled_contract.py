@@ -101,7 +101,7 @@ class Head(Part):
     categories: Annotated[list[Category], Field(max_length=10_000)]  # type: ignore[valid-type]
     counts: Annotated[dict[str, _Counts], Rule(required=["tags", "access", "effect", "source"])]
     listing: str
-    sections: dict[str, list[Any]]
+    sections: Annotated[dict[str, list[Any]], Rule(required=sorted(Sections.__required_keys__))]
     confirmed: Count = 0
     skills: Count = 0
     related: Count = 0

@@ -3,7 +3,8 @@
 Annotations are evaluated here: a named tuple compiles each annotation that is a text, and the first response waits.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict, get_args
 
@@ -61,6 +62,8 @@ Paragraph = Annotated[str, Rule(maxLength=2000, format="text")]
 Text = Annotated[str, Rule(maxLength=MAX_TEXT, format="text")]
 Key = Annotated[str, Rule(maxLength=200, format="printable")]
 Name = Annotated[str, Rule(pattern="^[a-z][a-z0-9_]{0,63}$")]
+_NAME_IN_TEXT = re.compile(r"\b[A-Z][A-Z0-9_]{2,}\b")
+"""What may be the name of a tool in a text: with lower-case letters, a word would be one too often."""
 TOOL_NAME = "^[A-Za-z0-9._-]{1,64}$"
 """Names that MCP allows. They are looked up without regard to case, so two names must differ in more than case."""
 ToolName = Annotated[str, Rule(pattern=TOOL_NAME)]
@@ -196,6 +199,24 @@ class Tool(NamedTuple):
     def only_reads(self) -> bool:
         """Whether it may be called again, or several times, without asking anyone."""
         return self.effect == "read" and not self.confirm
+
+    def among(self, listed: Container[str], known: Container[str]) -> "Tool":
+        """Return it without the names of tools of ``known`` that are not ``listed``."""
+        hints = dict(self.hints)
+        if finders := hints.get("found_by"):
+            hints["found_by"] = {key: finder for key, finder in finders.items() if finder["tool"] in listed}
+        if (free := hints.get("free_instead")) and free["tool"] not in listed:
+            del hints["free_instead"]
+        if (adjusted_by := hints.get("adjusted_by")) and adjusted_by not in listed:
+            del hints["adjusted_by"]
+        if any(name in known and name not in listed for name in _NAME_IN_TEXT.findall(hints.get("no_data", ""))):
+            del hints["no_data"]
+        return self._replace(
+            see_also=tuple(name for name in self.see_also if name in listed),
+            use_instead={need: name for need, name in self.use_instead.items() if name in listed},
+            relations=tuple(relation for relation in self.relations if relation[0] in listed),
+            hints={name: value for name, value in hints.items() if value},
+        )
 
 
 class ToolSummary(NamedTuple):

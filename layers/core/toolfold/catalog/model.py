@@ -1,22 +1,30 @@
 """Typed access to a compiled catalog: sources, categories, tools, and the sections of the search index.
 
 Opening a catalog parses its head only. Every other value is read and parsed when it is requested.
+
+The part of a catalog that a profile exposes is a catalog as well. Its positions count the listed tools alone. Tools
+that are known and may not be called are found by their names, and in no listing and no search. All others do not exist
+there.
 """
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.catalog.entries import (
     FORMAT,
+    MAX_LISTED,
     Auth,
     Category,
     Sections,
     Source,
     Tool,
     ToolSummary,
+    listing_text,
     name_key,
     parse_entry,
 )
@@ -37,6 +45,7 @@ from toolfold.errors import CatalogUnavailable
 if TYPE_CHECKING:
     from toolfold.catalog.profiles import Profile
     from toolfold.catalog.reader import Block, BlockReader
+    from toolfold.errors import CallError
 
     T = TypeVar("T")
 
@@ -44,13 +53,6 @@ logger = logging.getLogger("toolfold")
 
 _MAX_MEMOIZED = 2000
 """Values that :meth:`Catalog.memoize` keeps: every line of a catalog of hundreds of tools, at each detail level."""
-
-
-class OtherFormat(ValueError):
-    """The catalog was compiled for another version of the layout."""
-
-    def __init__(self, found: Any) -> None:
-        super().__init__(f"it was compiled by another version (format {found!r}, not {FORMAT}): compile it again")
 
 
 class Catalog:
@@ -75,14 +77,13 @@ class Catalog:
         has_semantic_postings: Whether the compiler computed which words are near the tools in meaning.
 
     Raises:
-        OtherFormat: The catalog has another format.
-        ValueError: ``head`` is not the head of a compiled catalog.
+        ValueError: ``head`` is not the head of a compiled catalog, or has another format.
     """
 
     def __init__(self, head: Any, read: BlockReader, sha256: str = "", is_packaged: bool = False) -> None:
         found = head.get("format") if isinstance(head, dict) else None
         if found != FORMAT:
-            raise OtherFormat(found)
+            raise ValueError(f"it was compiled by another version (format {found!r}, not {FORMAT}): compile it again")
         check = None
         if not is_packaged:
             from toolfold.catalog.contract import check_head, check_line  # loads a compiled library
@@ -108,16 +109,39 @@ class Catalog:
             for field in ("tags", "access", "effect", "source")
         }
         self._counts["category"] = {category.name: int(category.tools) for category in self.categories}
-        if missing := Sections.__required_keys__ - self._sections.keys():
-            raise ValueError(f"it lacks {', '.join(sorted(missing))}")
         self.profile_names: Sequence[str] = head.get("profiles", ())
         self.definition_tokens, self.has_relations = int(head.get("definition_tokens", 0)), bool(head.get("related"))
         self.has_semantic_postings = "semantic" in self._sections
         self.sha256 = sha256
         self._memoized: dict[Any, Any] = {}
+        # Of a part of a catalog.
+        self._whole: Catalog | None = None
+        self._own_positions: Mapping[int, int] = {}
+        self._withheld: Mapping[int, Callable[[Tool], CallError]] = {}
+
+    def part(self, listed: Sequence[int], withheld: Mapping[int, Callable[[Tool], CallError]]) -> Catalog:
+        """Return a part of this catalog, which is whole.
+
+        Args:
+            listed: Positions of the tools that are listed, in ascending order.
+            withheld: Positions of the tools that are known and may not be called → makes the error of a call.
+        """
+        part = copy.copy(self)
+        part._whole, part._withheld, part.base_positions = self, withheld, tuple(listed)
+        part._own_positions = {at: own for own, at in enumerate(listed)}
+        part.definition_tokens, part._memoized = 0, {}  # tokens are not counted for a part of a catalog
+        counts = part.counts("category")
+        part.categories = tuple(
+            category._replace(tools=counts[category.name]) for category in self.categories if category.name in counts
+        )
+        return part
 
     def __len__(self) -> int:
         return len(self.base_positions)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether a tool of that name is listed."""
+        return self.position(str(name)) is not None
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of all tools, in the order of the listing."""
@@ -155,19 +179,22 @@ class Catalog:
         self.prefetch(lines=(line_key(own[at]) for at in positions if at < len(own)))
 
     def canonical_name(self, name: str) -> str | None:
-        """Return the catalog's spelling of ``name``, or None."""
-        position = self.position(name)
+        """Return the catalog's spelling of the name of a listed or known tool, or None."""
+        position = self._known_position(name)
         if position is None:
             return None
-        found = self.summary(position).name
+        found = self.base.summary(position).name
         if name_key(found) != name_key(name):
             raise damaged("a name has the position of another tool")
         return found
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool called ``name``, or None."""
+        """Return the listed or known tool called ``name``, or None."""
+        if self._whole is not None:
+            tool = self._whole.get(name) if self._known_position(name) is not None else None
+            return None if tool is None else tool.among(self, self._whole)
         entry = self._sections["tools"].get(name_key(name))
-        tool: Tool | None = None if entry is None else parse_entry(Tool, entry)
+        tool = None if entry is None else parse_entry(Tool, entry)
         source = None if tool is None else self._sources.get(tool.source)
         if tool is not None and source is not None and tool.freshness not in source.freshness:
             raise damaged(f"{tool.name} of tools: its freshness is not one of its source")
@@ -179,32 +206,47 @@ class Catalog:
 
     def summary(self, position: int) -> ToolSummary:
         """Return the summary of the tool at ``position``, counted from 0 in the order of the listing."""
-        line = self._sections["lines"].get(line_key(position))
+        base_position = position if self._whole is None else self.base_positions[position]
+        line = self._sections["lines"].get(line_key(base_position))
         if line is None:
-            raise damaged(f"no line for the tool at {position}")
+            raise damaged(f"no line for the tool at {base_position}")
         return ToolSummary(*line)
 
     def position(self, name: str) -> int | None:
         """Return the position of the tool called ``name`` in the listing, or None."""
+        found = self._base_position(name)
+        return None if found is None else self._own(found)
+
+    def _base_position(self, name: str) -> int | None:
         found: int | None = self._sections["names"].get(name_key(name))
-        if found is None:
-            return None
-        if integers([found])[0] not in self.base.base_positions:
+        if found is not None and integers([found])[0] not in self.base.base_positions:
             raise damaged("a line of names")
-        return self._own(found)
+        return found
+
+    def _known_position(self, name: str) -> int | None:
+        """Return the position in the whole catalog of a tool that is listed or known here, or None."""
+        found = self._base_position(name)
+        return None if found is None or (self._own(found) is None and found not in self._withheld) else found
 
     def counts(self, field: str) -> Mapping[str, int]:
         """Return value → number of tools, for ``category``, ``access``, ``effect``, ``source`` or ``tags``."""
-        return self._counts[field]
+        if self._whole is None:
+            return self._counts[field]
+
+        def count() -> dict[str, int]:
+            found = {value: len(self.positions(field, value)) for value in self._counts[field]}
+            return {value: number for value, number in found.items() if number}
+
+        return self.memoize(("counts of", field), count)
 
     def positions(self, field: str, value: str) -> Sequence[int]:
         """Return the positions of the tools that have ``value`` in one of the fields of :meth:`counts`."""
         if not (count := self._counts[field].get(value)):
             return ()
         runs = self._sections["members"].get(member_key(field, value)) or ()
-        if not are_runs(runs, len(self)) or sum(runs[1::2]) - sum(runs[::2]) != count:
+        if not are_runs(runs, len(self.base)) or sum(runs[1::2]) - sum(runs[::2]) != count:
             raise damaged("a line of members")
-        return list(positions_in(runs))
+        return [own for at in positions_in(runs) if (own := self._own(at)) is not None]
 
     @property
     def description(self) -> str:
@@ -213,8 +255,12 @@ class Catalog:
 
     @property
     def listing(self) -> str:
-        """The text of ``TOOL_LIST()``, rendered by the compiler; empty for a large catalog."""
-        return str(self._head["listing"])
+        """The text of ``TOOL_LIST()``, of a whole catalog rendered by the compiler; empty for a large one."""
+        if self._whole is None:
+            return str(self._head["listing"])
+        if len(self) > MAX_LISTED:
+            return ""
+        return self.memoize("listing", lambda: listing_text(self.categories, list(self._lines())))
 
     def common(self) -> Sequence[tuple[int, str]]:
         """Return positions and signatures of the tools that models may know by name: ``GLOBAL_QUOTE(symbol)``."""
@@ -229,7 +275,10 @@ class Catalog:
     @property
     def has_approvals(self) -> bool:
         """Whether calls of some tools need approval."""
-        return bool(self._head.get("confirmed") or self._counts["effect"].get("destructive"))
+        has_some = bool(self._head.get("confirmed") or self._counts["effect"].get("destructive"))
+        if self._whole is None or not has_some:
+            return has_some
+        return any(line.effect == "destructive" or line.confirm for line in self._lines())
 
     @property
     def fingerprint(self) -> str:
@@ -238,8 +287,8 @@ class Catalog:
 
     @property
     def base(self) -> Catalog:
-        """The whole catalog, for a part of one (``catalog.view``)."""
-        return self
+        """The whole catalog, for a part of one."""
+        return self if self._whole is None else self._whole
 
     def profile(self, name: str) -> Profile:
         """Return the profile called ``name``, one of :attr:`profile_names` or ``default``."""
@@ -266,7 +315,14 @@ class Catalog:
         return found
 
     def require_callable(self, tool: Tool) -> None:
-        """Check that ``tool`` may be called; only a view has tools that may not (``catalog.view``)."""
+        """Check that ``tool`` may be called here.
+
+        Raises:
+            CallError: It is known here, and may not be called.
+        """
+        at = self._base_position(tool.name) if self._withheld else None
+        if at is not None and at in self._withheld:
+            raise self._withheld[at](tool)
 
     def _get(self, section: str, key: str) -> Any:
         return self._sections[section].get(key) if section in self._sections else None
@@ -282,10 +338,18 @@ class Catalog:
 
     def postings(self, term: str) -> Sequence[int]:
         """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term."""
+        if (whole := self._whole) is not None:
+            return self.memoize(("postings", term), lambda: self._own_postings(whole.postings(term)))
         found = integers(self._sections["index"].get(term) or ())
         if len(found) % 2:
             raise damaged("a line of index")
         return found
+
+    def _own_postings(self, postings: Sequence[int]) -> Sequence[int]:
+        tools, shift = len(self.base), len(self) - len(self.base)
+        own = (at + shift if at >= tools else self._own(at) for at in postings[::2])
+        kept = ((at, weight) for at, weight in zip(own, postings[1::2], strict=True) if at is not None)
+        return list(chain.from_iterable(kept))
 
     def spelled(self, letter: str, length: int) -> Sequence[str]:
         """Return the words of the catalog with that first letter and length."""
@@ -311,14 +375,20 @@ class Catalog:
             positions, weights = decode_postings(text)
         except ValueError:
             raise damaged("a line of semantic") from None
-        if positions and positions[-1] >= len(self):
+        if positions and positions[-1] >= len(self.base):
             raise damaged("a line of semantic")
-        return positions, weights
+        if self._whole is None:
+            return positions, weights
+        own = [(at, weight) for at, weight in zip(map(self._own, positions), weights, strict=True) if at is not None]
+        return [at for at, _ in own], [weight for _, weight in own]
 
     @property
     def sources(self) -> Collection[Source]:
-        """All sources."""
-        return self._sources.values()
+        """The sources; of a part of a catalog those that have listed tools."""
+        if self._whole is None:
+            return self._sources.values()
+        present = {category.source for category in self.categories}
+        return [source for source in self._sources.values() if source.id in present]
 
     def source(self, id_: str) -> Source:
         """Return the source called ``id_``.
@@ -337,16 +407,19 @@ class Catalog:
     @property
     def skill_count(self) -> int:
         """How many of the tools are skills."""
-        return int(self._head.get("skills", 0))
+        if self._whole is None:
+            return int(self._head.get("skills", 0))
+        return self.memoize("skill count", lambda: [sum(1 for _ in self.skill_tools())])[0]
 
     def skill_tool(self, uri: str) -> str | None:
         """Return the name of the tool of the skill whose SKILL.md has ``uri``, or None."""
         found: str | None = self._get("skills", uri)
-        return found
+        return found if found is None or self._whole is None or found in self else None
 
     def skill_tools(self) -> Iterator[tuple[str, str]]:
         """Yield the URI of each skill and the name of its tool, in the order of the URIs."""
-        yield from self._sections["skills"].items() if "skills" in self._sections else ()
+        found = self._sections["skills"].items() if "skills" in self._sections else iter(())
+        return found if self._whole is None else ((uri, name) for uri, name in found if name in self)
 
     def file(self, sha256: str) -> Mapping[str, str] | None:
         """Return ``{"text"}`` or ``{"blob"}``, the content that has the digest, or None."""
@@ -367,7 +440,10 @@ class Catalog:
 
     def _own(self, base_position: int) -> int | None:
         """Return the position here of a tool of the whole catalog, or None for one that is not listed."""
-        return base_position
+        return base_position if self._whole is None else self._own_positions.get(base_position)
 
-    def _lines(self) -> Iterator[ToolSummary]:  # a view lists fewer
-        return (ToolSummary(*line) for _, line in self._sections["lines"].items())
+    def _lines(self) -> Iterator[ToolSummary]:
+        if self._whole is None:
+            return (ToolSummary(*line) for _, line in self._sections["lines"].items())
+        self.prefetch_summaries(range(len(self)))
+        return map(self.summary, range(len(self)))

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.aws.clients import AwsClients, error_code
 from toolfold.catalog.allow_list import AllowList
-from toolfold.catalog.model import Catalog, OtherFormat
+from toolfold.catalog.entries import FORMAT
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import CachedBlockReader, MemoryBlocks, parse_head, unavailable
 from toolfold.errors import CATALOG_NOT_REFRESHED, CatalogUnavailable, SettingsError
 
@@ -396,8 +397,8 @@ def _open_catalog(
             raise ValueError("it is incomplete")
     except ValueError as error:
         logger.error("catalog is not readable: %s", error)
-        is_other = isinstance(error, OtherFormat)
-        problem = "was compiled by another version of toolfold" if is_other else "is damaged"
+        is_known = isinstance(head, dict) and head.get("format") == FORMAT
+        problem = "is damaged" if is_known else "was compiled by another version of toolfold"
         raise unavailable(problem, _next_step(sha256)) from None
     if allow_list is not None:
         allow_list.check_all(catalog.sources)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from toolfold.catalog.entries import DEFAULT_PROFILE, EFFECT_WORDS, Tool
 from toolfold.catalog.profiles import MODES, Profile, kind_of
 from toolfold.catalog.reader import positions_in
-from toolfold.catalog.view import CatalogView
 from toolfold.errors import ContextMismatch, ProfileNotFound, ToolNotExposed
 from toolfold.exposure.exposed_tools import ExposedTools, Resolution, resolve
 from toolfold.fuzzy import closest_matches, did_you_mean
@@ -93,7 +92,7 @@ def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
     if out:
         withheld.update(dict.fromkeys(out.intersection(listed), not_exposed))
         listed = [at for at in listed if at not in out]
-    return CatalogView(catalog, listed, withheld)
+    return catalog.part(listed, withheld)
 
 
 def not_exposed(tool: Tool) -> CallError:
