@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.support.catalogs import tool_of
 from tests.support.cpu_time import cpu_within
 from tests.support.hostile_catalogs import with_head, with_line
+from toolfold.catalog.contract import check_schema, max_nesting
 from toolfold.catalog.json_schema import value_words
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.schema_checks import check_schema, max_nesting
 from toolfold.catalog.store import bundled_path, parse_catalog
 from toolfold.errors import CatalogUnavailable
 from toolfold.execution.executor import ToolExecutor

@@ -18,8 +18,7 @@ import jsonschema_rs
 from toolfold.build.importers.base import Tool
 from toolfold.build.schema import VOCABULARY, Vocabulary
 from toolfold.catalog import json_schema
-from toolfold.catalog.contract import check_line
-from toolfold.catalog.schema_checks import check_schema
+from toolfold.catalog.contract import check_line, check_schema
 from toolfold.execution import validation
 
 _MAX_MESSAGE = 200

@@ -217,7 +217,7 @@ class Hints(Part):
 
 
 Tool = _entry(entries.Tool, parameters=Schema, call=Call, answer=Answer, hints=Hints)
-"""The entry of a tool. ``parameters`` and all values are checked by ``catalog.schema_checks`` besides."""
+"""The entry of a tool. ``parameters`` and all values are checked by ``catalog.contract`` besides."""
 
 
 class Definition(BaseModel):

@@ -19,7 +19,7 @@ from typing import Any
 from rstr import Rstr
 
 from toolfold.catalog import json_schema
-from toolfold.catalog.schema_checks import check_schema
+from toolfold.catalog.contract import check_schema
 from toolfold.catalog.tokenizer import in_words
 from toolfold.execution.validation import SchemaError, compile_schema
 

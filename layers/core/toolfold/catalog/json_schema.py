@@ -6,7 +6,7 @@ Pure functions over plain data. They do not raise exceptions: an unknown or malf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -95,15 +95,12 @@ def with_inner(schema: Mapping[str, Any], change: Callable[[str, Any], Any]) -> 
     return made
 
 
-def inner(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the keyword and the value of each object that is a schema directly inside ``schema``."""
-    for keyword, value in schema.items() if isinstance(schema, dict) else ():
-        found: Iterable[Any] = value if isinstance(value, list) else ()
-        if isinstance(value, dict):
-            found = value.values() if keyword in NAMED else (value,)
-        for part in found if keyword not in DATA_KEYWORDS else ():
-            if isinstance(part, dict):
-                yield keyword, part
+def inner(schema: Any) -> list[tuple[str, dict[str, Any]]]:
+    """Return the keyword and the value of each object that is a schema directly inside ``schema``."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    if isinstance(schema, dict):
+        with_inner(schema, lambda keyword, part: found.append((keyword, part)))
+    return found
 
 
 def parts(root: Any, schema: Any) -> list[Mapping[str, Any]]:

@@ -24,8 +24,8 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolfold.catalog.contract import max_nesting
 from toolfold.catalog.json_schema import TYPES, allowed_types, json_type, keyword, properties
-from toolfold.catalog.schema_checks import max_nesting
 from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_values import booleans, spelled_options

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.build.importers.openapi.arguments import argument_name
 from toolfold.build.importers.openapi.schema_parts import one_paragraph, shorten, without_instructions
-from toolfold.catalog.schema_checks import check_schema
+from toolfold.catalog.contract import check_schema
 from toolfold.catalog.text_checks import text_problem
 from toolfold.sources.http_api.binding import bind, check_binding
 

@@ -11,7 +11,7 @@ from tests.support.cpu_time import cpu_within
 from tests.support.openapi_documents import OK, Read, body, document, operation, read
 from toolfold.build.example_arguments import example_arguments
 from toolfold.build.importers.openapi.schemas import MAX_SCHEMA_CHARS
-from toolfold.catalog.schema_checks import check_schema
+from toolfold.catalog.contract import check_schema
 from toolfold.execution.validation import ArgumentValidator
 
 STRING = {"type": "string"}

@@ -13,8 +13,8 @@ from typing import Any
 
 from toolfold.build.emitter import clean_text, shorten
 from toolfold.build.text_safety import find_prompt_injection
+from toolfold.catalog.contract import check_value
 from toolfold.catalog.json_schema import IN_PLACE, inner
-from toolfold.catalog.schema_checks import check_value
 from toolfold.sources.http_api.styles import scalar_text
 
 _COMMENT = re.compile(r"<!--.{0,5000}?(?:-->|\Z)", re.DOTALL)
