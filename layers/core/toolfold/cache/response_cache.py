@@ -105,11 +105,6 @@ def simple_text(arguments: Mapping[str, Any]) -> str | None:
     return repr(arguments)
 
 
-def is_own_key(key: str) -> bool:
-    """Return whether ``key`` is that of a response to one API key alone: it ends with the hash of the key."""
-    return "-" in key
-
-
 _MAX_SHARE = 4
 """A value that takes more than this fraction of the limit is not stored: it would displace too many others."""
 
@@ -191,7 +186,7 @@ class MemoryStore(CacheStore):
             self._common.pop(key, None)
             self._own.pop(key, None)
             if len(value) <= self._max_bytes:
-                (self._own if is_own_key(key) else self._common)[key] = value
+                (self._own if "-" in key else self._common)[key] = value  # which ends with the hash of the API key
             while self._common.currsize + self._own.currsize > self._max_bytes:
                 (self._own if 2 * self._own.currsize > self._max_bytes else self._common).popitem()
 

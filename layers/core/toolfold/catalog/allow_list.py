@@ -145,8 +145,9 @@ class AllowList:
 
     def _refusal_of(self, source: Source) -> Refusal | None:
         """Return which variable or host a source names that is not allowed. One that is a program has no host."""
+        known = BUILT_IN_SOURCES.get(source.id)
         if source.auth is not None:
-            known, name = BUILT_IN_SOURCES.get(source.id), source.auth.environment
+            name = source.auth.environment
             own = (own_variable(source.id), known.variable if known else "")
             if name not in own and {name, f"{source.id}={name}"}.isdisjoint(self._key_variables):
                 return _refusal(source.id, "an environment variable", name, "TOOLFOLD_KEY_VARIABLES")
@@ -154,8 +155,12 @@ class AllowList:
         urls = [source.base_url] if sends and source.id not in self._source_urls else []
         names = ("token_url", "authorization_url", "revocation_url")
         for url in [*urls, *(url for name in names if (url := source.oauth2.get(name)))]:
-            if not self._is_host_allowed(source.id, url):
-                return _refusal(source.id, "a host", host_of(url), "TOOLFOLD_ALLOWED_HOSTS")
+            host = host_of(url)
+            # The key of a built-in source belongs to its own host: an entry for every source does not extend it.
+            entries = {f"{source.id}={host}", "" if known else host}
+            is_own = known is not None and host == known.host
+            if not host or (not is_own and entries.isdisjoint(self._allowed_hosts)):
+                return _refusal(source.id, "a host", host, "TOOLFOLD_ALLOWED_HOSTS")
         return None
 
     def _refusal_of_command(self, source: Source) -> Refusal | None:
@@ -176,13 +181,6 @@ class AllowList:
         line = shlex.join(itertools.takewhile(lambda word: "," not in word, command))  # a comma separates entries
         entry = f"{source.id}={ascii(line[:400])[1:-1]}"
         return Refusal(ascii(source.id[:64]), "a command", ascii(line[:100]), entry, "TOOLFOLD_ALLOWED_COMMANDS")
-
-    def _is_host_allowed(self, source_id: str, url: str) -> bool:
-        host, known = host_of(url), BUILT_IN_SOURCES.get(source_id)
-        # The key of a built-in source belongs to its own host: an entry for every source does not extend it.
-        entries = {f"{source_id}={host}", "" if known else host}
-        is_own = known is not None and host == known.host
-        return host != "" and (is_own or not entries.isdisjoint(self._allowed_hosts))
 
 
 def command_of(source: Source) -> list[str]:

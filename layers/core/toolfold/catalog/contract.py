@@ -18,7 +18,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import KEY_PLACES
@@ -116,10 +116,6 @@ def _require(condition: bool, field: str) -> None:
         raise ValueError(f"{field} has a value that it cannot have")
 
 
-def _has_format(name: str, text: str) -> bool:
-    return not FORMATS[name](text)
-
-
 @cache
 def _validator(part: str) -> Validator:
     import jsonschema_rs  # loads a compiled library, which the catalog of the package does not need
@@ -127,7 +123,11 @@ def _validator(part: str) -> Validator:
     with open(os.path.join(os.path.dirname(__file__), "contract.json"), encoding="utf-8") as file:
         definitions = json.load(file)["$defs"]
     schema = {"$ref": f"#/$defs/{part}", "$defs": definitions}
-    formats: dict[str, Callable[[str], bool]] = {name: partial(_has_format, name) for name in FORMATS}
+
+    def has(problem: Callable[[str], str]) -> Callable[[str], bool]:
+        return lambda text: not problem(text)
+
+    formats = {name: has(problem) for name, problem in FORMATS.items()}
     return jsonschema_rs.validator_for(schema, formats=formats, validate_formats=True, offline=True)
 
 
@@ -163,7 +163,7 @@ def check_value(value: Any, depth: int = 0, count: list[int] | None = None) -> N
     elif isinstance(value, list):
         for inner in value:
             check_value(inner, depth + 1, count)
-    elif not _is_number(value) and not isinstance(value, bool | None):
+    elif value is not None and not (abs(value) <= _MAX_NUMBER if isinstance(value, int) else math.isfinite(value)):
         raise ValueError("has a number that is too large")
 
 
@@ -191,12 +191,6 @@ def _checked(schema: Any, depth: int, count: list[int]) -> Iterator[Mapping[str,
     for keyword, part in inner(schema):
         if keyword in _WITH_SCHEMAS:
             yield from _checked(part, depth + 1, count)
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, int):
-        return not isinstance(value, bool) and abs(value) <= _MAX_NUMBER
-    return isinstance(value, float) and math.isfinite(value)
 
 
 class _Applied:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.catalog.entries import (
@@ -339,17 +338,18 @@ class Catalog:
     def postings(self, term: str) -> Sequence[int]:
         """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term."""
         if (whole := self._whole) is not None:
-            return self.memoize(("postings", term), lambda: self._own_postings(whole.postings(term)))
+
+            def kept() -> Sequence[int]:
+                found, tools = whole.postings(term), len(whole)
+                own = [at + len(self) - tools if at >= tools else self._own(at) for at in found[::2]]
+                pairs = zip(own, found[1::2], strict=True)
+                return [number for at, weight in pairs if at is not None for number in (at, weight)]
+
+            return self.memoize(("postings", term), kept)
         found = integers(self._sections["index"].get(term) or ())
         if len(found) % 2:
             raise damaged("a line of index")
         return found
-
-    def _own_postings(self, postings: Sequence[int]) -> Sequence[int]:
-        tools, shift = len(self.base), len(self) - len(self.base)
-        own = (at + shift if at >= tools else self._own(at) for at in postings[::2])
-        kept = ((at, weight) for at, weight in zip(own, postings[1::2], strict=True) if at is not None)
-        return list(chain.from_iterable(kept))
 
     def spelled(self, letter: str, length: int) -> Sequence[str]:
         """Return the words of the catalog with that first letter and length."""
