@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 from benchmarks.retrieval.rankers import Ranker
 from benchmarks.retrieval.request_set import HELD_OUT, KINDS, TUNING, Request
-from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import search
+from toolfold.catalog.search import Fit, search
 
 DEPTH = 10
 """How far down a ranking is read."""

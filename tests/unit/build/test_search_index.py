@@ -12,9 +12,8 @@ from tests.support.catalogs import compiled
 from toolfold.build import search_index, semantic_index
 from toolfold.build.schema import Vocabulary
 from toolfold.build.search_index import TellingRequests, source_names
-from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.search import search
+from toolfold.catalog.search import Fit, search
 
 
 def compile_with(*sources: str, folder: Path) -> Catalog:

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from tests.support.cpu_time import cpu_within
 from tests.unit.catalog.test_alpha_vantage_catalog import CATEGORIES, FOLDER
 from toolfold.build import search_index, yaml_loader
-from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.query import correct
-from toolfold.catalog.search import MEASURED_TOOLS, SearchResult, closest_names, search
+from toolfold.catalog.search import MEASURED_TOOLS, Fit, SearchResult, closest_names, search
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.catalog.tokenizer import stem, stems, words
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from benchmarks.retrieval_public.public_sets import PublicTool, compile_tools
 from toolfold.build import semantic_index
-from toolfold.catalog.fit import Fit
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import FIRST_POSTING, MAX_GAP, MAX_WEIGHT, decode_postings
-from toolfold.catalog.search import search
+from toolfold.catalog.search import Fit, search
 from toolfold.errors import CatalogUnavailable
 
 TOOLS = (

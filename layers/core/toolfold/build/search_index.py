@@ -5,7 +5,7 @@ of a term in the fields of a tool, each weighted by its field and by the length 
 multiplied by the rarity of the term among the tools. They are computed here, so that a search only adds them up.
 
 Beside them are the fields of a tool and what they weigh, the words for the same (``synonyms.txt``), the names of a
-source, the spellings, the thresholds of ``catalog.fit``, and the requests that a definition shows.
+source, the spellings, the thresholds of ``catalog.search``, and the requests that a definition shows.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from toolfold.build import writer
-from toolfold.catalog.fit import measure
 from toolfold.catalog.query import ACTION, UNKNOWN_NAME
-from toolfold.catalog.search import MEASURED_TOOLS, score
+from toolfold.catalog.search import MEASURED_TOOLS, measure, score
 from toolfold.catalog.store import parse_catalog
 from toolfold.catalog.tokenizer import STOP_WORDS, in_words, stem
 from toolfold.catalog.tokenizer import words as split_words
@@ -243,7 +242,7 @@ that fewer of the users' are below them than these shares (docs/reference/retrie
 
 
 def thresholds(tools: Sequence[Fields], vocabulary: Vocabulary) -> dict[str, float]:
-    """Return ``{"nothing", "sure"}`` of ``catalog.fit`` for a source; empty where it has too few example queries.
+    """Return ``{"nothing", "sure"}`` of ``catalog.search`` for a source; empty where it has too few example queries.
 
     The example queries are what its users may ask. A fifth of them at a time is searched in an index without these; so
     they are new to it, as those of users are. No query that the source does not serve is needed.

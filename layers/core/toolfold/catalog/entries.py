@@ -107,7 +107,7 @@ class Source(NamedTuple):
         instructions: What an imported source says about the use of its tools; may be empty.
         fetched_at: When an imported source was read, in ISO 8601; may be empty.
         connection: What the adapter of an imported source needs beside ``base_url``.
-        fit: The thresholds ``nothing`` and ``sure`` of ``catalog.fit``; empty where they cannot be found.
+        fit: The thresholds ``nothing`` and ``sure`` of ``catalog.search``; empty where they cannot be found.
     """
 
     id: Name

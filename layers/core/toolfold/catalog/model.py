@@ -10,7 +10,6 @@ there.
 from __future__ import annotations
 
 import copy
-import logging
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -39,7 +38,6 @@ from toolfold.catalog.reader import (
     positions_in,
     unavailable,
 )
-from toolfold.errors import CatalogUnavailable
 
 if TYPE_CHECKING:
     from toolfold.catalog.profiles import Profile
@@ -47,8 +45,6 @@ if TYPE_CHECKING:
     from toolfold.errors import CallError
 
     T = TypeVar("T")
-
-logger = logging.getLogger("toolfold")
 
 _MAX_MEMOIZED = 2000
 """Values that :meth:`Catalog.memoize` keeps: every line of a catalog of hundreds of tools, at each detail level."""
@@ -245,6 +241,8 @@ class Catalog:
         runs = self._sections["members"].get(member_key(field, value)) or ()
         if not are_runs(runs, len(self.base)) or sum(runs[1::2]) - sum(runs[::2]) != count:
             raise damaged("a line of members")
+        if self._whole is None:
+            return list(positions_in(runs))
         return [own for at in positions_in(runs) if (own := self._own(at)) is not None]
 
     @property
@@ -398,10 +396,7 @@ class Catalog:
         """
         found = self._sources.get(id_)
         if found is None:
-            logger.error("catalog is damaged: a tool has a source that is missing")
-            from toolfold.messages import SEE_LOG
-
-            raise CatalogUnavailable("The tool catalog lacks a source.", SEE_LOG.filled(what="more"))
+            raise damaged("a tool has a source that is missing")
         return found
 
     @property

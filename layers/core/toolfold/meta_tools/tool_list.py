@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import search
 from toolfold.catalog.entries import DESCRIBE_STEP
-from toolfold.catalog.fit import Fit
 from toolfold.catalog.reader import damaged
+from toolfold.catalog.search import Fit
 from toolfold.meta_tools import list_request, tool_get
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.definitions import MAX_TOOLS, detail_level_of
