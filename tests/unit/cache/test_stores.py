@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import NoCredentialsError
 
 from tests.support.threads import run_concurrently
+from toolfold.cache import response_cache
 from toolfold.cache.base import CacheStore, FailSafeStore, increment
 from toolfold.cache.records import Records
 from toolfold.cache.response_cache import MemoryStore
@@ -74,6 +75,14 @@ class TestEveryStore:
         before: list[int] = []
         run_concurrently([lambda: before.append(store.count_within("caller", {"day": 10}, 100.0)["day"])] * 16)
         assert sorted(before) == [*range(10), *[10] * 6]
+
+
+def test_counters_in_memory_are_bounded_by_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(response_cache, "_MAX_NUMBERS", 20)
+    store = MemoryStore(1000)
+    for number in range(60):
+        store.count_within(f"caller {number % 6}", {f"minute {number}": 9}, 100.0)
+    assert sum(map(len, store._numbers.values())) <= 20
 
 
 class TestSQLiteStore:

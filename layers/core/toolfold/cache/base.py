@@ -66,11 +66,12 @@ class CacheStore(ABC):
             The counters before. If one has its limit, or more, none has changed.
         """
 
-        def count(counters: Mapping[str, int] | None) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        def count(counters: Mapping[str, int] | None) -> tuple[Mapping[str, int], Mapping[str, int] | None]:
+            before = {name: (counters or {}).get(name, 0) for name in limits}
+            if any(before[name] >= limit for name, limit in limits.items()):
+                return before, None
             kept = {name: number for name, number in (counters or {}).items() if name not in over}
-            before = {name: kept.get(name, 0) for name in limits}
-            is_counted = all(before[name] < limit for name, limit in limits.items())
-            return before, kept | {name: number + 1 for name, number in before.items() if is_counted}
+            return before, kept | {name: number + 1 for name, number in before.items()}
 
         return self._change(key, expires_at, count)
 

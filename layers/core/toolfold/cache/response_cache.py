@@ -150,7 +150,7 @@ class Memo:
 
 
 _MAX_NUMBERS = 50_000
-"""Sets of counters kept, and slots; each is for one API key and one day, or for one second. About 15 MB."""
+"""Counters kept, and slots; each is for one API key and one day, or for one second. About 15 MB."""
 
 
 class MemoryStore(CacheStore):
@@ -167,7 +167,9 @@ class MemoryStore(CacheStore):
         self._max_bytes = max_bytes
         self._common: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
         self._own: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
-        self._numbers: LRUCache[str, Any] = LRUCache(_MAX_NUMBERS)
+        self._numbers: LRUCache[str, Any] = LRUCache(
+            _MAX_NUMBERS, getsizeof=lambda kept: len(kept) if isinstance(kept, dict) else 1
+        )
         self._lock = threading.Lock()
 
     def get(self, key: str) -> bytes | None:

@@ -404,7 +404,7 @@ class Catalog:
         """How many of the tools are skills."""
         if self._whole is None:
             return int(self._head.get("skills", 0))
-        return self.memoize("skill count", lambda: [sum(1 for _ in self.skill_tools())])[0]
+        return self.memoize("skill count", lambda: sum(1 for _ in self.skill_tools()))
 
     def skill_tool(self, uri: str) -> str | None:
         """Return the name of the tool of the skill whose SKILL.md has ``uri``, or None."""
