@@ -9,7 +9,6 @@ there.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -121,7 +120,8 @@ class Catalog:
             listed: Positions of the tools that are listed, in ascending order.
             withheld: Positions of the tools that are known and may not be called → makes the error of a call.
         """
-        part = copy.copy(self)
+        part = Catalog.__new__(Catalog)
+        vars(part).update(vars(self))
         part._whole, part._withheld, part.base_positions = self, withheld, tuple(listed)
         part._own_positions = {at: own for own, at in enumerate(listed)}
         part.definition_tokens, part._memoized = 0, {}  # tokens are not counted for a part of a catalog
