@@ -1,4 +1,4 @@
-"""docs/explanation/architecture.md: its packages, their order and its types are those of the code and the contracts."""
+"""docs/explanation/architecture.md: its packages and its types are those of the code."""
 
 import importlib
 import re
@@ -7,9 +7,10 @@ from types import ModuleType
 
 TEXT = Path("docs/explanation/architecture.md").read_text(encoding="utf-8")
 CORE = Path("layers/core/toolfold")
+PACKAGES = TEXT.partition("\n## The packages\n")[2].partition("\n## ")[0]
 ROWS = [
     name
-    for row in re.findall(r"^\| (`[^|]+`) \| [^|]+ \| [^|]+ \|$", TEXT, re.MULTILINE)
+    for row in re.findall(r"^\| (`[^|]+`) \| [^|]+ \|$", PACKAGES, re.MULTILINE)
     for name in re.findall(r"`(\w+)/?`", row)
 ]
 
