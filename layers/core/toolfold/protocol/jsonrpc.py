@@ -3,10 +3,9 @@
 # Without `from __future__ import annotations`: NamedTuple compiles each annotation that is a string.
 import json
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any, NamedTuple
 
-from toolfold.protocol.versions import INVALID_REQUEST, PARSE_ERROR
+from toolfold.protocol.versions import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR
 
 Id = str | int
 
@@ -15,9 +14,6 @@ MAX_DEPTH = 100
 
 _MAX_ID_CHARS = 100_000
 """An id is a part of the response, of which a Lambda function returns at most 6 MB, quotes escaped twice."""
-
-_MAX_INTEGER_BITS = 14_000
-"""Integers of more than 4,300 digits cannot be written as text in Python."""
 
 
 class Message(NamedTuple):
@@ -52,7 +48,7 @@ def parse_message(body: bytes) -> Message | None:
         JsonRpcError: the body is not JSON, or not one JSON-RPC message.
     """
     try:
-        data, problem = _decode(body)
+        data = _DECODER.decode(body.decode().removeprefix("\ufeff"))
     # ValueError: malformed JSON or UTF-8, integers of thousands of digits. RecursionError: nesting too deep.
     except (ValueError, RecursionError):
         raise JsonRpcError(PARSE_ERROR, "The body is not valid JSON.") from None
@@ -63,7 +59,7 @@ def parse_message(body: bytes) -> Message | None:
     id_ = data.get("id")
     if not _is_id(id_):
         id_ = None
-    if problem:
+    if problem := _find_problem(data, body):
         raise JsonRpcError(PARSE_ERROR, problem, id_=id_)
     if data.get("jsonrpc") != "2.0":
         raise JsonRpcError(INVALID_REQUEST, 'jsonrpc must be "2.0".', id_=id_)
@@ -88,14 +84,16 @@ class JsonText(bytes):
 
 
 def encode_result(id_: Id, result: Mapping[str, Any]) -> bytes:
-    """Encode the response to a request that succeeded. A list of tools that is :class:`JsonText` is copied as it is."""
-    if isinstance(result.get("tools"), JsonText):
+    """Encode the response to a request that succeeded. A value that is :class:`JsonText` is copied as it is."""
+    try:
         members = b",".join(
             _encode(key) + b":" + (value if isinstance(value, JsonText) else _encode(value))
             for key, value in result.items()
         )
-        return b'{"jsonrpc":"2.0","id":' + _encode(id_) + b',"result":{' + members + b"}}"
-    return _encode({"jsonrpc": "2.0", "id": id_, "result": result})
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or nested too deep for any client
+        error = JsonRpcError(INTERNAL_ERROR, "The answer has a value that JSON cannot express.", id_=id_)
+        return encode_error(error)
+    return b'{"jsonrpc":"2.0","id":' + _encode(id_) + b',"result":{' + members + b"}}"
 
 
 def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
@@ -111,44 +109,17 @@ def encode_error(error: JsonRpcError) -> bytes:
     return _encode({"jsonrpc": "2.0", "id": error.id, "error": detail})
 
 
-def _encode(message: Any) -> bytes:
-    try:
-        text = _ENCODER.encode(message)
-    except (ValueError, RecursionError):
-        # NaN, infinity, an integer of thousands of digits, nesting too deep: not JSON, or not JSON that clients read.
-        text = _ENCODER.encode(_sendable(message, MAX_DEPTH))
-    # "replace": a lone surrogate sent by an upstream or a client must not break the response.
-    return text.encode("utf-8", "replace")
-
-
 # Made once: json.dumps makes an encoder at each call that names options.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _sendable(value: Any, depth: int) -> Any:
-    """Return ``value`` with null in place of what JSON cannot express, or what is nested deeper than ``depth``."""
-    if isinstance(value, dict | list | tuple) and not depth:
-        return None
-    if isinstance(value, dict):
-        return {str(key): _sendable(inner, depth - 1) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_sendable(inner, depth - 1) for inner in value]
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
-        return None
-    return value
-
-
-class _OutOfRange(ValueError):
-    """A number is larger than any that is represented."""
-
-
-def _parse_finite(digits: str) -> float:
-    number = float(digits)
-    if not isfinite(number):
-        raise _OutOfRange
-    return number
+def _encode(message: Any) -> bytes:
+    try:
+        text = _ENCODER.encode(message)
+    except ValueError:  # NaN and infinity, which are not JSON, are null
+        text = _ENCODER.encode(json.loads(json.dumps(message), parse_constant=lambda _: None))
+    # "replace": a lone surrogate sent by an upstream or a client must not break the response.
+    return text.encode("utf-8", "replace")
 
 
 def _reject_constant(constant: str) -> Any:
@@ -156,54 +127,31 @@ def _reject_constant(constant: str) -> Any:
 
 
 # Python's default accepts NaN and Infinity, which are not JSON and could not be sent back as JSON.
-_DECODER = json.JSONDecoder(parse_constant=_reject_constant, parse_float=_parse_finite)
-_LENIENT_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
+_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
 
 
-def _decode(body: bytes) -> tuple[Any, str]:
-    """Return the JSON in ``body``, and why it is refused nevertheless, or an empty string."""
-    text = body.decode().removeprefix("\ufeff")
+def _find_problem(data: Any, body: bytes) -> str:
+    """Return why ``data``, the JSON in ``body``, could not be sent back, or an empty string."""
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _is_deeper(data, MAX_DEPTH):
+        return f"The body is nested deeper than {MAX_DEPTH} levels."
     try:
-        data = _DECODER.decode(text)
-    except _OutOfRange:
-        return _LENIENT_DECODER.decode(text), "A number in the body is out of range."
-    # An escape can be half of a surrogate pair, which UTF-8 cannot encode. Most bodies have none, and few brackets.
-    may_have_surrogates = "\\u" in text
-    if may_have_surrogates or text.count("[") + text.count("{") > MAX_DEPTH:
-        return data, _find_problem(data, may_have_surrogates)
-    return data, ""
-
-
-def _find_problem(data: Any, may_have_surrogates: bool) -> str:
-    """Return what is wrong with ``data``, level by level, or an empty string."""
-    level = [data]
-    for _ in range(MAX_DEPTH + 1):
-        inner: list[Any] = []
-        for value in level:
-            if isinstance(value, dict):
-                inner += value
-                inner += value.values()
-            elif isinstance(value, list):
-                inner += value
-            elif may_have_surrogates and isinstance(value, str) and not _is_encodable(value):
-                return "A string in the body has half of a surrogate pair."
-        if not inner:
-            return ""
-        level = inner
-    return f"The body is nested deeper than {MAX_DEPTH} levels."
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
+        _ENCODER.encode(data).encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return "A string in the body has half of a surrogate pair."
+    except ValueError:
+        return "A number in the body is out of range."
+    return ""
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value
+    return isinstance(value, dict | list) and (not levels or any(_is_deeper(each, levels - 1) for each in inner))
 
 
 def _is_id(value: Any) -> bool:
     if isinstance(value, str):
-        return len(value) <= _MAX_ID_CHARS and _is_encodable(value)
+        # Half of a surrogate pair, which UTF-8 cannot encode, could not be sent back.
+        return len(value) <= _MAX_ID_CHARS and value == value.encode(errors="replace").decode()
     return isinstance(value, int) and not isinstance(value, bool)
 
 
