@@ -16,11 +16,12 @@ from toolfold.aws.clients import AwsClients
 from toolfold.catalog.store import S3Store, open_store
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
-from toolfold.protocol.http import Authorization, OriginPolicy
+from toolfold.protocol.http import OriginPolicy
 from toolfold.protocol.mcp import Server, exposed_catalog
 from toolfold.settings.model import open_keys
 
 if TYPE_CHECKING:
+    from toolfold.auth.resource_server import ResourceServer
     from toolfold.catalog.store import FileStore
     from toolfold.execution.audit import CallLogFile
     from toolfold.execution.call import CallLog, Middleware
@@ -57,7 +58,7 @@ class App(NamedTuple):
     executor: ToolExecutor
     server: Server
     aws: AwsClients
-    authorization: Authorization | None
+    authorization: ResourceServer | None
     call_log: CallLogFile | None
 
     def reset(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.explorer import HOST, ask, make_closed_page
 from toolfold.explorer.router import LocalPage
-from toolfold.protocol.http import NO_WEB_PAGES, Headers, OriginPolicy, Response, is_from_page
+from toolfold.protocol.http import Headers, OriginPolicy, Response, is_from_page
 
 PAGE = make_closed_page()
 API = "/ui/api/start"
@@ -191,4 +191,4 @@ ORIGIN = ("origin", f"https://{PROXY}")
 def test_which_requests_are_from_the_page(headers: tuple[tuple[str, str], ...], expected: bool) -> None:
     policy = OriginPolicy(public_host="tools.example.com", has_page=True)
     assert is_from_page(headers, policy) == expected
-    assert not is_from_page(headers, NO_WEB_PAGES)
+    assert not is_from_page(headers, OriginPolicy())

@@ -1,34 +1,27 @@
 """MCP Apps, ``io.modelcontextprotocol/ui`` (SEP-1865): an answer as chart and table, in the window of a client.
 
-One resource, which ``make ui`` builds from ``web/src/mcp-app``. It is listed, and named by the tools whose answers it
-shows, for clients that declare the extension. What a model reads is the same for all.
+One resource, which ``make ui`` builds from ``web/src/mcp-app``. Every list of tools names it with the tools whose
+answers it shows: without sessions, a client of a handshake version has not said yet whether it shows apps, and one
+that shows none ignores ``_meta``. It is not in ``resources/list``, as the extension allows for what tools name.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
+import os.path
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from toolfold.catalog.entries import RESERVED_NAMES
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.protocol import versions
-from toolfold.protocol.jsonrpc import JsonRpcError, JsonText, Message
+from toolfold.protocol.jsonrpc import JsonRpcError, JsonText
 
-FILE = Path(__file__).parents[1] / "explorer/static/answer.html"
-"""Without a build there is no such file, and clients see what others do."""
+FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "explorer", "static", "answer.html")
+"""Without a build there is no such file, and no tool names it."""
 
-_UI: Mapping[str, Any] = {"ui": {"prefersBorder": True, "permissions": {"clipboardWrite": {}}}}
-"""Without ``csp``, clients allow no connection to any host."""
-
-_RESOURCE: Mapping[str, Any] = {
-    "uri": versions.APP_URI,
-    "name": "answer",
-    "title": "Answer as chart and table",
-    "mimeType": versions.APP_TYPE,
-    "_meta": _UI,
-}
+_URI, _TYPE = versions.APP_URI, "text/html;profile=mcp-app"
 
 _NOT_SHOWN = frozenset(RESERVED_NAMES) - {"TOOL_CALL"} | {"request_tools", "read_skill", "search", "fetch"}
 """Tools whose answers are no data of one call."""
@@ -40,47 +33,36 @@ def read(*, stateless: bool) -> dict[str, Any]:
     Raises:
         JsonRpcError: it is not built.
     """
-    if not FILE.is_file():
-        code, data = versions.RESOURCE_NOT_FOUND[stateless], {"uri": versions.APP_URI}
-        raise JsonRpcError(code, "The app is not built: `make ui` builds it.", data)
-    text = FILE.read_text(encoding="utf-8")
-    contents = {"uri": versions.APP_URI, "mimeType": versions.APP_TYPE, "text": text, "_meta": _UI}
-    return {"contents": [contents]}
+    try:
+        with open(FILE, encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        code, data = versions.RESOURCE_NOT_FOUND[stateless], {"uri": _URI}
+        raise JsonRpcError(code, "The app is not built: `make ui` builds it.", data) from None
+    # Without "csp", clients allow no connection to any host.
+    shown = {"ui": {"prefersBorder": True, "permissions": {"clipboardWrite": {}}}}
+    return {"contents": [{"uri": _URI, "mimeType": _TYPE, "text": text, "_meta": shown}]}
 
 
-def add_to(message: Message, result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the result of a method with what a client that shows apps gets in addition."""
-    add = _ADDING.get(message.method)
-    return result if add is None or not FILE.is_file() else add(message, result)
-
-
-def _capability(message: Message, result: Mapping[str, Any]) -> dict[str, Any]:
-    capabilities = result["capabilities"]
+def declare(params: Mapping[str, Any], capabilities: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the capabilities of the server for a client that says in ``params`` whether it shows apps in HTML."""
+    declared = versions.declared(params, versions.APPS)
+    types = declared.get("mimeTypes") if isinstance(declared, dict) else None
+    if not isinstance(types, list) or _TYPE not in types or not os.path.exists(FILE):
+        return capabilities
     extensions = {**capabilities.get("extensions", {}), versions.APPS: {}}
-    return {**result, "capabilities": {"resources": {}, **capabilities, "extensions": extensions}}
+    return {"resources": {}, **capabilities, "extensions": extensions}
 
 
-def _tools(message: Message, result: Mapping[str, Any]) -> dict[str, Any]:
-    tools = json.loads(result["tools"])
-    for tool in tools:
+def name_app(tools: bytes) -> JsonText:
+    """Return ``tools``, a list in JSON, in which those whose answers the app shows name it."""
+    return _with_app(tools) if os.path.exists(FILE) else JsonText(tools)
+
+
+@lru_cache(maxsize=32)
+def _with_app(tools: bytes) -> JsonText:
+    listed = json.loads(tools)
+    for tool in listed:
         if tool["name"] not in _NOT_SHOWN:
-            tool["_meta"] = {**tool.get("_meta", {}), "ui": {"resourceUri": versions.APP_URI}}
-    return {**result, "tools": JsonText(dumps_compact(tools).encode()), **_private(result)}
-
-
-def _resources(message: Message, result: Mapping[str, Any]) -> dict[str, Any]:
-    own = [] if message.params.get("cursor") else [_RESOURCE]
-    return {**result, "resources": [*own, *result["resources"]], **_private(result)}
-
-
-def _private(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the hint that keeps the result out of caches which other clients share."""
-    return {"cacheScope": "private"} if "cacheScope" in result else {}
-
-
-_ADDING: Mapping[str, Callable[[Message, Mapping[str, Any]], dict[str, Any]]] = {
-    "initialize": _capability,
-    "server/discover": _capability,
-    "tools/list": _tools,
-    "resources/list": _resources,
-}
+            tool["_meta"] = {**tool.get("_meta", {}), "ui": {"resourceUri": _URI}}
+    return JsonText(dumps_compact(listed).encode())

@@ -5,9 +5,9 @@ import binascii
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from toolfold.execution.credentials import RequestCredentials, read_credentials
+from toolfold.execution.credentials import NAMED_PREFIXES, RequestCredentials, read_credentials
 from toolfold.protocol import versions
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
 
@@ -36,11 +36,6 @@ SIGN_IN_PATH = "/ui/sign-in/"
 ENDPOINT = "mcp"
 """The part of a path after which the name of a profile comes."""
 
-SESSION = "mcp-session-id"
-SESSION_WITH_APPS = "apps"
-"""The session of all clients of handshake versions that show MCP Apps: they send it with each later request, and there
-is no other state."""
-
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 _HOST = r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?"
@@ -56,10 +51,8 @@ _ALLOWED_HEADERS = (
     "traceparent, tracestate, x-api-key"
 )
 _HEADER_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
-_MAX_NAMED_KEYS = 20
+_MAXNAMED_PREFIXES = 20
 _BASE64_START, _BASE64_END = "=?base64?", "?="
-_NAMED_KEYS = ("x-api-key-", "x-source-")
-"""Starts of the headers with a key for one source: ``execution.credentials.NAMED_PREFIXES``."""
 
 
 class Request(NamedTuple):
@@ -79,8 +72,7 @@ class Request(NamedTuple):
             empty where neither is required.
         source_address: the IP address that the request came from; empty: not known.
         profile: the profile whose tools are shown and called; empty: the one of the path without a name.
-        shows_apps: whether the client of a handshake version without HTTP shows MCP Apps.
-        opens_urls: whether such a client opens links for its user.
+        opens_urls: whether the client of a handshake version without HTTP opens links for its user.
     """
 
     method: str
@@ -95,7 +87,6 @@ class Request(NamedTuple):
     caller: str = ""
     source_address: str = ""
     profile: str = ""
-    shows_apps: bool = False
     opens_urls: bool = False
 
     def __repr__(self) -> str:
@@ -107,11 +98,6 @@ class Request(NamedTuple):
             if key == name:
                 return value.strip()
         return None
-
-    def has_etag(self, etag: str) -> bool:
-        """Return whether ``If-None-Match`` has ``etag``, by the weak comparison (RFC 9110, section 13.1.2)."""
-        given = [item.strip().removeprefix("W/") for item in (self.header("if-none-match") or "").split(",")]
-        return etag in given or given == ["*"]
 
     def credentials(self) -> RequestCredentials:
         """Return the keys that the request carries, and who sends them by which profile."""
@@ -152,24 +138,8 @@ class Principal(NamedTuple):
     scopes: frozenset[str]
 
 
-class Authorization(Protocol):
-    """Decides who may call; see ``auth.resource_server``."""
-
-    def respond_without_token(self, request: Request) -> Response | None:
-        """Return the response to a request that needs no token, as for metadata, or None for one of another path."""
-
-    def authenticate(self, request: Request) -> Principal | Response:
-        """Return who calls, or the response to a request without a valid token."""
-
-    def forbid(self, scope: str, caller: Principal) -> Response:
-        """Return the response to a caller whose token lacks a scope."""
-
-    def reset(self) -> None:
-        """Drop what was read from the issuer."""
-
-
 class OriginPolicy(NamedTuple):
-    """Which clients may call.
+    """Which clients may call. By default, as behind API Gateway, every client except a web page.
 
     Attributes:
         origins: web origins allowed to call, ``*`` for all; a client that sends no ``Origin`` is no web page and may
@@ -203,10 +173,6 @@ def profile_of(path: str) -> str | None:
     # A stage, or a mapping of a domain, may precede the path.
     below = parts[len(parts) - parts[::-1].index(ENDPOINT) :]
     return None if len(below) > 1 else "".join(below)
-
-
-NO_WEB_PAGES = OriginPolicy()
-"""The default behind API Gateway: every client except a web page."""
 
 
 def json_response(status: int, body: bytes, log_fields: LogFields, headers: Headers = ()) -> Response:
@@ -250,11 +216,11 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
 def _preflight(request: Request) -> Headers:
     """Return the headers that answer a preflight request. Headers with a key for one source are allowed by name."""
     requested = (request.header("access-control-request-headers") or "").lower().split(",")
-    keys = (name.strip() for name in requested if name.strip().startswith(_NAMED_KEYS))
+    keys = (name.strip() for name in requested if name.strip().startswith(NAMED_PREFIXES))
     named = [name for name in keys if set(name) <= _HEADER_CHARACTERS]
     return (
         ("access-control-allow-methods", "POST, OPTIONS"),
-        ("access-control-allow-headers", ", ".join([_ALLOWED_HEADERS, *named[:_MAX_NAMED_KEYS]])),
+        ("access-control-allow-headers", ", ".join([_ALLOWED_HEADERS, *named[:_MAXNAMED_PREFIXES]])),
         ("access-control-max-age", "86400"),
     )
 
@@ -288,9 +254,7 @@ def with_cors_headers(request: Request, response: Response, policy: OriginPolicy
     origins = _values(request.headers, "origin")
     if len(origins) != 1 or not _is_allowed(origins[0], policy):
         return response
-    headers = (
-        ("access-control-allow-origin", origins[0]), ("access-control-expose-headers", SESSION), ("vary", "Origin")
-    )  # fmt: skip
+    headers = (("access-control-allow-origin", origins[0]), ("vary", "Origin"))
     return Response(response.status, (*response.headers, *headers), response.body, response.log_fields)
 
 

@@ -1,7 +1,7 @@
 """The methods of MCP, for both eras: versions that open with ``initialize``, and the stateless 2026-07-28.
 
-The server offers tools, and the skills of its catalog as resources (``protocol.skills``); clients that show MCP Apps
-get one more (``protocol.apps``). It keeps no session: every request is answered from its own content.
+The server offers tools, and as resources the skills of its catalog (``protocol.skills``) and the app that shows
+answers (``protocol.apps``). It keeps no session: every request is answered from its own content.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from toolfold.errors import (
     ProfileNotFound,
 )
 from toolfold.meta_tools import dispatcher
-from toolfold.protocol import http, jsonrpc, versions
+from toolfold.protocol import apps, http, jsonrpc, versions
 from toolfold.protocol.http import Exchange
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
 from toolfold.version import __version__
 
 if TYPE_CHECKING:
+    from toolfold.auth.resource_server import ResourceServer
     from toolfold.catalog.model import Catalog
     from toolfold.meta_tools.result import Result
     from toolfold.settings import Settings
@@ -63,7 +64,7 @@ class Server:
 
     Args:
         tools: the meta-tools, with the whole catalog.
-        origin_policy: which clients may call over HTTP.
+        origin_policy: which clients may call over HTTP; None: every client except a web page.
         authorization: which tokens they need; None: none.
         on_message: called for each answered message that came without HTTP, with the fields of its log line.
         profile: the profile of messages that come without HTTP; empty: ``default``.
@@ -77,12 +78,13 @@ class Server:
     def __init__(
         self,
         tools: dispatcher.MetaTools,
-        origin_policy: http.OriginPolicy = http.NO_WEB_PAGES,
-        authorization: http.Authorization | None = None,
+        origin_policy: http.OriginPolicy | None = None,
+        authorization: ResourceServer | None = None,
         on_message: Callable[[http.LogFields], None] | None = None,
         profile: str = "",
     ) -> None:
-        self.tools, self.origin_policy, self._authorization = tools, origin_policy, authorization
+        self.tools, self._authorization = tools, authorization
+        self.origin_policy = origin_policy or http.OriginPolicy()
         self._on_message = on_message
         self._without_http = http.Request("", (), b"", profile=profile)
 
@@ -149,9 +151,7 @@ class Server:
         started = time.perf_counter()
         stateless = versions.META_VERSION in message.meta and message.method != "initialize"
         if message.method == "initialize":  # all that comes without HTTP is of one client
-            self._without_http = self._without_http._replace(
-                shows_apps=_declares_apps(message), opens_urls=versions.elicits(message.params, "url")
-            )
+            self._without_http = self._without_http._replace(opens_urls=versions.elicits(message.params, "url"))
         exchange = Exchange(self._without_http, message, stateless, {"rpc": _loggable_method(message)})
         answer, _ = self._answer(exchange)
         if self._on_message is not None:
@@ -173,15 +173,11 @@ class Server:
         except JsonRpcError as error:
             rejected = {"rejected": str(error.code), **log_fields}
             return http.json_response(400, jsonrpc.encode_error(error), rejected)
-        if request.header(http.SESSION) == http.SESSION_WITH_APPS:
-            request = request._replace(shows_apps=True)
         stateless = stateless or versions.META_VERSION in message.meta
         exchange = Exchange(request, message, stateless, {"rpc": _loggable_method(message), **log_fields})
-        begun = message.method == "initialize" and _declares_apps(message)
         body, code = self._answer(exchange)
         statuses = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
-        headers = ((http.SESSION, http.SESSION_WITH_APPS),) if begun and not code else ()
-        return http.json_response(statuses.get(code, 200), body, exchange.log_fields, headers)
+        return http.json_response(statuses.get(code, 200), body, exchange.log_fields)
 
     def _find_profile(self, profile: str | None) -> http.Response | None:
         if profile is None:
@@ -213,28 +209,11 @@ class Server:
         return jsonrpc.encode_error(error), error.code
 
     def _result(self, exchange: Exchange) -> Mapping[str, Any]:
-        result: Mapping[str, Any]
-        request, message = exchange.request, exchange.message
-        method = _METHODS[exchange.stateless].get(message.method)
-        if message.method == "resources/read" and message.params.get("uri") == versions.APP_URI:
-            from toolfold.protocol import apps  # for clients that show it
-
-            result = apps.read(stateless=exchange.stateless)
-        elif message.method in _SKILL_METHODS and (tools := self._called(request)).has_skills():
-            from toolfold.protocol import skills  # for a catalog with skills only
-
-            result = skills.answer(tools, exchange)
-        elif method is None:
-            raise JsonRpcError(versions.METHOD_NOT_FOUND, f"Unknown method {message.method[:64]!r}.")
-        else:
-            result = method(self, exchange)
+        message = exchange.message
+        method = _METHODS[exchange.stateless].get(message.method, Server._answer_about_skills)
+        result: Mapping[str, Any] = method(self, exchange)
         if exchange.stateless and message.method in versions.CACHEABLE:
             result = {**result, **versions.CACHE_HINTS}
-        is_declared_here = exchange.stateless or message.method == "initialize"
-        if _declares_apps(message) if is_declared_here else request.shows_apps:
-            from toolfold.protocol import apps  # for clients that show it
-
-            result = apps.add_to(message, result)
         if exchange.log_fields.get("error") in (AuthorizationRequired.code, ApprovalRequired.code):
             from toolfold.protocol import input_required  # few calls need it
 
@@ -249,14 +228,15 @@ class Server:
         tools = self.tools_of(exchange.request.profile)
         return {
             "protocolVersion": requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION,
-            "capabilities": self._capabilities(tools),
+            "capabilities": self._capabilities(exchange, tools),
             "serverInfo": _server_info(),
             "instructions": tools.instructions(),
         }
 
-    def _capabilities(self, tools: dispatcher.MetaTools) -> dict[str, Any]:
+    def _capabilities(self, exchange: Exchange, tools: dispatcher.MetaTools) -> Mapping[str, Any]:
         capabilities = _SKILL_CAPABILITIES if tools.has_skills() else _CAPABILITIES
-        return {**capabilities, "tools": {"listChanged": True} if self.reports_changes else {}}
+        changing = {"listChanged": True} if self.reports_changes else {}
+        return apps.declare(exchange.message.params, {**capabilities, "tools": changing})
 
     def _called(self, request: http.Request) -> dispatcher.MetaTools:
         """Return the meta-tools of a call, which need no look-up for the path without a profile."""
@@ -264,7 +244,7 @@ class Server:
 
     def _discover(self, exchange: Exchange) -> dict[str, Any]:
         tools = self.tools_of(exchange.request.profile)
-        capabilities = self._capabilities(tools)
+        capabilities = self._capabilities(exchange, tools)
         extensions = {**capabilities.get("extensions", {}), versions.TASKS: {}}
         return {
             "supportedVersions": list(versions.STATELESS),
@@ -278,13 +258,25 @@ class Server:
         except dispatcher.UnknownCursor as error:
             raise JsonRpcError(versions.INVALID_PARAMS, str(error)) from None
         more = {} if page.next_cursor is None else {"nextCursor": page.next_cursor}
-        return {"tools": jsonrpc.JsonText(page.tools), **more}
+        return {"tools": apps.name_app(page.tools), **more}
 
-    def _list_nothing(self, exchange: Exchange) -> dict[str, Any]:
-        """Return an empty list of what the server does not offer. Some clients ask although nothing is declared."""
-        if exchange.message.params.get("cursor") is not None:
+    def _answer_about_skills(self, exchange: Exchange) -> dict[str, Any]:
+        """Return the result of a method about resources or skills.
+
+        Some clients ask for lists of what the server does not offer, although nothing is declared: these are empty.
+        """
+        method, params = exchange.message.method, exchange.message.params
+        if method == "resources/read" and params.get("uri") == versions.APP_URI:
+            return apps.read(stateless=exchange.stateless)
+        if method in _SKILL_METHODS and (tools := self._called(exchange.request)).has_skills():
+            from toolfold.protocol import skills  # for a catalog with skills only
+
+            return skills.answer(tools, exchange)
+        if method not in _EMPTY_LISTS:
+            raise JsonRpcError(versions.METHOD_NOT_FOUND, f"Unknown method {method[:64]!r}.")
+        if params.get("cursor") is not None:
             raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: the list has a single page.")
-        return {_EMPTY_LISTS[exchange.message.method]: []}
+        return {_EMPTY_LISTS[method]: []}
 
     def _call_tool(self, exchange: Exchange) -> dict[str, Any]:
         params = exchange.message.params
@@ -350,16 +342,12 @@ class Server:
         return {**task, **shown}
 
 
-_SHARED: Mapping[str, _Method] = {
-    "tools/list": Server._list_tools,
-    "tools/call": Server._call_tool,
-    **dict.fromkeys(_EMPTY_LISTS, Server._list_nothing),
-}
+_SHARED: Mapping[str, _Method] = {"tools/list": Server._list_tools, "tools/call": Server._call_tool}
 _METHODS: Mapping[bool, Mapping[str, _Method]] = {
     False: {"initialize": Server._initialize, "ping": lambda server, exchange: {}, **_SHARED},
     True: {"server/discover": Server._discover, **_SHARED, **dict.fromkeys(versions.TASK_METHODS, Server._task)},
 }
-"""Whether the version is stateless → method → its implementation."""
+"""Whether the version is stateless → method → its implementation; of any other, ``_answer_about_skills``."""
 
 
 def _server_info() -> Mapping[str, Any]:
@@ -418,10 +406,3 @@ def _loggable_method(message: Message) -> str:
 def _is_loggable(name: str) -> bool:
     """Return whether a name of a client may stand in the log as it is."""
     return 0 < len(name) <= _MAX_LOGGED and _LOGGABLE.issuperset(name)
-
-
-def _declares_apps(message: Message) -> bool:
-    """Return whether the client says in ``message`` that it shows MCP Apps in HTML."""
-    declared = versions.declared(message.params, versions.APPS)
-    types = declared.get("mimeTypes") if isinstance(declared, dict) else None
-    return isinstance(types, list) and versions.APP_TYPE in types

@@ -60,7 +60,8 @@ def json_document(request: Request, document: object, media_type: str = "applica
         ("access-control-allow-origin", "*"),
         ("access-control-expose-headers", "ETag"),
     )
-    is_known = request.has_etag(tag)
+    known = [item.strip().removeprefix("W/") for item in (request.header("if-none-match") or "").split(",")]
+    is_known = tag in known or known == ["*"]  # the weak comparison: RFC 9110, section 13.1.2
     sends_body = request.method == "GET" and not is_known
     return Response(304 if is_known else 200, headers, body if sends_body else b"", {"rpc": "metadata"})
 

@@ -35,7 +35,6 @@ URL_ELICITATION_REQUIRED = -32042
 TASKS = "io.modelcontextprotocol/tasks"
 APPS = "io.modelcontextprotocol/ui"
 APP_URI = "ui://toolfold/answer.html"
-APP_TYPE = "text/html;profile=mcp-app"
 TASK_METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
 STATELESS_STATUS = {
