@@ -51,25 +51,6 @@ if TYPE_CHECKING:
     from toolfold.explorer.router import LocalPage
 
 
-class LossyStdout(CurrentStdout):
-    """Write each line at once, and lose it where the reader of a pipe does not read: it must stop no request."""
-
-    def __init__(self) -> None:
-        with suppress(AttributeError, OSError, ValueError):  # closed, or replaced by a stream of its own
-            if stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode):  # nothing that a terminal shares with its shell
-                os.set_blocking(sys.stdout.fileno(), False)
-
-    def write(self, text: str) -> int:
-        """Write ``text`` past the buffer of stdout, which Python flushes at exit, and waits for its reader."""
-        try:
-            file = sys.stdout.fileno()
-        except (AttributeError, OSError, ValueError):
-            return super().write(text)
-        with suppress(OSError):
-            os.write(file, escape_terminal(text).encode(errors="backslashreplace"))
-        return len(text)
-
-
 logger = logging.getLogger("toolfold")
 
 PATH = "/mcp"
@@ -82,6 +63,22 @@ BACKLOG = 1_024
 
 MAX_CONNECTIONS = 1_000
 """Connections at the same time: some fifty agents with all that their clients open. Requests beyond it get 503."""
+
+
+class LossyStdout(CurrentStdout):
+    """Write each line at once, and lose it where the reader of a pipe does not read: it must stop no request."""
+
+    def write(self, text: str) -> int:
+        """Write ``text`` past the buffer of stdout, which Python flushes at exit, and waits for its reader."""
+        try:
+            file = sys.stdout.fileno()
+        except (AttributeError, OSError, ValueError):  # closed, or replaced by a stream of its own
+            return super().write(text)
+        with suppress(OSError):
+            if stat.S_ISFIFO(os.fstat(file).st_mode):  # nothing that a terminal shares with its shell
+                os.set_blocking(file, False)
+            os.write(file, escape_terminal(text).encode(errors="backslashreplace"))
+        return len(text)
 
 
 class LocalServer:
@@ -204,12 +201,6 @@ class _Server(Server):
         asyncio.get_running_loop().set_exception_handler(
             lambda _, context: logger.error("defect in the HTTP server: %s", type(context.get("exception")).__name__)
         )
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop, and close the connections that are still open afterwards."""
-        await super().shutdown(sockets)
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
 
 
 def _listen(host: str, port: int) -> socket.socket:
