@@ -52,7 +52,6 @@ _ALLOWED_HEADERS = (
 )
 _HEADER_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
 _MAXNAMED_PREFIXES = 20
-_BASE64_START, _BASE64_END = "=?base64?", "?="
 
 
 class Request(NamedTuple):
@@ -304,9 +303,13 @@ def check_envelope(exchange: Exchange) -> None:
         raise JsonRpcError(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
     version = meta[versions.META_VERSION]
     expected = [("mcp-protocol-version", sent, version), ("mcp-method", request.header("mcp-method"), message.method)]
-    parameter = versions.NAME_PARAMETER.get(message.method)
-    if parameter is not None and message.params.get(parameter) is not None:
-        expected.append(("mcp-name", _decode_header(request.header("mcp-name")), message.params[parameter]))
+    named = message.params.get(versions.NAME_PARAMETER.get(message.method, ""))
+    if named is not None:
+        name_sent = request.header("mcp-name")
+        if isinstance(named, str) and re.fullmatch(r"=\?base64\?.*\?=", name_sent or ""):
+            # Compared as it is encoded: two headers that differ must not name the same tool.
+            named = f"=?base64?{binascii.b2a_base64(named.encode(), newline=False).decode()}?="
+        expected.append(("mcp-name", name_sent, named))
     for name, header, value in expected if request.method else ():
         if header is None or header != value:
             raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} is missing or differs from the body.")
@@ -322,16 +325,3 @@ def unsupported_version(version: str) -> JsonRpcError:
     """Return the error for a version that is not served."""
     data = {"supported": list(versions.STATELESS), "requested": version}
     return JsonRpcError(versions.UNSUPPORTED_VERSION, "This protocol version is not supported.", data)
-
-
-def _decode_header(value: str | None) -> str | None:
-    """Decode ``=?base64?…?=``; return other values as they are, and None for one that is absent or malformed."""
-    if value is None or not (value.startswith(_BASE64_START) and value.endswith(_BASE64_END)):
-        return value
-    encoded = value[len(_BASE64_START) : -len(_BASE64_END)]
-    try:
-        decoded = binascii.a2b_base64(encoded, strict_mode=True)
-        # Only the canonical encoding: two headers that differ must not name the same tool.
-        return decoded.decode() if binascii.b2a_base64(decoded, newline=False).decode() == encoded else None
-    except ValueError:  # not base64, not ASCII, not UTF-8
-        return None

@@ -176,8 +176,7 @@ class Server:
         stateless = stateless or versions.META_VERSION in message.meta
         exchange = Exchange(request, message, stateless, {"rpc": _loggable_method(message), **log_fields})
         body, code = self._answer(exchange)
-        statuses = versions.STATELESS_STATUS if stateless else versions.HANDSHAKE_STATUS
-        return http.json_response(statuses.get(code, 200), body, exchange.log_fields)
+        return http.json_response(versions.HTTP_STATUS[stateless].get(code, 200), body, exchange.log_fields)
 
     def _find_profile(self, profile: str | None) -> http.Response | None:
         if profile is None:

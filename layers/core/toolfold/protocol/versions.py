@@ -37,20 +37,15 @@ APPS = "io.modelcontextprotocol/ui"
 APP_URI = "ui://toolfold/answer.html"
 TASK_METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
-STATELESS_STATUS = {
-    PARSE_ERROR: 400,
-    INVALID_REQUEST: 400,
-    METHOD_NOT_FOUND: 404,
-    INVALID_PARAMS: 400,
-    HEADER_MISMATCH: 400,
-    MISSING_CAPABILITY: 400,
-    UNSUPPORTED_VERSION: 400,
+HTTP_STATUS: Mapping[bool, Mapping[int, int]] = {
+    False: {UNSUPPORTED_VERSION: 400},
+    True: {
+        **dict.fromkeys((INVALID_PARAMS, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION), 400),
+        METHOD_NOT_FOUND: 404,
+    },
 }
-"""JSON-RPC error of a stateless request → HTTP status."""
-
-HANDSHAKE_STATUS = {UNSUPPORTED_VERSION: 400}
-"""The same for handshake versions, 200 for all other errors: their clients take any other status for a broken
-connection."""
+"""Whether the version is stateless → JSON-RPC error of a method → HTTP status; of any other error 200. Clients of
+handshake versions take any other status for a broken connection."""
 
 NAME_PARAMETER = {
     "tools/call": "name",

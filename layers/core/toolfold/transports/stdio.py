@@ -99,7 +99,7 @@ class StdioSession:
         self._is_stopping = False
         # Guards what follows; notified when something was sent or has ended.
         self._changed = threading.Condition()
-        self._pending: dict[tuple[type, jsonrpc.Id], dict[int, _Call]] = {}  # clients may use a JSON-RPC id twice
+        self._pending: set[_Call] = set()  # clients may use a JSON-RPC id twice
         self._queued_bytes = self._unsent_bytes = self._skipped_lines = 0
         self._error: OSError | None = None
         self._is_initialized = False
@@ -225,9 +225,8 @@ class StdioSession:
     def _skip(self, reason: str) -> None:
         self._skipped_lines += 1
         if self._skipped_lines <= MAX_LOGGED_LINES:
-            logger.warning("a line on stdin was skipped: %s", reason)
-        if self._skipped_lines == MAX_LOGGED_LINES:
-            logger.warning("further skipped lines are not logged")
+            more = "; further ones are not logged" if self._skipped_lines == MAX_LOGGED_LINES else ""
+            logger.warning("a line on stdin was skipped: %s%s", reason, more)
 
     def _handle_notification(self, notification: Message) -> None:
         if notification.method != "notifications/cancelled":
@@ -236,7 +235,8 @@ class StdioSession:
         if not isinstance(id_, str | int):
             return
         with self._changed:
-            cancelled = self._pending.pop((type(id_), id_), {}).values()
+            cancelled = {call for call in self._pending if call.id == (type(id_), id_)}
+            self._pending -= cancelled
             self._subscriptions = [one for one in self._subscriptions if (type(one), one) != (type(id_), id_)]
             self._changed.notify_all()
         for call in cancelled:
@@ -246,7 +246,7 @@ class StdioSession:
 
     def _queue_call(self, call: _Call) -> None:
         with self._changed:
-            self._pending.setdefault(call.id, {})[id(call)] = call
+            self._pending.add(call)
             self._queued_bytes += call.size
         if self._pool is None:
             from toolfold.transports.workers import WorkerPool  # not needed by the first answers
@@ -267,12 +267,9 @@ class StdioSession:
         with running(call.context):
             answer = self._answer(call.message)
         with self._changed:
-            calls = self._pending.get(call.id, {})
-            if calls.pop(id(call), None) is None:  # cancelled
-                return
-            if not calls:
-                del self._pending[call.id]
-            self._send(answer)
+            if call in self._pending:  # not cancelled
+                self._pending.remove(call)
+                self._send(answer)
 
     def _send_progress(self, call: _Call, token: str | int, progress: float, total: float | None, message: str) -> None:
         found = {"progressToken": token, "progress": progress, "total": total, "message": message}
@@ -280,7 +277,7 @@ class StdioSession:
         notification = jsonrpc.encode_notification("notifications/progress", params)
         with self._changed:
             # Not after the answer, and not while the client does not read.
-            if not self._is_full() and id(call) in self._pending.get(call.id, {}):
+            if not self._is_full() and call in self._pending:
                 self._send(notification)
 
     def _answer(self, request: Message) -> bytes:
