@@ -207,21 +207,6 @@ def test_client_that_does_not_read_is_not_read_from(monkeypatch: pytest.MonkeyPa
         thread.join(20)
 
 
-@pytest.mark.parametrize("calls", [20, 60])
-def test_no_more_calls_are_read_than_may_be_queued(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
-    monkeypatch.setattr(stdio, "MAX_QUEUED_BYTES", calls * 1_000)
-    gate = Gate()
-    with conversing(server(gate)) as (write, read):
-        ids = set(range(100))
-        write.write(b"".join(call(id_).ljust(199) + b"\n" for id_ in range(MAX_WORKERS)))
-        wait_until(lambda: gate.waiting >= MAX_WORKERS)
-        write.write(
-            b"".join(call(id_).ljust(199) + b"\n" for id_ in range(MAX_WORKERS, 100)) + line("ping", "p") + b"\n"
-        )
-        gate.open()
-        assert {json.loads(read.readline())["id"] for _ in range(101)} == {*ids, "p"}
-
-
 @pytest.mark.parametrize(
     "id_", ["", "\0", "é😀", "a\nb", 0, -1, 2**53 + 1, 10**4_000, "x" * 100_000], ids=lambda id_: str(id_)[:8]
 )

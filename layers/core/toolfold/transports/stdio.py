@@ -5,8 +5,8 @@ reader thread reads stdin and answers at once what needs no upstream. Worker thr
 for an upstream, and ``resources/read``, which the limits of calls also apply to; an answer is sent as soon as it is
 ready, in any order. A writer thread alone writes to stdout; logs go to stderr. The main thread waits for the end.
 
-A client that does not read its answers is not read from either: when :data:`MAX_UNSENT_BYTES` of answers or
-:data:`MAX_QUEUED_BYTES` of calls wait, no more lines are read and no more calls are started.
+A client that does not read its answers is not read from either: when :data:`MAX_UNSENT_BYTES` of answers wait, no more
+lines are read and no more calls are started.
 
 From the specification, 2026-07-28: a server of both eras answers each request by the era it belongs to, in one process
 (Versioning); a cancelled request is never answered, and the end of stdin ends the server (Transports, stdio).
@@ -58,10 +58,6 @@ MAX_WORKERS = 40
 MAX_UNSENT_BYTES = 32 << 20
 """Bytes of answers that wait for the client to read. A client may write thousands of requests before it reads."""
 
-MAX_QUEUED_BYTES, _CALL_BYTES = 8 << 20, 800
-"""Bytes of calls that wait for a worker: of their lines, which take several times as much when they are parsed, and
-what any call takes."""
-
 MAX_LOGGED_LINES = 100
 """Skipped lines that are logged: a client need not read stderr, and a full pipe would stop the server."""
 
@@ -69,12 +65,10 @@ MAX_LOGGED_LINES = 100
 class _Call:
     """A call that was received; ``id`` has its type beside it: 1 and "1" are two ids, and so are 1 and true."""
 
-    __slots__ = ("context", "id", "message", "size")
-
-    def __init__(self, message: Message, id_: jsonrpc.Id, size: int, send_progress: Callable[..., None]) -> None:
+    def __init__(self, message: Message, send_progress: Callable[..., None]) -> None:
         from toolfold.client_call import ClientCall  # not needed by the first answers
 
-        self.message, self.id, self.size = message, (type(id_), id_), size + _CALL_BYTES
+        self.message, self.id = message, (type(message.id), message.id)
         token = message.meta.get("progressToken")
         is_requested = isinstance(token, str | int) and not isinstance(token, bool)
         self.context = ClientCall(functools.partial(send_progress, self, token) if is_requested else None)
@@ -100,7 +94,7 @@ class StdioSession:
         # Guards what follows; notified when something was sent or has ended.
         self._changed = threading.Condition()
         self._pending: set[_Call] = set()  # clients may use a JSON-RPC id twice
-        self._queued_bytes = self._unsent_bytes = self._skipped_lines = 0
+        self._unsent_bytes = self._skipped_lines = 0
         self._error: OSError | None = None
         self._is_initialized = False
         self._subscriptions: list[jsonrpc.Id] = []
@@ -160,7 +154,13 @@ class StdioSession:
             self._answers.put(answer)
 
     def _is_full(self) -> bool:
-        return self._unsent_bytes > MAX_UNSENT_BYTES
+        return self._unsent_bytes > MAX_UNSENT_BYTES and self._error is None
+
+    def _wait_for_client(self) -> None:
+        """Wait until the client has read what it was sent."""
+        with self._changed:
+            while self._is_full():
+                self._changed.wait()
 
     # The reader
 
@@ -175,9 +175,7 @@ class StdioSession:
                     self._send(jsonrpc.encode_error(too_long))
                 else:
                     self._handle_line(line)
-                with self._changed:  # until then, what the client writes stays in the pipe
-                    while (self._is_full() or self._queued_bytes >= MAX_QUEUED_BYTES) and self._error is None:
-                        self._changed.wait()
+                self._wait_for_client()  # until then, what the client writes stays in the pipe
         finally:
             self._ended.put(None)
 
@@ -196,7 +194,7 @@ class StdioSession:
         if message.id is None:
             self._handle_notification(message)
         elif message.method in ("tools/call", "resources/read"):
-            self._queue_call(_Call(message, message.id, len(line), self._send_progress))
+            self._queue_call(_Call(message, self._send_progress))
         elif message.method == "subscriptions/listen" and message.meta.get(META_VERSION) in STATELESS:
             self._subscribe(message.id, message.params.get("notifications"))
         else:
@@ -247,7 +245,6 @@ class StdioSession:
     def _queue_call(self, call: _Call) -> None:
         with self._changed:
             self._pending.add(call)
-            self._queued_bytes += call.size
         if self._pool is None:
             from toolfold.transports.workers import WorkerPool  # not needed by the first answers
 
@@ -255,11 +252,7 @@ class StdioSession:
         self._pool.submit(lambda: self._run_call(call))
 
     def _run_call(self, call: _Call) -> None:
-        with self._changed:
-            while self._is_full() and self._error is None:
-                self._changed.wait()
-            self._queued_bytes -= call.size
-            self._changed.notify_all()
+        self._wait_for_client()
         if call.context.is_cancelled:
             return
         from toolfold.client_call import running
