@@ -303,4 +303,4 @@ def test_what_is_not_served_is_not_found(gateway: Gateway, path: str) -> None:
 def test_web_pages_may_read_the_metadata(gateway: Gateway) -> None:
     response = gateway.get("/.well-known/oauth-protected-resource/mcp", "OPTIONS")
     assert (response["statusCode"], response["headers"]["access-control-allow-origin"]) == (204, "*")
-    assert "mcp-protocol-version" in response["headers"]["access-control-allow-headers"]
+    assert response["headers"]["access-control-allow-headers"] == "*, authorization"

@@ -216,10 +216,7 @@ def test_a_key_in_the_environment_that_cannot_be_sent_is_an_error_with_the_varia
 
 def test_a_preflight_request_may_ask_for_the_header_of_a_source() -> None:
     handler = make_handler({"TOOLFOLD_ALLOWED_ORIGINS": "https://app.example"})
-    asked = "content-type, X-API-Key-Tides, X-Source-Tides, x-api-key-a\u00e9, x-api-key-b c, x-evil"
-    headers = {"origin": "https://app.example", "access-control-request-headers": asked}
+    headers = {"origin": "https://app.example", "access-control-request-headers": "x-api-key-tides"}
     preflight = event(headers, method="OPTIONS")
-    allowed = handler(preflight)["headers"]["access-control-allow-headers"].split(", ")
-    assert {"authorization", "x-api-key", "x-api-key-tides", "x-source-tides"} <= set(allowed)
-    assert not {"x-evil", "x-api-key-b c"} & set(allowed)
-    assert all(name.isascii() for name in allowed)
+    # A key is no credential of the browser: for such requests the asterisk stands for every header but one.
+    assert handler(preflight)["headers"]["access-control-allow-headers"] == "*, authorization"

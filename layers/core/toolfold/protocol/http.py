@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from toolfold.execution.credentials import NAMED_PREFIXES, RequestCredentials, read_credentials
+from toolfold.execution.credentials import RequestCredentials, read_credentials
 from toolfold.protocol import versions
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
 
@@ -38,20 +38,15 @@ ENDPOINT = "mcp"
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
-_HOST = r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([0-9]{1,5}))?"
-"""A host and its port as RFC 3986, section 3.2.2, writes them: no user, no path, and IPv6 addresses in brackets."""
-
-_HTTP_ORIGIN = r"(https?)://" + _HOST
+_LOOPBACK_ORIGIN = r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?"
+"""The origin of a page that is served from the same machine: no user, no path."""
 
 _JSON: Headers = (("content-type", "application/json"),)
 _ACCEPTED = ("application/json", "application/*", "*/*")
 _TEXT: Headers = (("content-type", "text/plain; charset=utf-8"),)
-_ALLOWED_HEADERS = (
-    "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, "
-    "traceparent, tracestate, x-api-key"
-)
-_HEADER_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_-")
-_MAXNAMED_PREFIXES = 20
+
+PREFLIGHT: Headers = (("access-control-allow-headers", "*, authorization"), ("access-control-max-age", "86400"))
+"""They answer a preflight request. The asterisk stands for any header but ``Authorization`` (Fetch standard)."""
 
 
 class Request(NamedTuple):
@@ -191,7 +186,7 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
         if refused is not None:
             return refused
     if request.method == "OPTIONS":
-        return Response(204, _preflight(request))
+        return Response(204, (("access-control-allow-methods", "POST, OPTIONS"), *PREFLIGHT))
     if request.method != "POST":
         return error_response(
             405, "Send MCP messages with POST; this server has no streams and no sessions.", ("allow", "POST, OPTIONS")
@@ -210,18 +205,6 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
     if accepted.isdisjoint(_ACCEPTED):
         return error_response(406, "Accept must allow application/json.")
     return None
-
-
-def _preflight(request: Request) -> Headers:
-    """Return the headers that answer a preflight request. Headers with a key for one source are allowed by name."""
-    requested = (request.header("access-control-request-headers") or "").lower().split(",")
-    keys = (name.strip() for name in requested if name.strip().startswith(NAMED_PREFIXES))
-    named = [name for name in keys if set(name) <= _HEADER_CHARACTERS]
-    return (
-        ("access-control-allow-methods", "POST, OPTIONS"),
-        ("access-control-allow-headers", ", ".join([_ALLOWED_HEADERS, *named[:_MAXNAMED_PREFIXES]])),
-        ("access-control-max-age", "86400"),
-    )
 
 
 def refuse_caller(headers: Headers, policy: OriginPolicy) -> Response | None:
@@ -254,7 +237,7 @@ def with_cors_headers(request: Request, response: Response, policy: OriginPolicy
     if len(origins) != 1 or not _is_allowed(origins[0], policy):
         return response
     headers = (("access-control-allow-origin", origins[0]), ("vary", "Origin"))
-    return Response(response.status, (*response.headers, *headers), response.body, response.log_fields)
+    return response._replace(headers=(*response.headers, *headers))
 
 
 def _values(headers: Headers, name: str) -> list[str]:
@@ -262,12 +245,10 @@ def _values(headers: Headers, name: str) -> list[str]:
 
 
 def _is_own_host(values: list[str], policy: OriginPolicy) -> bool:
-    if len(values) == 1 and policy.public_host and values[0].lower() == policy.public_host:
-        return True
-    match = re.fullmatch(_HOST, values[0], re.ASCII | re.IGNORECASE) if len(values) == 1 else None
-    if match is None or match[1].lower() not in policy.hosts:
-        return False
-    return policy.port is None or int(match[2] or 80) == policy.port
+    own = {policy.public_host} - {""} | {f"{host}:{policy.port}" for host in policy.hosts}
+    if policy.port in (None, 80):
+        own.update(policy.hosts)
+    return len(values) == 1 and values[0].lower() in own
 
 
 def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
@@ -278,8 +259,7 @@ def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
     if "*" in policy.origins or origin in policy.origins:
         return True
     # A server that checks its Host is a local one: pages served from the same machine may call it.
-    match = re.fullmatch(_HTTP_ORIGIN, origin) if policy.hosts else None
-    return match is not None and match[2] in LOOPBACK_HOSTS
+    return bool(policy.hosts) and re.fullmatch(_LOOPBACK_ORIGIN, origin) is not None
 
 
 def check_envelope(exchange: Exchange) -> None:

@@ -12,9 +12,6 @@ Id = str | int
 MAX_DEPTH = 100
 """Levels of nesting of a message. Real ones have fewer than ten; code that recurses fails at some 300."""
 
-_MAX_ID_CHARS = 100_000
-"""An id is a part of the response, of which a Lambda function returns at most 6 MB, quotes escaped twice."""
-
 
 class Message(NamedTuple):
     """A request, or, where ``id`` is None, a notification."""
@@ -66,8 +63,7 @@ def parse_message(body: bytes) -> Message | None:
     if "method" not in data and _is_response(data):
         return None
     if "id" in data and id_ is None:
-        limits = f"id must be an integer, or a string of at most {_MAX_ID_CHARS:,} characters."
-        raise JsonRpcError(INVALID_REQUEST, limits)
+        raise JsonRpcError(INVALID_REQUEST, "id must be a string or an integer.")
     if not isinstance(data.get("method"), str):
         raise JsonRpcError(INVALID_REQUEST, "method must be a string.", id_=id_)
     # Clients in some languages send null for a member that they leave out.
@@ -151,7 +147,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
 def _is_id(value: Any) -> bool:
     if isinstance(value, str):
         # Half of a surrogate pair, which UTF-8 cannot encode, could not be sent back.
-        return len(value) <= _MAX_ID_CHARS and value == value.encode(errors="replace").decode()
+        return value == value.encode(errors="replace").decode()
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -390,11 +390,11 @@ def _accept(request: http.Request, message: Message | None) -> http.Response:
         JsonRpcError: the version is not supported, or has no responses from clients.
     """
     version = request.header("mcp-protocol-version")
-    handshake = version is None or version in versions.HANDSHAKE
-    if message is None and not handshake:
-        raise JsonRpcError(versions.INVALID_REQUEST, "A response was sent, but this server sends no requests.")
-    if version is not None and not handshake and version not in versions.STATELESS:
-        raise http.unsupported_version(version)
+    if version is not None and version not in versions.HANDSHAKE:
+        if message is None:
+            raise JsonRpcError(versions.INVALID_REQUEST, "A response was sent, but this server sends no requests.")
+        if version not in versions.STATELESS:
+            raise http.unsupported_version(version)
     return http.Response(202, log_fields={"rpc": "response" if message is None else _loggable_method(message)})
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from toolfold.protocol import versions
-from toolfold.protocol.http import CATALOG_PATH, Headers, Request, Response, error_response
+from toolfold.protocol.http import CATALOG_PATH, PREFLIGHT, Headers, Request, Response, error_response
 from toolfold.version import __version__
 
 NAME = "io.github.toolfold/toolfold"
@@ -34,21 +34,16 @@ ABOUT: Mapping[str, Any] = {
 }
 """What clients show of the server, in ``serverInfo`` as well."""
 
-_PREFLIGHT: Headers = (
-    ("access-control-allow-origin", "*"),
-    ("access-control-allow-methods", "GET, HEAD, POST, OPTIONS"),
-    ("access-control-allow-headers", "accept, content-type, if-none-match, mcp-protocol-version"),
-    ("access-control-max-age", "86400"),
-)
-"""Clients in web pages send the protocol version with requests for metadata, which makes browsers ask first."""
-
 _CARD_TYPE = "application/mcp-server-card+json"
+_ANY_ORIGIN = ("access-control-allow-origin", "*")
 
 
 def json_document(request: Request, document: object, media_type: str = "application/json") -> Response:
     """Return the response to a request for a public document, which any web page may read."""
     if request.method == "OPTIONS":
-        return Response(204, _PREFLIGHT, b"", {"rpc": "metadata"})
+        # Clients in web pages send the protocol version with requests for metadata, which makes browsers ask first.
+        methods = ("access-control-allow-methods", "GET, HEAD, POST, OPTIONS")
+        return Response(204, (_ANY_ORIGIN, methods, *PREFLIGHT), b"", {"rpc": "metadata"})
     if request.method not in ("GET", "HEAD"):
         return error_response(405, "Send GET.", ("allow", "GET, HEAD, OPTIONS"))
     body = json.dumps(document).encode()
@@ -57,7 +52,7 @@ def json_document(request: Request, document: object, media_type: str = "applica
         ("content-type", media_type),
         ("cache-control", "public, max-age=3600"),
         ("etag", tag),
-        ("access-control-allow-origin", "*"),
+        _ANY_ORIGIN,
         ("access-control-expose-headers", "ETag"),
     )
     known = [item.strip().removeprefix("W/") for item in (request.header("if-none-match") or "").split(",")]
