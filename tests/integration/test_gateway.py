@@ -68,6 +68,7 @@ def test_an_invalid_base64_body_is_refused(handler: Handler) -> None:
         {"version": "2.0", "requestContext": 1},
         {"httpMethod": "POST", "headers": ["host"]},
         {"httpMethod": "POST", "body": {"jsonrpc": "2.0"}},
+        {"httpMethod": "POST", "path": "/mcp", "requestContext": {"elb": {"targetGroupArn": "arn"}}},
     ],
 )
 def test_an_event_of_another_kind_is_refused(handler: Handler, event: Any, capsys: Any) -> None:

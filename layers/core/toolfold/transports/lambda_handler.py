@@ -51,6 +51,8 @@ def parse_event(event: Any) -> Request:
         raise UnknownEvent("the event is not an object")
     try:
         context, is_version_1 = event.get("requestContext") or {}, "httpMethod" in event
+        if "elb" in context:
+            raise UnknownEvent("the event comes from a load balancer")
         authorizer, identity = context.get("authorizer") or {}, context.get("identity") or {}
         http = {"method": event["httpMethod"], **identity} if is_version_1 else context["http"]
         return Request(
@@ -239,8 +241,8 @@ class LambdaHandler(RequestHandler):
             response = self.respond(parse_event(event), remaining_s)
         except UnknownEvent as error:
             self._logger.error("event not understood: %s", error)
-            problem = "This is no event of an HTTP API or REST API of API Gateway, or of a function URL."
-            response = error_response(400, problem)
+            served = "This function answers an HTTP API or REST API of API Gateway, and its function URL"
+            response = error_response(400, f"{served}: {error}.")
             self.log_request(response, 0.0)
         return {
             "statusCode": response.status,

@@ -56,8 +56,8 @@ class Reloading(Generic[T]):
     def __init__(self, make: Callable[[Settings], T], settings: Settings, source: SettingsSource | None = None) -> None:
         self._make, self._source = make, source
         self._lock = threading.Lock()
-        self._catalog = catalog_path(settings)
-        self._seen = [] if source is None else self._stamps(source)
+        self._paths = [] if source is None else [source.path or user_settings_file(), catalog_path(settings)]
+        self._seen = [_stamp(path) for path in self._paths]
         self._next_look = time.monotonic() + LOOK_S
         self._made = make(settings)
 
@@ -67,23 +67,20 @@ class Reloading(Generic[T]):
             try:
                 self._next_look = time.monotonic() + LOOK_S
                 # Before anything is read: what changes in the meantime is seen by the next look.
-                seen, self._seen = self._seen, self._stamps(self._source)
+                seen, self._seen = self._seen, [_stamp(path) for path in self._paths]
                 if seen != self._seen:
                     self._reload(self._source)
             finally:
                 self._lock.release()
         return self._made
 
-    def _stamps(self, source: SettingsSource) -> list[tuple[int, int, int] | None]:
-        return [_stamp(source.path or user_settings_file()), _stamp(self._catalog)]
-
     def _reload(self, source: SettingsSource) -> None:
         try:
             self._source = source._replace(from_file=list(use_settings_file(source.path, source.from_file)))
             # The keys are those of the start, when they were checked: a source that is removed still has one.
             settings = source.read().replaced(keyed_sources=())
-            self._catalog = catalog_path(settings)
-            self._seen[1] = _stamp(self._catalog)
+            self._paths[1] = catalog_path(settings)
+            self._seen[1] = _stamp(self._paths[1])
             self._made = self._make(settings)
         except ToolfoldError as error:
             logger.warning("the settings or the catalog have changed, and the former stay in use: %s", error)
