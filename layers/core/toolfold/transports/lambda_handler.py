@@ -220,13 +220,10 @@ class RequestHandler:
 
     @cached_property
     def _sign_ins(self) -> SignInPages | None:
-        from toolfold.auth.resource_server import ResourceServer  # no client needs these pages
-        from toolfold.explorer.sign_in_pages import SignInPages
+        from toolfold.explorer.sign_in_pages import SignInPages  # no client needs these pages
 
         hosted, issuer = self.app.executor.services.user_tokens.hosted, self.app.authorization
-        if hosted is None or not isinstance(issuer, ResourceServer):
-            return None
-        return SignInPages(self.app, hosted, issuer)
+        return None if hosted is None or issuer is None else SignInPages(self.app, hosted, issuer)
 
 
 class LambdaHandler(RequestHandler):

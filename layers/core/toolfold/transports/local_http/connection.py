@@ -17,10 +17,8 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 import h11
-from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
-from uvicorn.server import ServerState
 
 from toolfold.client_call import ClientCall, running
 from toolfold.protocol.http import MAX_BODY_BYTES, Headers, Request, Response, error_response
@@ -141,14 +139,8 @@ class LimitedProtocol(H11Protocol):
 
     conn: StrictConnection
 
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
         self.app_state = {}  # of this connection: "request" is the one whose head was read last
         self.conn = StrictConnection(self._check)
         self._awaited: object = None  # the state of the client's side in which the timer runs
@@ -277,11 +269,6 @@ class LimitedProtocol(H11Protocol):
         self.loop.call_later(REFUSED_TIMEOUT_S, self.transport.close)
 
 
-def _is_stateless(request: Request) -> bool:
-    """Return whether a request is of a version in which a closed connection cancels it."""
-    return request.header("mcp-protocol-version") in STATELESS
-
-
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
@@ -356,7 +343,7 @@ class AsgiApp:
             answered.cancel()  # it may still wait for a thread
         if watcher in done:
             # Since 2026-07-28 it cancels the request. An earlier one runs on, and a server that ends does not wait.
-            if _is_stateless(request):
+            if request.header("mcp-protocol-version") in STATELESS:
                 context.cancel()
             return None
         late = error_response(504, f"The request took longer than {self._timeout_s:g} s.")
