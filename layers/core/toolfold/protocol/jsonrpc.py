@@ -45,7 +45,7 @@ def parse_message(body: bytes) -> Message | None:
         JsonRpcError: the body is not JSON, or not one JSON-RPC message.
     """
     try:
-        data = _DECODER.decode(body.decode().removeprefix("\ufeff"))
+        data = json.loads(body.decode().removeprefix("\ufeff"))
     # ValueError: malformed JSON or UTF-8, integers of thousands of digits. RecursionError: nesting too deep.
     except (ValueError, RecursionError):
         raise JsonRpcError(PARSE_ERROR, "The body is not valid JSON.") from None
@@ -118,14 +118,6 @@ def _encode(message: Any) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _reject_constant(constant: str) -> Any:
-    raise ValueError(f"{constant} is not JSON")
-
-
-# Python's default accepts NaN and Infinity, which are not JSON and could not be sent back as JSON.
-_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
-
-
 def _find_problem(data: Any, body: bytes) -> str:
     """Return why ``data``, the JSON in ``body``, could not be sent back, or an empty string."""
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH and _is_deeper(data, MAX_DEPTH):
@@ -135,7 +127,7 @@ def _find_problem(data: Any, body: bytes) -> str:
     except UnicodeEncodeError:
         return "A string in the body has half of a surrogate pair."
     except ValueError:
-        return "A number in the body is out of range."
+        return "A number in the body is NaN, or out of range."
     return ""
 
 

@@ -9,7 +9,7 @@ returned is the file itself, byte for byte, because the client compares it with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog import skills
@@ -39,9 +39,20 @@ def answer(tools: MetaTools, exchange: Exchange) -> dict[str, Any]:
     credentials, message = exchange.request.credentials(), exchange.message
     credentials.require_scopes("tools:read")
     catalog, params = tools.catalog(), message.params
-    if message.method != "resources/read":
-        return _LISTS[message.method](catalog, params)
+    if message.method in ("skills/list", "resources/list"):
+        page, following = _page(catalog, params)
+        if message.method == "skills/list":
+            return {"skills": [_entry(skill) for skill in page], **following}
+        return {"resources": [_resource(skill, file) for skill in page for file in skill.files.values()], **following}
     uri = _uri(params)
+    if message.method == "skills/get":
+        found = skills.skill_at(catalog, uri)
+        if found is None:
+            problem = f"No skill is served at {uri[:200]}; skills/list has the URIs."
+            raise JsonRpcError(versions.INVALID_PARAMS, problem)
+        return {"skill": _entry(found)}
+    if message.method == "resources/directory/read":
+        return _read_directory(catalog, uri, params.get("cursor"))
     skill, path = skills.find_file(catalog, uri) or (None, "")
     file = None if skill is None else skill.files.get(path)
     if skill is None or file is None:
@@ -55,27 +66,8 @@ def answer(tools: MetaTools, exchange: Exchange) -> dict[str, Any]:
     return {"contents": [{"uri": uri, "mimeType": file.media_type, **content}]}
 
 
-def _list_skills(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    page, following = _page(catalog, params)
-    return {"skills": [_entry(skill) for skill in page], **following}
-
-
-def _get_skill(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    uri = _uri(params)
-    skill = skills.skill_at(catalog, uri)
-    if skill is None:
-        raise JsonRpcError(versions.INVALID_PARAMS, f"No skill is served at {uri[:200]}; skills/list has the URIs.")
-    return {"skill": _entry(skill)}
-
-
-def _list_resources(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    page, following = _page(catalog, params)
-    return {"resources": [_resource(skill, file) for skill in page for file in skill.files.values()], **following}
-
-
-def _read_directory(catalog: Catalog, params: Mapping[str, Any]) -> dict[str, Any]:
-    uri = _uri(params)
-    if params.get("cursor") is not None:
+def _read_directory(catalog: Catalog, uri: str, cursor: object) -> dict[str, Any]:
+    if cursor is not None:
         raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: a folder has a single page.")
     skill, path = skills.find_file(catalog, uri) or (None, "")
     children = [] if skill is None else skill.children(path)
@@ -157,12 +149,3 @@ def _page(catalog: Catalog, params: Mapping[str, Any]) -> tuple[list[Skill], dic
             return page, {"nextCursor": page[-1].uri}
         page.append(skill)
     return page, {}
-
-
-_LISTS: Mapping[str, Callable[[Catalog, Mapping[str, Any]], dict[str, Any]]] = {
-    "skills/list": _list_skills,
-    "skills/get": _get_skill,
-    "resources/list": _list_resources,
-    "resources/directory/read": _read_directory,
-}
-"""Method → what returns its result from the catalog alone."""
