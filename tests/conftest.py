@@ -93,6 +93,14 @@ def _no_ambient_settings(caches: Iterator[Path]) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_built_app() -> Iterator[None]:
+    """Leave out the app that `make ui` may have built: lists of tools would name it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("toolfold.protocol.apps.FILE", "")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _find_models_once() -> Iterator[None]:
     """Find and parse each model of botocore once, not for each session of boto3: most of the time of a client."""
     from botocore import session
