@@ -237,10 +237,6 @@ class Server:
         changing = {"listChanged": True} if self.reports_changes else {}
         return apps.declare(exchange.message.params, {**capabilities, "tools": changing})
 
-    def _called(self, request: http.Request) -> dispatcher.MetaTools:
-        """Return the meta-tools of a call, which need no look-up for the path without a profile."""
-        return self.tools_of(request.profile) if request.profile else self.tools
-
     def _discover(self, exchange: Exchange) -> dict[str, Any]:
         tools = self.tools_of(exchange.request.profile)
         capabilities = self._capabilities(exchange, tools)
@@ -267,7 +263,7 @@ class Server:
         method, params = exchange.message.method, exchange.message.params
         if method == "resources/read" and params.get("uri") == versions.APP_URI:
             return apps.read(stateless=exchange.stateless)
-        if method in _SKILL_METHODS and (tools := self._called(exchange.request)).has_skills():
+        if method in _SKILL_METHODS and (tools := self.tools_of(exchange.request.profile)).has_skills():
             from toolfold.protocol import skills  # for a catalog with skills only
 
             return skills.answer(tools, exchange)
@@ -302,12 +298,8 @@ class Server:
             JsonRpcError: there is no tool of this name.
         """
         request, message, log_fields = exchange.request, exchange.message, exchange.log_fields
-        # Names that stand for several tools are no names of the catalog.
-        tools = self._called(request)
+        tools = self.tools_of(request.profile)
         call = tools.resolve(name, arguments)
-        if call is None and not request.profile:
-            tools = self.tools_of("")
-            call = tools.resolve(name, arguments)
         if call is None:
             raise JsonRpcError(versions.INVALID_PARAMS, tools.unknown_tool(name, arguments))
         log_fields["tool"] = call.name
