@@ -1,8 +1,8 @@
 """MCP Apps, ``io.modelcontextprotocol/ui`` (SEP-1865): an answer as chart and table, in the window of a client.
 
 One resource, which ``make ui`` builds from ``web/src/mcp-app``. Every list of tools names it with the tools whose
-answers it shows: without sessions, a client of a handshake version has not said yet whether it shows apps, and one
-that shows none ignores ``_meta``. It is not in ``resources/list``, as the extension allows for what tools name.
+answers it shows: without sessions, it is not known whether a client of a handshake version shows apps, and one that
+shows none ignores ``_meta``. It is not in ``resources/list``, as the extension allows for what tools name.
 """
 
 from __future__ import annotations
