@@ -11,48 +11,44 @@ from typing import Any
 
 from toolfold.mock_api import market
 from toolfold.mock_api.endpoint import Request, parse_column, strip_number
-from toolfold.mock_api.fields import COMPANIES, has_own_rule
 from toolfold.mock_api.market import Bar, Instrument, UnknownSymbol, daily_bars, find_stock, traded_bars, trading_day
-from toolfold.mock_api.responses import AT, MONTHS, Data, RefusedRequest, Row
+from toolfold.mock_api.responses import AT, COMPANIES, MONTHS, Data, Row, rule_of
 
-REPORTING_LAG = timedelta(days=25)  # from the end of a quarter to its report
+_REPORTING_LAG = timedelta(days=25)  # from the end of a quarter to its report
 _LIMITS = ("limit", "count", "per_page", "page_size", "size", "top", "max_results")
 _SINCE = ("time_from", "from_date", "from", "since", "start_date", "start")
 _UNTIL = ("time_to", "to_date", "to", "until", "end_date", "end")
 _ROWS, _MOST_ROWS, _WEEK = 20, 1000, 7 * 1440
-# Function → number of rows, and minutes between them
-_PLANS = {
-    "NEWS_SENTIMENT": (50, 85), "INSIDER_TRANSACTIONS": (240, 9_000), "INSTITUTIONAL_HOLDINGS": (60, 0),
-    "EARNINGS_CALL_TRANSCRIPT": (40, 0), "MARKET_STATUS": (16, 0), "IPO_CALENDAR": (24, 0),
-    "POLITICIAN_METADATA": (6, 0), "CONGRESS_TRADES": (24, 40_000), "LISTING_STATUS": (60, 90_000),
-}  # fmt: skip
-_BY_QUARTER = (
-    "INCOME_STATEMENT", "BALANCE_SHEET", "CASH_FLOW", "EARNINGS", "EARNINGS_ESTIMATES", "SHARES_OUTSTANDING",
+_CONTRACT = (
+    "contractID", "symbol", "expiration", "strike", "type", "last", "mark", "bid", "bid_size", "ask", "ask_size",
+    "volume", "open_interest", "date", "implied_volatility", "delta", "gamma", "theta", "vega", "rho",
 )  # fmt: skip
-"""Functions whose rows are quarters or years."""
-
-_OF_COMPANIES = (*_BY_QUARTER, "OVERVIEW", "EARNINGS_CALL_TRANSCRIPT")
+_GREEKS = 6  # of these columns, the last
+_COMPACT_POINTS, _INTRADAY_DAYS = 100, 30
+_GAPS_EVERY, _GAP_AT = 61, 17  # rows without a value: each series of the economy has the mark of a missing one
+_BAND = 0.04  # from the mean of the prices to the next of several columns: a band, or a second line
+_DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44, "year": 365.25}
 
 
 def made_up(request: Request) -> Data:
     """Return made-up rows, newest first, for any tool: as many and of the span of time that the parameters say."""
-    endpoint, function = request.endpoint, request.function
+    endpoint = request.endpoint
     if request.text("symbol") and not endpoint.is_typed:
-        find_stock(request.text("symbol"), is_company=function in _OF_COMPANIES)
+        find_stock(request.text("symbol"), is_company=endpoint.facts["about"] == "company")
     paths = {path: _rows(request, path) for path in endpoint.rows or ("",)}
     lists = {name: _rows(request, name) for name, inner in map(parse_column, endpoint.keys) if inner}
     return Data({path: rows[:1] if endpoint.kind == "object" else rows for path, rows in paths.items()}, lists)
 
 
 def _rows(request: Request, table: str) -> list[Row]:
-    function = request.function
-    if function == "OVERVIEW":  # of the year up to the last quarter
+    endpoint, facts = request.endpoint, request.endpoint.facts
+    if facts["rows"] == "year":  # up to the last quarter
         return [{**_periods(request, 3)[0], MONTHS: 12}]
-    if function in _BY_QUARTER:
+    if facts["rows"] == "periods":
         return _periods(request, 12 if table.startswith("annual") else 3)
-    count, step = _PLANS.get(function, (_ROWS if table in (*request.endpoint.rows, "") else 10, _WEEK))
-    said = next((request.text(name) for name in _LIMITS if request.text(name).isdigit()), str(count))
-    newest = datetime.combine(request.today, time(23))
+    count = facts["rows"] or str(_ROWS if table in (*endpoint.rows, "") else 10)
+    said = next((request.text(name) for name in _LIMITS if request.text(name).isdigit()), count)
+    newest, step = datetime.combine(request.today, time(23)), int(facts["minutes"] or _WEEK)
     until, since = min(_time(request, _UNTIL, newest), newest), _time(request, _SINCE, datetime.min)
     times = [until - timedelta(minutes=step * at) for at in range(min(int(said), _MOST_ROWS))]
     return [{AT: at} for at in times if at >= since]
@@ -68,7 +64,7 @@ def _time(request: Request, names: Sequence[str], default: datetime) -> datetime
 
 def _periods(request: Request, months: int) -> list[Row]:
     """Return rows of twenty years, from the last period that is reported, or the last that is estimated."""
-    last, ahead = request.today - REPORTING_LAG, 3 if request.function == "EARNINGS_ESTIMATES" else 0
+    last, ahead = request.today - _REPORTING_LAG, 3 if request.endpoint.function == "EARNINGS_ESTIMATES" else 0
     first = date(last.year + ahead, 1 if ahead or months == 12 else (last.month - 1) // 3 * 3 + 1, 1)
     ends = [market.add_months(first, -months * at) - timedelta(days=1) for at in range(240 // months)]
     return [{AT: datetime.combine(end, time()), MONTHS: months} for end in ends]
@@ -77,19 +73,11 @@ def _periods(request: Request, months: int) -> list[Row]:
 def events(request: Request) -> Data:
     """Return the dividends or the splits of a share, newest first. The other dates of a dividend are made up."""
     stock = find_stock(request.text("symbol"))
-    if request.function == "SPLITS":
+    if request.endpoint.function == "SPLITS":
         known = market.splits_of(stock, request.today)
         return Data([{"effective_date": day, "split_factor": f"{known[day]:.4f}"} for day in reversed(known)])
     paid = market.dividends(stock, request.today)
-    rows = [{AT: datetime.fromisoformat(day), "amount": f"{paid[day]:.2f}"} for day in reversed(paid)]
-    return Data(rows)
-
-
-_CONTRACT = (
-    "contractID", "symbol", "expiration", "strike", "type", "last", "mark", "bid", "bid_size", "ask", "ask_size",
-    "volume", "open_interest", "date", "implied_volatility", "delta", "gamma", "theta", "vega", "rho",
-)  # fmt: skip
-_GREEKS = 6  # of these columns, the last
+    return Data([{AT: datetime.fromisoformat(day), "amount": f"{paid[day]:.2f}"} for day in reversed(paid)])
 
 
 def options(request: Request) -> Data:
@@ -97,7 +85,7 @@ def options(request: Request) -> Data:
 
     A day without trading has none. The figures of a contract are made up.
     """
-    stock, day = find_stock(request.text("symbol")), request.text("date")
+    stock, day, function = find_stock(request.text("symbol")), request.text("date"), request.endpoint.function
     newest = date.fromisoformat(day) if day else trading_day(request.today, -1)
     bar = traded_bars(stock, min(newest, request.today))[-1]
     step = next((step for limit, step in ((25, 0.5), (75, 1.0), (200, 2.5), (600, 5.0)) if bar.close < limit), 10.0)
@@ -105,7 +93,7 @@ def options(request: Request) -> Data:
     expirations = [(friday + timedelta(weeks=week)).isoformat() for week in (0, 1, 2, 3, 4, 5, 9, 13, 26, 39)]
     wanted = request.text("expiration")
     days = [one for one in expirations if wanted in ("", one) and bar.label == newest.isoformat()]
-    if request.function.endswith("PUT_CALL_RATIO"):
+    if function.endswith("PUT_CALL_RATIO"):
         return Data([{"date": one} for one in days], {"date": newest.isoformat()})
     rows = [
         {"contractID": f"{stock.symbol}{one[2:].replace('-', '')}{kind[0].upper()}{round(strike * 1000):08d}",
@@ -115,10 +103,15 @@ def options(request: Request) -> Data:
         for kind in ("call", "put")
     ]  # fmt: skip
     rows = [row for row in rows if request.text("contract") in ("", row["contractID"])]
-    if request.function.endswith("INTEREST_RATIO"):
+    if function.endswith("INTEREST_RATIO"):
         return Data(rows)
-    has_greeks = request.function.startswith("HIST") or request.text("require_greeks") == "true"
+    has_greeks = function.startswith("HIST") or request.text("require_greeks") == "true"
     return Data(rows, columns=_CONTRACT if has_greeks else _CONTRACT[:-_GREEKS])
+
+
+def index_catalog(request: Request) -> Data:
+    """Return symbol and name of the indices."""
+    return Data([{"symbol": one.symbol, "name": one.name} for one in market.of_kind("index")])
 
 
 def symbol_search(request: Request) -> Data:
@@ -136,15 +129,14 @@ def symbol_search(request: Request) -> Data:
 def earnings_calendar(request: Request) -> Data:
     """Return the coming reports of all companies or of one, by day: two to four weeks after the end of a quarter."""
     symbol, months = request.text("symbol"), int(request.text("horizon").removesuffix("month"))
-    companies = [find_stock(symbol, is_company=True)] if symbol else COMPANIES
     quarter = date(request.today.year, (request.today.month - 1) // 3 * 3 + 1, 1)
-    rows = [
-        {"symbol": one.symbol, "name": one.name.upper(), "currency": one.currency,
-         "reportDate": trading_day(end + timedelta(market.seeded("report", one.symbol).randint(14, 28))).isoformat(),
-         "fiscalDateEnding": end.isoformat()}
-        for end in (market.add_months(quarter, at) - timedelta(days=1) for at in range(0, months, 3))
-        for one in companies
-    ]  # fmt: skip
+    rows = []
+    for one in [find_stock(symbol, is_company=True)] if symbol else COMPANIES:
+        lag = timedelta(market.seeded("report", one.symbol).randint(14, 28))
+        for end in (market.add_months(quarter, at) - timedelta(days=1) for at in range(0, months, 3)):
+            row = {"symbol": one.symbol, "name": one.name.upper(), "currency": one.currency}
+            day = trading_day(end + lag).isoformat()
+            rows.append({**row, "reportDate": day, "fiscalDateEnding": end.isoformat()})
     coming = [row for row in rows if row["reportDate"] >= request.today.isoformat()]
     return Data(sorted(coming, key=lambda row: (row["reportDate"], row["symbol"])))
 
@@ -156,18 +148,13 @@ def news(request: Request) -> Data:
         market.find("money" if kind else "stock", code)
     rows = _rows(request, "feed")
     if not rows:
-        raise RefusedRequest("invalid_inputs_news")
-    rows = rows[::-1] if request.text("sort") == "EARLIEST" else rows
-    return Data(rows, {"items": str(len(rows))})
-
-
-COMPACT_POINTS = 100
-INTRADAY_DAYS = 30
+        raise UnknownSymbol
+    return Data(rows[::-1] if request.text("sort") == "EARLIEST" else rows, {"items": str(len(rows))})
 
 
 def _instrument(request: Request) -> Instrument:
     """Return what the parameters name, or the function itself."""
-    function, symbol, of = request.function, request.text("symbol"), request.text("market")
+    function, symbol, of = request.endpoint.function, request.text("symbol"), request.text("market")
     codes = [request.text(f"{side}_{name}") for name in ("symbol", "currency") for side in ("from", "to")]
     if any(codes):
         return market.find_pair(*filter(None, codes))
@@ -184,13 +171,9 @@ def _instrument(request: Request) -> Instrument:
     return find_stock(symbol)
 
 
-_ONLY = {"REAL_GDP_PER_CAPITA": "quarterly", "INFLATION": "annual"}
-"""Functions without a parameter for the interval, and without its name in theirs → it, where it is not a month."""
-
-
 def _interval(request: Request) -> str:
-    named = re.search("DAILY|WEEKLY|MONTHLY", request.function)
-    return request.text("interval") or (named[0].lower() if named else _ONLY.get(request.function, "monthly"))
+    named = re.search("DAILY|WEEKLY|MONTHLY", request.endpoint.function)
+    return request.text("interval") or request.endpoint.facts["interval"] or (named[0].lower() if named else "monthly")
 
 
 def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list[Bar]:
@@ -198,17 +181,13 @@ def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list
     interval, month = _interval(request), request.text("month")
     if interval in market.PERIODS:
         return market.group(days, interval, is_finished=instrument.kind == "series")
-    since = (request.today - timedelta(days=INTRADAY_DAYS)).isoformat()
+    since = (request.today - timedelta(days=_INTRADAY_DAYS)).isoformat()
     wanted = [bar for bar in days if (bar.label.startswith(month) if month else bar.label > since)]
     is_regular = request.text("extended_hours") == "false"
     bars = market.minute_bars(instrument, wanted, int(interval.removesuffix("min")), regular=is_regular)
     if not bars:
-        raise RefusedRequest("invalid_call")
+        raise UnknownSymbol
     return bars
-
-
-_GAPS_EVERY, _GAP_AT = 61, 17
-"""Rows without a value, so that each series of the economy has the mark of a missing one."""
 
 
 def price_series(request: Request) -> Data:
@@ -218,13 +197,15 @@ def price_series(request: Request) -> Data:
     is_adjusted = is_intraday and request.text("adjusted") != "false"
     bars = _bars(request, instrument, (daily_bars if is_adjusted else traded_bars)(instrument, request.today))
     newest = bars[-1].label
-    bars = bars[-COMPACT_POINTS:] if request.text("outputsize") == "compact" else bars
-    rows = [_price_row(bar, instrument) for bar in bars]
-    for number, (row, bar) in enumerate(zip(rows, bars, strict=True)):
+    rows = [
+        _price_row(bar, instrument)
+        for bar in bars[-_COMPACT_POINTS if request.text("outputsize") == "compact" else 0 :]
+    ]
+    for number, row in enumerate(rows):
         if instrument.kind == "series" and number % _GAPS_EVERY == _GAP_AT:
             row["value"] = "."
-        if is_coin:  # intraday, this is the only number of a series that is a number in JSON
-            row["volume"] = int(bar.volume) if is_intraday else f"{bar.volume:.8f}"
+        if is_coin and is_intraday:  # the only number of a series that is a number in JSON
+            row["volume"] = int(float(row["volume"]))
     beside = {"name": instrument.name, "interval": _interval(request), "unit": instrument.unit}
     meta = _meta(request, newest, ". ")
     return Data(rows[::-1], {"Meta Data": meta, "nominal": f"{instrument.symbol}USD", **beside})
@@ -237,7 +218,7 @@ def _price_row(bar: Bar, instrument: Instrument) -> dict[str, Any]:
         "date": bar.label,
         **{name: f"{getattr(bar, name):.{digits}f}" for name in ("open", "high", "low", "close")},
         **dict.fromkeys(("price", "value"), f"{bar.close:.{digits}f}"),
-        "volume": f"{bar.volume:.0f}",
+        "volume": f"{bar.volume:.{8 if instrument.calendar == 'every' else 0}f}",
         "adjusted close": f"{bar.adjusted_close:.4f}",
         "dividend amount": f"{bar.dividend:.4f}",
         "split coefficient": f"{bar.split:.4f}",
@@ -252,16 +233,13 @@ def _meta(request: Request, newest: str, separator: str) -> dict[str, str]:
     return {f"{number}{separator}{name}": value for number, (name, value) in enumerate(about.items(), 1)}
 
 
-_BAND = 0.04
-"""From the mean of the prices to the next of several columns: a band, or a second line."""
-
-
 def indicator(request: Request) -> Data:
     """Return a technical indicator, newest first: in its range of ``fields.csv``, or else a mean of the prices."""
     instrument, columns = market.find_charted(request.text("symbol")), request.endpoint.columns
     bars = _bars(request, instrument, daily_bars(instrument, request.today))
     rows: list[Row] = [{AT: bar.label[:16]} for bar in bars]
-    if not has_own_rule(request.function, columns[0]):
+    _, has_range = rule_of(request.endpoint.function, columns[0])
+    if not has_range:
         prices = [getattr(bar, request.text("series_type") or "close") for bar in bars]
         period = int(request.text("time_period") or 10)
         means = [sum(prices[end - period : end]) / period for end in range(period, len(prices) + 1)]
@@ -312,25 +290,19 @@ def bulk_quotes(request: Request) -> Data:
     return Data(rows)
 
 
-_DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44, "year": 365.25}
-
-
 def analytics(request: Request) -> Data:
     """Return made-up figures for each calculation and symbol, of the days in a window: 1year is one, as are two dates.
 
     Those of sliding windows are of the newest day.
     """
     symbols, (start, *end) = request.text("symbols").upper().split(","), request.values["range"]
-    try:
-        bars = daily_bars([find_stock(symbol) for symbol in symbols].pop(), request.today)
-    except UnknownSymbol:
-        raise RefusedRequest("analytics_error") from None
+    bars = daily_bars([find_stock(symbol) for symbol in symbols].pop(), request.today)
     first, last = "" if start == "full" else start[:10], f"{end[0][:10]}~" if end else "9999"
     if back := re.fullmatch(r"(\d+)([a-z]+)", start):
         first = (request.today - timedelta(days=min(int(back[1]) * _DAYS[back[2]], 36500))).isoformat()
     labels = [bar.label for bar in bars if first <= bar.label <= last]
     if len(labels) < int(request.text("window_size") or 3):
-        raise RefusedRequest("analytics_error")
+        raise UnknownSymbol
     results = {
         text.upper(): {symbol: market.seeded(text, symbol, labels[-1]).uniform(0.001, 0.04) for symbol in symbols}
         for text in request.items("calculations")
@@ -341,32 +313,25 @@ def analytics(request: Request) -> Data:
     return Data({"": [document]}, columns=tuple(document))
 
 
-_BUILDERS: Mapping[str, Callable[[Request], Data]] = {
-    **dict.fromkeys(("DIVIDENDS", "SPLITS"), events),
-    "SYMBOL_SEARCH": symbol_search,
-    "EARNINGS_CALENDAR": earnings_calendar,
-    "NEWS_SENTIMENT": news,
-    "INDEX_CATALOG": lambda _: Data([{"symbol": one.symbol, "name": one.name} for one in market.of_kind("index")]),
-    **{
-        f"{of}_{what}": options
-        for of in ("REALTIME", "HISTORICAL")
-        for what in ("OPTIONS", "OPTIONS_FMV", "PUT_CALL_RATIO", "VOLUME_OPEN_INTEREST_RATIO")
-    },
-    **dict.fromkeys(("GLOBAL_QUOTE", "CURRENCY_EXCHANGE_RATE", "GOLD_SILVER_SPOT"), quote),
-    **dict.fromkeys(("REALTIME_BULK_QUOTES", "REALTIME_BULK_BID_ASK_PRICES"), bulk_quotes),
-    **dict.fromkeys(("GOLD_SILVER_HISTORY", "INDEX_DATA"), price_series),
-    **{one.symbol: price_series for one in market.of_kind("series")},
-    **dict.fromkeys(("ANALYTICS_FIXED_WINDOW", "ANALYTICS_SLIDING_WINDOW"), analytics),
-}
-"""Function → what computes its answer, where the form of the answer does not tell."""
+_ANSWERS: Mapping[str, Callable[[Request], Data]] = {
+    answer.__name__: answer
+    for answer in (analytics, bulk_quotes, earnings_calendar, events, index_catalog, news, options, price_series, quote,
+                   symbol_search)
+}  # fmt: skip
 
 
 def data_of(request: Request) -> Data:
-    """Return the data of the answer to a request."""
-    function = request.function
-    if build := _BUILDERS.get(function):
-        return build(request)
-    if request.endpoint.kind == "map":
-        is_price = "open" in map(strip_number, request.endpoint.columns)
-        return price_series(request) if is_price else indicator(request)
-    return made_up(request)
+    """Return the data of the answer to a request.
+
+    Raises:
+        UnknownSymbol: It does not know what was requested, or has no data of it.
+    """
+    endpoint = request.endpoint
+    if endpoint.is_typed:
+        return made_up(request)
+    if endpoint.facts["answer"]:
+        return _ANSWERS[endpoint.facts["answer"]](request)
+    has_price = "open" in map(strip_number, endpoint.columns) or ("series", endpoint.function) in market.INSTRUMENTS
+    if has_price:
+        return price_series(request)
+    return indicator(request) if endpoint.kind == "map" else made_up(request)

@@ -1,10 +1,16 @@
-"""An endpoint of the mock API: a tool of the catalog, the parameters that it takes, and the form of its answer."""
+"""An endpoint of the mock API: a tool of the catalog, the parameters that it takes, and the form of its answer.
+
+What the catalog does not say of a function of Alpha Vantage is in ``functions.csv``: ``answer``, what computes it, and
+else the number of its ``rows``, or ``periods`` or ``year``, and the ``minutes`` between them; its ``interval``; what an
+``unknown`` symbol gets, an error body, ``nothing`` (``{}``) or an answer without rows; and whether symbols are those of
+a ``company``.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
@@ -13,12 +19,17 @@ from typing import Any
 import jsonschema_rs
 
 from toolfold.catalog.entries import Source, Tool
+from toolfold.mock_api.market import read_table
 
 Query = Sequence[tuple[str, str]]
 
 _NUMBERED = re.compile(r"^\d+(\.\d+)?[.:] ")
 _OUTLINE = re.compile(r"(rows|fields|meta): ([^;]*)")
 _NESTED = re.compile(r"([^\[:{]+?)(?:: )?(\[\]|\[?\{(.*)\}\]?)?")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}T\d{4}")
+"""A text that is refused unless that time exists."""
+
+_FUNCTIONS = {line["function"]: line for line in read_table("functions.csv")}
 
 
 def get_values(query: Query, name: str) -> tuple[str, ...]:
@@ -41,10 +52,6 @@ def strip_number(key: str) -> str:
     return _NUMBERED.sub("", key)
 
 
-_TIME = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}T\d{4}")
-"""A text that is refused unless that time exists."""
-
-
 def _exists(text: str) -> bool:
     """Return whether a text is not blank, nor a time that does not exist."""
     try:
@@ -61,11 +68,10 @@ def _typed(text: str) -> Any:
         return text
 
 
-def _readings(sent: Sequence[str]) -> Iterator[Any]:
-    """Yield what the texts of one parameter may mean: a text or JSON, or a list of these, also behind commas."""
-    yield from (sent[0], _typed(sent[0]))
-    for texts in (list(sent), sent[0].split(",")):
-        yield from (texts, [_typed(text) for text in texts])
+def _readings(sent: Sequence[str]) -> list[Any]:
+    """Return what the texts of one parameter may mean: a text or JSON, or a list of these, also behind commas."""
+    lists = list(sent), sent[0].split(",")
+    return [sent[0], _typed(sent[0]), *lists, *([_typed(text) for text in texts] for texts in lists)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +91,6 @@ class Request:
     def __hash__(self) -> int:
         return hash((self.endpoint.function, self.today, frozenset(self.values.items())))
 
-    @property
-    def function(self) -> str:
-        """The name of the endpoint."""
-        return self.endpoint.function
-
     def text(self, name: str) -> str:
         """Return the first value of a parameter, or an empty string."""
         return next(iter(self.values.get(name, ())), "")
@@ -99,85 +100,46 @@ class Request:
         return split_list(self.text(name))
 
 
-@dataclass(frozen=True)
 class Endpoint:
-    """What the mock API knows of one tool: all of it is from the catalog.
+    """What the mock API knows of one tool.
 
-    Attributes:
+    Args:
         tool: The tool.
         source: The source that has it.
-        siblings: Parameter of any tool of the source → JSON Schema, which also describes a column of that name;
-            empty for Alpha Vantage.
+        siblings: Parameter of any tool of the source → JSON Schema, which also describes a column of that name.
+
+    Attributes:
+        function: The name by which the source knows it.
+        facts: Its line of ``functions.csv``, or the one without a name.
+        path: The path of a tool that has one of its own; empty for a function.
+        label: What some functions call themselves: ``Historical Options``.
+        has_json: Whether JSON can be requested.
+        is_typed: Whether numbers are numbers in JSON. Alpha Vantage writes them as texts.
+        rules: Argument → JSON Schema.
+        rows: The paths of the rows in a JSON answer; an empty one for the answer itself.
+        kind: ``list``, ``map`` (of a time to a row), ``object`` or ``names``.
+        columns: The keys of a row in JSON, some with what is in them: ``topics[{topic, relevance_score}]``.
+        keys: The keys beside the rows of a JSON answer, with those of the rows in their place.
+        csv_header: The header of the CSV.
     """
 
-    tool: Tool
-    source: Source
-    siblings: Mapping[str, Mapping[str, Any]]
-
-    @property
-    def function(self) -> str:
-        """The name by which the source knows it."""
-        return str(self.tool.call["function"])
-
-    @property
-    def path(self) -> str:
-        """The path of a tool that has one of its own; empty for a function."""
-        return str(self.tool.call.get("path", ""))
-
-    @property
-    def label(self) -> str:
-        """What some functions call themselves: ``Historical Options``."""
-        return self.function.replace("_", " ").title()
-
-    @property
-    def has_json(self) -> bool:
-        """Whether JSON can be requested."""
-        return "json" in self.tool.formats
-
-    @property
-    def is_typed(self) -> bool:
-        """Whether numbers are numbers in JSON. Alpha Vantage writes them as texts."""
-        return self.source.kind != "alpha_vantage"
-
-    @property
-    def rules(self) -> Mapping[str, Mapping[str, Any]]:
-        """Argument → JSON Schema."""
-        properties: Mapping[str, Any] = self.tool.parameters.get("properties", {})
-        return properties
-
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """The keys of a row in JSON, some with what is in them: ``topics[{topic, relevance_score}]``."""
-        answer = self.tool.answer
-        found = answer.get("columns") or self._outline.get("rows") or self._outline.get("fields")
-        return tuple(filter(None, found or (answer["csv"] or "").split(",")))
-
-    @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """The keys beside the rows of a JSON answer, with those of the rows in their place."""
-        return tuple(self.tool.answer.get("keys") or (*self._outline.get("meta", ()), *filter(None, self.rows)))
-
-    @cached_property
-    def rows(self) -> tuple[str, ...]:
-        """The paths of the rows in a JSON answer; an empty one for the answer itself."""
-        return tuple(self.tool.answer["rows"])
-
-    @property
-    def kind(self) -> str:
-        """``list``, ``map`` (of a time to a row), ``object`` or ``names``."""
-        kind = self.tool.answer.get("kind")
-        return str(kind) if kind and kind != "typed" else "list" if self.rows or not self.has_json else "object"
-
-    @cached_property
-    def csv_header(self) -> tuple[str, ...]:
-        """The header of the CSV."""
-        known = self.tool.answer["csv"]
-        return tuple(known.split(",")) if known else tuple(strip_number(key) for key in self.columns)
-
-    @cached_property
-    def _outline(self) -> Mapping[str, list[str]]:
-        """The outline that an importer made of the declared response: its rows or fields, and what is beside them."""
-        return {part: names.split(",") for part, names in _OUTLINE.findall(self.tool.returns)}
+    def __init__(self, tool: Tool, source: Source, siblings: Mapping[str, Mapping[str, Any]]) -> None:
+        self.tool, self.source, self.siblings, answer = tool, source, siblings, tool.answer
+        self.function, self.path = str(tool.call["function"]), str(tool.call.get("path", ""))
+        self.facts: Mapping[str, str] = _FUNCTIONS.get(self.function, _FUNCTIONS[""])
+        self.label = self.function.replace("_", " ").title()
+        self.has_json, self.is_typed = "json" in tool.formats, source.kind != "alpha_vantage"
+        self.rules: Mapping[str, Mapping[str, Any]] = tool.parameters.get("properties", {})
+        self.rows = tuple(map(str, answer["rows"]))
+        kind = answer.get("kind")
+        self.kind = kind if kind not in (None, "", "typed") else "list" if self.rows or not self.has_json else "object"
+        # The outline that an importer made of the declared response: its rows or fields, and what is beside them.
+        outline = {part: names.split(",") for part, names in _OUTLINE.findall(tool.returns)}
+        header = (answer["csv"] or "").split(",")
+        columns = answer.get("columns") or outline.get("rows") or outline.get("fields") or header
+        self.columns = tuple(filter(None, columns))
+        self.keys = tuple(answer.get("keys") or (*outline.get("meta", ()), *filter(None, self.rows)))
+        self.csv_header = tuple(header) if answer["csv"] else tuple(map(strip_number, self.columns))
 
     @cached_property
     def _validators(self) -> Mapping[str, jsonschema_rs.Validator]:
@@ -209,24 +171,24 @@ class Endpoint:
         Arguments that the endpoint does not have are ignored, as the vendor does.
         """
         values: dict[str, tuple[str, ...]] = {}
-        lists, required = self.tool.call.get("lists", {}), self.tool.parameters.get("required", ())
         for name, rule in self.rules.items():
-            sent, is_valid = get_values(query, name), self._validators[name].is_valid
-            listed = lists.get(name)
-            parts = [part for text in sent[:1] for part in split_list(text)] if listed else list(sent)
-            groups = [[part] for part in parts] if listed else [parts] if parts else []
-            if (not sent and name in required) or not all(
-                all(map(_exists, group)) and any(map(is_valid, _readings(group))) for group in groups
-            ):
-                return None
-            allowed = (listed or {}).get("items")
-            if allowed and not all(part.partition("(")[0] in allowed for part in parts):
-                return None
-            default = rule.get("default")
-            if sent or default is not None:
-                values[name] = sent or (str(default).lower() if isinstance(default, bool) else str(default),)
+            sent, listed = get_values(query, name), self.tool.call.get("lists", {}).get(name)
+            if sent:
+                parts = split_list(sent[0]) if listed else list(sent)
+                allowed = (listed or {}).get("items")
+                if allowed and not all(part.partition("(")[0] in allowed for part in parts):
+                    return None
+                for group in [[part] for part in parts] if listed else [parts]:
+                    if not all(map(_exists, group)) or not any(map(self._validators[name].is_valid, _readings(group))):
+                        return None
+                values[name] = sent
+            elif (default := rule.get("default")) is not None:
+                values[name] = (str(default).lower() if isinstance(default, bool) else str(default),)
+        required = self.tool.parameters.get("required", ())
         choices = [set(one.get("required", ())) for one in self.tool.parameters.get("anyOf", ())]
-        if choices and not any(choice <= values.keys() for choice in choices):
+        if not all(get_values(query, name) for name in required) or (
+            choices and not any(choice <= values.keys() for choice in choices)
+        ):
             return None
         return Request(self, values, today)
 

@@ -6,18 +6,19 @@ request fails). Some take a number: ``FAULT.SLOW.3`` waits three seconds.
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, partial
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlencode
 
 from toolfold.mock_api.endpoint import Endpoint, Query, Request, get_first, get_values, split_list
-from toolfold.mock_api.responses import HTML, JSON, TEXT, Response, csv_response, empty_response, json_response
+from toolfold.mock_api.responses import CSV, HTML, JSON, TEXT, Response, csv_response, empty_response, json_response
 
 KEY_PREFIX, SYMBOL_PREFIX = "fault-", "FAULT."
 LONGEST_WAIT_S = 600.0
@@ -42,41 +43,41 @@ class Fault:
 
     query: Query
     endpoint: Endpoint | None
-    seconds: float = 2.0
+    seconds: float
 
     @property
     def wants_csv(self) -> bool:
         """Whether the answer would be CSV."""
-        never_json = self.endpoint is not None and not self.endpoint.has_json
-        return get_first(self.query, "datatype") == "csv" or never_json
+        return get_first(self.query, "datatype") == "csv" or (self.endpoint is not None and not self.endpoint.has_json)
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the endpoint, for rows of 100."""
+        """The columns of the endpoint."""
         header = self.endpoint.csv_header if self.endpoint and "csv" in self.endpoint.tool.formats else ()
         return list(header) if len(header) > 1 else ["timestamp", "value"]
+
+    def table(self, *columns: str, as_csv: bool) -> Response:
+        """Return rows of 100, as CSV or as a list below the key ``data``."""
+        rows = [[day, *["100.0000"] * (len(columns) - 1)] for day in _DAYS]
+        if as_csv:
+            return csv_response("".join(",".join(row) + "\n" for row in [columns, *rows]))
+        return json_response({"data": [dict(zip(columns, row, strict=True)) for row in rows]})
 
 
 def requested_fault(query: Query, endpoint: Endpoint | None, key: str) -> Response | None:
     """Return the faulty response that the key or a value of the query requests, or None."""
+    symbols = (symbol for _, text in query for symbol in split_list(text))
+    requested = next((one[len(SYMBOL_PREFIX) :] for one in symbols if one.upper().startswith(SYMBOL_PREFIX)), None)
     if key.startswith(KEY_PREFIX):
-        return _build_fault(key.removeprefix(KEY_PREFIX), query, endpoint)
-    for _, text in query:
-        for symbol in split_list(text):
-            if symbol.upper().startswith(SYMBOL_PREFIX):
-                return _build_fault(symbol[len(SYMBOL_PREFIX) :], query, endpoint)
-    return None
-
-
-def _build_fault(text: str, query: Query, endpoint: Endpoint | None) -> Response:
-    words = re.sub(r"[-.]", "_", text.lower())
-    match = re.fullmatch(r"([a-z]\w*?)(?:_(\d+(?:_\d+)?))?", words)
-    name, number = (match[1], match[2]) if match else (words, None)
-    build = FAULTS.get(name)
-    if build is None:  # a misspelt name must not pass as data
+        requested = key.removeprefix(KEY_PREFIX)
+    if requested is None:
+        return None
+    match = re.fullmatch(r"([a-z]\w*?)(?:_(\d+)(?:_(\d+))?)?", re.sub(r"[-.]", "_", requested.lower()))
+    build = FAULTS.get(match[1]) if match else None
+    if match is None or build is None:  # a misspelt name must not pass as data
         listed = ", ".join(sorted(FAULTS))
         return Response(404, TEXT, f"The mock API has no such fault. It knows: {listed}\n".encode())
-    return build(Fault(query, endpoint, min(float(number.replace("_", ".")) if number else 2.0, LONGEST_WAIT_S)))
+    return build(Fault(query, endpoint, min(float(f"{match[2] or 2}.{match[3] or 0}"), LONGEST_WAIT_S)))
 
 
 def error_response(name: str, query: Query) -> Response:
@@ -95,17 +96,6 @@ def placeholder_response(endpoint: Endpoint | None) -> Response:
     return json_response({"endpoint": label, **ERROR_BODIES["premium_placeholder_rows"], "data": [row, row]})
 
 
-def _sample_rows() -> Response:
-    return json_response({"data": [{"date": _DAYS[0], "value": str(number)} for number in range(40)]})
-
-
-def _table(columns: Sequence[str], *, as_csv: bool) -> Response:
-    rows = [[day, *["100.0000"] * (len(columns) - 1)] for day in _DAYS]
-    if as_csv:
-        return csv_response("".join(",".join(row) + "\n" for row in [columns, *rows]))
-    return json_response({"data": [dict(zip(columns, row, strict=True)) for row in rows]})
-
-
 def _empty_list(fault: Fault) -> Response:
     if fault.endpoint is None:
         return json_response({"data": []})
@@ -113,7 +103,8 @@ def _empty_list(fault: Fault) -> Response:
     return empty_response(Request(fault.endpoint, {**sent, "datatype": ()}, date(2026, 1, 13)))
 
 
-def _page(status: int, text: str, *headers: tuple[str, str]) -> Response:
+def _page(status: int, text: str = "", *headers: tuple[str, str]) -> Response:
+    text = text or HTTPStatus(status).phrase
     page = f"<!DOCTYPE html>\n<html><head><title>{status} {text}</title></head><body>{text}</body></html>\n"
     return Response(status, HTML, page.encode(), headers=headers)
 
@@ -130,26 +121,20 @@ def _huge(fault: Fault) -> Response:
 @cache
 def _gzip_bomb() -> bytes:
     """Return a hundred kilobytes that decompress to a hundred megabytes."""
-    packer = zlib.compressobj(9, wbits=31)  # 31: with a gzip header
-    pieces = [packer.compress(b"0" * _MEGABYTE) for _ in range(BOMB_BYTES // _MEGABYTE)]
-    return b"".join([*pieces, packer.flush()])
+    return gzip.compress(b"0" * BOMB_BYTES, mtime=0)
 
 
 def _invalid_utf8(fault: Fault) -> Response:
     """Return a company whose name is encoded in Latin-1."""
     row = {"symbol": "XMPL", "name": "Soci\u00e9t\u00e9"}
     text = f"symbol,name\n{','.join(row.values())}\n" if fault.wants_csv else json.dumps(row, ensure_ascii=False)
-    return replace(csv_response("") if fault.wants_csv else json_response({}), body=text.encode("latin-1"))
+    return Response(200, CSV if fault.wants_csv else JSON, text.encode("latin-1"))
 
 
 def _wrong_length(by: int, fault: Fault) -> Response:
     """Return a ``Content-Length`` that is wrong. Where it is too large, the connection stays open and silent."""
-    sent = _table(fault.columns, as_csv=True) if fault.wants_csv else _sample_rows()
+    sent = fault.table(*fault.columns, as_csv=fault.wants_csv)
     return replace(sent, length=len(sent.body) + by)
-
-
-def _changed(change: Callable[[list[str]], list[str]], fault: Fault) -> Response:
-    return _table(change(fault.columns), as_csv=fault.wants_csv)
 
 
 FAULTS: dict[str, Callable[[Fault], Response]] = {
@@ -160,30 +145,28 @@ FAULTS: dict[str, Callable[[Fault], Response]] = {
     "empty_list": _empty_list,
     "header_only_csv": lambda fault: csv_response(",".join(fault.columns) + "\n"),
     **dict.fromkeys(("empty_body", "empty"), lambda _: Response(200, JSON, b"")),
-    **dict.fromkeys(("http_error", "http503"), lambda _: _page(503, "Service Unavailable")),
-    "http500": lambda _: _page(500, "Internal Server Error"),
-    "http502": lambda _: _page(502, "Bad Gateway"),
-    "http429": lambda _: _page(429, "Too Many Requests", ("Retry-After", "7")),
-    "http404": lambda _: _page(404, "Not Found"),
-    "redirect": lambda _: _page(302, "Found", ("Location", "http://elsewhere.example/query")),
-    "redirect_loop": lambda fault: _page(302, "Found", ("Location", "?" + urlencode(fault.query))),
+    **{f"http{status}": partial(lambda status, _: _page(status), status) for status in (404, 500, 502, 503)},
+    "http_error": lambda _: _page(503),
+    "http429": lambda _: _page(429, "", ("Retry-After", "7")),
+    "redirect": lambda _: _page(302, "", ("Location", "http://elsewhere.example/query")),
+    "redirect_loop": lambda fault: _page(302, "", ("Location", "?" + urlencode(fault.query))),
     "html": lambda _: _page(200, "Maintenance"),
     "badjson": lambda _: Response(200, JSON, b'{"Meta Data": {"1. Information": "ends too ear'),
-    "truncated": lambda _: replace(_sample_rows(), connection="truncated"),
+    "truncated": lambda fault: replace(fault.table(*fault.columns, as_csv=False), connection="truncated"),
     "length_too_small": partial(_wrong_length, -15),
     "length_too_large": partial(_wrong_length, 15),
     "closed": lambda _: Response(200, JSON, b"", connection="closed"),
     "reset": lambda _: Response(200, JSON, b"", connection="reset"),
     "slow": lambda fault: replace(json_response({"data": []}), delay_s=fault.seconds),
-    "drip": lambda fault: replace(_sample_rows(), delay_s=fault.seconds, connection="drip"),
+    "drip": lambda fault: replace(fault.table(*fault.columns, as_csv=False), delay_s=fault.seconds, connection="drip"),
     "huge": _huge,
     # A billion bytes that begin like data, sent in pieces to save memory here.
     "giant": lambda _: replace(csv_response(_LINE * (_MEGABYTE // len(_LINE))), times=GIANT_BYTES // _MEGABYTE),
     "gzip_bomb": lambda _: Response(200, JSON, _gzip_bomb(), headers=(("Content-Encoding", "gzip"),)),
     "invalid_utf8": _invalid_utf8,
-    "json_for_csv": lambda _: _sample_rows(),
-    "new_column": partial(_changed, lambda columns: [*columns, "mood"]),
-    "missing_column": partial(_changed, lambda columns: columns[:-1]),
-    "renamed_column": partial(_changed, lambda columns: ["renamed", *columns[1:]]),
+    "json_for_csv": lambda fault: fault.table("date", "value", as_csv=False),
+    "new_column": lambda fault: fault.table(*fault.columns, "mood", as_csv=fault.wants_csv),
+    "missing_column": lambda fault: fault.table(*fault.columns[:-1], as_csv=fault.wants_csv),
+    "renamed_column": lambda fault: fault.table("renamed", *fault.columns[1:], as_csv=fault.wants_csv),
 }
 """Name of a fault → the response that has it."""

@@ -15,12 +15,20 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 
 def seeded(*names: object) -> Random:
     """Return random numbers that are the same for these names in every process and on every day."""
     return Random("\x1f".join(map(str, names)))  # noqa: S311 - repeatable on purpose
+
+
+def read_table(name: str) -> list[dict[str, str]]:
+    """Return the lines of a CSV file of this package."""
+    with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 class UnknownSymbol(LookupError):
@@ -65,25 +73,15 @@ class Instrument:
 
 
 _GROUPS = {"Equity": "stock", "ETF": "stock", "currency": "money", "coin": "money"}
-_NUMBERS = {"level": float, "dividend": float, "growth": float, "volatility": float, "decimals": int, "first_year": int}
-
-
-def _read() -> Mapping[tuple[str, str], Instrument]:
-    found = {}
-    with Path(__file__).with_name("instruments.csv").open(encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            given: dict[str, Any] = {name: _NUMBERS.get(name, str)(text) for name, text in line.items() if text}
-            one = Instrument(**given)
-            if one.kind in ("Equity", "ETF"):
-                one = replace(one, volume=seeded("volume", one.symbol).uniform(4e7, 8e7) * min(1.0, 200 / one.level))
-            found[_GROUPS.get(one.kind, one.kind), one.symbol] = one
-    return found
-
-
-INSTRUMENTS = _read()
-"""By kind, or what several kinds are together, and symbol."""
-
 METALS = {"GOLD": "XAU", "SILVER": "XAG"}
+_CLOSED = {(1, 1), (7, 4), (12, 25)}  # month and day
+_PERSISTENCE = 0.99  # of the distance from the trend: it keeps decades of prices in a plausible range
+_REGULAR, _EXTENDED, _ALL_DAY = (570, 960), (240, 1200), (0, 1440)  # minutes of sessions of New York, and of a day
+_LINES = [{name: text for name, text in line.items() if text} for line in read_table("instruments.csv")]
+INSTRUMENTS: Mapping[tuple[str, str], Instrument] = {
+    (_GROUPS.get(one.kind, one.kind), one.symbol): one for one in TypeAdapter(list[Instrument]).validate_python(_LINES)
+}
+"""By kind, or what several kinds are together, and symbol."""
 
 
 def of_kind(kind: str) -> list[Instrument]:
@@ -93,10 +91,9 @@ def of_kind(kind: str) -> list[Instrument]:
 
 def find(kind: str, symbol: str) -> Instrument:
     """Return an instrument of one kind; like the functions below it raises :class:`UnknownSymbol`."""
-    found = INSTRUMENTS.get((kind, symbol.upper()))
-    if found is None:
+    if (kind, symbol.upper()) not in INSTRUMENTS:
         raise UnknownSymbol(symbol)
-    return found
+    return INSTRUMENTS[kind, symbol.upper()]
 
 
 def find_stock(symbol: str, *, is_company: bool = False) -> Instrument:
@@ -134,11 +131,6 @@ def find_charted(symbol: str) -> Instrument:
     return find_stock(symbol)
 
 
-_CLOSED = {(1, 1), (7, 4), (12, 25)}  # month and day
-_PERSISTENCE = 0.99  # of the distance from the trend: it keeps decades of prices in a plausible range
-_REGULAR, _EXTENDED, _ALL_DAY = (570, 960), (240, 1200), (0, 1440)  # minutes of sessions of New York, and of a day
-
-
 class Bar(NamedTuple):
     """Prices and volume of one day or span of minutes, and what a holder of a share received.
 
@@ -156,9 +148,10 @@ class Bar(NamedTuple):
     split: float = 1.0
 
 
-def is_trading_day(day: date) -> bool:
-    """Return whether New York trades on this day: moving holidays are left out."""
-    return day.weekday() < 5 and (day.month, day.day) not in _CLOSED
+def is_trading_day(day: date, calendar: str = "trading") -> bool:
+    """Return whether there are prices on this day. Of the holidays of New York those that move are left out."""
+    is_holiday = day.weekday() >= 5 or (calendar == "trading" and (day.month, day.day) in _CLOSED)
+    return calendar == "every" or not is_holiday
 
 
 def trading_day(day: date, step: int = 1) -> date:
@@ -174,13 +167,6 @@ def add_months(day: date, months: int) -> date:
     return date(index // 12, index % 12 + 1, day.day)
 
 
-_CALENDARS: Mapping[str, Callable[[date], bool]] = {
-    "trading": is_trading_day,
-    "weekdays": lambda day: day.weekday() < 5,
-    "every": lambda _: True,
-}
-
-
 @lru_cache(maxsize=64)
 def daily_bars(instrument: Instrument, today: date) -> tuple[Bar, ...]:
     """Return the bars of every day up to ``today``, oldest first; those of a share are adjusted for splits."""
@@ -188,7 +174,7 @@ def daily_bars(instrument: Instrument, today: date) -> tuple[Bar, ...]:
     random, distance, previous, bars = seeded("bars", instrument.symbol).random, 0.0, 0.0, list[Bar]()
     for number in range((today - first).days + 1):
         day = first + timedelta(days=number)
-        if not _CALENDARS[instrument.calendar](day):
+        if not is_trading_day(day, instrument.calendar):
             continue
         # Each step is the sum of three random numbers, which is roughly normal.
         distance = distance * _PERSISTENCE + swing * (random() + random() + random() - 1.5) * 2

@@ -1,18 +1,39 @@
-"""Responses of the mock API, and how the data of an endpoint become a document in its form."""
+"""Responses of the mock API, and how the data of an endpoint become a document in its form.
+
+Values that no function computes are made up by the names of their columns, as ``fields.csv`` says. The first line whose
+pattern is the column, or ``function.column``, in lower case, says what is in it:
+
+=====================  ================================================================================================
+``any A|B``            one of the texts; ``each A|B`` by the number of the row, ``list A|B`` a list of some of them
+``time FORMAT``        the time of the row; ``day N`` its day, N days later
+``ahead N``            a trading day after today, N days after that of the row before
+``LOW HIGH [%]``       a number with the decimals of LOW; ``number LOW HIGH`` is a number also where others are texts
+``flow R``             about R times the revenue of the period; ``level R`` that of a quarter
+``each_share R``       the same of a flow, for each share; ``price R`` about R times the price of the share
+``?MARK:SHARE …``      a share of the values has the mark of a missing one
+``falling N R``        N in the first row, and in each row R times that of the row before
+``null``               no value
+=====================  ================================================================================================
+
+Anything else is the text, with {symbol}, {name} and others of the share that is requested, {ticker} and {company} of
+another company in each row, what was sent for a parameter, {index}, {word}, {letters} and {number}.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
+from functools import cached_property, lru_cache
+from random import Random
 from typing import Any, Literal
 
 from toolfold.mock_api.endpoint import Request, parse_column, strip_number
-from toolfold.mock_api.fields import Cell, is_listed, value_of
-from toolfold.mock_api.market import seeded
+from toolfold.mock_api.market import Instrument, UnknownSymbol, find_stock, of_kind, read_table, seeded, trading_day
 
 JSON, CSV = "application/json", "application/x-download"
 HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
@@ -50,10 +71,6 @@ def csv_response(text: str) -> Response:
     return Response(200, CSV, text.encode())
 
 
-class RefusedRequest(Exception):
-    """Well-formed values for which there is no data; ``args[0]`` names the error body."""
-
-
 Row = Mapping[str, Any]
 """Column, without its number, → value."""
 
@@ -76,24 +93,18 @@ class Data:
     columns: tuple[str, ...] = ()
 
 
-_EMPTY = ("INCOME_STATEMENT", "BALANCE_SHEET", "CASH_FLOW", "EARNINGS", "EARNINGS_ESTIMATES", "ETF_PROFILE",
-          "INSTITUTIONAL_HOLDINGS")  # fmt: skip
-"""Functions that answer ``{}`` for an unknown symbol although their answer is a list."""
-
-
 def empty_response(request: Request) -> Response:
     """Return the answer of an endpoint that has no data for a symbol."""
-    return json_response({}) if request.function in _EMPTY else render(request, Data())
+    return json_response({}) if request.endpoint.facts["unknown"] == "nothing" else render(request, Data())
 
 
 def render(request: Request, data: Data) -> Response:
     """Return the data in the requested format."""
     endpoint = request.endpoint
-    wants_csv = "csv" in endpoint.tool.formats and (request.text("datatype") == "csv" or not endpoint.has_json)
     tables = data.rows if isinstance(data.rows, Mapping) else {next(iter(endpoint.rows), ""): data.rows}
     columns = data.columns or endpoint.columns
     completed = {path: _completed(request, columns, rows, path) for path, rows in tables.items()}
-    if not wants_csv:
+    if "csv" not in endpoint.tool.formats or (endpoint.has_json and request.text("datatype") != "csv"):
         return json_response(_document(request, data, completed))
     header = tuple(map(strip_number, data.columns)) or endpoint.csv_header
     keys = [*([AT] if endpoint.kind == "map" else []), *(parse_column(column)[0] for column in columns)]
@@ -109,15 +120,13 @@ def render(request: Request, data: Data) -> Response:
 def _document(request: Request, data: Data, tables: Mapping[str, list[dict[str, Any]]]) -> Any:
     """Return the JSON document: the rows in the form of the endpoint, and what is beside them."""
     endpoint, interval = request.endpoint, request.text("interval")
-    shaped: dict[str, Any] = {}
-    if endpoint.kind == "names":
-        return {name: text for row in tables[""] for name, text in [row.values()]}
-    for path, rows in tables.items():
-        name = path.replace("{interval}", interval)
-        if endpoint.kind == "map":
-            shaped[name] = {row.pop(AT): row for row in rows}
-        else:
-            shaped[name] = (rows[0] if rows else {}) if endpoint.kind == "object" else rows
+    form: Mapping[str, Callable[[list[dict[str, Any]]], Any]] = {
+        "map": lambda rows: {row.pop(AT): row for row in rows},
+        "object": lambda rows: rows[0] if rows else {},
+        "names": lambda rows: dict(tuple(row.values()) for row in rows),
+    }
+    shape = form.get(endpoint.kind, list)
+    shaped = {path.replace("{interval}", interval): shape(rows) for path, rows in tables.items()}
     if "" in shaped:
         return shaped[""]
     document: dict[str, Any] = {}
@@ -129,7 +138,7 @@ def _document(request: Request, data: Data, tables: Mapping[str, list[dict[str, 
             known = data.beside[name]
             document[name] = known if inner is None else _completed(request, inner, known, name)
         elif name in endpoint.rules or name == "endpoint":
-            document[name] = request.text(name) or endpoint.label if name == "endpoint" else request.text(name)
+            document[name] = request.text(name) or (endpoint.label if name == "endpoint" else "")
         elif any(shaped.values()) or name in ("message", "status"):
             document[name] = value_of(key, _cell(request, "", 0, {}))
         else:
@@ -142,17 +151,86 @@ def _completed(request: Request, columns: Sequence[str], rows: Sequence[Row], ta
     """Return the rows by the keys of the columns, with made-up values for the columns that they lack."""
     keys = {parse_column(column)[0]: column for column in columns}
     names = {key: strip_number(key) for key in keys} | ({AT: AT} if request.endpoint.kind == "map" else {})
-    if rows and all(name in rows[0] for name in names.values()):
-        pairs = names.items()
-        return [{key: row[name] for key, name in pairs} for row in rows]
     found = []
     for index, row in enumerate(rows):
         cell = _cell(request, table, index, row)
         found.append({key: row[name] if name in row else value_of(keys[key], cell) for key, name in names.items()})
     for key, name in names.items():
-        if (said := request.text(name)) and is_listed(request.function, name):
+        if (said := request.text(name)) and is_listed(request, name):
             found = [row for row in found if row[key] == said]
     return found
+
+
+_WORDS = ("Amber", "Birch", "Cobalt", "Delta", "Ember", "Fjord", "Granite", "Harbor", "Indigo", "Juniper")
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_QUARTER = 50_000_000
+"""Revenue of a quarter for each dollar of a share's price; a twentieth of it for each of a billion shares."""
+
+_OF_TYPES = {"integer": "1 9000", "number": "1.00 400.00", "boolean": "any true|false", "array": "list amber|birch"}
+"""Type in the JSON Schema of a parameter that has the name of the column → its rule."""
+
+COMPANIES = [one for one in of_kind("stock") if one.kind == "Equity"]
+
+_RULES = [(re.compile(line["column"]), line["value"]) for line in read_table("fields.csv")]
+
+
+@lru_cache(maxsize=2000)
+def rule_of(function: str, column: str) -> tuple[str, bool]:
+    """Return the rule of a column, and whether it is that of this function alone."""
+    column = column.lower()
+    names = {True: f"{function.lower()}.{column}", False: column}
+    known = ((rule, "\\." in pattern.pattern, pattern) for pattern, rule in _RULES)
+    return next((rule, is_own) for rule, is_own, pattern in known if pattern.fullmatch(names[is_own]))
+
+
+def is_listed(request: Request, column: str) -> bool:
+    """Return whether a column has a list of values, by which a parameter of that name selects rows."""
+    return rule_of(request.endpoint.function, column)[0].startswith("each ")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Where a value is: the request, and the row with its number, its time, and its random numbers.
+
+    Attributes:
+        seed: What the random numbers depend on.
+        subject: The symbol that the request is about; empty for none, and each row is about another one.
+        months: The months that a row is about, for figures of companies.
+    """
+
+    request: Request
+    index: int
+    time: datetime
+    seed: Sequence[object]
+    subject: str = ""
+    months: int = 3
+
+    @cached_property
+    def rng(self) -> Random:
+        """The random numbers of the row."""
+        return seeded(*self.seed)
+
+    @property
+    def stock(self) -> Instrument:
+        """The share that the row is about."""
+        try:
+            return find_stock(self.subject)
+        except UnknownSymbol:
+            return self.another
+
+    @property
+    def another(self) -> Instrument:
+        """A company for this row of a list of several."""
+        return COMPANIES[self.index % len(COMPANIES)]
+
+    def number(self, low: str, high: str, unit: str = "") -> str:
+        """Return a number between two, with the decimals of the first."""
+        return f"{self.rng.uniform(float(low), float(high)):.{len(low.partition('.')[2])}f}{unit}"
+
+    def figure(self, ratio: str, scale: float) -> str:
+        """Return a figure in proportion to the price of the share, 2 % more or less, that grows with the year."""
+        value = self.stock.level * scale * float(ratio) * self.rng.uniform(0.98, 1.02) * 1.06 ** (self.time.year - 2025)
+        return f"{value:.2f}" if scale <= 1 else f"{value / 1e6:.0f}000000"
 
 
 def _cell(request: Request, table: str, index: int, row: Row) -> Cell:
@@ -162,5 +240,80 @@ def _cell(request: Request, table: str, index: int, row: Row) -> Cell:
     # A row that has values of its own is the same row wherever it is in the list.
     known = [value for key, value in row.items() if key not in (AT, MONTHS)] or [index]
     # A labelled row is the same on every later day.
-    rng = seeded(request.function, table, subject, *([at] if isinstance(at, str) else [when, *known]))
-    return Cell(request, index, when, rng, subject, row.get(MONTHS, 3))
+    seed = request.endpoint.function, table, subject, *([at] if isinstance(at, str) else [when, *known])
+    return Cell(request, index, when, seed, subject, row.get(MONTHS, 3))
+
+
+def value_of(column: str, cell: Cell) -> Any:
+    """Return the value of a column: that of the parameter with this name, or what its rule gives."""
+    name, inner = parse_column(strip_number(column))
+    request = cell.request
+    if inner:
+        wanted = {one: items for one in inner if (items := request.items(f"{one}s"))}
+        count = max(map(len, wanted.values()), default=cell.rng.randint(1, 3))
+        return [
+            {one: wanted[one][at] if one in wanted else value_of(one, cell) for one in inner} for at in range(count)
+        ]
+    if (said := request.text(name)) and name not in ("date", "symbol") and not is_listed(request, name):
+        return _typed(said, request)
+    schema = request.endpoint.siblings.get(name, {}) if request.endpoint.is_typed else {}
+    rule = _OF_TYPES.get(str(schema.get("type"))) or rule_of(request.endpoint.function, name)[0]
+    return _typed(_apply("any " + "|".join(map(str, schema["enum"])) if "enum" in schema else rule, cell), request)
+
+
+def _typed(value: Any, request: Request) -> Any:
+    """Return a number or a boolean for a text that is one, where the source does not write them as texts."""
+    if not request.endpoint.is_typed or not isinstance(value, str):
+        return value
+    if re.fullmatch(r"-?\d+(\.\d+)?", value):
+        return float(value) if "." in value else int(value)
+    return value == "true" if value in ("true", "false") else value
+
+
+def _apply(rule: str, cell: Cell) -> Any:
+    if missing := re.fullmatch(r"\?([^:]*):([\d.]+) (.*)", rule):
+        if cell.rng.random() < float(missing[2]):
+            return None if missing[1] == "null" else missing[1]
+        rule = missing[3]
+    if re.fullmatch(r"-?[\d.]+ -?[\d.]+( %)?", rule):
+        return cell.number(*rule.split())
+    word, _, rest = rule.partition(" ")
+    if word in _KINDS:
+        return _KINDS[word](rest, cell)
+
+    def replace(found: re.Match[str]) -> str:
+        name = found[1]
+        return parts.get(name) or getattr(cell.stock, name, "") or cell.request.text(name) or cell.rng.choice(_WORDS)
+
+    parts = {
+        "symbol": cell.subject,
+        "letters": f"A{_LETTERS[cell.index // 26 % 26]}{_LETTERS[cell.index % 26]}",
+        "ticker": cell.another.symbol,
+        "company": cell.another.name.upper(),
+        "index": str(cell.index + 1),
+        "number": str(cell.rng.randint(100_000, 999_999)) if "{" in rule else "",
+    }
+    return re.sub(r"\{(\w+)\}", replace, rule)
+
+
+def _falling(rest: str, cell: Cell) -> str:
+    first, ratio = rest.split()
+    return f"{float(first) * float(ratio) ** cell.index:.{len(first.partition('.')[2])}f}"
+
+
+_KINDS: Mapping[str, Callable[[str, Cell], Any]] = {
+    "any": lambda rest, cell: cell.rng.choice(rest.split("|")),
+    "each": lambda rest, cell: rest.split("|")[cell.index % (rest.count("|") + 1)],
+    "list": lambda rest, cell: cell.rng.sample(rest.split("|"), cell.rng.randint(1, 2)),
+    "time": lambda rest, cell: cell.time.strftime(rest),
+    "day": lambda rest, cell: (cell.time + timedelta(days=int(rest))).date().isoformat(),
+    "ahead": lambda rest, cell: trading_day(cell.request.today + timedelta(int(rest) * (cell.index + 1))).isoformat(),
+    "falling": _falling,
+    "number": lambda rest, cell: float(cell.number(*rest.split())),
+    "null": lambda rest, cell: None,
+    "price": lambda rest, cell: cell.figure(rest, 1),
+    "level": lambda rest, cell: cell.figure(rest, _QUARTER),
+    "flow": lambda rest, cell: cell.figure(rest, _QUARTER * cell.months / 3),
+    "each_share": lambda rest, cell: cell.figure(rest, cell.months / 60),
+}
+"""First word of a rule → what makes the value."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from email import message_from_string
 from functools import cached_property, lru_cache
@@ -15,11 +15,11 @@ from urllib.parse import parse_qsl, unquote
 
 from toolfold.catalog.entries import Source
 from toolfold.catalog.store import FileStore, bundled_path
-from toolfold.mock_api.answers import data_of, made_up
+from toolfold.mock_api.answers import data_of
 from toolfold.mock_api.endpoint import Endpoint, Query, Request, get_first
-from toolfold.mock_api.faults import error_response, placeholder_response, requested_fault
+from toolfold.mock_api.faults import ERROR_BODIES, error_response, placeholder_response, requested_fault
 from toolfold.mock_api.market import UnknownSymbol
-from toolfold.mock_api.responses import Data, RefusedRequest, Response, empty_response, json_response, render
+from toolfold.mock_api.responses import Response, empty_response, json_response, render
 
 NEWEST_DAY = date(2026, 1, 13)
 """A Tuesday on which New York traded. It is the default of ``now``, so that responses never change."""
@@ -30,14 +30,11 @@ PATH = "/query"
 KEY = "apikey"
 DEMO_KEY, FREE_KEY = "demo", "free"
 
-_REFUSING = ("INDEX_DATA", "CURRENCY_EXCHANGE_RATE", "NEWS_SENTIMENT")
-"""Functions that refuse an unknown symbol although their answer has another form than a series."""
-
-
 _STATUSES = {
     "invalid_api_key": (401, "Credentials are missing."),
     "invalid_call": (400, "A parameter is missing or has a value that it cannot have."),
 }
+_PLACEHOLDER = re.compile(r"\{([^}]+)\}")
 
 
 class Sent(NamedTuple):
@@ -49,24 +46,21 @@ class Sent(NamedTuple):
     headers: Mapping[str, str] = {}
     body: bytes = b""
 
-    @property
-    def lower_headers(self) -> Mapping[str, str]:
-        """The headers by their names in lower case."""
-        return {name.lower(): text for name, text in self.headers.items()}
+    def header(self, name: str) -> str:
+        """Return the text of a header, or an empty string."""
+        return next((text for known, text in self.headers.items() if known.lower() == name.lower()), "")
 
     @property
     def parts(self) -> Iterator[tuple[str, str, str]]:
         """Place, name and text of all that was sent beside the path; the whole body has no name."""
-        headers = self.lower_headers
         yield from (("query", name, text) for name, text in self.query)
-        yield from (("header", name, text) for name, text in headers.items())
-        for pair in headers.get("cookie", "").split(";"):
+        yield from (("header", name.lower(), text) for name, text in self.headers.items())
+        for pair in self.header("cookie").split(";"):
             name, _, text = pair.strip().partition("=")
             yield "cookie", name, unquote(text)
-        body = self.body.decode("utf-8", "replace")
-        if body:
+        if body := self.body.decode("utf-8", "replace"):
             yield "body", "", body
-        yield from (("body", name, text) for name, text in _fields(headers.get("content-type", ""), body))
+            yield from (("body", name, text) for name, text in _fields(self.header("content-type"), body))
 
 
 def _fields(content_type: str, body: str) -> Iterator[tuple[str, str]]:
@@ -79,7 +73,7 @@ def _fields(content_type: str, body: str) -> Iterator[tuple[str, str]]:
         yield from parse_qsl(body)
     else:
         with contextlib.suppress(ValueError, RecursionError):
-            document = json.loads(body or "{}")
+            document = json.loads(body)
             for name, value in document.items() if isinstance(document, dict) else ():
                 yield name, value if isinstance(value, str) else json.dumps(value)
 
@@ -109,14 +103,14 @@ class Api:
     @cached_property
     def _paths(self) -> Sequence[tuple[re.Pattern[str], Endpoint]]:
         """Pattern of method and path, and endpoint; the longest paths first, and those without placeholders."""
+        own = [one for one in self.endpoints.values() if one.path]
+        own.sort(key=lambda one: (-one.path.count("/"), len(_PLACEHOLDER.findall(one.path))))
         found = []
-        for endpoint in self.endpoints.values():
-            pieces = re.split(r"\{[^}]+\}", endpoint.path)
-            pattern = "([^/]+)".join(map(re.escape, pieces))
+        for endpoint in own:
+            pattern = "([^/]+)".join(map(re.escape, re.split(r"\{[^}]+\}", endpoint.path)))
             method = endpoint.tool.call.get("method", "GET")
-            order = -endpoint.path.count("/"), len(pieces)
-            found.append((order, re.compile(f"{method} (?:/[^/]+)*?{pattern}"), endpoint))
-        return [(pattern, endpoint) for _, pattern, endpoint in sorted(found, key=lambda one: one[0]) if endpoint.path]
+            found.append((re.compile(f"{method} (?:/[^/]+)*?{pattern}"), endpoint))
+        return found
 
     def _find(self, sent: Sent) -> tuple[Endpoint | None, Query]:
         """Return the tool that a request is for, and the arguments that were sent for it."""
@@ -126,7 +120,7 @@ class Api:
             return found, found.arguments_of(("query", *pair) for pair in sent.query) if found else sent.query
         for pattern, endpoint in self._paths:
             if match := pattern.fullmatch(f"{sent.method} {sent.path}"):
-                named = zip(re.findall(r"\{([^}]+)\}", endpoint.path), map(unquote, match.groups()), strict=True)
+                named = zip(_PLACEHOLDER.findall(endpoint.path), map(unquote, match.groups()), strict=True)
                 return endpoint, endpoint.arguments_of([*(("path", *pair) for pair in named), *sent.parts])
         return None, sent.query
 
@@ -142,38 +136,35 @@ class Api:
         endpoint, arguments = self._find(sent)
         if endpoint is None and sent.path != PATH:
             return json_response({"error": "There is nothing at this path."}, 404), ""
-        response = self._answer_endpoint(endpoint, sent, arguments, now.date() if now else NEWEST_DAY)
+        response = _answer(endpoint, sent, arguments, now.date() if now else NEWEST_DAY)
         return response, endpoint.function if endpoint else ""
 
-    def _answer_endpoint(self, endpoint: Endpoint | None, sent: Sent, query: Query, today: date) -> Response:
-        """Apply the rules of the API in the vendor's order; without an endpoint those of an unknown function."""
-        auth = endpoint.source.auth if endpoint else None
-        key = get_first(sent.query, auth.query_key or "" if auth else KEY)
-        if auth is not None and not key:
-            key = sent.lower_headers.get((auth.header or "Authorization").lower(), "").rpartition(" ")[2]
-        if not key and (endpoint is None or (auth is not None and "credentials" not in endpoint.tool.call)):
-            return _refusal(endpoint, "invalid_api_key", query)
-        if fault := requested_fault(query, endpoint, key):
-            return fault
-        if key == DEMO_KEY and (endpoint is None or not endpoint.is_typed):
-            return error_response("demo_key_only", query)
-        if endpoint is None:
-            return error_response("unknown_function", query)
-        request = endpoint.parse(query, today)
-        refusal = "invalid_inputs_news" if endpoint.function == "NEWS_SENTIMENT" else "invalid_call"
-        if request is None:
-            return _refusal(endpoint, refusal, query)
-        if endpoint.is_typed:
-            return _rendered(request, made_up)
-        if key == FREE_KEY and (refused := _refused_to_free_key(request, query)):
-            return refused
-        try:
-            return _rendered(request, data_of)
-        except UnknownSymbol:
-            is_refused = endpoint.kind == "map" or endpoint.function in _REFUSING
-            return error_response(refusal, query) if is_refused else empty_response(request)
-        except RefusedRequest as error:
-            return error_response(str(error.args[0]), query)
+
+def _answer(endpoint: Endpoint | None, sent: Sent, query: Query, today: date) -> Response:
+    """Apply the rules of the API in the vendor's order; without an endpoint those of an unknown function."""
+    auth = endpoint.source.auth if endpoint else None
+    key = get_first(sent.query, auth.query_key or "" if auth else KEY)
+    if auth is not None and not key:
+        key = sent.header(auth.header or "Authorization").rpartition(" ")[2]
+    if not key and (endpoint is None or (auth is not None and "credentials" not in endpoint.tool.call)):
+        return _refusal(endpoint, "invalid_api_key", query)
+    if fault := requested_fault(query, endpoint, key):
+        return fault
+    if key == DEMO_KEY and (endpoint is None or not endpoint.is_typed):
+        return error_response("demo_key_only", query)
+    if endpoint is None:
+        return error_response("unknown_function", query)
+    request = endpoint.parse(query, today)
+    if request is None:
+        is_news = endpoint.function == "NEWS_SENTIMENT"
+        return _refusal(endpoint, "invalid_inputs_news" if is_news else "invalid_call", query)
+    if key == FREE_KEY and not endpoint.is_typed and (refused := _refused_to_free_key(request, query)):
+        return refused
+    try:
+        return _rendered(request)
+    except UnknownSymbol:
+        name = endpoint.facts["unknown"] or ("invalid_call" if endpoint.kind == "map" else "")
+        return error_response(name, query) if name in ERROR_BODIES else empty_response(request)
 
 
 def _refusal(endpoint: Endpoint | None, name: str, query: Query) -> Response:
@@ -185,16 +176,16 @@ def _refusal(endpoint: Endpoint | None, name: str, query: Query) -> Response:
 
 
 @lru_cache(maxsize=256)
-def _rendered(request: Request, find: Callable[[Request], Data]) -> Response:
+def _rendered(request: Request) -> Response:
     """Return the response to a request. The same requests come again and again, and one takes up to 0.1 s."""
-    return render(request, find(request))
+    return render(request, data_of(request))
 
 
 def _refused_to_free_key(request: Request, query: Query) -> Response | None:
     """Return what a free key gets instead of data, or None where it gets the data."""
     endpoint = request.endpoint
     if endpoint.tool.access == "premium":
-        is_silent = request.function.startswith("REALTIME_")  # these return rows that look like data
+        is_silent = endpoint.function.startswith("REALTIME_")  # these return rows that look like data
         return placeholder_response(endpoint) if is_silent else error_response("premium_endpoint", query)
     for name, values in endpoint.tool.hints.get("premium", {}).items():
         if request.text(name) in values:
