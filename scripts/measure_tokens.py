@@ -133,13 +133,14 @@ def _modes(tools: MetaTools) -> str:
     cells = []
     for mode, steps in _STEPS.items():
         exposed = select(tools, mode)
-        shown = tokens(exposed.every_definition())
+        definitions = exposed.every_definition()
+        shown = tokens(definitions)
         asked = sum(tokens(arguments) for _, arguments in steps)
         answered = sum(_read_as(exposed, name, arguments) for name, arguments in steps)
         cells.append(
             (
                 f"`{mode}`",
-                f"{len(exposed.exposed.entries)}",
+                f"{len(definitions)}",
                 f"{shown:,}",
                 f"{len(steps)}",
                 f"{shown + asked + answered:,}",

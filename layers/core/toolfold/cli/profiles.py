@@ -43,7 +43,7 @@ def _row(exposed: ExposedTools) -> dict[str, Any]:
     mode = resolution.mode.value
     return {
         "profile": resolution.profile.name,
-        "mode": mode if exposed.exposed.mode == mode else f"{mode} ({exposed.exposed.mode})",
+        "mode": mode if exposed.mode == mode else f"{mode} ({exposed.mode})",
         "tools": len(exposed.catalog()),
         "definitions": len(definitions),
         "tokens": tokens.count(dumps_compact(definitions)),
@@ -88,8 +88,8 @@ def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, tuple[Any, str
         **{f"kind {kind}": (made.value, made.origin) for kind, made in resolution.kinds.items()},
         **{name: (made.value, made.origin) for name, made in resolution.combining.items()},
     }
-    if exposed.exposed.mode != resolution.mode.value:
-        found["shown as"] = exposed.exposed.mode, f"{counted(tools, 'tool')}; up to 12 are shown directly"
+    if exposed.mode != resolution.mode.value:
+        found["shown as"] = exposed.mode, f"{counted(tools, 'tool')}; up to 12 are shown directly"
     for key in ("pinned", "most_used"):
         if positions := getattr(profile, key):
             names = [catalog.summary(at).name for at in positions]

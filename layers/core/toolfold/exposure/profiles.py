@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from toolfold.catalog.entries import DEFAULT_PROFILE, EFFECT_WORDS, Tool
-from toolfold.catalog.profiles import MODES, Profile, kind_of
+from toolfold.catalog.profiles import KINDS, MODES, SWITCHES, Elsewhere, Profile, kind_of
 from toolfold.catalog.reader import positions_in
 from toolfold.errors import ContextMismatch, ProfileNotFound, ToolNotExposed
-from toolfold.exposure.exposed_tools import ExposedTools, Resolution, resolve
+from toolfold.exposure.exposed_tools import Decision, ExposedTools, Resolution
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.messages import CONNECT, OTHER_CONTEXT, OTHER_TOOL
 from toolfold.settings.model import MODE_SYNONYMS
@@ -51,11 +52,12 @@ def resolve_profile(catalog: Catalog, name: str, settings: Settings) -> Resoluti
         ProfileNotFound: There is no such profile.
     """
     if name == DEFAULT_PROFILE or name in catalog.profile_names:
-        return resolve(catalog.profile(name), settings)
+        return _resolve(catalog.profile(name), settings)
     mode = MODE_SYNONYMS.get(name, name)
     if mode in MODES:
-        profile = catalog.profile(DEFAULT_PROFILE)._replace(name=mode, mode=mode)
-        return resolve(profile, settings, is_ready_made=True)
+        profile = catalog.profile(DEFAULT_PROFILE)
+        where = {**profile.where, "mode": f"the name {mode}"}
+        return _resolve(profile._replace(name=mode, mode=mode, where=where), settings)
     names = profile_names(catalog)
     closest = closest_matches(name, names)
     raise ProfileNotFound(
@@ -63,6 +65,29 @@ def resolve_profile(catalog: Catalog, name: str, settings: Settings) -> Resoluti
         f"{did_you_mean(name, closest)}There are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}.",
         closest[0] if closest else "",
     )
+
+
+def _resolve(profile: Profile, settings: Settings) -> Resolution:
+    def decide(own: str, keys: Sequence[str], setting: str, variable: str, default: str) -> Decision:
+        """Return the value of the profile, else that of the variable, else the default."""
+        if own:
+            lines = (profile.where[key] for key in keys if key in profile.where)
+            return Decision(own, next(lines, f"profile {profile.name}"))
+        return Decision(setting, variable) if setting else Decision(default, "default")
+
+    mode = decide(profile.mode, ["mode"], settings.mode, "TOOLFOLD_MODE", "progressive")
+    kinds: dict[str, Decision] = {}
+    for kind in KINDS:
+        setting, keys = getattr(settings, f"{kind}_mode"), ("kinds", kind, f"{kind}s")
+        own = profile.kinds.get(kind, "")
+        kinds[kind] = decide(own, keys, setting, f"TOOLFOLD_{kind.upper()}_MODE", "progressive")
+    combining = {}
+    for key, name in SWITCHES.items():  # on, where neither the variable nor the profile says no
+        own = "off" if name in profile.switched_off else "on" if key in profile.where else ""
+        combining[name] = decide(own, [key], "", "", "on")
+        if name in settings.switched_off:
+            combining[name] = Decision("off", f"TOOLFOLD_{key.upper()}")
+    return Resolution(profile, mode, kinds, combining)
 
 
 def default_view(catalog: Catalog, settings: Settings) -> Catalog:
@@ -82,17 +107,12 @@ def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
         out.update(at for effect in EFFECT_WORDS for at in catalog.positions("effect", effect))
     if profile.listed is None and not out:
         return catalog
-    withheld: dict[int, Callable[[Tool], CallError]] = {}
-    for at in positions_in(profile.unexposed):
-        withheld[at] = not_exposed
+    withheld: dict[int, Callable[[Tool], CallError]] = dict.fromkeys(positions_in(profile.unexposed), not_exposed)
     for other in profile.elsewhere:
-        make = _elsewhere(other.context, other.profiles)
-        withheld.update(dict.fromkeys(positions_in(other.runs), make))
-    listed = range(len(catalog)) if profile.listed is None else list(positions_in(profile.listed))
-    if out:
-        withheld.update(dict.fromkeys(out.intersection(listed), not_exposed))
-        listed = [at for at in listed if at not in out]
-    return catalog.part(listed, withheld)
+        withheld |= dict.fromkeys(positions_in(other.runs), functools.partial(_mismatch, other))
+    listed = list(range(len(catalog)) if profile.listed is None else positions_in(profile.listed))
+    withheld |= dict.fromkeys(out.intersection(listed), not_exposed)
+    return catalog.part([at for at in listed if at not in out], withheld)
 
 
 def not_exposed(tool: Tool) -> CallError:
@@ -103,19 +123,15 @@ def not_exposed(tool: Tool) -> CallError:
     )
 
 
-def _elsewhere(context: str, profiles: Sequence[str]) -> Callable[[Tool], CallError]:
-    """Return a function that makes the error for a call of a tool of another context."""
-
-    def mismatch(tool: Tool) -> CallError:
-        paths = " or ".join(f"/mcp/{name}" for name in profiles)
-        return ContextMismatch(
-            f"{tool.name} belongs to the context {context}, which is not the one of this connection; nothing was sent.",
-            CONNECT.filled(paths=paths) if paths else OTHER_CONTEXT,
-            context=context,
-            profiles=list(profiles),
-        )
-
-    return mismatch
+def _mismatch(other: Elsewhere, tool: Tool) -> CallError:
+    paths = " or ".join(f"/mcp/{name}" for name in other.profiles)
+    return ContextMismatch(
+        f"{tool.name} belongs to the context {other.context}, which is not the one of this connection; nothing was "
+        "sent.",
+        CONNECT.filled(paths=paths) if paths else OTHER_CONTEXT,
+        context=other.context,
+        profiles=list(other.profiles),
+    )
 
 
 def describe_restrictions(profile: Profile) -> Mapping[str, int]:
