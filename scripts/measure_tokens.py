@@ -24,8 +24,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import open_store
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
-from toolfold.exposure.exposed_tools import ExposedTools
-from toolfold.exposure.profiles import select
+from toolfold.exposure.profiles import ExposedTools, select
 from toolfold.meta_tools import tool_get
 from toolfold.meta_tools.definitions import detail_level_of
 from toolfold.meta_tools.dispatcher import MetaTools

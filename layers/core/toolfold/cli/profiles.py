@@ -11,8 +11,7 @@ from toolfold.cli.application import Options
 from toolfold.cli.stats import own_log
 from toolfold.cli.tools import meta_tools
 from toolfold.errors import ToolfoldError
-from toolfold.exposure.exposed_tools import ExposedTools
-from toolfold.exposure.profiles import describe_restrictions, profile_names, select
+from toolfold.exposure.profiles import ExposedTools, describe_restrictions, profile_names, select
 from toolfold.log_analysis.figures import is_of_call, read_log
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.results import tokens

@@ -60,6 +60,7 @@ MODES: Mapping[str, Mode] = {
         "instead. ",
         {"TOOL_LIST": "request_tools", "TOOL_GET": "request_tools", "TOOL_CALL": "the tool of its kind"},
     ),
+    "auto": Mode(),  # which is that of ``direct`` or ``progressive``
     "research": Mode(
         (),
         False,
@@ -67,8 +68,6 @@ MODES: Mapping[str, Mode] = {
         {"TOOL_LIST": "search", "TOOL_GET": "fetch", "TOOL_CALL": "fetch"},
     ),
 }
-"""Mode → what it is. ``auto`` is ``direct`` or ``progressive``."""
-
 _OF_DATABASES: Mapping[str, str] = {"list_tables": "list_tables", "describe_table": "discover", "query": "query"}
 """Tool of a database → subcommand of ``database``."""
 

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_url
 
 from toolfold.catalog.query import MAX_WORDS, UNKNOWN_NAME, is_kind, parse_query
-from toolfold.errors import CallError
 from toolfold.execution.argument_reader import reader_of
 from toolfold.fuzzy import normalize
 from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.definitions import answer_schema, text
-from toolfold.meta_tools.result import Result, dumps_compact, error_result
+from toolfold.meta_tools.result import Result, dumps_compact
 from toolfold.meta_tools.tool_get import refusal_of
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 from toolfold.text_safety import quoted
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
     from toolfold.settings import Settings
-    from toolfold.wording import Reader
 
     Call = Callable[[str, Mapping[str, Any]], Result]
 
@@ -70,9 +68,7 @@ _TICKER = re.compile(r"(?<![\w.$-])\$?([A-Z][A-Z0-9.-]{0,9})(?!\w)")
 _WORD = re.compile(r"[\w-]+")
 
 
-def answer(
-    catalog: Catalog, settings: Settings, name: str, arguments: Mapping[str, Any], call: Call, reader: Reader | None
-) -> Result:
+def answer(catalog: Catalog, settings: Settings, name: str, arguments: Mapping[str, Any], call: Call) -> Result:
     """Return the result of ``search`` or ``fetch``: one JSON, as data and as text.
 
     Args:
@@ -81,18 +77,17 @@ def answer(
         name: ``search`` or ``fetch``.
         arguments: as the client sent them.
         call: makes the call of a meta-tool.
-        reader: the model that reads the next steps.
+
+    Raises:
+        CallError: the arguments are not valid, or name no tool.
     """
-    try:
-        parameter = "query" if name == "search" else "id"
-        given = arguments.get(parameter)
-        if not isinstance(given, str) or not given.strip():
-            raise invalid(name, f"{parameter} must be a text, not {quoted(given)}", f"Send {parameter}.")
-        if name == "search":
-            return _search(catalog, given.strip(), call)
-        return _fetch(catalog, settings, given.strip(), call)
-    except CallError as error:
-        return error_result(error, reader)
+    parameter = "query" if name == "search" else "id"
+    given = arguments.get(parameter)
+    if not isinstance(given, str) or not given.strip():
+        raise invalid(name, f"{parameter} must be a text, not {quoted(given)}", f"Send {parameter}.")
+    if name == "search":
+        return _search(catalog, given.strip(), call)
+    return _fetch(catalog, settings, given.strip(), call)
 
 
 def _search(catalog: Catalog, query: str, call: Call) -> Result:
@@ -120,13 +115,13 @@ def _fetch(catalog: Catalog, settings: Settings, id_: str, call: Call) -> Result
         found = call("TOOL_GET", {"tool_name": named})
     if found.is_error or tool is None:
         return found
-    structured = found.structured
-    preview = structured.get("preview")
-    left_out = {"left_out": str(preview.get("left_out", ""))} if isinstance(preview, dict) else {}
-    notes = {"notes": " ".join(map(str, structured["notes"]))} if structured.get("notes") else {}
+    preview, notes = found.structured.get("preview"), found.structured.get("notes")
     metadata = {"tool": tool.name, "source": tool.source, "kind": "answer" if bracket else "description"}
-    described = {**_described(tool, id_), "text": found.text}
-    return _as_text({**described, "metadata": {**metadata, **left_out, **notes}}, found)
+    if isinstance(preview, dict):
+        metadata["left_out"] = str(preview.get("left_out", ""))
+    if notes:
+        metadata["notes"] = " ".join(map(str, notes))
+    return _as_text({**_described(tool, id_), "text": found.text, "metadata": metadata}, found)
 
 
 def _as_text(structured: Mapping[str, Any], found: Result) -> Result:

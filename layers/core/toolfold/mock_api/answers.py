@@ -89,17 +89,17 @@ def options(request: Request) -> Data:
     newest = date.fromisoformat(day) if day else trading_day(request.today, -1)
     bar = traded_bars(stock, min(newest, request.today))[-1]
     step = next((step for limit, step in ((25, 0.5), (75, 1.0), (200, 2.5), (600, 5.0)) if bar.close < limit), 10.0)
-    friday, middle = newest + timedelta(days=(4 - newest.weekday()) % 7), round(bar.close / step)
+    friday, middle = newest + timedelta(days=(4 - newest.weekday()) % 7), max(13, round(bar.close / step))
     expirations = [(friday + timedelta(weeks=week)).isoformat() for week in (0, 1, 2, 3, 4, 5, 9, 13, 26, 39)]
-    wanted = request.text("expiration")
-    days = [one for one in expirations if wanted in ("", one) and bar.label == newest.isoformat()]
+    is_traded, wanted = bar.label == newest.isoformat(), request.text("expiration")
+    days = [one for one in expirations if is_traded and wanted in ("", one)]
     if function.endswith("PUT_CALL_RATIO"):
         return Data([{"date": one} for one in days], {"date": newest.isoformat()})
     rows = [
         {"contractID": f"{stock.symbol}{one[2:].replace('-', '')}{kind[0].upper()}{round(strike * 1000):08d}",
          "symbol": stock.symbol, "expiration": one, "strike": f"{strike:.2f}", "type": kind, "date": bar.label}
         for one in days
-        for strike in (step * number for number in range(max(1, middle - 12), middle + 13))
+        for strike in (step * number for number in range(middle - 12, middle + 13))
         for kind in ("call", "put")
     ]  # fmt: skip
     rows = [row for row in rows if request.text("contract") in ("", row["contractID"])]
@@ -194,20 +194,17 @@ def price_series(request: Request) -> Data:
     """Return the bars of anything that has a price or a value, newest first."""
     instrument = _instrument(request)
     is_intraday, is_coin = request.text("interval").endswith("min"), instrument.calendar == "every"
-    is_adjusted = is_intraday and request.text("adjusted") != "false"
-    bars = _bars(request, instrument, (daily_bars if is_adjusted else traded_bars)(instrument, request.today))
-    newest = bars[-1].label
-    rows = [
-        _price_row(bar, instrument)
-        for bar in bars[-_COMPACT_POINTS if request.text("outputsize") == "compact" else 0 :]
-    ]
+    days_of = daily_bars if is_intraday and request.text("adjusted") != "false" else traded_bars
+    bars = _bars(request, instrument, days_of(instrument, request.today))
+    most = _COMPACT_POINTS if request.text("outputsize") == "compact" else len(bars)
+    rows = [_price_row(bar, instrument) for bar in bars[-most:]]
     for number, row in enumerate(rows):
         if instrument.kind == "series" and number % _GAPS_EVERY == _GAP_AT:
             row["value"] = "."
         if is_coin and is_intraday:  # the only number of a series that is a number in JSON
             row["volume"] = int(float(row["volume"]))
     beside = {"name": instrument.name, "interval": _interval(request), "unit": instrument.unit}
-    meta = _meta(request, newest, ". ")
+    meta = _meta(request, bars[-1].label, ". ")
     return Data(rows[::-1], {"Meta Data": meta, "nominal": f"{instrument.symbol}USD", **beside})
 
 
