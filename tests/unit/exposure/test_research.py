@@ -9,6 +9,9 @@ from tests.conftest import KEY
 from tests.support.exposure import app_of, listed, rpc
 from tests.support.mcp_requests import message, request
 from toolfold.app import App
+from toolfold.errors import InsufficientScope
+from toolfold.execution.credentials import RequestCredentials
+from toolfold.exposure.profiles import select
 from toolfold.mock_api.server import MockApi
 
 PATH = "/mcp/research"
@@ -151,6 +154,14 @@ def test_a_failure_is_an_error_that_a_model_reads(market: App, tool: str, argume
 
     assert result["isError"]
     assert result["structuredContent"]["error"]["code"] == code
+
+
+def test_a_scope_that_the_access_token_lacks_is_for_http_to_answer(bundled: App) -> None:
+    tools, reads = select(bundled.server.tools, "research"), RequestCredentials(scopes=frozenset({"tools:read"}))
+
+    assert not tools.call("search", {"query": "IBM quote"}, reads).is_error
+    with pytest.raises(InsufficientScope):
+        tools.call("fetch", {"id": "GLOBAL_QUOTE(symbol='IBM')"}, reads)
 
 
 def test_tools_that_change_data_are_neither_found_nor_called(app: App) -> None:

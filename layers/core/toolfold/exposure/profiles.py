@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, EFFECT_WORDS, Tool
 from toolfold.catalog.profiles import KINDS, SWITCHES, Elsewhere, Profile, kind_of
 from toolfold.catalog.reader import positions_in
-from toolfold.errors import CallError, ContextMismatch, ProfileNotFound, ToolNotExposed
+from toolfold.errors import CallError, ContextMismatch, InsufficientScope, ProfileNotFound, ToolNotExposed
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.exposure.modes import MODES, ModeReader
 from toolfold.fuzzy import closest_matches, did_you_mean
@@ -186,7 +186,7 @@ class ExposedTools(MetaTools):
     Attributes:
         mode: A key of :data:`MODES`.
         listed: The tools of ``tools/list`` beside those of the catalog: name → definition.
-        positions: Of the tools of the catalog that follow them, in the whole catalog, whose compiled definitions are
+        positions: Where the whole catalog has the tools that follow these; their compiled definitions are
             read for the page that has them.
         stand_ins: Name in lower case → tool that stands for several.
     """
@@ -201,9 +201,9 @@ class ExposedTools(MetaTools):
             pins += [at for at in profile.most_used if at in own and self.mode != "direct"]
         mode, inline, stand_ins = MODES[self.mode], resolution.with_mode("inline"), list[Mapping[str, Any]]()
         if self.mode == "research":
-            from toolfold.exposure.research import DEFINITIONS  # for this mode only
+            from toolfold.exposure import research  # for this mode only
 
-            stand_ins += DEFINITIONS
+            self._research, stand_ins = research.answer, [*research.DEFINITIONS]
         elif self.mode in ("grouped", "kinds"):
             hidden = inline | resolution.with_mode("off")
             # A profile that is named after a mode, and not written, has those of ``default``.
@@ -316,12 +316,11 @@ class ExposedTools(MetaTools):
             credentials.require_scopes("tools:read")
             try:
                 if self.mode == "research":
-                    from toolfold.exposure import research  # for this mode only
-
                     make = functools.partial(super().call, credentials=credentials, deadline=deadline, reads_only=True)
-                    kind = str(stand_in["name"])
-                    return research.answer(catalog, self.executor.settings, kind, arguments, make)
+                    return self._research(catalog, self.executor.settings, str(stand_in["name"]), arguments, make)
                 name, arguments = call_of(catalog, self.mode, stand_in, arguments)
+            except InsufficientScope:
+                raise
             except CallError as error:
                 from toolfold.meta_tools.next_steps import with_executor  # for errors only
 
