@@ -60,7 +60,7 @@ def _exists(text: str) -> bool:
         return False
 
 
-def _typed(text: str) -> Any:
+def _json_or_text(text: str) -> Any:
     """Return the JSON that a text is, or the text."""
     try:
         return json.loads(text, parse_constant=str)
@@ -71,7 +71,7 @@ def _typed(text: str) -> Any:
 def _readings(sent: Sequence[str]) -> list[Any]:
     """Return what the texts of one parameter may mean: a text or JSON, or a list of these, also behind commas."""
     lists = list(sent), sent[0].split(",")
-    return [sent[0], _typed(sent[0]), *lists, *([_typed(text) for text in texts] for texts in lists)]
+    return [sent[0], _json_or_text(sent[0]), *lists, *([_json_or_text(text) for text in texts] for texts in lists)]
 
 
 @dataclass(frozen=True, slots=True)
