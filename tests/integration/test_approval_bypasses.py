@@ -66,7 +66,7 @@ ROADS: Mapping[str, str] = {
     "cli/sources.py app.server.tools.call": "command",
     "demo.py tools.call": "command",
     "protocol/mcp.py tools.call": "http, handshake",
-    "exposure/exposed_tools.py super().call": "group",
+    "exposure/profiles.py super().call": "group",
     "exposure/research.py call": "TOOL_CALL",
     # tests/unit/protocol/test_skills.py reads a skill that needs approval.
     "protocol/skills.py tools.call": "http, handshake",
