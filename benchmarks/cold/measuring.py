@@ -26,8 +26,8 @@ from benchmarks.timing import elapsed_ms, memory_mb
 from tests.conformance.helpers import start_server
 from tests.support import aws_services
 from tests.support.catalogs import publish
-from tests.support.faulty_proxy import FaultyProxy
 from tests.support.lambda_runtime import LambdaRuntime
+from tests.support.proxies import FaultyProxy
 from toolfold.catalog.store import bundled_path
 
 CATALOG, REGION = f"s3://{BUCKET}/catalog", "eu-central-1"

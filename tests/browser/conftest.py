@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.checked_page import CheckedPage
-from tests.browser.chromium import running_chromium
-from tests.browser.explorer import Explorer, running_explorer
+from tests.browser.pages import CheckedPage, Explorer, running_chromium, running_explorer
 from tests.conftest import KEY
 from tests.support.approvals import compile_docks, reply
 from tests.support.upstream import Upstream

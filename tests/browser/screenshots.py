@@ -14,10 +14,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from tests.browser.app_host import AppHost, running_host
-from tests.browser.checked_page import CheckedPage
-from tests.browser.chromium import running_chromium
-from tests.browser.explorer import Explorer, running_explorer
+from tests.browser.pages import AppHost, CheckedPage, Explorer, running_chromium, running_explorer, running_host
 from tests.support.approvals import TOOL, compile_docks, reply
 from tests.support.upstream import Upstream
 from toolfold.client import Client

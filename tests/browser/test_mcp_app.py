@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.app_host import AppHost, running_host
-from tests.browser.checked_page import axe_violations
-from tests.browser.explorer import Explorer
+from tests.browser.pages import AppHost, Explorer, axe_violations, running_host
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

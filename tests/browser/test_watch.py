@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import OpenPage
-from tests.browser.explorer import Explorer, running_explorer
+from tests.browser.pages import Explorer, running_explorer
 from tests.conformance.helpers import FOLDER, TOOLFOLD
 from toolfold.client import Client
 from toolfold.errors import ToolfoldError

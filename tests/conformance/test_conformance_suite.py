@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.suite import (
+from tests.conformance.helpers import (
     OF_LISTS,
     SCENARIOS,
     SKILL_SCENARIOS,

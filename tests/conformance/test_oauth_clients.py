@@ -21,8 +21,7 @@ from tests.conformance.helpers import (
     start_server,
 )
 from tests.support.authorization_server import AuthorizationServer, CognitoServer
-from tests.support.http_service import HttpService, as_json
-from tests.support.local_server import Handler, LocalServer
+from tests.support.local_server import Handler, HttpService, LocalServer, as_json
 from tests.support.tls import server_context, write_certificate
 from toolfold.mock_api.server import MockApi
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.differential.exchanges import Exchange
+from tests.differential.servers import Exchange
 from tests.support.mcp_requests import STATELESS, message, request, stateless
 from toolfold.protocol.http import Request
 from toolfold.protocol.jsonrpc import MAX_DEPTH

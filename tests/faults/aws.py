@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.aws_services import client, use_aws_endpoint
-from tests.support.faulty_proxy import FaultyProxy
+from tests.support.proxies import FaultyProxy
 
 TABLE, BUCKET = "answers", "things"
 _DELETIONS = 50

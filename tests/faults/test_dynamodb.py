@@ -10,7 +10,7 @@ import pytest
 from tests.faults.aws import BUCKET, TABLE, Aws
 from tests.faults.fault_table import Row, parametrize_rows
 from tests.faults.scenario import Scenario
-from tests.support.faulty_proxy import Fault
+from tests.support.proxies import Fault
 from tests.support.upstream import CSV, Upstream
 
 QUICK = {"CACHE_TIMEOUT_S": "1.5", "CACHE_BUCKET": f"s3://{BUCKET}/cache"}

@@ -11,7 +11,7 @@ from tests.faults.fault_table import Row, parametrize_rows
 from tests.faults.scenario import Scenario
 from tests.support.aws_services import client
 from tests.support.cpu_time import ends_within
-from tests.support.faulty_proxy import Fault
+from tests.support.proxies import Fault
 from tests.support.upstream import CSV, Reply, Upstream
 from toolfold.execution import api_keys
 

@@ -10,9 +10,9 @@ from tests.faults.aws import BUCKET, TABLE, Aws
 from tests.faults.fault_table import Row, all_rows, parametrize_rows
 from tests.faults.scenario import KEY, QUOTE, SERIES
 from tests.support.cpu_time import ends_within
-from tests.support.faulty_proxy import Fault
 from tests.support.lambda_handler import http_event, make_handler
 from tests.support.mcp_requests import tool_call
+from tests.support.proxies import Fault
 from toolfold.mock_api.server import MockApi
 
 MARGIN_S = 1.0

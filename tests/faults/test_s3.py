@@ -13,7 +13,7 @@ from tests.faults.scenario import QUOTE, SERIES, Scenario
 from tests.faults.test_dynamodb import DENIED, flipped
 from tests.support.catalogs import publish
 from tests.support.cpu_time import ends_within
-from tests.support.faulty_proxy import Fault
+from tests.support.proxies import Fault
 from toolfold.catalog import store as stores
 from toolfold.catalog.store import S3Store, bundled_path, open_store
 from toolfold.settings import Settings

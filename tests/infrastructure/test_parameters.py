@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.resolved_stack import refused_by, resolve
-from tests.support.sam_template import ALL_OPTIONS, TEMPLATE, load, translate
+from tests.support.sam_template import ALL_OPTIONS, TEMPLATE, load, refused_by, resolve, translate
 
 WRITTEN = load(TEMPLATE)
 PARAMETERS: dict[str, dict[str, Any]] = WRITTEN["Parameters"]

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from tests.support.approvals import World, reply
+from tests.support.authorization_server import Gateway, Issuer
 from tests.support.built_function import LOCAL_BUILD, BuiltFunction, load_built_function
 from tests.support.clocks import Clock
 from tests.support.executor import Calls, Make
 from tests.support.http import Send
-from tests.support.issuer import Issuer
 from tests.support.mcp_sources import Sources
-from tests.support.oauth_gateway import Gateway
 from tests.support.upstream import Upstream
 from toolfold.aws.clients import AwsClients
 from toolfold.catalog.model import Catalog

@@ -12,10 +12,9 @@ import pytest
 from joserfc import jws
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from tests.support.issuer import Issuer
+from tests.support.authorization_server import RESOURCE, STRANGER, Gateway, Issuer
 from tests.support.lambda_handler import http_event
 from tests.support.mcp_requests import message
-from tests.support.oauth_gateway import RESOURCE, STRANGER, Gateway
 from toolfold.execution.call import CallContext, CallResult
 from toolfold.execution.executor import ToolExecutor
 from toolfold.execution.pipeline import run_call

@@ -15,7 +15,7 @@ from botocore.exceptions import (
     NoRegionError,
 )
 
-from tests.support.raw_server import RawServer
+from tests.support.raw_http import RawServer
 from tests.support.tls import server_context, write_certificate
 from tests.support.upstream import Reply, Upstream
 from toolfold.aws.clients import AwsClients, error_code

@@ -10,8 +10,8 @@ import pytest
 from botocore.exceptions import BotoCoreError, HTTPClientError
 
 from tests.support.aws_services import use_aws_endpoint
-from tests.support.byte_server import ByteServer
 from tests.support.cpu_time import ends_within
+from tests.support.raw_http import ByteServer
 from toolfold.aws import http_session
 from toolfold.aws.clients import AwsClients, error_code
 

@@ -15,8 +15,8 @@ import pytest
 
 from tests.support.built_function import NEEDS_BUILD, ROOT
 from tests.support.deployment import Deployment, ask, call_tool, code_of, event
-from tests.support.faulty_proxy import Fault
 from tests.support.lambda_runtime import LambdaRuntime
+from tests.support.proxies import Fault
 
 pytestmark = [pytest.mark.e2e, NEEDS_BUILD]
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support import aws_services
+from tests.support.authorization_server import Issuer
 from tests.support.clocks import Clock
 from tests.support.executor import settings_for
-from tests.support.issuer import Issuer
 from tests.support.lambda_handler import http_event
 from tests.support.mcp_requests import tool_call
 from tests.support.threads import run_concurrently

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import CommandLine
-from tests.support.http_service import HttpService
+from tests.support.local_server import HttpService
 from toolfold.build.compiler import compile_folder
 from toolfold.cli import main
 from toolfold.client import Client

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.authorization_server import CognitoServer, Grant
+from tests.support.authorization_server import RESOURCE, CognitoServer, Gateway, Grant
 from tests.support.lambda_handler import http_event
-from tests.support.oauth_gateway import RESOURCE, Gateway
 from toolfold.auth import issuer_keys
 from toolfold.mock_api.server import MockApi
 

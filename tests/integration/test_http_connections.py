@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from tests.support.http import KEY, Send
-from tests.support.raw_server import OK, RawServer
+from tests.support.raw_http import OK, RawServer
 from tests.support.threads import run_concurrently
 from tests.support.upstream import CSV, Upstream
 from toolfold.network import connection

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.http import Send, unset_proxies
-from tests.support.http_service import HttpService
+from tests.support.local_server import HttpService
 from tests.support.tables import accepted
 from tests.support.tls import server_context, write_certificate
 from tests.support.upstream import Upstream

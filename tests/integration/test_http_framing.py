@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.support.byte_server import ByteServer, Pieces
 from tests.support.http import fetch
+from tests.support.raw_http import ByteServer, Pieces
 from tests.support.tables import accepted, differences
 from toolfold.network.errors import ConnectionBroken, InvalidResponse, ReadTimeout, ResponseTooLarge
 from toolfold.network.session import HttpClient, Response

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.forward_proxy import ForwardProxy
 from tests.support.http import Send, fetch, unset_proxies
-from tests.support.raw_server import RawServer
+from tests.support.proxies import ForwardProxy
+from tests.support.raw_http import RawServer
 from tests.support.tls import server_context, write_certificate
 from tests.support.upstream import CSV, Upstream
 from toolfold.errors import UpstreamError

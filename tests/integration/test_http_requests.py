@@ -12,7 +12,7 @@ import requests
 
 from tests.support.cpu_time import ends_within
 from tests.support.http import KEY, Send, fetch
-from tests.support.raw_server import RawServer
+from tests.support.raw_http import RawServer
 from tests.support.upstream import CSV, Upstream
 from toolfold import __version__
 from toolfold.errors import UpstreamTimeout

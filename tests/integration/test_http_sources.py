@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tests.support.aws_services import use_aws_endpoint
 from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
-from tests.support.http_service import HttpService, Received, Reply, TokenEndpoint, as_json, echo
+from tests.support.local_server import HttpService, Received, Reply, TokenEndpoint, as_json, echo
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.model import Catalog

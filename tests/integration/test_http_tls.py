@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.cpu_time import ends_within
 from tests.support.http import Send, fetch
-from tests.support.raw_server import OK, RawServer
+from tests.support.raw_http import OK, RawServer
 from tests.support.tls import server_context, write_certificate
 from tests.support.upstream import CSV
 from toolfold.errors import UpstreamError

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 
-from tests.support.oauth_gateway import RESOURCE, SECOND, STRANGER, Gateway
+from tests.support.authorization_server import RESOURCE, SECOND, STRANGER, Gateway
 from toolfold.auth import issuer_keys
 from toolfold.transports import snapstart
 

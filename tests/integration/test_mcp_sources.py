@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.cpu_time import cpu_within, ends_within
-from tests.support.http_service import TokenEndpoint
-from tests.support.mcp_http_server import HttpServer
+from tests.support.local_server import TokenEndpoint
 from tests.support.mcp_server import PIXEL, ROWS, SECRET
-from tests.support.mcp_sources import Sources, child, remote
+from tests.support.mcp_sources import HttpServer, Sources, child, remote
 from tests.support.waiting import wait_until
 from toolfold.build.importers import mcp_fetch
 from toolfold.client_call import serving

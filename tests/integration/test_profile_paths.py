@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 import requests
 
+from tests.support.authorization_server import RESOURCE
 from tests.support.lambda_handler import http_event, make_handler
 from tests.support.mcp_requests import message
-from tests.support.oauth_gateway import RESOURCE
 from toolfold.auth.resource_server import ResourceServer
 from toolfold.network.session import HttpClient
 from toolfold.protocol.http import Request

@@ -8,11 +8,10 @@ import pytest
 import requests
 
 from tests.conftest import KEY
+from tests.support.authorization_server import Gateway, Issuer
 from tests.support.commands import CommandLine
 from tests.support.deployed_api import ENVIRONMENT, REGION, deployed_api
-from tests.support.issuer import Issuer
 from tests.support.lambda_handler import make_handler
-from tests.support.oauth_gateway import Gateway
 from tests.support.upstream import Upstream
 from toolfold.client import Client, ClientError, find_access
 from toolfold.client.channels import Signer, region_of_address

@@ -9,12 +9,11 @@ import pytest
 
 from scripts import smoke
 from tests.integration.test_serve_process import serving
+from tests.support.authorization_server import RESOURCE, Gateway, Issuer
 from tests.support.catalogs import small_catalog
 from tests.support.deployed_api import ENVIRONMENT, REGION, deployed_api
-from tests.support.issuer import Issuer
 from tests.support.lambda_handler import make_handler
 from tests.support.local_server import Handler, LocalServer
-from tests.support.oauth_gateway import RESOURCE, Gateway
 from tests.support.upstream import Upstream
 from toolfold.client import ClientError
 from toolfold.mock_api.server import MockApi

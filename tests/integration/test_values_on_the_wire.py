@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from tests.support.http_service import HttpService, Received
+from tests.support.local_server import HttpService, Received
 from tests.support.mcp_sources import Sources, child
 from tests.support.openapi_documents import body, document
 from toolfold.cli import main

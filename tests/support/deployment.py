@@ -15,9 +15,9 @@ from typing import Any, Self
 
 from tests.support.aws_services import client, serving
 from tests.support.built_function import LOCAL_BUILD, load_built_function
-from tests.support.faulty_proxy import FaultyProxy
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.support.mcp_requests import message
+from tests.support.proxies import FaultyProxy
 from tests.support.sam_template import PACKAGED, REGION, TEMPLATE, load, translate
 from toolfold.mock_api.server import MockApi
 

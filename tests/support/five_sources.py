@@ -15,7 +15,7 @@ from unittest import mock
 import yaml
 
 from tests.conformance.helpers import FASTMCP_PYTHON
-from tests.support.mcp_http_server import HttpServer
+from tests.support.mcp_sources import HttpServer
 from tests.support.running_app import running_app
 from tests.support.shelter_service import KEY as SHELTER_KEY
 from tests.support.shelter_service import create_app

@@ -17,8 +17,7 @@ from unittest import mock
 import yaml
 
 from tests.support import postgresql
-from tests.support.mcp_http_server import HttpServer
-from tests.support.mcp_sources import PROGRAM
+from tests.support.mcp_sources import PROGRAM, HttpServer
 from tests.support.postgresql import READER_STATEMENTS, PostgresqlServer
 from tests.support.running_app import running_app
 from tests.support.sql_databases import create_sqlite, postgresql_statements

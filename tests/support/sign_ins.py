@@ -11,10 +11,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.support.authorization_server import AuthorizationServer, Grant
-from tests.support.http_service import HttpService, Received, Reply, as_json
-from tests.support.issuer import Reply as IssuerReply
-from tests.support.local_server import Handler
-from tests.support.mcp_http_server import HttpServer
+from tests.support.local_server import Handler, HttpService, Received, Reply, as_json
+from tests.support.mcp_sources import HttpServer
 from toolfold.build.compiler import compile_folder
 
 CLIENT = "app-7:0wn+s3cret/of-the-app"
@@ -60,7 +58,7 @@ class SignInServer(AuthorizationServer):
         self.is_denied = False
         self.revoked: list[str] = []
 
-    def handle(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> IssuerReply:
+    def handle(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """Return status, headers and body of a response."""
         parts = urlsplit(path)
         if parts.path == "/tenant/authorize" and self.is_denied:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from tests.support import http_service
-from tests.support.http_service import HttpService, Received
+from tests.support import local_server
+from tests.support.local_server import HttpService, Received
 
 CSV = "timestamp,value\n2026-01-01,1.5\n"
 
-Reply = http_service.Reply
+Reply = local_server.Reply
 
 
 def notice(text: str, key: str = "Information") -> Reply:

@@ -13,8 +13,8 @@ import pytest
 
 from tests.conftest import KEY
 from tests.support.commands import Run
-from tests.support.forward_proxy import ForwardProxy
-from tests.support.raw_server import RawServer
+from tests.support.proxies import ForwardProxy
+from tests.support.raw_http import RawServer
 from tests.support.tls import write_certificate
 from toolfold.network.session import describe_proxy
 from toolfold.network.sockets import BUNDLE_VARIABLES, ca_bundle

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.cpu_time import cpu_within
-from tests.support.meta_tools import error
-from tests.support.next_call import follow, proposed_call
+from tests.support.meta_tools import error, follow, proposed_call
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.mock_api.server import MockApi
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.mcp_requests import STATELESS, message, request, stateless
-from tests.support.next_call import proposed_call
+from tests.support.meta_tools import proposed_call
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.http_service import HttpService, Received, Reply, TokenEndpoint, as_json, echo
+from tests.support.local_server import HttpService, Received, Reply, TokenEndpoint, as_json, echo
 from tests.support.tables import differences
 from tests.support.upstream import Upstream
 from toolfold.catalog.entries import Auth, Effect, Source, Tool

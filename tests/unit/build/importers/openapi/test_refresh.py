@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.catalogs import refresh
-from tests.support.http_service import HttpService, Received, Reply, as_json
+from tests.support.local_server import HttpService, Received, Reply, as_json
 from tests.support.openapi_documents import OK, document
 from toolfold.build.yaml_loader import Limits
 from toolfold.errors import SourceError
