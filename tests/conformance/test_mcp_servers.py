@@ -173,16 +173,17 @@ def test_pictures_and_effects_of_a_fastmcp_server(depot: Sources) -> None:
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FiveSources]:
+def five(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FiveSources]:
     with five_sources(tmp_path_factory.mktemp("five")) as running:
         yield running
 
 
-@pytest.fixture(autouse=True)
-def keys(sources: FiveSources, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set the keys, which the fixtures of all tests remove."""
-    for name, value in sources.environment.items():
+@pytest.fixture
+def sources(five: FiveSources, monkeypatch: pytest.MonkeyPatch) -> FiveSources:
+    """Return the sources with their keys, which the fixtures of all tests remove."""
+    for name, value in five.environment.items():
         monkeypatch.setenv(name, value)
+    return five
 
 
 def call(sources: FiveSources, name: str, **arguments: object) -> Result:

@@ -1,22 +1,35 @@
-"""The Python client against the local server over HTTP and against a child process over stdio."""
+"""The Python client and ``--endpoint`` over HTTP and stdio, and the paths of profiles."""
 
 import copy
 import datetime
+import json
 import pickle
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+import requests
 
 import toolfold
 from tests.conftest import KEY
+from tests.support.authorization_server import RESOURCE
 from tests.support.commands import CommandLine
+from tests.support.lambda_handler import http_event, make_handler
+from tests.support.local_server import HttpService
+from tests.support.mcp_requests import message
 from tests.support.upstream import Upstream
+from toolfold.auth.resource_server import ResourceServer
+from toolfold.build.compiler import compile_folder
+from toolfold.cli import main
 from toolfold.client import Client, ClientError
 from toolfold.client.client import OtherCallError, to_error
-from toolfold.errors import AuthRequired, CallError, InvalidArguments, ToolNotFound
+from toolfold.errors import ApprovalRequired, AuthRequired, CallError, InvalidArguments, ToolNotFound, WriteNotAllowed
 from toolfold.mock_api.server import MockApi
+from toolfold.network.session import HttpClient
+from toolfold.protocol.http import Request
 from toolfold.settings import Settings
 from toolfold.transports.local_http.server import LocalServer
 
@@ -225,3 +238,158 @@ class TestCommandLine:
     def test_a_variable_that_is_not_set_is_named(self, url: str, command_line: CommandLine) -> None:
         err = command_line("--endpoint", url, "--token-env", "NO_SUCH", "call", "X", code=1).err
         assert "NO_SUCH is not set" in err
+
+
+SOURCE = """
+kind: http_api
+base_url: {towns_url}
+tools:
+  - name: report
+    summary: Report the rain of a town
+    method: POST
+    path: /reports/{{town}}
+    parameters: {{town: {{type: string, description: Name of a town., example: Oslo}}}}
+  - name: remove
+    summary: Delete a town and its rain
+    method: DELETE
+    path: /towns/{{town}}
+    parameters: {{town: {{type: string, description: Name of a town., example: Oslo}}}}
+"""
+REPORT, REMOVE = "towns__report", "towns__remove"
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[HttpService]:
+    with HttpService() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def towns_url(service: HttpService, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder: Path = tmp_path_factory.mktemp("towns")
+    (folder / "towns").mkdir()
+    (folder / "towns" / "source.yaml").write_text(SOURCE.format(towns_url=service.url))
+    (folder / "catalog.json").write_text(compile_folder(folder, adapters=["http_api"]))
+    hosts = {"TOOLFOLD_ALLOWED_HOSTS": service.url.removeprefix("http://"), "TOOLFOLD_PRIVATE_HOSTS": "127.0.0.1"}
+    environment = {"TOOLFOLD_CATALOG": str(folder / "catalog.json"), "TOOLFOLD_CACHE": "memory", **hosts}
+    with LocalServer(Settings.from_environment(environment)) as running:
+        yield running.url
+
+
+@pytest.fixture
+def towns(towns_url: str, service: HttpService) -> Iterator[Client]:
+    service.received.clear()
+    with Client(towns_url) as opened:
+        yield opened
+
+
+def test_a_program_runs_a_tool_that_writes(towns: Client, service: HttpService) -> None:
+    assert towns.call(REPORT, town="Oslo").result == {"ok": True}
+    assert towns.batch([{"tool_name": REPORT, "arguments": {"town": "Bergen"}}]).results[0]["ok"]
+    assert not towns.pipe([{"tool_name": REPORT, "arguments": {"town": "Moss"}}]).notes
+    assert [request.path for request in service.received] == ["/reports/Oslo", "/reports/Bergen", "/reports/Moss"]
+
+
+def test_a_call_that_deletes_is_approved_first(towns: Client, service: HttpService) -> None:
+    with pytest.raises(ApprovalRequired) as raised:
+        towns.call(REMOVE, town="Oslo")
+    assert not service.received
+    towns.call(REMOVE, town="Oslo", approval_token=raised.value.details["approval_token"])
+    assert [request.method for request in service.received] == ["DELETE"]
+
+
+def test_the_executor_that_reads_refuses(towns: Client, service: HttpService) -> None:
+    with pytest.raises(WriteNotAllowed):
+        towns.call_meta_tool("TOOL_CALL", {"tool_name": REPORT, "arguments": {"town": "Oslo"}})
+    assert not service.received
+
+
+def test_a_command_runs_a_tool_of_an_endpoint_as_one_of_this_machine(
+    towns_url: str, service: HttpService, command_line: CommandLine
+) -> None:
+    service.received.clear()
+    assert main(["--endpoint", towns_url, "call", REPORT, "town=Oslo"]) == 0
+    assert [request.path for request in service.received] == ["/reports/Oslo"]
+    assert "--approval-token" in command_line("--endpoint", towns_url, "call", REMOVE, "town=Oslo", code=1).err
+
+
+HEADERS = {"accept": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def base_url() -> Iterator[str]:
+    """Return the URL of ``toolfold serve`` without the path."""
+    with LocalServer(Settings.from_environment({})) as server:
+        yield server.url.removesuffix("/mcp")
+
+
+def listed(base_url: str, path: str) -> list[str]:
+    body = requests.post(f"{base_url}{path}", json=message("tools/list"), headers=HEADERS, timeout=60).json()
+    return [tool["name"] for tool in body["result"]["tools"]]
+
+
+def test_local_server_serves_profiles(base_url: str) -> None:
+    assert listed(base_url, "/mcp") == ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
+    assert listed(base_url, "/mcp/kinds/") == ["connector", "request_tools"]
+    assert len(listed(base_url, "/mcp/direct")) == 100
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("/mcp/gruoped", "Did you mean grouped? There are default, progressive,"),
+        ("/mcp/grouped/more", "MCP is served at /mcp and /mcp/PROFILE"),
+    ],
+)
+def test_local_server_answers_404_elsewhere(base_url: str, path: str, says: str) -> None:
+    response = requests.post(f"{base_url}{path}", json=message("ping"), headers=HEADERS, timeout=60)
+    assert (response.status_code, says in response.text) == (404, True)
+
+
+def test_preflight_and_methods_are_those_of_the_endpoint(base_url: str) -> None:
+    origin = {"origin": "http://localhost:3000"}
+    preflight = requests.options(f"{base_url}/mcp/grouped", headers=origin, timeout=60)
+    assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, origin["origin"])
+    refused = requests.get(f"{base_url}/mcp/grouped", timeout=60)
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST, OPTIONS")
+    other = requests.post(
+        f"{base_url}/mcp/grouped", json=message("ping"), headers={"origin": "https://a.test"}, timeout=60
+    )
+    assert other.status_code == 403
+
+
+@pytest.mark.parametrize("prefix", ["", "/prod"])
+def test_lambda_finds_the_profile_behind_a_stage(prefix: str) -> None:
+    event = http_event(message("tools/list"), path=f"{prefix}/mcp/kinds")
+    response = make_handler({})(event, 29.0)
+    tools = json.loads(response["body"])["result"]["tools"]
+    assert [tool["name"] for tool in tools] == ["connector", "request_tools"]
+
+
+@pytest.mark.parametrize("path", ["", "/mcp", "/mcp/grouped"])
+def test_metadata_of_a_profile_is_that_of_the_endpoint(path: str) -> None:
+    variables = {"TOOLFOLD_OAUTH_ISSUER": "https://issuer.test", "TOOLFOLD_PUBLIC_URL": RESOURCE}
+    server = ResourceServer(Settings.from_environment(variables), HttpClient)
+    found = server.respond_without_token(Request("GET", (), b"", path=f"/.well-known/oauth-protected-resource{path}"))
+    assert found is not None
+    assert json.loads(found.body)["resource"] == RESOURCE
+    for wrong in ("/mcp/a/b", "/other"):
+        request = Request("GET", (), b"", path=f"/.well-known/oauth-protected-resource{wrong}")
+        assert server.respond_without_token(request) is None
+
+
+@pytest.mark.slow
+def test_stdio_exposes_the_profile_of_its_option() -> None:
+    line = json.dumps(message("tools/list")) + "\n"
+    command = [sys.executable, "-m", "toolfold", "stdio", "--profile", "kinds"]
+    done = subprocess.run(command, input=line, capture_output=True, text=True, check=True)
+    names = [tool["name"] for tool in json.loads(done.stdout)["result"]["tools"]]
+    assert names == ["connector", "request_tools"]
+
+
+@pytest.mark.slow
+def test_stdio_with_an_unknown_profile_ends_with_the_closest() -> None:
+    command = [sys.executable, "-m", "toolfold", "stdio", "--profile", "kindz"]
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "There is no profile 'kindz'. Did you mean kinds?" in " ".join(done.stderr.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import pty
@@ -12,17 +13,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.support.commands import CommandLine
+from tests.support.mcp_requests import message
 from tests.support.raw_http import exchange, post
 from tests.support.waiting import wait_until
 from toolfold.explorer.page import SECURITY_HEADERS
-from toolfold.explorer.router import FOLDER
+from toolfold.explorer.router import FOLDER, LocalPage
 from toolfold.mock_api.server import MockApi
-
-pytestmark = pytest.mark.slow
+from toolfold.settings import Settings
+from toolfold.transports.local_http.server import LocalServer
 
 OPTIONS = ["ui", "--port", "0"]
 COMMAND = [sys.executable, "-m", "toolfold", *OPTIONS]
@@ -88,6 +92,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, mock_api: MockApi) -> Iterato
         yield started
 
 
+@pytest.mark.slow
 def test_the_token_opens_the_page(page: Page) -> None:
     answer = page.ask(f"/?token={page.token}")
     port = page.host.rpartition(":")[2]
@@ -99,6 +104,7 @@ def test_the_token_opens_the_page(page: Page) -> None:
     assert json.loads(page.ask("/ui/api/start", page.cookie).body)["endpoint"] == f"{page.base}mcp"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "headers", "status"),
     [
@@ -132,12 +138,14 @@ def test_hostile_requests_are_refused(page: Page, target: str, headers: list[str
     assert "access-control-allow-origin" not in answer.headers
 
 
+@pytest.mark.slow
 def test_a_body_without_access_is_not_looked_at(page: Page) -> None:
     for name in ("tokens", "approvals"):
         answer = page.ask(f"/ui/api/{name}", "Content-Type: application/json", method="POST", body=b"[" * 50_000)
         assert answer.status == 401
 
 
+@pytest.mark.slow
 def test_mcp_clients_need_no_token_and_the_page_may_call(page: Page) -> None:
     own = f"Origin: {page.base.rstrip('/')}"
     for headers in ([], [own]):
@@ -145,6 +153,7 @@ def test_mcp_clients_need_no_token_and_the_page_may_call(page: Page) -> None:
         assert answer.status == 400  # an empty body: it was read
 
 
+@pytest.mark.slow
 def test_neither_log_has_the_token_the_cookie_or_requests_of_the_page(page: Page) -> None:
     for target in (f"/?token={page.token}", f"/?token={page.token}x", f"/ui/api/start?token={page.token}"):
         page.ask(target, page.cookie)
@@ -157,6 +166,7 @@ def test_neither_log_has_the_token_the_cookie_or_requests_of_the_page(page: Page
     assert '"ui"' not in (page.call_log.read_text() if page.call_log.exists() else "")
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_one_sentence_with_the_next_step(page: Page, command_line: CommandLine) -> None:
     port = page.host.rpartition(":")[2]
     out, err = command_line("ui", "--no-open", "--port", port, code=1)
@@ -165,6 +175,7 @@ def test_a_port_in_use_is_one_sentence_with_the_next_step(page: Page, command_li
     assert "token=" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("log", "reason"), [("none/calls.jsonl", "does not exist"), (".", "is not a file")])
 def test_a_log_that_cannot_be_followed_is_one_sentence(
     tmp_path: Path, command_line: CommandLine, log: str, reason: str
@@ -173,6 +184,7 @@ def test_a_log_that_cannot_be_followed_is_one_sentence(
     assert (out, len(err.splitlines()), reason in err) == ("", 1, True)
 
 
+@pytest.mark.slow
 def test_at_a_terminal_a_browser_opens_with_a_code_that_works_once(tmp_path: Path) -> None:
     browser, opened = tmp_path / "browser", tmp_path / "opened"
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.new\nmv {opened}.new {opened}\n')
@@ -199,3 +211,63 @@ def test_at_a_terminal_a_browser_opens_with_a_code_that_works_once(tmp_path: Pat
         finally:
             process.kill()
             os.close(main)
+
+
+KEY, SALT, CALLER_KEY = "PLANTED-OPERATOR-KEY", "PLANTED-SALT", "PLANTED-CALLER-KEY"
+
+
+class ApiPage:
+    """A client of one server: of its page, with the token, and of its MCP endpoint."""
+
+    def __init__(self, server: LocalServer, page: LocalPage) -> None:
+        self.address = urlsplit(server.url)
+        self._token = page.token
+        self.answers: list[bytes] = []
+
+    def send(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:
+        assert self.address.hostname
+        connection = http.client.HTTPConnection(self.address.hostname, self.address.port, timeout=60)
+        given = {"content-type": "application/json", "accept": "application/json, text/event-stream", **headers}
+        connection.request(method, path, None if body is None else json.dumps(body), given)
+        response = connection.getresponse()
+        found = response.status, response.read()
+        connection.close()
+        return found
+
+    def api(self, target: str, body: Any = None) -> Any:
+        method = "GET" if body is None else "POST"
+        _, answer = self.send(method, f"/ui/api/{target}", body, authorization=f"Bearer {self._token}")
+        self.answers.append(answer)
+        return json.loads(answer)
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        called = message("tools/call", {"name": name, "arguments": arguments})
+        _, answer = self.send("POST", "/mcp", called, **{"x-api-key": CALLER_KEY})
+        return json.loads(answer)["result"]["structuredContent"]
+
+
+def test_no_answer_has_a_secret(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "PLANTED-AWS")
+    settings = {
+        "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
+        "TOOLFOLD_CACHE": "memory",
+        "TOOLFOLD_REQUESTS_PER_DAY": "25",
+        "TOOLFOLD_KEY_SALT": SALT,
+    }
+    with LocalServer(Settings.from_environment(settings), page=(local := LocalPage())) as server:
+        page = ApiPage(server, local)
+        page.call("TOOL_LIST", query="price of a stock")
+        page.call("TOOL_LIST", query="xqvq zzkz")
+        page.call("TOOL_CALL", tool_name="GLOBAL_QUOTE", arguments={"symbol": "AAPL"})
+        page.call("TOOL_CALL", tool_name="RSI", arguments={"symbol": "IBM"})
+        targets = ("start", "catalog", "search?q=price", "tool?name=GLOBAL_QUOTE", "watch", "approvals", "tool?name=X")
+        for target in targets:
+            page.api(target)
+        page.api("tokens", {"texts": ["x"]})
+        page.api("tokens", {"texts": 1})
+        page.api("approvals", {"id": "0" * 16, "approve": True})
+    everything = b"".join(page.answers)
+    assert len(everything) > 10_000
+    for secret in (b"PLANTED", page._token.encode(), b"ALPHA_VANTAGE_API_KEY", b"AWS_"):
+        assert secret not in everything

@@ -1,4 +1,4 @@
-"""Clients of toolfold whose calls go on to an MCP server: cancellation, progress, the end, and toolfold itself."""
+"""Clients of toolfold whose calls go on to an MCP server, and ``toolfold source add mcp --sign-in``."""
 
 import json
 import os
@@ -7,21 +7,23 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.parse
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import KEY
+from tests.support.commands import CommandLine, Run
 from tests.support.mcp_requests import tool_call
 from tests.support.mcp_sources import Sources, child, remote
+from tests.support.sign_ins import GuardedMcpServer, SignInServer, Terminal
 from tests.support.waiting import wait_until
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 from toolfold.transports.local_http.server import LocalServer
-
-pytestmark = pytest.mark.slow
 
 WAIT_S = 60.0
 
@@ -89,6 +91,7 @@ def children_of(pid: int) -> list[int]:
     return [int(word) for word in found.split()]
 
 
+@pytest.mark.slow
 def test_progress_comes_before_the_answer_and_only_on_request(tmp_path: Path) -> None:
     process = start(tmp_path)
     process.call(2, "harbour__wait", {"progressToken": "t"}, seconds=0.5)
@@ -107,6 +110,7 @@ def test_progress_comes_before_the_answer_and_only_on_request(tmp_path: Path) ->
     assert process.end() == 0
 
 
+@pytest.mark.slow
 def test_a_cancelled_call_is_cancelled_at_the_server_and_others_go_on(tmp_path: Path) -> None:
     marker = tmp_path / "cancelled"
     process = start(tmp_path, "none", str(marker))
@@ -122,6 +126,7 @@ def test_a_cancelled_call_is_cancelled_at_the_server_and_others_go_on(tmp_path: 
     assert process.end() == 0
 
 
+@pytest.mark.slow
 def test_an_equal_call_that_waited_for_a_cancelled_one_is_made(tmp_path: Path) -> None:
     process = start(tmp_path)
     process.call(2, "harbour__wait", {"progressToken": "t"}, seconds=4)
@@ -133,6 +138,7 @@ def test_an_equal_call_that_waited_for_a_cancelled_one_is_made(tmp_path: Path) -
     process.end()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes in /proc")
 @pytest.mark.parametrize("how", ["end of input", "signal"])
 def test_no_program_outlives_the_server_that_started_it(how: str, tmp_path: Path) -> None:
@@ -148,6 +154,7 @@ def test_no_program_outlives_the_server_that_started_it(how: str, tmp_path: Path
     assert not any(map(is_running, found))
 
 
+@pytest.mark.slow
 def test_a_stateless_client_cancels_by_closing_its_connection(tmp_path: Path, sources: Sources) -> None:
     marker = tmp_path / "cancelled"
     sources.add("harbour", child("none", str(marker)))
@@ -178,6 +185,7 @@ def inner_url() -> Iterator[str]:
             yield server.url
 
 
+@pytest.mark.slow
 def test_toolfold_is_a_source_of_toolfold_over_http(
     inner_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +195,7 @@ def test_toolfold_is_a_source_of_toolfold_over_http(
     check_inner(sources)
 
 
+@pytest.mark.slow
 def test_toolfold_is_a_source_of_toolfold_over_stdio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLFOLD_SOURCE_INNER_KEY", KEY)
     with MockApi() as api:
@@ -212,3 +221,80 @@ def check_inner(sources: Sources) -> None:
     assert error["code"] == "UPSTREAM_ERROR"
     assert "TOOL_NOT_FOUND" in error["upstream_says"]
     assert KEY not in json.dumps([listed.structured, error])
+
+
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine) -> Run:
+    monkeypatch.setenv("TOOLFOLD_CACHE", "off")
+    folder = str(tmp_path / "sources")
+    return partial(command_line.run, "source", "add", "mcp", "harbour", "--yes", "--folder", folder)
+
+
+@pytest.fixture
+def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GuardedMcpServer]:
+    (tmp_path / "home").mkdir(mode=0o700)
+    for name in ("DATA", "CACHE", "CONFIG"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "home" / name))
+    with GuardedMcpServer() as server, SignInServer(server.url) as issuer:
+        server.issuer = issuer
+        yield server
+
+
+@pytest.mark.parametrize("place", ["/.well-known/oauth-protected-resource", "/named-in-the-refusal"])
+def test_a_server_is_added_at_whose_issuer_toolfold_registers_itself(
+    guarded: GuardedMcpServer, add: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    assert guarded.issuer is not None
+    guarded.metadata_path, guarded.names_metadata = place, place == "/named-in-the-refusal"
+    code, out, err = add("--url", guarded.url, "--sign-in", "--trust-annotations")
+    assert code == 0, err
+    (registered,) = [metadata for kind, metadata in guarded.issuer.events if kind == "register"]
+    (redirect_uri,) = registered["redirect_uris"]
+    text = (tmp_path / "sources/harbour/source.yaml").read_text()
+    for line in (f"token_url: {guarded.issuer.url}/token", f"resource: {guarded.url}", "- notes"):
+        assert line in text
+    assert f"redirect_port: {urllib.parse.urlsplit(redirect_uri).port}" in text
+    (export,) = [line for line in out.splitlines() if "TOOLFOLD_SOURCE_HARBOUR_KEY=" in line]
+    client = export.partition("=")[2].strip("'")
+    assert client.partition(":")[0] in guarded.issuer.clients
+    # As the user goes on: with the variable set, the refresh has a link.
+    sources = Sources(tmp_path, CACHE="off", ALLOWED_HOSTS=urllib.parse.urlsplit(guarded.issuer.url).netloc)
+    monkeypatch.setenv("TOOLFOLD_SOURCE_HARBOUR_KEY", client)
+    (sources.write("harbour", remote(guarded.url)) / "source.yaml").write_text(text)
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", Terminal())
+        sources.refresh("harbour")
+    sources.compile()
+    assert not sources.call("harbour__echo", {"text": "ahoy"}).is_error
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"registration_endpoint": None}, "register toolfold there by hand, with the redirect URI http://127.0.0.1:"),
+        ({"code_challenge_methods_supported": ["plain"]}, "do not have S256"),
+        ({"token_endpoint": "http://tokens.example/token"}, "name no token_endpoint"),
+        (
+            {"registration_endpoint": "http://clients.example/"},
+            "does not answer: a URL in it is not one of HTTPS",
+        ),
+        ({"issuer": "https://other.example"}, "name the issuer 'https://other.example'"),
+    ],
+)
+def test_an_issuer_that_registers_no_clients_or_lacks_something_is_named(
+    guarded: GuardedMcpServer, add: Run, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], said: str
+) -> None:
+    metadata = guarded.issuer.server_metadata() if guarded.issuer else {}
+    found = {name: value for name, value in {**metadata, **changed}.items() if value is not None}
+    monkeypatch.setattr(guarded.issuer, "server_metadata", lambda: found)
+    code, out, err = add("--url", guarded.url, "--sign-in")
+    assert said in " ".join(f"{out} {err}".split())
+    assert (code == 0) == ("registration_endpoint" not in found)
+
+
+def test_a_refused_server_is_said_to_have_users_who_may_sign_in(guarded: GuardedMcpServer, add: Run) -> None:
+    assert "add it with --sign-in" in add("--url", guarded.url)[2]
+
+
+def test_signing_in_is_for_servers_on_the_network(add: Run) -> None:
+    assert "give --url" in add("--sign-in", "--", "uvx", "server")[2]

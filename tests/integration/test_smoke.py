@@ -1,35 +1,41 @@
-"""``make smoke`` against a real process of ``toolfold serve``, deployments with each access, and wrong servers."""
+"""``make smoke``, and requests that are signed for ``Access=iam``, against local APIs of each access."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
 import pytest
+import requests
 
 from scripts import smoke
-from tests.integration.test_serve_process import serving
+from tests.conftest import KEY
+from tests.integration.test_local_http import serving
 from tests.support.authorization_server import RESOURCE, Gateway, Issuer
 from tests.support.catalogs import small_catalog
+from tests.support.commands import CommandLine
 from tests.support.deployed_api import ENVIRONMENT, REGION, deployed_api
 from tests.support.lambda_handler import make_handler
 from tests.support.local_server import Handler, LocalServer
 from tests.support.upstream import Upstream
-from toolfold.client import ClientError
+from toolfold.client import Client, ClientError, find_access
+from toolfold.client.channels import Signer, region_of_address
 from toolfold.mock_api.server import MockApi
-
-KEY = "TESTKEY123"
 
 
 @pytest.fixture(scope="module")
 def open_url() -> Iterator[str]:
-    with MockApi() as mock, serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock.url, ALPHA_VANTAGE_API_KEY="") as (_, url):
-        yield url
+    with (
+        MockApi() as mock,
+        serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=mock.url, ALPHA_VANTAGE_API_KEY="") as (_, endpoint_url),
+    ):
+        yield endpoint_url
 
 
-def outcomes(url: str, access: str = "", key: str = "", token: str = "", sign: str = "") -> dict[str, str]:
+def outcomes(endpoint_url: str, access: str = "", key: str = "", token: str = "", sign: str = "") -> dict[str, str]:
     lines: list[str] = []
-    passed = smoke.run(smoke.Endpoint(url, access, sign, key, token), lines.append)
+    passed = smoke.run(smoke.Endpoint(endpoint_url, access, sign, key, token), lines.append)
     found = {line.split()[1]: line.split()[0] for line in lines}
     assert list(found) == list(smoke.CHECKS)
     assert passed == ("FAIL" not in found.values()), lines
@@ -60,8 +66,8 @@ def test_the_key_of_a_deployment_that_strangers_use_is_a_failure(
 ) -> None:
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
     settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true"}
-    with deployed_api(make_handler(settings)) as url:
-        assert names(outcomes(url), "FAIL") == {"key"}
+    with deployed_api(make_handler(settings)) as endpoint_url:
+        assert names(outcomes(endpoint_url), "FAIL") == {"key"}
 
 
 def test_any_catalog_is_checked_by_one_of_its_own_examples(tmp_path: Path) -> None:
@@ -71,39 +77,41 @@ def test_any_catalog_is_checked_by_one_of_its_own_examples(tmp_path: Path) -> No
     ) as tides:
         host = tides.url.split("/")[2]
         settings = {"TOOLFOLD_SOURCE_TIDES_URL": tides.url, "TOOLFOLD_ALLOWED_HOSTS": host}
-        with deployed_api(make_handler({"TOOLFOLD_CATALOG": str(tmp_path / "catalog.json"), **settings})) as url:
-            found = outcomes(url)
+        with deployed_api(
+            make_handler({"TOOLFOLD_CATALOG": str(tmp_path / "catalog.json"), **settings})
+        ) as endpoint_url:
+            found = outcomes(endpoint_url)
         assert (names(found, "SKIP"), names(found, "FAIL")) == ({"key"}, set())
         assert tides.requests[0]["harbour"] == "Bergen"
 
 
 def test_with_an_issuer_the_metadata_are_checked_and_calls_need_a_token(mock_api: MockApi) -> None:
-    with Issuer() as issuer, deployed_api(Gateway(issuer, mock_api).handler) as url:
-        found = outcomes(url)
+    with Issuer() as issuer, deployed_api(Gateway(issuer, mock_api).handler) as endpoint_url:
+        found = outcomes(endpoint_url)
         assert names(found, "SKIP") == {"initialize", "tools/list", "TOOL_LIST", "TOOL_GET", "TOOL_CALL", "key"}
         assert not names(found, "FAIL")
-        assert names(outcomes(url, key=KEY, token=issuer.token(RESOURCE)), "SKIP") == {"key"}
-        wrong = outcomes(url, token=issuer.token("https://other.example.com"))
+        assert names(outcomes(endpoint_url, key=KEY, token=issuer.token(RESOURCE)), "SKIP") == {"key"}
+        wrong = outcomes(endpoint_url, token=issuer.token("https://other.example.com"))
         assert (wrong["access"], wrong["tools/list"]) == ("PASS", "FAIL")
 
 
 class TestSignedRequests:
     @pytest.fixture
-    def url(self, mock_api: MockApi) -> Iterator[str]:
+    def endpoint_url(self, mock_api: MockApi) -> Iterator[str]:
         settings = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_ACCESS": "iam"}
         with deployed_api(make_handler(settings), "iam") as served:
             yield served
 
-    def test_every_check_passes(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_every_check_passes(self, endpoint_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         for name, value in ENVIRONMENT.items():
             monkeypatch.setenv(name, value)
-        found = outcomes(url, key=KEY, sign=REGION)
+        found = outcomes(endpoint_url, key=KEY, sign=REGION)
         assert (names(found, "SKIP"), names(found, "FAIL")) == ({"key"}, set())
 
-    def test_other_credentials_are_refused(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_other_credentials_are_refused(self, endpoint_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         for name, value in {**ENVIRONMENT, "AWS_SECRET_ACCESS_KEY": "wrong"}.items():
             monkeypatch.setenv(name, value)
-        assert {"initialize", "tools/list", "TOOL_CALL"} <= names(outcomes(url, sign=REGION), "FAIL")
+        assert {"initialize", "tools/list", "TOOL_CALL"} <= names(outcomes(endpoint_url, sign=REGION), "FAIL")
 
     def test_an_open_endpoint_is_not_one_for_signed_requests(
         self, open_url: str, monkeypatch: pytest.MonkeyPatch
@@ -121,18 +129,18 @@ def test_nothing_is_passed_by_a_server_that_is_down_or_another_one(capsys: pytes
         do_POST = do_OPTIONS = do_GET
 
     with LocalServer(Other) as server:
-        url = f"http://127.0.0.1:{server.server_address[1]}/mcp"
-        assert names(outcomes(url, "open"), "PASS") <= {"CORS"}
+        endpoint_url = f"http://127.0.0.1:{server.server_address[1]}/mcp"
+        assert names(outcomes(endpoint_url, "open"), "PASS") <= {"CORS"}
         with pytest.raises(ClientError, match="does not answer as an MCP server"):
-            outcomes(url)
-    assert set(outcomes(url, "open").values()) == {"FAIL"}
-    assert smoke.main([url]) == 1
+            outcomes(endpoint_url)
+    assert set(outcomes(endpoint_url, "open").values()) == {"FAIL"}
+    assert smoke.main([endpoint_url]) == 1
     assert "cannot be reached" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("url", ["mcp.example.com", "ftp://a/mcp", ""])
-def test_an_address_that_is_none_is_refused(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert smoke.main([url]) == 1
+@pytest.mark.parametrize("endpoint_url", ["mcp.example.com", "ftp://a/mcp", ""])
+def test_an_address_that_is_none_is_refused(endpoint_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert smoke.main([endpoint_url]) == 1
     assert "The address of an endpoint begins with https://" in capsys.readouterr().err
 
 
@@ -151,3 +159,144 @@ def test_without_a_deployment_the_next_step_is_named(on_moto: None, capsys: pyte
     ):
         assert smoke.main(options) == 1
         assert complaint in capsys.readouterr().err
+
+
+ADDRESS = f"http://a1b2c3.execute-api.{REGION}.amazonaws.com/mcp"
+
+
+@pytest.fixture(scope="module")
+def url(mock_api: MockApi) -> Iterator[str]:
+    variables = {"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url, "TOOLFOLD_ACCESS": "iam"}
+    with deployed_api(make_handler(variables), "iam") as served:
+        yield served
+
+
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def address(url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The API under an address of API Gateway, to which a proxy leads."""
+    monkeypatch.setenv("http_proxy", url.removesuffix("/mcp"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    return ADDRESS
+
+
+@pytest.mark.parametrize(
+    ("url", "region"),
+    [
+        ("https://a1b2c3.execute-api.eu-central-1.amazonaws.com/mcp", "eu-central-1"),
+        ("https://A1B2C3.execute-api.cn-north-1.amazonaws.com.cn/mcp", "cn-north-1"),
+        ("https://a1b2c3.execute-api.eu-central-1.amazonaws.com.example.com/mcp", ""),
+        ("https://execute-api.eu-central-1.amazonaws.com.evil/mcp", ""),
+        ("https://mcp.example.com/mcp", ""),
+    ],
+)
+def test_the_region_is_read_from_an_address_of_api_gateway_alone(url: str, region: str) -> None:
+    assert region_of_address(url) == region
+
+
+def test_requests_to_an_address_of_api_gateway_are_signed_once_it_requires_that(address: str) -> None:
+    with Client(address, api_key=KEY) as client:
+        assert client.call("GLOBAL_QUOTE", symbol="IBM").result["symbol"] == "IBM"
+
+
+def test_a_name_of_a_profile_is_part_of_what_is_signed(url: str) -> None:
+    with Client(url, sign=REGION, profile="grouped") as client:
+        assert len(client.definitions()) > 3
+
+
+def test_the_signature_is_that_of_what_is_sent(url: str) -> None:
+    given = (("/mcp", b""), ("/mcp?b=2&a=1%202", b""), ("/mcp/grouped", b'{"a": "\xc3\xbc"}'))
+    for signer, refused in ((Signer(REGION), False), (Signer("us-east-1"), True)):
+        for path, body in given:
+            headers = {"content-type": "application/json"}
+            sent = requests.post(url.removesuffix("/mcp") + path, body, headers=headers, auth=signer, timeout=60)
+            assert (sent.status_code == 403) == refused
+
+
+def test_without_a_region_the_option_is_named(url: str) -> None:
+    with Client(url) as client, pytest.raises(ClientError, match=r"403: .*with --sign or sign=") as caught:
+        client.list()
+    assert caught.value.status == 403
+
+
+def test_an_access_token_is_not_replaced_by_a_signature(address: str) -> None:
+    with Client(address, token="TOKEN") as client, pytest.raises(ClientError, match="leave out the access token"):
+        client.list()
+    with pytest.raises(ClientError, match="leave out one of the two"):
+        Client(address, token="TOKEN", sign=REGION)
+
+
+@pytest.mark.parametrize("variable", ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"])
+def test_credentials_that_are_refused_are_explained(
+    address: str, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "EXPIRED-SECRET")
+    with Client(address) as client, pytest.raises(ClientError, match=f"expired, or lack .* in the region {REGION}"):
+        client.list()
+
+
+@pytest.mark.parametrize("profile", [None, "no-such-profile"])
+def test_without_credentials_the_next_step_is_named(
+    url: str, profile: str | None, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+) -> None:
+    for name in ENVIRONMENT:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+    if profile:
+        monkeypatch.setenv("AWS_PROFILE", profile)
+    error = command_line("--endpoint", url, "--sign", REGION, "catalog", "search", "price", code=1).err
+    assert "run `aws sso login` or `aws configure`, or set AWS_PROFILE" in error
+    assert error.count("\n") == 1
+
+
+def test_without_botocore_its_extra_is_named(
+    url: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+) -> None:
+    monkeypatch.setitem(sys.modules, "botocore.auth", None)
+    err = command_line("--endpoint", url, "--sign", REGION, "catalog", "search", "price", code=1).err
+    assert err.startswith("This needs botocore: ")
+    with Client(url, sign=REGION) as client, pytest.raises(ModuleNotFoundError, match="with its extra aws"):
+        client.list()
+
+
+def test_the_command_line_signs_as_the_client_does(
+    url: str, address: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    for where in (["--endpoint", address], ["--endpoint", url, "--sign", REGION]):
+        out = command_line(*where, "--key-env", "MY_KEY", "call", "GLOBAL_QUOTE", "symbol=IBM", "--json").out
+        assert '"symbol": "IBM"' in out
+
+
+def test_the_entry_of_a_client_follows_the_access_that_is_found(address: str, command_line: CommandLine) -> None:
+    entry = json.loads(command_line("install", "cursor", "--endpoint", address, "--print").out)["mcpServers"][
+        "toolfold"
+    ]
+    assert entry["args"][1:] == [ADDRESS, "--service", "execute-api", "--region", REGION]
+
+
+def test_a_throttled_request_is_explained() -> None:
+    explained = pytest.raises(ClientError, match="HTTP 429: too many requests at once; try again in some seconds")
+    with Upstream((429, {}, b'{"message":"Too Many Requests"}')) as busy, Client(busy.url) as client, explained:
+        client.list()
+
+
+def test_the_access_of_a_deployment_is_read_from_one_unsigned_request(
+    url: str, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "unused")
+    assert find_access(url) == "iam"
+    with Issuer() as issuer:
+        with deployed_api(Gateway(issuer, mock_api).handler) as with_tokens:
+            assert find_access(with_tokens) == "oauth"
+        with deployed_api(make_handler({"TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url})) as without:
+            assert find_access(without) == "open"
+    with pytest.raises(ClientError, match="cannot be reached"):
+        find_access(without)

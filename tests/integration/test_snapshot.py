@@ -1,7 +1,7 @@
 """An environment initialised ahead of its requests is warm; a snapshot of it has nothing that copies must not share.
 
 The copies are made by ``fork``, in a process without threads of its own: obstore has some, so S3 is tested in one
-process, and in the runtime client (test_built_artifact.py).
+process, and in the runtime client (test_built_package.py).
 """
 
 import gc

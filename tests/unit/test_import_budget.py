@@ -1,7 +1,7 @@
 """What the Lambda function may import before its first response.
 
 Each import makes every cold start longer. What the runtime client has imported before it loads the handler costs
-nothing more. ``tests/integration/test_built_artifact.py`` checks the same for the built package in the real client.
+nothing more. ``tests/integration/test_built_package.py`` checks the same for the built package in the real client.
 """
 
 import functools

@@ -121,7 +121,7 @@ def test_salt_and_secrets_are_not_printed() -> None:
 
 
 def test_a_key_for_everyone_must_be_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """``tests/integration/test_open_keys.py`` has which keys these are."""
+    """``tests/integration/test_operator_keys.py`` has which keys these are."""
     key = {"ALPHA_VANTAGE_API_KEY": "k"}
     monkeypatch.setattr(os, "environ", key)
     check_settings("127.0.0.1")

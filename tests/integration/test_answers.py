@@ -1,17 +1,24 @@
-"""Equal calls use what earlier ones computed; their answers are byte for byte the same."""
+"""Answers of the whole catalog: equal calls, each tool's example, and calls as a model may write them at first."""
 
 import copy
+import re
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 from typing import Any, Self
 
 import pytest
 
+from benchmarks.agent.cases import PROBES, QUESTIONS
+from benchmarks.agent.client import over_mock_api
+from benchmarks.agent.journey import Journey, Outcome, answer, judge
+from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
+from tests.support.examples import each_tenth
 from tests.support.executor import Calls, settings_for
 from tests.support.upstream import Upstream
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold import client_call as clocks
+from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import FileStore, bundled_path
 from toolfold.execution import argument_reader
 from toolfold.execution import services as services_module
@@ -170,3 +177,90 @@ def test_words_for_a_day_are_read_again_each_time(new_tools: Tools, monkeypatch:
         result = tools.call("TOOL_CALL", {"tool_name": "HISTORICAL_OPTIONS", "symbol": "IBM", "date": "yesterday"})
         found.append({row[-1] for row in result.structured["result"]["rows"]} or result.structured["notes"])
     assert found[0] == found[1] != found[2]
+
+
+def answered(tools: MetaTools, name: str, **more: Any) -> Any:
+    result = tools.call("TOOL_CALL", {"tool_name": name, "arguments": {**EXAMPLES[name], **more}})
+    assert not result.is_error, result.text
+    return result.structured["result"]
+
+
+@pytest.mark.bulk
+@pytest.mark.parametrize("name", each_tenth(EXAMPLES))
+def test_example_returns_the_documented_columns(tools: MetaTools, catalog: Catalog, name: str) -> None:
+    tool = tool_of(catalog, name)
+    data = answered(tools, name)
+    tables = data.get("tables", {"": data} if "row_count" in data else {})
+    assert all(table["row_count"] >= len(table["rows"]) > 0 for table in tables.values())
+    assert all(len(row) == len(table["columns"]) for table in tables.values() for row in table["rows"])
+    if "csv" in tool.formats:
+        header, *rows = answered(tools, name, datatype="csv").splitlines()
+        assert rows
+        if tool.answer["csv"] is not None:
+            assert header == tool.answer["csv"]
+            columns = data["columns"] if tables else list(data)
+            assert [column.lower() for column in columns] == [
+                column.lower().translate(str.maketrans(" /", "__")) for column in header.split(",")
+            ]
+
+
+UNPUBLISHED = {"REALTIME_OPTIONS_FMV"}
+"""Tools whose fields the vendor does not publish; what the mock API answers there is a guess."""
+
+
+def shape_of(data: Any) -> tuple[dict[str, list[str]], set[str]]:
+    """Return the columns of an answer's tables by name, and the names of its other fields."""
+    if "row_count" in data:
+        return {"rows": data["columns"]}, set(data.get("meta", {}))
+    if "tables" in data:
+        return {name: table["columns"] for name, table in data["tables"].items()}, set(data.get("meta", {}))
+    return {}, set(data)
+
+
+# F9
+@pytest.mark.bulk
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_returns_names_what_select_sees(tools: MetaTools, catalog: Catalog, name: str) -> None:
+    tool = tool_of(catalog, name)
+    tables, fields = shape_of(answered(tools, name))
+    named = re.sub(r"\[[^\]]*\]|with require_greeks also ", "", tool.returns).split("; ")  # without members of members
+    described = {key: part.split(": ", 1)[1].split(",") for part in named for key in part.split(": ")[0].split(", ")}
+    if name in UNPUBLISHED or name.startswith("ANALYTICS_"):  # their columns depend on the arguments
+        assert all(field in tool.returns for field in fields)
+        return
+    meta = {*described.pop("meta", ()), *described.pop("fields", ())}
+    assert {key: set(columns) for key, columns in described.items()} == {
+        key: set(columns) for key, columns in tables.items()
+    }
+    assert meta == fields or "csv" in tool.formats
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[Outcome]:
+    with over_mock_api() as (client, data):
+        return judge(PROBES, client, data)
+
+
+@pytest.fixture(scope="module")
+def journeys() -> list[Journey]:
+    with over_mock_api() as (client, data):
+        return [answer(question, client, data) for question in QUESTIONS]
+
+
+# F5, F10
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("area", "least"), [("TOOL_LIST", 0.95), ("TOOL_GET", 0.95), ("TOOL_CALL", 0.95), ("select", 0.90)]
+)
+def test_errors_propose_the_call_that_works(outcomes: list[Outcome], area: str, least: float) -> None:
+    verdicts = {str(one.probe): one.verdict for one in outcomes if one.probe.area == area and one.verdict != "works"}
+    lost = [probe for probe, verdict in verdicts.items() if verdict == "lost"]
+    assert len(lost) <= (1 - least) * len(verdicts), lost
+
+
+# F1, F3, F6
+@pytest.mark.slow
+def test_no_answer_is_wrong_without_a_note(outcomes: list[Outcome], journeys: list[Journey]) -> None:
+    assert [str(one.probe) for one in outcomes if one.verdict == "wrong"] == []
+    assert [journey.steps for journey in journeys if journey.silently_wrong] == []
