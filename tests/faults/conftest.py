@@ -6,8 +6,7 @@ from logging.handlers import BufferingHandler
 
 import pytest
 
-from tests.faults.aws import aws
-from tests.faults.scenario import Scenario
+from tests.faults.scenario import Scenario, aws
 from toolfold.catalog.model import Catalog
 from toolfold.mock_api.server import MockApi
 

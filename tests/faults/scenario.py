@@ -1,5 +1,6 @@
-"""Scenario of a fault: a toolfold with short time-outs, a clock that the test moves, and its log records."""
+"""Faults of ``faults.csv``, AWS services that can fail, and a toolfold whose clock the test moves."""
 
+import csv
 import json
 import logging
 import re
@@ -7,15 +8,126 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.support.aws_services import client, use_aws_endpoint
 from tests.support.clocks import Clock
 from tests.support.executor import settings_for
+from tests.support.proxies import FaultyProxy
 from toolfold.catalog.model import Catalog
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
+
+FAULTS_FILE = Path(__file__).with_name("faults.csv")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One fault.
+
+    Attributes:
+        fault: Its name.
+        cause: What causes it in the test.
+        response: What a model gets: a code and its sentence, or data.
+        next_step: The suggestion of the error.
+        log: What is logged.
+        requests: How many requests the upstream gets.
+        cached: What is cached.
+        test: The test that checks the row.
+    """
+
+    fault: str
+    cause: str
+    response: str
+    next_step: str
+    log: str
+    requests: str
+    cached: str
+    test: str
+
+    @property
+    def code(self) -> str:
+        """The code of the error, or ``OK``."""
+        found = re.match(r"`([A-Z_]+)` ", self.response)
+        return found[1] if found else "OK"
+
+    @property
+    def message(self) -> str:
+        """The message of the error."""
+        return self.response.partition("` ")[2]
+
+
+def all_rows() -> list[Row]:
+    """Return the rows of the table."""
+    with FAULTS_FILE.open(encoding="utf-8", newline="") as file:
+        return [Row(**row) for row in csv.DictReader(file)]
+
+
+def parametrize_rows(test: str) -> Any:
+    """Parametrize a test with the rows that name it, as ``row``."""
+    rows = [row for row in all_rows() if row.test == test]
+    return pytest.mark.parametrize("row", rows, ids=[row.fault for row in rows])
+
+
+TABLE, BUCKET = "answers", "things"
+_DELETIONS = 50
+"""Attempts to delete the bucket, a tenth of a second apart."""
+
+
+@dataclass(frozen=True)
+class Aws:
+    """The services: toolfold reaches them through ``faulty``, the clients reach them directly."""
+
+    faulty: FaultyProxy
+    dynamodb: Any
+    s3: Any
+
+    def items(self) -> list[dict[str, Any]]:
+        """Return the cache entries of the table."""
+        found = self.dynamodb.scan(TableName=TABLE)["Items"]
+        return [item for item in found if set(item["pk"]["S"]) <= set("0123456789abcdef")]
+
+
+@pytest.fixture
+def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
+    """Create the table and the bucket; nothing fails until a test adds faults."""
+    with FaultyProxy(endpoint) as faulty:
+        use_aws_endpoint(faulty.url, monkeypatch)
+        dynamodb, s3 = client("dynamodb", endpoint), client("s3", endpoint)
+        for table, key, kind in ((TABLE, "pk", "S"), ("other-shape", "id", "N")):
+            dynamodb.create_table(
+                TableName=table,
+                KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": key, "AttributeType": kind}],
+                BillingMode="PAY_PER_REQUEST",
+            )
+        s3.create_bucket(Bucket=BUCKET)
+        yield Aws(faulty, dynamodb, s3)
+        for table in (TABLE, "other-shape"):
+            dynamodb.delete_table(TableName=table)
+        _delete_bucket(s3)
+
+
+def _delete_bucket(s3: Any) -> None:
+    """Delete the bucket. A request that a fault delayed may still put an object into it."""
+    for remaining in reversed(range(_DELETIONS)):
+        for item in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
+            s3.delete_object(Bucket=BUCKET, Key=item["Key"])
+        try:
+            s3.delete_bucket(Bucket=BUCKET)
+        except s3.exceptions.ClientError:
+            if not remaining:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
 
 KEY, OTHER_KEY = "CANARYKEY0123456", "OTHERKEY98765432"
 SERIES, QUOTE = "TIME_SERIES_WEEKLY", "GLOBAL_QUOTE"

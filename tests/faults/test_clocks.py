@@ -5,9 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.faults.aws import BUCKET, TABLE, Aws
-from tests.faults.fault_table import Row, all_rows, parametrize_rows
-from tests.faults.scenario import OTHER_KEY, Scenario
+from tests.faults.scenario import BUCKET, OTHER_KEY, TABLE, Aws, Row, Scenario, all_rows, parametrize_rows
 from tests.support.catalogs import publish
 from tests.support.upstream import CSV, Reply, Upstream, notice
 from toolfold.catalog import store as stores

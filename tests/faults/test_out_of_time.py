@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.aws import BUCKET, TABLE, Aws
-from tests.faults.fault_table import Row, all_rows, parametrize_rows
-from tests.faults.scenario import KEY, QUOTE, SERIES
+from tests.faults.scenario import BUCKET, KEY, QUOTE, SERIES, TABLE, Aws, Row, all_rows, parametrize_rows
 from tests.support.cpu_time import ends_within
 from tests.support.lambda_handler import http_event, make_handler
 from tests.support.mcp_requests import tool_call

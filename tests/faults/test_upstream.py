@@ -3,8 +3,7 @@
 import re
 from collections.abc import Callable
 
-from tests.faults.fault_table import Row, all_rows, parametrize_rows
-from tests.faults.scenario import KEY, OTHER_KEY, QUOTE, SERIES, Scenario, visible_text
+from tests.faults.scenario import KEY, OTHER_KEY, QUOTE, SERIES, Row, Scenario, all_rows, parametrize_rows, visible_text
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.faults import ERROR_BODIES, FAULTS
 from toolfold.mock_api.server import MockApi
