@@ -1,25 +1,22 @@
-"""Requests and lines over stdio get the response of the SDK's server from ours too, but for the allowed differences."""
+"""Every request gets the same response from our server and from the SDK's, except for the allowed differences."""
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.differential.allowed_differences import (
     ALLOWED_DIFFERENCES,
-    EMPTY_LISTS,
-    SERVED,
     AllowedDifference,
     matching_differences,
-    nesting,
 )
 from tests.differential.corpus import requests
-from tests.differential.servers import OPENINGS, Exchange, Peer, RpcOutcome, ServerPair, StdioExchange, outcome
+from tests.differential.servers import Exchange, Peer, RpcOutcome, outcome, rpc_fields
 from tests.support.examples import examples
 from tests.support.mcp_requests import STATELESS, message, request, stateless
 from toolfold.catalog.store import FileStore, bundled_path
@@ -27,11 +24,12 @@ from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.models import UpstreamResponse
 from toolfold.protocol.http import MAX_BODY_BYTES, Request
-from toolfold.protocol.jsonrpc import MAX_DEPTH
+from toolfold.protocol.jsonrpc import JsonRpcError, parse_message
 from toolfold.protocol.mcp import Server
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION
 from toolfold.settings import Settings
 from toolfold.sources.http_api.adapter import HttpApiAdapter
+from toolfold.transports.stdio import StdioSession
 
 TOOLS = MetaTools(FileStore(bundled_path()), ToolExecutor(Settings.from_environment({"TOOLFOLD_CACHE": "off"})))
 OURS = Server(TOOLS)
@@ -167,118 +165,49 @@ def test_the_example_of_each_allowed_difference_differs(peer: Peer, entry: Allow
     assert entry.reason.endswith(".")
 
 
-# Over stdio. In the SDK the first request decides the era of all later ones. Our server decides for each request, as
-# 2026-07-28 allows: a line gets what the SDK returns in a session of its own era, regardless of earlier lines.
-NOTHING = RpcOutcome()
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-LINES = requests().map(lambda request: request.body).filter(lambda body: b"\n" not in body)
-
-
-def _only_ours_answers(it: StdioExchange) -> bool:
-    received = isinstance(it.message, dict) and "id" in it.message and not it.line.startswith(BYTE_ORDER_MARK)
-    return received and it.theirs == NOTHING and it.ours != NOTHING
-
-
-def _unread_members_of_line(it: StdioExchange) -> bool:
-    if it.theirs.code != -32602:
-        return False
-    if it.method not in SERVED:
-        return it.ours.code == -32601
-    called = isinstance(it.params.get("name", ""), str) and isinstance(it.params.get("arguments") or {}, dict)
-    return it.ours.code in (None, -32601) and called and it.params.get("cursor") is None
-
-
-def _listed_as_changing(it: StdioExchange) -> bool:
-    if it.ours.result is None or it.theirs.result is None:
-        return False
-    return {**it.ours.result, "capabilities": {"tools": {"listChanged": False}}} == it.theirs.result
-
-
-DIFFERENCES_OF_LINES: Mapping[str, tuple[Callable[[StdioExchange], bool], bytes]] = {
-    "what has an id is answered, whatever else is wrong with it": (
-        _only_ours_answers,
-        b'{"jsonrpc":"2.0","id":1}',
-    ),
-    "a byte order mark is skipped": (
-        lambda it: it.line.startswith(BYTE_ORDER_MARK) and it.theirs == NOTHING,
-        BYTE_ORDER_MARK + b'{"jsonrpc":"2.0","id":1,"method":"ping"}',
-    ),
-    "prompts and resources are listed, although there are none": (
-        lambda it: it.method in EMPTY_LISTS and it.theirs.code == -32601 and it.ours.code in (None, -32602),
-        b'{"jsonrpc":"2.0","id":1,"method":"prompts/list"}',
-    ),
-    "a message has at most 100 levels of nesting": (
-        lambda it: it.ours.code == -32700 and nesting(it.line) > MAX_DEPTH,
-        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 150 + b"]" * 150 + b"}}",
-    ),
-    "NaN is no JSON": (
-        lambda it: it.ours == NOTHING and re.search(rb"NaN|Infinity", it.line) is not None,
-        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":NaN}}',
-    ),
-    "bytes that are no UTF-8 are no text; the SDK puts question marks in their place": (
-        lambda it: it.ours == NOTHING and "\ufffd" in it.line.decode(errors="replace"),
-        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\xff"}}',
-    ),
-    "members that are not read are not judged": (
-        _unread_members_of_line,
-        json.dumps(message("tools/list", {"_meta": {"progressToken": []}})).encode(),
-    ),
-    "capabilities that are no object are refused before the method is looked up": (
-        lambda it: (it.ours.code, it.theirs.code) == (-32602, -32601) and it.meta.get(META_CAPABILITIES) != {},
-        stateless("no/such", {"_meta": {META_VERSION: "2026-07-28", META_CAPABILITIES: None}}).body,
-    ),
-    "no listChanged means false": (_listed_as_changing, stateless("server/discover").body),
+OPENINGS: dict[str, tuple[bytes, ...]] = {
+    "handshake": (VALID_REQUESTS["initialize"].body, VALID_REQUESTS["initialized"].body),
+    "stateless": (VALID_REQUESTS["discover"].body,),
+    "none": (),
 }
-"""Reason → its condition, and a line that shows it. ``allowed_differences`` has the reasons in full."""
+"""The first lines of a client over stdio."""
 
 
-def matching_differences_of_line(it: StdioExchange) -> list[str]:
-    return [reason for reason, (covers, _) in DIFFERENCES_OF_LINES.items() if covers(it)]
+def over_stdio(opening: str, line: bytes) -> list[dict[str, Any]]:
+    """Return the responses to a line after the first ones of a client."""
+    lines, outgoing = (*OPENINGS[opening], line), BytesIO()
+    StdioSession(lambda: OURS, drain_timeout_s=20).serve(BytesIO(b"".join(one + b"\n" for one in lines)), outgoing)
+    return [json.loads(one) for one in outgoing.getvalue().splitlines()][bool(OPENINGS[opening]) :]
 
 
-@pytest.fixture(scope="module")
-def servers() -> Iterator[ServerPair]:
-    with ServerPair(TOOLS) as running:
-        yield running
-
-
-@pytest.mark.slow
-@examples(400, many=10_000, slow_to_make=True)
-@example("handshake", stateless("subscriptions/listen").body)
-@given(st.sampled_from(list(OPENINGS)), LINES)
-def test_every_line_gets_the_same_response(servers: ServerPair, opening: str, line: bytes) -> None:
-    it = servers.exchange(opening, line)
-    assert it.ours == it.theirs or matching_differences_of_line(it), it
-
-
-@pytest.mark.parametrize("reason", DIFFERENCES_OF_LINES)
-def test_the_example_of_each_allowed_difference_differs_for_one_reason(servers: ServerPair, reason: str) -> None:
-    it = servers.exchange("handshake", DIFFERENCES_OF_LINES[reason][1])
-    assert it.ours != it.theirs
-    assert matching_differences_of_line(it) == [reason]
-
-
-VALID_LINES = {
-    "ping": message("ping"),
-    "list": message("tools/list"),
-    "call": message("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": "CPI"}}),
-    "a wrong argument": message("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": 7}}),
-    "an unknown tool": message("tools/call", {"name": "NO_SUCH"}),
-    "an unknown method": message("no/such"),
-    "a notification": {"jsonrpc": "2.0", "method": "notifications/initialized"},
+SENT: dict[str, tuple[str, dict[str, Any]]] = {
+    "ping": ("ping", {}),
+    "list": ("tools/list", {}),
+    "call": ("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": "CPI"}}),
+    "a wrong argument": ("tools/call", {"name": "TOOL_GET", "arguments": {"tool_name": 7}}),
+    "an unknown tool": ("tools/call", {"name": "NO_SUCH"}),
+    "an unknown method": ("no/such", {}),
 }
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
-@pytest.mark.parametrize("sent", VALID_LINES.values(), ids=VALID_LINES)
-def test_valid_lines_get_the_same_response_in_both_eras_after_every_opening(
-    servers: ServerPair, opening: str, sent: dict[str, Any]
-) -> None:
-    envelope = {META_VERSION: "2026-07-28", META_CAPABILITIES: {}}
-    modern = {**sent, "params": {**sent.get("params", {}), "_meta": envelope}}
-    for line in (sent, modern):
-        if line == modern and sent["method"] == "ping":
-            continue  # removed in 2026-07-28
-        it = servers.exchange(opening, json.dumps(line).encode())
-        assert it.ours == it.theirs
-        assert (it.ours == NOTHING) == ("id" not in sent)
+@pytest.mark.parametrize("name", SENT)
+def test_a_line_over_stdio_gets_the_response_of_its_request_over_http_in_both_eras(opening: str, name: str) -> None:
+    """Our server decides for each line, as 2026-07-28 allows; in the SDK the first one decides the era of all."""
+    for sent in (request(message(*SENT[name])), stateless(*SENT[name])):
+        [answer] = over_stdio(opening, sent.body)
+        over_http = outcome(OURS.handle_http(sent))
+        assert RpcOutcome(**rpc_fields(answer)) == RpcOutcome(over_http.code, over_http.data, over_http.result)
+
+
+@examples(60, many=3_000, slow_to_make=True)
+@given(st.sampled_from(list(OPENINGS)), requests().map(lambda request: request.body))
+def test_every_line_that_is_a_message_gets_the_response_of_the_message(opening: str, line: bytes) -> None:
+    answers = over_stdio(opening, line.replace(b"\n", b" "))
+    assert len(answers) <= 1
+    try:
+        parsed = parse_message(line)
+    except JsonRpcError:
+        return
+    expected = OURS.handle_message(parsed) if parsed is not None else b""
+    assert [rpc_fields(answer) for answer in answers] == ([rpc_fields(json.loads(expected))] if expected else [])
