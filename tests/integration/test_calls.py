@@ -78,22 +78,25 @@ class TestCache:
         assert calls.error().code == "UPSTREAM_ERROR"
 
     @pytest.mark.parametrize(
-        ("one", "other", "same"),
+        ("tool", "one", "other", "same"),
         [
-            ({"interval": "monthly"}, {}, True),
-            ({"interval": "monthly", "datatype": "csv"}, {"datatype": "csv", "interval": "monthly"}, True),
-            ({"interval": "semiannual"}, {}, False),
+            ("CPI", {"interval": "monthly"}, {}, True),
+            ("CPI", {"interval": "monthly", "datatype": "csv"}, {"datatype": "csv", "interval": "monthly"}, True),
+            ("CPI", {"interval": "semiannual"}, {}, False),
+            *(
+                ("TIME_SERIES_WEEKLY", {"symbol": one}, {"symbol": other}, False)
+                for one, other in (
+                    *(("IBM", "ibm"), ("caf\u00e9", "cafe\u0301"), ("1", "1.0"), ("a b", "a+b")),
+                    ("IBM&interval=1min", "IBM"),
+                )
+            ),
         ],
     )
-    def test_defaults_and_order_of_arguments_do_not_change_the_key(
-        self, calls: Calls, upstream: Upstream, one: dict[str, Any], other: dict[str, Any], same: bool
+    def test_defaults_and_order_of_arguments_do_not_change_the_key_and_spellings_do(
+        self, calls: Calls, tool: str, one: dict[str, Any], other: dict[str, Any], same: bool
     ) -> None:
-        calls(**one)
-        assert calls(**other).cached is same
-
-    def test_the_spelling_of_a_symbol_changes_the_key(self, calls: Calls) -> None:
-        calls("TIME_SERIES_WEEKLY", symbol="IBM")
-        assert not calls("TIME_SERIES_WEEKLY", symbol="ibm").cached
+        calls(tool, **one)
+        assert calls(tool, **other).cached is same
 
     @pytest.mark.parametrize(
         ("name", "arguments"),
@@ -116,12 +119,6 @@ class TestCache:
         assert calls.error("TIME_SERIES_WEEKLY", symbol="IBM").code == "NO_DATA"
         assert calls("TIME_SERIES_WEEKLY", key=OTHER, symbol="IBM").body
         assert calls("TIME_SERIES_WEEKLY", symbol="IBM").cached  # cached data comes before a cached error
-        assert len(upstream.requests) == 2
-
-    def test_the_cache_can_be_switched_off(self, make: Make, upstream: Upstream) -> None:
-        calls = make(CACHE="off")
-        assert not calls().cached
-        assert not calls().cached
         assert len(upstream.requests) == 2
 
 

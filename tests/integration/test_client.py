@@ -17,7 +17,6 @@ import toolfold
 from tests.conftest import KEY
 from tests.support.authorization_server import RESOURCE
 from tests.support.commands import CommandLine
-from tests.support.lambda_handler import http_event, make_handler
 from tests.support.local_server import HttpService
 from tests.support.mcp_requests import message
 from tests.support.upstream import Upstream
@@ -332,38 +331,6 @@ def test_local_server_serves_profiles(base_url: str) -> None:
     assert listed(base_url, "/mcp") == ["TOOL_LIST", "TOOL_GET", "TOOL_CALL"]
     assert listed(base_url, "/mcp/kinds/") == ["connector", "request_tools"]
     assert len(listed(base_url, "/mcp/direct")) == 100
-
-
-@pytest.mark.parametrize(
-    ("path", "says"),
-    [
-        ("/mcp/gruoped", "Did you mean grouped? There are default, progressive,"),
-        ("/mcp/grouped/more", "MCP is served at /mcp and /mcp/PROFILE"),
-    ],
-)
-def test_local_server_answers_404_elsewhere(base_url: str, path: str, says: str) -> None:
-    response = requests.post(f"{base_url}{path}", json=message("ping"), headers=HEADERS, timeout=60)
-    assert (response.status_code, says in response.text) == (404, True)
-
-
-def test_preflight_and_methods_are_those_of_the_endpoint(base_url: str) -> None:
-    origin = {"origin": "http://localhost:3000"}
-    preflight = requests.options(f"{base_url}/mcp/grouped", headers=origin, timeout=60)
-    assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, origin["origin"])
-    refused = requests.get(f"{base_url}/mcp/grouped", timeout=60)
-    assert (refused.status_code, refused.headers["allow"]) == (405, "POST, OPTIONS")
-    other = requests.post(
-        f"{base_url}/mcp/grouped", json=message("ping"), headers={"origin": "https://a.test"}, timeout=60
-    )
-    assert other.status_code == 403
-
-
-@pytest.mark.parametrize("prefix", ["", "/prod"])
-def test_lambda_finds_the_profile_behind_a_stage(prefix: str) -> None:
-    event = http_event(message("tools/list"), path=f"{prefix}/mcp/kinds")
-    response = make_handler({})(event, 29.0)
-    tools = json.loads(response["body"])["result"]["tools"]
-    assert [tool["name"] for tool in tools] == ["connector", "request_tools"]
 
 
 @pytest.mark.parametrize("path", ["", "/mcp", "/mcp/grouped"])

@@ -184,26 +184,6 @@ def test_the_log_contains_names_and_codes_but_no_key(
     assert line["function_request_id"] == "request-1"
 
 
-@pytest.mark.parametrize(("symbol", "code"), [("IBM", "OK"), ("FAULT.DAILY_QUOTA", "RATE_LIMITED")])
-def test_each_call_is_counted_and_logged_with_the_correlation_id(
-    load: Callable[..., Handler], capsys: pytest.CaptureFixture[str], symbol: str, code: str
-) -> None:
-    event = calling(symbol, **{"x-api-key": KEY})
-    load()(event)
-    logged = capsys.readouterr().out
-    line = logged_line(logged, Calls=1)
-    assert (line["message"], line["service"], line["code"]) == ("request", "toolfold", code)
-    assert line["correlation_id"] == event["requestContext"]["requestId"]
-
-
-def test_an_allowed_origin_gets_cors_headers(load: Callable[..., Handler]) -> None:
-    handler = load(TOOLFOLD_ALLOWED_ORIGINS="https://app.test")
-    for name in ("preflight", "ping"):
-        event = EVENTS[name]
-        response = handler({**event, "headers": {**event["headers"], "origin": "https://app.test"}})
-        assert response["headers"]["access-control-allow-origin"] == "https://app.test"
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("TOOLFOLD_CATALOG", "ftp://x/y"), ("TOOLFOLD_TIMEOUT_S", "soon"), ("TOOLFOLD_ALLOW_KEY_IN_QUERY", "perhaps")],

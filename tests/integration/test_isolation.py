@@ -113,21 +113,6 @@ class TestSharing:
             calls("WTI", key="HOSTILEKEY0000000")
         assert calls("WTI", key=HONEST).body == CSV_ROWS
 
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
-            ({"symbol": "caf\u00e9"}, {"symbol": "cafe\u0301"}),
-            ({"symbol": "1"}, {"symbol": "1.0"}),
-            ({"symbol": "a b"}, {"symbol": "a+b"}),
-            ({"symbol": "IBM&interval=1min"}, {"symbol": "IBM"}),
-        ],
-    )
-    def test_different_requests_have_different_entries(
-        self, calls: Calls, one: dict[str, str], other: dict[str, str]
-    ) -> None:
-        calls("TIME_SERIES_WEEKLY", **one)
-        assert not calls("TIME_SERIES_WEEKLY", **other).cached
-
 
 class TestWaiting:
     def test_no_caller_waits_for_the_equal_call_of_another(self, calls: Calls, upstream: Upstream) -> None:
@@ -229,10 +214,6 @@ class TestRetryAfter:  # R22
         assert 20 <= calls.error().details["retry_after_s"] <= 50
         assert parse_retry_after("Tue, 13 Jan 2026 17:00:30 GMT", "Tue, 13 Jan 2026 17:00:00 GMT") == 30
         assert [parse_retry_after(value) for value in ("9" * 5000, "\u00b2", "-1")] == [86_400, None, None]
-
-    def test_a_wait_after_503_is_told(self, calls: Calls, upstream: Upstream) -> None:
-        upstream.replies = [(503, {"retry-after": "3600"}, b"")]
-        assert calls.error().details == {"retryable": True, "retry_after_s": 3600}
 
 
 class TestArguments:

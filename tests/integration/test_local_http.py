@@ -93,7 +93,7 @@ def test_an_aborted_connection_causes_no_traceback(
     parts = urlsplit(gateway.url)
     with socket.create_connection((parts.hostname or "", parts.port or 0)) as client:
         client.sendall(sent)
-        if abruptly:  # no lingering: the asking is reset, not closed
+        if abruptly:  # no lingering: the connection is reset, not closed
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     assert ask(asking, PING)[0] == 200
     assert "Traceback" not in capfd.readouterr().err
@@ -118,7 +118,7 @@ def test_answer_is_that_of_the_lambda_handler(
     response = asking.getresponse()
     answer = response.read().decode()
     assert response.status == expected["statusCode"]
-    own = {"date", "content-length", "asking"}  # a refused request ends its asking
+    own = {"date", "content-length", "connection"}  # a refused request ends its connection
     assert {key.lower(): value for key, value in response.getheaders() if key.lower() not in own} == expected["headers"]
     if name.startswith("tool-call"):  # its notes say how old the answer is
         assert json.loads(answer)["result"].keys() == json.loads(expected["body"])["result"].keys()

@@ -299,11 +299,6 @@ def test_a_secret_that_is_not_for_all_callers_is_not_read(load: Callable[..., Ca
     assert "not for all callers" in call()["error"]["message"]
 
 
-def test_without_a_key_nothing_is_said_about_one(load: Callable[..., Call], caplog: pytest.LogCaptureFixture) -> None:
-    assert "none was given" in load()()["error"]["message"]
-    assert "is not used" not in caplog.text
-
-
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [

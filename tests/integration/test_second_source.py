@@ -19,7 +19,7 @@ from tests.support.upstream import Upstream
 from toolfold.build.compiler import compile_folder
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
-from toolfold.errors import ApprovalRequired, CallError, CatalogUnavailable, RateLimited, UpstreamError
+from toolfold.errors import ApprovalRequired, CatalogUnavailable, RateLimited, UpstreamError
 from toolfold.execution.call import CallContext, CallLog, CallResult
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.executor import ToolExecutor
@@ -150,22 +150,6 @@ def test_a_missing_adapter_is_an_error_that_names_it(sources: Catalog, monkeypat
 
 
 class TestEffects:
-    @pytest.mark.parametrize("name", ["REPORT_WEATHER", "DELETE_STATION"])
-    def test_a_tool_that_reads_is_cached_and_one_that_writes_is_sent_at_each_call(
-        self, calls: Calls, weather: Upstream, name: str
-    ) -> None:
-        calls("FORECAST", station="Oslo")
-        assert calls("FORECAST", station="Oslo").cached
-        assert len(weather.requests) == 1
-        weather.requests.clear()
-        calls.logs.clear()
-        weather.replies = [REPORT]
-        for _ in range(2):
-            result = calls(name, station="Oslo")
-            assert (result.body, result.cached) == ('{"report": 17}', False)
-        assert len(weather.requests) == 2
-        assert [log.cache for log in calls.logs if log.code == "OK"] == ["bypass", "bypass"]
-
     @pytest.mark.parametrize(
         ("reply", "reads"), [(BUSY, 3), (CLOSED, 3), ((200, {}, b""), 3), ((429, {"retry-after": "1"}, b""), 0)]
     )
@@ -178,22 +162,6 @@ class TestEffects:
         with pytest.raises((UpstreamError, RateLimited)):
             calls("FORECAST", station="Oslo")
         assert len(weather.requests) == 1 + reads
-
-    def test_a_write_over_an_idle_connection_that_the_server_closed_is_not_repeated(
-        self, calls: Calls, weather: Upstream
-    ) -> None:
-        weather.replies = [REPORT, CLOSED, REPORT]
-        calls("REPORT_WEATHER", station="Oslo")
-        with pytest.raises(UpstreamError):
-            calls("REPORT_WEATHER", station="Oslo")
-        assert len(weather.requests) == 2
-
-    def test_a_write_is_never_answered_by_an_earlier_one(self, calls: Calls, weather: Upstream) -> None:
-        weather.replies = [REPORT, BUSY]
-        calls("REPORT_WEATHER", station="Oslo")
-        with pytest.raises(CallError) as caught:
-            calls("REPORT_WEATHER", station="Oslo")
-        assert caught.value.code == "UPSTREAM_ERROR"
 
     def test_equal_writes_at_once_are_all_sent(self, calls: Calls, weather: Upstream) -> None:
         together = threading.Barrier(4, timeout=60)

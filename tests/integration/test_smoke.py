@@ -138,17 +138,6 @@ def test_nothing_is_passed_by_a_server_that_is_down_or_another_one(capsys: pytes
     assert "cannot be reached" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("endpoint_url", ["mcp.example.com", "ftp://a/mcp", ""])
-def test_an_address_that_is_none_is_refused(endpoint_url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert smoke.main([endpoint_url]) == 1
-    assert "The address of an endpoint begins with https://" in capsys.readouterr().err
-
-
-def test_an_address_without_the_path_is_explained(open_url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert smoke.main([open_url.removesuffix("/mcp")]) == 1
-    assert "404: MCP is served at /mcp" in capsys.readouterr().err
-
-
 def test_without_a_deployment_the_next_step_is_named(on_moto: None, capsys: pytest.CaptureFixture[str]) -> None:
     template = json.dumps({"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}})
     boto3.client("cloudformation").create_stack(StackName="empty", TemplateBody=template)
@@ -202,11 +191,6 @@ def test_the_region_is_read_from_an_address_of_api_gateway_alone(url: str, regio
 def test_requests_to_an_address_of_api_gateway_are_signed_once_it_requires_that(address: str) -> None:
     with Client(address, api_key=KEY) as client:
         assert client.call("GLOBAL_QUOTE", symbol="IBM").result["symbol"] == "IBM"
-
-
-def test_a_name_of_a_profile_is_part_of_what_is_signed(url: str) -> None:
-    with Client(url, sign=REGION, profile="grouped") as client:
-        assert len(client.definitions()) > 3
 
 
 def test_the_signature_is_that_of_what_is_sent(url: str) -> None:

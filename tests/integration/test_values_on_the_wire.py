@@ -11,7 +11,6 @@ import pytest
 
 from tests.support.local_server import HttpService, Received
 from tests.support.mcp_sources import Sources, child
-from tests.support.openapi_documents import body, document
 from toolfold.cli import main
 from toolfold.meta_tools.result import Result
 from toolfold.text_safety import quoted
@@ -44,36 +43,6 @@ tools:
   - {{name: write, summary: Write one more thing, method: POST, path: /body, parameters: {{value: string}}}}
 """
 
-OBJECT = {
-    "type": "object",
-    "properties": {"value": {"type": "string"}, "count": {"type": "integer"}, "ratio": {"type": "number"}},
-}
-
-
-def _operation(name: str, **more: Any) -> dict[str, Any]:
-    return {"operationId": name, "summary": f"Do {name} now", "responses": {"200": {"description": "OK"}}, **more}
-
-
-def _parameter(name: str, place: str, type_: str) -> dict[str, Any]:
-    return {"name": name, "in": place, "required": place == "path", "schema": {"type": type_}}
-
-
-PATHS = {
-    "/query": {
-        "get": _operation(
-            "by_query",
-            parameters=[
-                _parameter("value", "query", "string"),
-                _parameter("count", "query", "integer"),
-                _parameter("ratio", "query", "number"),
-            ],
-        )
-    },
-    "/path/{value}": {"get": _operation("by_path", parameters=[_parameter("value", "path", "string")])},
-    "/body": {"post": _operation("by_body", requestBody=body(OBJECT))},
-    "/form": {"post": _operation("by_form", requestBody=body(OBJECT, "application/x-www-form-urlencoded"))},
-}
-
 
 class World(NamedTuple):
     """The catalog with all kinds of sources, and the service behind the HTTP ones."""
@@ -89,8 +58,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         host = service.url.removeprefix("http://")
         sources = Sources(folder, ALLOWED_HOSTS=host, CACHE="off")
         _write(sources.folder / "web/source.yaml", HTTP_TOOLS.format(url=service.url))
-        _write(sources.folder / "doc/source.yaml", f"kind: openapi\nbase_url: {service.url}\n")
-        _write(sources.folder / "doc/openapi.json", json.dumps(document(PATHS, servers=[{"url": service.url}])))
         _write(sources.folder / "books/source.yaml", "kind: skills\n")
         _write(sources.folder / "books/x/SKILL.md", "---\nname: x\ndescription: How to do x in the shop.\n---\nDo x.\n")
         with sqlite3.connect(folder / "shop.db") as database:
@@ -122,20 +89,17 @@ PLACES: Mapping[str, Callable[[Received], Any]] = {
 def _sent(world: World, tool: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what arrived in the one request of a call."""
     world.service.received.clear()
-    meta_tool = "TOOL_CALL_WRITE" if tool.startswith("doc") else "TOOL_CALL"
-    result = world.sources.app.server.tools.call(meta_tool, {"tool_name": tool, "arguments": arguments})
+    result = world.sources.call(tool, arguments)
     assert not result.is_error, result.text
     assert len(world.service.received) == 1, result.text
     found: Mapping[str, Any] = PLACES[tool.partition("by_")[2]](world.service.last)
     return found
 
 
-@pytest.mark.parametrize("source", ["web", "doc"])
 @pytest.mark.parametrize("place", PLACES)
-def test_text_arrives_as_it_was_given_over_http(world: World, source: str, place: str) -> None:
+def test_text_arrives_as_it_was_given_over_http(world: World, place: str) -> None:
     texts = IN_A_PATH if place == "path" else TEXTS
-    tool = f"{source}__by_{place}"
-    assert [_sent(world, tool, {"value": text})["value"] for text in texts] == list(texts)
+    assert [_sent(world, f"web__by_{place}", {"value": text})["value"] for text in texts] == list(texts)
 
 
 def test_text_arrives_as_it_was_given_at_a_tool_that_writes(world: World) -> None:
@@ -177,11 +141,10 @@ def test_name_of_a_file_of_a_skill_is_looked_up_as_it_was_given(world: World) ->
             assert f"file {quoted(text)} is not" in error["message"]
 
 
-@pytest.mark.parametrize("source", ["web", "doc"])
 @pytest.mark.parametrize("place", ["query", "body", "form"])
 @pytest.mark.parametrize(("given", "arrives"), [(1, "1"), (1.0, "1"), ("5", "5"), (-3, "-3")])
-def test_whole_number_stays_one(world: World, source: str, place: str, given: Any, arrives: str) -> None:
-    found = _sent(world, f"{source}__by_{place}", {"count": given, "ratio": given})
+def test_whole_number_stays_one(world: World, place: str, given: Any, arrives: str) -> None:
+    found = _sent(world, f"web__by_{place}", {"count": given, "ratio": given})
     assert [json.dumps(found[name]).strip('"') for name in ("count", "ratio")] == [arrives, arrives]
 
 
