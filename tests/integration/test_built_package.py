@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.support import built_function
-from tests.support.built_function import DEPLOYED_BUILD, LAMBDA_PYTHON, NEEDS_BUILD, ROOT, BuiltFunction
+from tests.support.built_function import DEPLOYED_BUILD, LAMBDA_PYTHON, LOCAL_BUILD, NEEDS_BUILD, ROOT, BuiltFunction
 from tests.support.catalogs import publish
 from tests.support.lambda_runtime import LambdaRuntime
 from tests.unit.test_import_budget import MAX_TOOLFOLD_MODULES, forbidden, ours
@@ -270,3 +270,74 @@ class TestSnapshot:
                 assert len(mock_api.requests) == 1
         assert len(runtime.init_times_s) == 1
         assert [line for line in runtime.log if "failed" in line or "Traceback" in line] == []
+
+
+SAM_PYTHON = ROOT / ".venv-sam/bin/python"
+
+NEEDS_SAM = pytest.mark.skipif(not SAM_PYTHON.exists(), reason="needs SAM: make e2e")
+
+RUN_BY_SAM = """
+import json, sys
+from unittest.mock import Mock
+from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
+from samcli.lib.providers.sam_function_provider import SamFunctionProvider
+from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
+
+function = SamFunctionProvider(SamLocalStackProvider.get_stacks(sys.argv[1])[0]).get("GatewayFunction")
+json.dump(LocalLambdaRunner(Mock(), Mock(), ".", None)._make_env_vars(function).resolve(), sys.stdout)
+"""
+"""Prints the environment that ``sam local invoke`` gives to the function, which resources have their logical ids in."""
+
+NOWHERE = "http://127.0.0.1:9"
+"""The discard port: a request that leaves the process fails at once."""
+
+
+def environment_of_sam(template: Path) -> dict[str, str]:
+    """Return what ``sam local invoke`` computes, without the container."""
+    command = [str(SAM_PYTHON), "-P", "-c", RUN_BY_SAM, str(template)]
+    variables = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true", "HOME": "/nonexistent"}
+    ran = subprocess.run(command, env=variables, capture_output=True, text=True, check=True, timeout=60)
+    found: dict[str, str] = json.loads(ran.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def local_runtime() -> Iterator[LambdaRuntime]:
+    template = LOCAL_BUILD / "template.yaml"
+    environment = environment_of_sam(template)
+    assert environment["AWS_SAM_LOCAL"] == "true"
+    built = built_function.load_built_function(LOCAL_BUILD)
+    unreachable = {"AWS_ENDPOINT_URL": NOWHERE, "HTTPS_PROXY": NOWHERE, "HTTP_PROXY": NOWHERE, "NO_PROXY": "127.0.0.1"}
+    with LambdaRuntime(
+        function=built.function,
+        layers=built.layers,
+        python=built_function.LAMBDA_PYTHON,
+        handler=built.handler,
+        environment={**environment, **unreachable},
+        timeout_s=built.timeout_s,
+    ) as local_runtime:
+        yield local_runtime
+
+
+def statuses() -> dict[str, int]:
+    """Return event → status, as events/README.md has them."""
+    text = (ROOT / "events/README.md").read_text(encoding="utf-8")
+    return {name: int(status) for name, status in re.findall(r"^\| \[(.+?)\]\(.*\| (\d+) \|$", text, re.MULTILINE)}
+
+
+@NEEDS_SAM
+@pytest.mark.parametrize(("event", "status"), statuses().items())
+def test_every_event_gets_its_status_without_a_request_that_leaves(
+    local_runtime: LambdaRuntime, event: str, status: int
+) -> None:
+    answer: Any = local_runtime.invoke(json.loads((ROOT / "events" / event).read_text(encoding="utf-8")))
+
+    assert answer["statusCode"] == status, (answer, local_runtime.log[-5:])
+
+
+@NEEDS_SAM
+def test_the_log_says_that_the_run_is_local(local_runtime: LambdaRuntime) -> None:
+    local_runtime.invoke(json.loads((ROOT / "events/tools-list.json").read_text(encoding="utf-8")))
+
+    assert [line for line in local_runtime.log if "sam local: " in line and "TOOLFOLD_CACHE=memory" in line]
+    assert not [line for line in local_runtime.log if "CacheTable" in line or "ConnectError" in line]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support import aws_services
-from tests.support.authorization_server import Issuer
+from tests.support.authorization_server import RESOURCE, Issuer
 from tests.support.clocks import Clock
 from tests.support.executor import settings_for
 from tests.support.lambda_handler import http_event
@@ -25,15 +25,8 @@ from toolfold.transports.lambda_handler import LambdaHandler
 
 TABLE = "limits-of-callers"
 CACHE = f"dynamodb://{TABLE}"
-RESOURCE = "https://tools.example.com/mcp"
 ADDRESS, OTHER_ADDRESS = "192.0.2.1", "192.0.2.2"
 SYMBOLS = ("IBM", "AAPL", "MSFT", "KO", "PEP", "JNJ")
-
-
-@pytest.fixture(scope="module")
-def mock_api() -> Iterator[MockApi]:
-    with MockApi() as server:
-        yield server
 
 
 @pytest.fixture

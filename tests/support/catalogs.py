@@ -2,12 +2,16 @@
 
 import functools
 import hashlib
+import os
 import re
 import shutil
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+import yaml
 
 from toolfold.build.catalog_bucket import Author, CatalogBucket, Writer, open_client
 from toolfold.build.compiler import compile_folder
@@ -44,6 +48,15 @@ def small_catalog(title: str = "Tide tables") -> bytes:
 
 def refresh(folder: Path, settings: Settings | None = None, **how: Any) -> RefreshReport:
     return refresh_source(find_source(folder.parent, folder.name), settings or Settings.from_environment(), **how)
+
+
+def write_and_refresh(folder: Path, sources: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str]) -> None:
+    """Write the ``source.yaml`` of each source below ``folder``, and read what it describes."""
+    with mock.patch.dict(os.environ, environment):
+        for id_, described in sources.items():
+            (folder / id_).mkdir(parents=True)
+            (folder / id_ / "source.yaml").write_text(yaml.safe_dump({"id": id_, **described}))
+            refresh(folder / id_, Settings.from_environment(environment))
 
 
 def write_sources(folder: Path, title: str = "Tide tables") -> Path:

@@ -12,16 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-import yaml
-
 from tests.conformance.helpers import FASTMCP_PYTHON
+from tests.support.catalogs import write_and_refresh
 from tests.support.mcp_sources import HttpServer
 from tests.support.running_app import running_app
 from tests.support.shelter_service import KEY as SHELTER_KEY
 from tests.support.shelter_service import create_app
 from toolfold.app import App, build_app
 from toolfold.build.compiler import compile_folder
-from toolfold.build.preparation import list_sources, refresh_source
 from toolfold.mock_api.server import MockApi
 from toolfold.settings import Settings
 
@@ -89,13 +87,7 @@ def five_sources(folder: Path) -> Iterator[FiveSources]:
         }
         tree = folder / "catalog"
         shutil.copytree("catalog/alpha_vantage", tree / "alpha_vantage")
-        with mock.patch.dict(os.environ, environment):
-            for id_, settings in sources.items():
-                (tree / id_).mkdir()
-                (tree / id_ / "source.yaml").write_text(yaml.safe_dump({"id": id_, **settings}), encoding="utf-8")
-            for source in list_sources(tree):
-                if source.id in sources:
-                    refresh_source(source, Settings.from_environment(environment))
+        write_and_refresh(tree, sources, environment)
         of_one = {name: value for name, value in environment.items() if not name.endswith(("_CRM_KEY", "_SHELTER_KEY"))}
         apps = {
             "five": _app(folder / "five.json", compile_folder(tree), environment),
