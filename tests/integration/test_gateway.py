@@ -182,6 +182,16 @@ def test_the_log_contains_names_and_codes_but_no_key(
     assert (line["rpc"], line["tool"], line["inner_tool"]) == ("tools/call", "TOOL_CALL", "GLOBAL_QUOTE")
     assert line["status"] == 200
     assert line["function_request_id"] == "request-1"
+    assert line["correlation_id"] == event["requestContext"]["requestId"]
+
+
+def test_an_allowed_origin_gets_cors_headers(load: Callable[..., Handler]) -> None:
+    handler = load(TOOLFOLD_ALLOWED_ORIGINS="https://app.test")
+    for name, status in (("preflight", 204), ("ping", 200)):
+        event = EVENTS[name]
+        response = handler({**event, "headers": {**event["headers"], "origin": "https://app.test"}})
+        assert response["statusCode"] == status
+        assert response["headers"]["access-control-allow-origin"] == "https://app.test"
 
 
 @pytest.mark.parametrize(

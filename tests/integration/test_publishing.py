@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import hashlib
+import logging
 import os
 import re
 import subprocess
@@ -153,6 +154,19 @@ class TestRequests:
 def refusal(status: int, code: str) -> ClientError:
     response: Any = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
     return ClientError(response, "PutObject")
+
+
+def test_a_person_can_let_the_schedule_replace_the_catalog_again(bucket: CatalogBucket) -> None:
+    put(bucket, A, ANNA)
+    assert put(bucket, A, ANNA, automatic=True).outcome is Outcome.UNCHANGED
+    assert put(bucket, B, SCHEDULE).outcome is Outcome.PUBLISHED
+
+
+@pytest.mark.parametrize("content", [b"nope", b""])
+def test_only_a_person_repairs_a_damaged_pointer(bucket: CatalogBucket, s3: Any, content: bytes) -> None:
+    s3.put_object(Bucket=BUCKET, Key="catalog/current.json", Body=content)
+    assert put(bucket, A, SCHEDULE) == Publication(Outcome.KEPT, None)
+    assert put(bucket, A, ANNA).outcome is Outcome.PUBLISHED
 
 
 class Crash(BaseException):
@@ -306,6 +320,15 @@ def test_a_permission_that_is_missing_is_a_failure_in_one_sentence(make: Unatten
     with pytest.raises(BucketUnavailable, match=r"Nothing was published to .*access was denied") as caught:
         make("A", client=Recorded(s3, deny))()
     assert "arn:" not in str(caught.value)
+
+
+def test_each_run_writes_a_line(make: Unattended, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "toolfold")
+    make("A")()
+    [line] = [record for record in caplog.records if record.message == "publish"]
+    fields = vars(line)
+    assert (fields["outcome"], fields["sha256"]) == ("published", sha256_of(A))
+    assert "code" not in fields
 
 
 ACTION = Path(__file__).parents[2] / "deploy/action"

@@ -227,6 +227,12 @@ def test_blocks_in_memory_are_used_when_the_object_is_gone_or_truncated(s3: Any,
         catalog.get(gone)
 
 
+@pytest.mark.parametrize("place", ["catalogs/prefix", "s3://"])
+def test_publishing_needs_a_bucket(place: str) -> None:
+    with pytest.raises(SettingsError, match="s3://bucket/prefix"):
+        publish(CONTENT, place)
+
+
 @pytest.mark.parametrize(
     "content", [b"nope", b'{"format": 99}', CONTENT[:-1], CONTENT.replace(b"Latest price", b"Newest price")]
 )

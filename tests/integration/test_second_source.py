@@ -173,4 +173,4 @@ class TestEffects:
         weather.replies = [reply]
         run_concurrently([lambda: calls("REPORT_WEATHER", station="Oslo")] * 4)
         assert len(weather.requests) == 4
-        assert [log.code for log in calls.logs] == ["OK"] * 4
+        assert [(log.code, log.cache) for log in calls.logs] == [("OK", "bypass")] * 4

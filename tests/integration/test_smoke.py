@@ -260,6 +260,11 @@ def test_requests_to_an_address_of_api_gateway_are_signed_once_it_requires_that(
         assert client.call("GLOBAL_QUOTE", symbol="IBM").result["symbol"] == "IBM"
 
 
+def test_a_name_of_a_profile_is_part_of_what_is_signed(url: str) -> None:
+    with Client(url, sign=REGION, profile="grouped") as client:
+        assert len(client.definitions()) > 3
+
+
 def test_the_signature_is_that_of_what_is_sent(url: str) -> None:
     given = (("/mcp", b""), ("/mcp?b=2&a=1%202", b""), ("/mcp/grouped", b'{"a": "\xc3\xbc"}'))
     for signer, refused in ((Signer(REGION), False), (Signer("us-east-1"), True)):
