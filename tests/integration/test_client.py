@@ -333,6 +333,13 @@ def test_local_server_serves_profiles(base_url: str) -> None:
     assert len(listed(base_url, "/mcp/direct")) == 100
 
 
+def test_local_server_lets_a_page_of_this_machine_ask_first(base_url: str) -> None:
+    origin = {"origin": "http://localhost:3000"}
+    preflight = requests.options(f"{base_url}/mcp/grouped", headers=origin, timeout=60)
+    assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, origin["origin"])
+    assert "content-length" not in preflight.headers
+
+
 @pytest.mark.parametrize("path", ["", "/mcp", "/mcp/grouped"])
 def test_metadata_of_a_profile_is_that_of_the_endpoint(path: str) -> None:
     variables = {"TOOLFOLD_OAUTH_ISSUER": "https://issuer.test", "TOOLFOLD_PUBLIC_URL": RESOURCE}
