@@ -1,17 +1,22 @@
-"""What holds for the answers of all three meta-tools."""
+"""What holds for all meta-tools: their definitions, their answers, and the figures of these for the log."""
 
 import json
 from typing import Any
 
+import bpe_openai
 import jsonschema
 import pytest
 
 from tests.conftest import KEY
-from tests.support.meta_tools import error
+from tests.support.meta_tools import error, tokens
+from toolfold.app import build_app
+from toolfold.build import writer
 from toolfold.catalog.entries import META_TOOLS
+from toolfold.catalog.store import bundled_path, parse_catalog
 from toolfold.errors import CatalogUnavailable
-from toolfold.meta_tools.definitions import definitions
+from toolfold.meta_tools.definitions import definitions, detail_level_of
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -67,3 +72,145 @@ def test_internal_error_has_no_details(
     assert found["code"] == code
     assert f"{kind.__name__} at broken:" in caplog.text
     assert KEY not in json.dumps(found) + caplog.text
+
+
+def test_definitions_and_instructions_cost_at_most_700_tokens(tools: MetaTools) -> None:
+    assert tokens(tools.definitions()) + tokens(tools.instructions()) <= 700
+
+
+def test_every_definition_has_the_fields_of_the_protocol(tools: MetaTools) -> None:
+    defined = tools.definitions()
+    assert tuple(definition["name"] for definition in defined) == META_TOOLS
+    for definition in defined:
+        assert definition["title"]
+        assert definition["description"]
+        assert {"readOnlyHint", "openWorldHint"} <= definition["annotations"].keys()
+        for schema in (definition["inputSchema"], definition["outputSchema"]):
+            assert schema["type"] == "object"
+            jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("effects", "hints"),
+    [
+        (["read"], {"readOnlyHint": True}),
+        (["read", "write"], {"readOnlyHint": False, "destructiveHint": False}),
+        (["write"], {"readOnlyHint": False, "destructiveHint": False}),
+        (["read", "write", "destructive"], {"readOnlyHint": False, "destructiveHint": True}),
+        (["destructive"], {"readOnlyHint": False, "destructiveHint": True}),
+    ],
+)
+def test_executors_state_what_they_may_change(effects: list[str], hints: dict[str, bool]) -> None:
+    entry = json.loads(bundled_path().read_bytes())["tools"]["GLOBAL_QUOTE"]
+    tools = {f"TOOL_{effect}".upper(): entry | {"effect": effect} for effect in effects}
+    empty: dict[str, Any] = {
+        "sources": {},
+        "categories": [],
+        "listing": "",
+        "index": {},
+        "spellings": {},
+        "synonyms": {},
+    }
+    catalog = parse_catalog(writer.dumps(empty | {"tools": tools}))
+    tool_list, tool_get, tool_call, *writing = definitions(catalog)
+    assert tool_call["annotations"] == {"readOnlyHint": True, "openWorldHint": True}
+    assert [definition["name"] for definition in writing] == (["TOOL_CALL_WRITE"] if effects != ["read"] else [])
+    assert all(definition["annotations"] == hints | {"openWorldHint": True} for definition in writing)
+    assert tool_list["annotations"] == tool_get["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
+
+
+def test_tool_call_is_not_read_only_without_a_catalog() -> None:
+    assert definitions(None)[2]["annotations"] == {"readOnlyHint": False, "openWorldHint": True}
+
+
+def test_schemas_avoid_constructs_that_clients_refuse(tools: MetaTools) -> None:
+    """A list of types, or an enum without a type: Gemini takes neither."""
+
+    def nodes(schema: Any) -> Any:
+        if isinstance(schema, dict):
+            yield schema
+            for value in schema.values():
+                yield from nodes(value)
+        elif isinstance(schema, list):
+            for value in schema:
+                yield from nodes(value)
+
+    for definition in tools.definitions():
+        for node in nodes(definition["inputSchema"]):
+            assert not isinstance(node.get("type"), list)
+            assert "enum" not in node or node["type"] == "string"
+
+
+@pytest.mark.parametrize(
+    ("now", "dates"),
+    [
+        (1_795_046_399, "Today is Wednesday 2026-11-18 (UTC), the last full weekday Tuesday 2026-11-17."),
+        (1_795_219_200, "Today is Saturday 2026-11-21 (UTC), the last full weekday Friday 2026-11-20."),
+        (1_795_392_000, "Today is Monday 2026-11-23 (UTC), the last full weekday Friday 2026-11-20."),
+    ],
+)
+def test_instructions_end_with_the_date(tools: MetaTools, now: float, dates: str) -> None:
+    sent = MetaTools(tools.catalog, tools.executor, now=lambda: now).instructions()
+    assert sent.endswith(dates)
+    assert sent.startswith("Alpha Vantage: Stocks")
+    assert len(sent) <= 2048
+
+
+TOOLS = build_app(Settings.from_environment({})).server.tools
+DEFINITIONS = TOOLS.catalog().definition_tokens
+
+
+def usage(name: str, **arguments: Any) -> dict[str, int]:
+    return dict(TOOLS.call(name, arguments).usage)
+
+
+def test_a_search_counts_what_it_shows_by_detail_level_and_what_it_saves() -> None:
+    result = TOOLS.call("TOOL_LIST", {"query": "stock price"})
+    levels = [detail_level_of(entry) for entry in result.structured["tools"]]
+    answered = result.structured["tokens"]
+    assert result.usage == {
+        "searched": 1,
+        "matched": result.structured["matched"],
+        "schemas_full": levels.count("full"),
+        "schemas_medium": levels.count("medium"),
+        "tokens": answered,
+        "tokens_saved": DEFINITIONS - answered,
+    }
+
+
+def test_a_search_without_a_match_is_one_too() -> None:
+    found = usage("TOOL_LIST", query="zzzzqqqq xxyyzz")
+    assert (found["searched"], found["matched"]) == (1, 0)
+    assert found["tokens_saved"] == -found["tokens"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sent"),
+    [
+        ({"tool_name": "RSI"}, {"schemas_full": 1}),
+        ({"tool_name": ["RSI", "WTI", "NO_SUCH_TOOL"]}, {"schemas_full": 2}),
+        ({"tool_name": "RSI", "detail": "medium"}, {"schemas_medium": 1}),
+        ({"tool_name": "RSI", "detail": "minimal"}, {"schemas_minimal": 1}),
+    ],
+)
+def test_schemas_are_counted_by_detail_level(arguments: dict[str, Any], sent: dict[str, int]) -> None:
+    found = usage("TOOL_GET", **arguments)
+    assert {name: value for name, value in found.items() if name.startswith("schemas")} == sent
+    assert found["tokens_saved"] == -found["tokens"]
+
+
+def test_a_schema_that_the_caller_has_is_unchanged() -> None:
+    entry = TOOLS.call("TOOL_GET", {"tool_name": "RSI"}).structured["tools"][0]
+    assert usage("TOOL_GET", tool_name="RSI", known={"RSI": entry["hash"]})["schemas_unchanged"] == 1
+
+
+def test_a_failed_call_has_no_figures() -> None:
+    assert usage("TOOL_CALL", tool_name="NO_SUCH_TOOL") == {}
+
+
+def test_a_long_answer_is_counted_by_parts_of_it(tools: MetaTools) -> None:
+    result = tools.call("TOOL_CALL", {"tool_name": "WTI", "arguments": {"interval": "daily"}})
+    real = len(bpe_openai.get_encoding("o200k_base").encode(result.text))
+    assert len(result.text) > 5_000
+    assert abs(result.usage["tokens"] - real) <= 0.15 * real
+    assert set(result.usage) == {"tokens"}

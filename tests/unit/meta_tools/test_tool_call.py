@@ -1,14 +1,24 @@
-"""TOOL_CALL: how it may be called, what it refuses, the forms of its answers, and the upstream's bad days."""
+"""TOOL_CALL: how it may be called, the forms of its answers, what it describes, and long answers in turn."""
 
+import contextlib
 import json
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from tests.support.meta_tools import call, error, tokens
-from toolfold.meta_tools.dispatcher import MetaTools
+from tests.support.threads import run_concurrently
+from toolfold.errors import AnswerTooLarge
+from toolfold.execution.call import CallResult
+from toolfold.execution.credentials import NO_CREDENTIALS
+from toolfold.meta_tools.answer_reader import LARGE_CHARS
+from toolfold.meta_tools.dispatcher import MetaRequest, MetaTools
+from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 
@@ -104,3 +114,132 @@ def test_invalid_arguments_are_rejected_before_a_request_is_sent(tools: MetaTool
     assert [problem["parameter"] for problem in found["problems"]] == ["interval", "time_period", "series_type"]
     assert found["schema"]["required"] == ["symbol", "interval", "time_period", "series_type"]
     assert len(mock_api.requests) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "filled"),
+    [
+        ("GLOBAL_QUOTE", None, ["symbol"]),
+        ("GLOBAL_QUOTE", {"ticker": "AAPL"}, []),
+        ("TIME_SERIES_DAILY", {"symbol": "AAPL", "datatype": "csv"}, []),
+        ("SMA", {"symbol": "AAPL"}, ["interval", "time_period", "series_type"]),
+        ("INCOME_STATEMENT", None, ["symbol"]),
+    ],
+)
+def test_inspect_describes_a_real_answer(
+    tools: MetaTools, mock_api: MockApi, name: str, arguments: Any, filled: list[str]
+) -> None:
+    mock_api.clear_requests()
+    result = call(tools, name, arguments, inspect=True)
+    assert len(mock_api.requests) == 1
+    found = result.structured["result"]
+    assert found["from_example"] == filled
+    jsonschema.Draft202012Validator.check_schema(found["schema"])
+    for table, rows in found["first_rows"].items():
+        assert len(rows) == min(3, found["counts"]["tables"][table]["rows"])
+        jsonschema.validate(rows, found["schema"]["properties"][table])
+    if not found["first_rows"]:
+        jsonschema.validate(found["fields"], found["schema"])
+
+
+def test_inspection_of_several_calls_has_the_arguments_of_all(tools: MetaTools) -> None:
+    given = {"symbol": ["IBM", "MSFT"]}
+    assert call(tools, "GLOBAL_QUOTE", given, inspect=True).structured["result"]["arguments"] == given
+
+
+def test_inspect_is_read_from_text_and_refused_otherwise(tools: MetaTools) -> None:
+    assert "schema" in call(tools, "CPI", inspect="true").structured["result"]
+    assert "schema" not in call(tools, "CPI", inspect=False, select="last 1").structured["result"]
+    assert "inspect must be true or false" in error(call(tools, "CPI", inspect="perhaps"))["message"]
+
+
+def test_metadata_is_in_the_structured_answer_alone(tools: MetaTools) -> None:
+    first = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL"})
+    again = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL"})
+    sent, cached = first.structured, again.structured
+    assert (sent["upstream_requests"], sent["cached"]) == (1, False)
+    assert sent["elapsed_ms"] >= sent["upstream_ms"] > 0
+    assert (cached["upstream_requests"], cached["upstream_ms"], cached["cached"]) == (0, 0, True)
+    assert sent["source"] == "alpha_vantage"
+    assert sent["alternatives"]
+    assert ("warnings" in sent, sent["reasoning"]) == (False, "From 1 request to the source.")
+    assert cached["reasoning"] == "From the cache."
+    assert first.text == again.text
+    assert tokens(first.text) < 90
+    preview = call(tools, "TIME_SERIES_DAILY", {"symbol": "AAPL"}, max_tokens=500)
+    assert any("left out" in warning for warning in preview.structured["warnings"])
+    both = call(tools, "GLOBAL_QUOTE", {"symbol": ["IBM", "MSFT"]})
+    assert both.structured["upstream_requests"] == 2
+
+
+@pytest.mark.parametrize("name", ["TOOL_PIPE", "TOOL_SCRIPT", "TOOL_CALL"])
+def test_meta_tools_are_described(tools: MetaTools, name: str) -> None:
+    (entry,) = tools.call("TOOL_GET", {"tool_name": name}).structured["tools"]
+    assert entry["parameters"]["type"] == "object"
+    (known,) = tools.call("TOOL_GET", {"tool_name": name, "known": {name: entry["hash"]}}).structured["tools"]
+    assert known["unchanged"] is True
+
+
+Open = Callable[..., Plan]
+
+
+@pytest.fixture
+def turns(tools: MetaTools) -> threading.Semaphore:
+    return tools.executor.services.large_answer_turns
+
+
+@pytest.fixture
+def session(tools: MetaTools) -> Open:
+    def open_session(deadline: float | None = None) -> Plan:
+        return Plan(MetaRequest(tools, tools.catalog(), {}, NO_CREDENTIALS, deadline))
+
+    return open_session
+
+
+def begin(plan: Plan, chars: int) -> None:
+    """Begin to shape an answer of so many characters."""
+    tool = plan.catalog.get("GLOBAL_QUOTE")
+    assert tool is not None
+    plan.begin_shaping(tool, CallResult("x" * chars, "text", False, 0, {}))
+
+
+def test_large_answers_are_shaped_one_at_a_time(session: Open) -> None:
+    running, most = 0, 0
+
+    def shape() -> None:
+        nonlocal running, most
+        with session() as calls:
+            begin(calls, LARGE_CHARS + 1)
+            running += 1
+            most = max(most, running)
+            time.sleep(0.01)
+            running -= 1
+
+    run_concurrently([shape] * 8)
+    assert most == 1
+
+
+def test_small_answers_of_one_call_wait_once_they_are_large_together(session: Open, turns: threading.Semaphore) -> None:
+    with session() as calls:
+        begin(calls, LARGE_CHARS)
+        assert turns.acquire(blocking=False)  # a small one needs no turn
+        turns.release()
+        begin(calls, 1)
+        begin(calls, LARGE_CHARS)  # a call waits for one turn only
+        assert not turns.acquire(blocking=False)
+    assert turns.acquire(blocking=False)
+
+
+def test_waiting_ends_at_the_deadline(session: Open, turns: threading.Semaphore) -> None:
+    turns.acquire()
+    with pytest.raises(AnswerTooLarge, match="others"):
+        begin(session(time.monotonic() + 0.05), LARGE_CHARS + 1)
+    turns.release()
+
+
+def test_turn_is_given_back_after_a_failure(session: Open, turns: threading.Semaphore) -> None:
+    for _ in range(2):
+        with contextlib.suppress(KeyError), session() as calls:
+            begin(calls, LARGE_CHARS + 1)
+            raise KeyError
+    assert turns.acquire(blocking=False)
