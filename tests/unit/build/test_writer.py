@@ -1,10 +1,18 @@
-"""A compiled catalog of any size is read line by line, and damaged parts of it are refused."""
+"""A compiled catalog of any size is written completely or not at all, read line by line, and refused where damaged."""
 
+import hashlib
 import io
 import json
+import os
+import resource
+import shutil
+import stat
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +22,20 @@ from hypothesis import strategies as st
 
 from benchmarks.scale import generate
 from tests.support.catalogs import tool_of
+from tests.support.hostile_files import FILES
+from tests.support.trees import snapshot
 from toolfold.build import writer
+from toolfold.build.compiled_contract import contract_text
+from toolfold.build.writer import replace_catalog_file
 from toolfold.catalog import reader
+from toolfold.catalog.contract import check_head, check_line
+from toolfold.catalog.entries import FORMAT
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import CachedBlockReader, MemoryBlocks, Section, parse_head
 from toolfold.catalog.search import search
 from toolfold.catalog.store import SMALL, FileStore, bundled_path, parse_catalog
 from toolfold.catalog.tokenizer import stem
-from toolfold.errors import CatalogUnavailable
+from toolfold.errors import CatalogUnavailable, ToolfoldError
 
 TOOLS = generate.Tools(1400)
 NAMES = TOOLS.names()
@@ -224,3 +238,86 @@ def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -
     assert dict(section.items()) == mapping
     if absent not in mapping:
         assert section.get(absent) is None
+
+
+CONTRACTS = {5: "0adbd21648147534111d939a10b6a10026104c087e8f7ec052c372810664570b"}
+"""Format of the compiled layout → SHA-256 of its contract."""
+
+
+def test_the_schema_in_the_package_is_current_and_another_one_has_another_format() -> None:
+    written = files("toolfold.catalog").joinpath("contract.json").read_text(encoding="utf-8")
+    assert written == contract_text(), "python -m toolfold.build.compiled_contract > …/catalog/contract.json"
+    # A catalog that was published before is then compiled again, and not called damaged at its first call.
+    found = hashlib.sha256(written.encode()).hexdigest()
+    assert {FORMAT: found} == CONTRACTS, "add 1 to FORMAT, unless every catalog of before fits the contract as well"
+
+
+def test_the_catalog_of_the_package_which_is_not_checked_when_it_is_read_fits_the_contract() -> None:
+    content = bundled_path().read_bytes()
+    head = parse_head(content.partition(b"\n")[0])
+    check_head(head)
+    catalog = parse_catalog(content)
+    for name in catalog:
+        tool = tool_of(catalog, name)
+        entry = {key: list(value) if isinstance(value, tuple) else value for key, value in tool._asdict().items()}
+        check_line("tools", {**entry, "hints": dict(tool.hints)})
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FILES if kind != "an empty file" and "database in" not in kind])
+def test_a_file_that_is_not_a_catalog_is_refused_and_stays(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "notes"
+    FILES[kind](path)
+    before = snapshot(tmp_path)
+    with pytest.raises(ToolfoldError, match="notes"):
+        replace_catalog_file(path, b"new")
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/stdout", "/dev/full", "/dev", "/proc/self/mem"])
+def test_devices_are_refused(path: str) -> None:
+    with pytest.raises(ToolfoldError):
+        replace_catalog_file(Path(path), b"new")
+
+
+def test_a_catalog_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.json"
+    for mode in (0o600, 0o644):
+        path.write_text('{"format": an old one')
+        path.chmod(mode)
+        other = tmp_path / f"same file {mode}"
+        other.hardlink_to(path)
+        replace_catalog_file(path, b"new")
+        assert path.read_text() == "new"
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        assert other.read_text() == '{"format": an old one'
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_nothing_is_left_of_a_file_that_does_not_fit_on_the_disk(tmp_path: Path) -> None:
+    shutil.copytree("tests/fixtures/sources/docks", tmp_path / "sources/docks")
+    path = tmp_path / "catalog.json"
+    command = [sys.executable, "-m", "toolfold", "catalog", "compile", "--folder", str(tmp_path / "sources")]
+    path.write_bytes(bundled_path().read_bytes()[:1000])
+    before = snapshot(tmp_path)
+
+    def set_limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*command, "--output", str(path)],
+        env=environment,
+        preexec_fn=set_limit,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == f"{path} cannot be written: File too large. It is as it was.\n"
+    assert snapshot(tmp_path) == before
+
+
+def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ToolfoldError, match="No such file"):
+        replace_catalog_file(tmp_path / "missing" / "catalog.json", b"new")
