@@ -1,7 +1,10 @@
 """Shaping any answer ends within its budget: with the whole answer, a preview, or ANSWER_TOO_LARGE."""
 
+import csv
+import io
 import json
 import math
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -15,7 +18,7 @@ from tests.support.cpu_time import cpu_within, thread_s
 from tests.support.rendering import render_result
 from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.errors import AnswerTooLarge, CallError
-from toolfold.results import tokens, values
+from toolfold.results import parsing, tokens, values
 from toolfold.results.output import MIN_TOKENS, OutputOptions, RenderedResult
 from toolfold.results.select import grammar
 
@@ -259,3 +262,59 @@ def test_loop_stops_at_the_deadline() -> None:
     with pytest.raises(AnswerTooLarge):
         for _ in budget.checked(iter(int, 1)):
             pass
+
+
+COUNT = 40_000
+PARSED: dict[str, str] = {
+    "empty objects": json.dumps([{}] * COUNT), "empty lists": json.dumps([[]] * COUNT),
+    "one member": json.dumps([{"a": 1}] * COUNT), "own keys": json.dumps([{f"k{n}": n} for n in range(COUNT)]),
+    "six members": json.dumps([dict.fromkeys("abcdef", "xy")] * COUNT), "lists of one": json.dumps([[1]] * COUNT),
+    "eleven members": json.dumps([dict.fromkeys("abcdefghijk", 1.5)] * COUNT),
+    "one object": json.dumps({f"k{n}": n for n in range(COUNT * 4)}),
+    "numbers": json.dumps([n * 1000 for n in range(COUNT * 4)]), "decimals": json.dumps([n / 8 for n in range(COUNT)]),
+    "strings": json.dumps([str(n) for n in range(COUNT * 4)]), "text": json.dumps(["x" * 1_000_000]),
+    "escaped emoji": '["' + "\\ud83d\\ude00" + "x" * 1_000_000 + '"]', "escape": '["\\u0100' + "x" * 1_000_000 + '"]',
+    "emoji": '["' + "\U0001f600" * 300_000 + '"]',
+}  # fmt: skip
+
+
+def allocated(parse: Callable[[str], Any], body: str) -> int:
+    tracemalloc.start()
+    try:
+        parsed = parse(body)
+        size, _ = tracemalloc.get_traced_memory()
+        del parsed
+    finally:
+        tracemalloc.stop()
+    return size
+
+
+@pytest.mark.parametrize("name", PARSED)
+def test_bound_of_json_is_not_exceeded(name: str) -> None:
+    body = PARSED[name]
+    bound, size = sum(parsing.json_size(body)), allocated(json.loads, body)
+    assert size < 1.02 * bound
+    assert bound < 12 * size + 20 * len(body)
+
+
+@pytest.mark.parametrize("line", ["1,2", "a,b,c", "12345678,2024-01-02,abc", ",,,", "x" * 100])
+def test_bound_of_csv_is_not_exceeded(line: str) -> None:
+    body = f"{line}\n" * COUNT
+
+    def columns(text: str) -> Any:
+        return [list(column) for column in zip(*csv.reader(io.StringIO(text)), strict=True)]
+
+    assert allocated(columns, body) < parsing.csv_size(body)
+
+
+def test_json_of_many_containers_cannot_be_parsed() -> None:
+    parsing.require_parsable_json("[" + "{}," * 1000 + "{}]")
+    with pytest.raises(AnswerTooLarge):
+        parsing.require_parsable_json("[" + "{}," * 8_000_000 + "{}]")
+
+
+def test_realistic_answer_of_the_largest_size_can_be_parsed() -> None:
+    row = '{"date":"2024-01-02","open":"185.1000","high":"186.2500",'
+    row += '"low":"184.0000","close":"185.7500","volume":"123456"},'
+    body = "[" + row * (25_000_000 // len(row)) + "{}]"
+    assert sum(parsing.json_size(body)) + sys.getsizeof(body) < MAX_BYTES

@@ -4,7 +4,7 @@ What is parsed here cannot crash a later step: every number is finite, and every
 
 The parsers of the standard library cannot be interrupted. Counting characters first takes a hundredth of their time,
 and bounds what they allocate: ``[{},{},…]`` takes eighty bytes for each three. The constants are sizes of CPython 3.11
-to 3.13 on 64 bits (``sys.getsizeof``); ``tests/unit/results/test_measure.py`` compares the bounds with these.
+to 3.13 on 64 bits (``sys.getsizeof``); ``tests/unit/results/test_bounded_work.py`` compares the bounds with these.
 """
 
 from __future__ import annotations
