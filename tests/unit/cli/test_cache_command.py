@@ -1,17 +1,23 @@
-"""``toolfold cache``."""
+"""``toolfold cache``, ``toolfold settings`` and ``toolfold profiles most-used``."""
 
 import json
+import os
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.commands import CommandLine, Run
+from tests.support.http import KEY
+from toolfold.build.profiles import ProfilesFile
 from toolfold.cache.base import increment
 from toolfold.cache.sqlite import SQLiteStore
+from toolfold.mock_api.server import MockApi
 from toolfold.results.offload import FOLDER, AnswerStore
+from toolfold.settings import VARIABLES
 
 
 @pytest.fixture
@@ -111,3 +117,100 @@ def test_shared_places_are_named_and_not_cleared(run: Run, monkeypatch: pytest.M
     assert "DynamoDB table table-1" in out
     assert "s3://bucket/offload" in out
     assert "nothing on this machine" in err
+
+
+URL = "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL"
+
+
+def test_every_setting_is_printed_with_its_value_and_origin(command_line: CommandLine) -> None:
+    os.environ["TOOLFOLD_MAX_TOKENS"] = "2000"
+    code, out, _ = command_line.run("settings", "--json")
+    rows = {row["name"]: row for row in json.loads(out)}
+    assert code == 0
+    assert {name for name in VARIABLES if "<" not in name} <= set(rows)
+    assert (rows["TOOLFOLD_MAX_TOKENS"]["value"], rows["TOOLFOLD_MAX_TOKENS"]["origin"]) == ("2000", "environment")
+    assert rows["TOOLFOLD_MAX_TOKENS"]["default"] == "8000"
+    assert (rows["TOOLFOLD_RETRIES"]["value"], rows["TOOLFOLD_RETRIES"]["origin"]) == ("2", "default")
+    assert rows["TOOLFOLD_CACHE"]["value"].endswith("responses.sqlite")
+    assert command_line.run("settings", "--set")[1] == "TOOLFOLD_MAX_TOKENS               2000  [environment]\n"
+
+
+def test_secrets_are_not_printed(command_line: CommandLine) -> None:
+    os.environ |= {
+        "ALPHA_VANTAGE_API_KEY": "HIDDEN1",
+        **{name: f"HIDDEN2 {'x' * 40}" for name in VARIABLES if name.endswith(("_SECRET", "_SALT"))},
+        URL: "https://user:HIDDEN3@host.test/query?apikey=HIDDEN4",
+        "TOOLFOLD_SOURCE_X_KEY": "HIDDEN5",
+        "TOOLFOLD_SOURCE_KEYS": '{"x": "HIDDEN6"}',
+    }
+    for form in ([], ["--json"]):
+        _, out, err = command_line.run("settings", *form)
+        assert "HIDDEN" not in out + err
+        assert "https://host.test/query?(hidden)" in out
+
+
+def test_wrong_values_and_names_are_shown_beside_the_right_ones(command_line: CommandLine) -> None:
+    os.environ |= {"TOOLFOLD_TIMEOUT_S": "soon", "TOOLFOLD_CACH": "off"}
+    code, out, err = command_line.run("settings")
+    assert code == 1
+    assert "TOOLFOLD_RETRIES" in out
+    assert "TOOLFOLD_TIMEOUT_S must be a number above 0" in err
+    assert "Did you mean TOOLFOLD_CACHE?" in err
+
+
+def test_a_file_in_the_working_directory_is_not_read(
+    command_line: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".env").write_text(f"{URL}=http://127.0.0.1:9/query\n")
+    monkeypatch.chdir(tmp_path)
+    assert "127.0.0.1:9" not in command_line.run("settings")[1]
+
+
+def make_calls(log: Path, url: str) -> None:
+    """Make calls that a server writes into its log: three, one in a batch of two, one that is refused."""
+    from tests.support.exposure import app_of, call
+
+    app = app_of(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=url, TOOLFOLD_CALL_LOG=str(log))
+    for name, arguments in (
+        ("TIME_SERIES_DAILY", {"symbol": "IBM"}),
+        ("TIME_SERIES_DAILY", {"symbol": "IBM"}),
+        ("TIME_SERIES_DAILY", {"symbol": "AAPL"}),
+        ("CPI", {}),
+        ("GLOBAL_QUOTE", {}),
+    ):
+        call(app, "/mcp", "TOOL_CALL", {"tool_name": name, "arguments": arguments})
+    calls = [{"id": "a", "tool_name": "CPI"}, {"id": "b", "tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "IBM"}}]
+    call(app, "/mcp", "TOOL_CALL", {"tool_name": "TOOL_BATCH", "arguments": {"calls": calls}})
+
+
+def test_calls_are_counted_once_and_by_the_tool_that_ran(
+    tmp_path: Path, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+) -> None:
+    log = tmp_path / "calls.jsonl"
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
+    make_calls(log, mock_api.url)
+    printed = command_line("profiles", "most-used", "--log", str(log)).out
+    assert printed.splitlines() == ["most_used:", "  - TIME_SERIES_DAILY # 3", "  - CPI # 2", "  - GLOBAL_QUOTE # 1"]
+    monkeypatch.setenv("TOOLFOLD_CALL_LOG", "~/calls.jsonl")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "calls.jsonl.1").write_bytes(log.read_bytes())  # the file before
+    out = command_line("profiles", "most-used", "--limit", "1").out
+    assert out.splitlines() == ["most_used:", "  - TIME_SERIES_DAILY # 6"]
+    taken = ProfilesFile.model_validate(yaml.safe_load(printed))
+    assert taken.most_used == ["TIME_SERIES_DAILY", "CPI", "GLOBAL_QUOTE"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"), [(None, "cannot be read"), ("", "There are no calls in"), ("{}\nx\n", "no calls in")]
+)
+def test_a_log_without_calls_is_an_error(
+    content: str | None, problem: str, tmp_path: Path, command_line: CommandLine
+) -> None:
+    log = tmp_path / "calls.jsonl"
+    if content is not None:
+        log.write_text(content)
+    assert problem in command_line("profiles", "most-used", "--log", str(log), code=1).err
+
+
+def test_the_log_must_be_named(command_line: CommandLine) -> None:
+    assert "Name files with --log" in command_line("profiles", "most-used", code=1).err

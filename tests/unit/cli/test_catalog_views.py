@@ -1,13 +1,20 @@
-"""``toolfold catalog list``, ``get``, ``stats`` and ``search`` on a terminal and in a pipe."""
+"""The command line, as a person meets it: a catalog, calls, and what ends with an error."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.support.catalogs import BUNDLED_TOOLS
 from tests.support.commands import Run
+from tests.unit.build.test_schema import written
+from toolfold import __version__
+from toolfold.mock_api.server import MockApi
 
 Terminal = Callable[[int], None]
 
@@ -97,3 +104,166 @@ def test_option_of_a_tool_is_explained(run: Run) -> None:  # N11
     code, _, err = run("call", "GLOBAL_QUOTE", "--symbol", "IBM")
     assert code == 2
     assert "The arguments of a tool are key=value: symbol=IBM." in err
+
+
+def test_version_and_answer_are_printed(run: Run) -> None:
+    assert run("--version") == (0, f"toolfold {__version__}\n", "")
+    code, out, err = run("call", "global_quote", "symbol=IBM", "datatype=json", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["result"]["Global Quote"]["01. symbol"] == "IBM"
+
+
+def test_long_answer_is_a_preview_and_saved_in_a_file(run: Run) -> None:
+    code, out, err = run("call", "TIME_SERIES_DAILY", "symbol=IBM", "--max-tokens", "600")
+    assert code == 0
+    assert out.startswith("timestamp,open")
+    assert err.startswith("# Preview: ")
+    (kept,) = Path(os.environ["XDG_CACHE_HOME"], "toolfold/toolfold-answers").glob("answer-*")
+    assert str(kept) in err
+    assert len(kept.read_text().splitlines()) == 101
+
+
+def test_invalid_option_is_rejected(run: Run) -> None:
+    code, _, err = run("call", "GLOBAL_QUOTE", "symbol=IBM", "--max-tokens", "0")
+    assert code == 1
+    assert "--max-tokens 0 is too small: integer, ≥1" in err
+    assert run("mock-api", "--latency-ms", "-5")[0] == 2
+
+
+def test_repeated_key_is_a_list(run: Run, mock_api: MockApi) -> None:
+    arguments = ["symbols=AAPL,IBM", "range=2023-07-01", "range=2023-08-31", "interval=daily", "calculations=MEAN"]
+    assert run("call", "ANALYTICS_FIXED_WINDOW", *arguments)[0] == 0
+    assert [value for name, value in mock_api.requests[-1] if name == "RANGE"] == ["2023-07-01", "2023-08-31"]
+
+
+def test_failed_call_prints_the_problems_and_exits_with_1(run: Run) -> None:
+    code, out, err = run("call", "SMA", "symbol=IBM", "interval=2h")
+    assert (code, out) == (1, "")
+    assert err.startswith("INVALID_ARGUMENTS: SMA: interval '2h' is not an allowed value")
+    assert "time_period is missing: integer, ≥1" in err
+
+
+def test_failed_call_is_json_on_request(run: Run) -> None:
+    code, out, _ = run("call", "NO_SUCH_TOOL", "--json")
+    assert code == 1
+    assert json.loads(out)["error"]["code"] == "TOOL_NOT_FOUND"
+
+
+def test_catalog_list_prints_every_tool(run: Run) -> None:
+    code, out, _ = run("catalog", "list")
+    assert code == 0
+    lines = [line.split("\t") for line in out.splitlines()]
+    assert len(lines) == BUNDLED_TOOLS
+    assert ["GLOBAL_QUOTE", "core_stock_apis", "mixed"] in [line[:3] for line in lines]
+    assert len(json.loads(run("catalog", "list", "--json")[1])["tools"]) == BUNDLED_TOOLS
+
+
+def test_catalog_get_prints_entries(run: Run) -> None:
+    code, out, _ = run("catalog", "get", "SMA")
+    assert code == 0
+    assert json.loads(out)["name"] == "SMA"
+    assert run("catalog", "get", "NO_SUCH_TOOL")[0] == 1
+    assert len(json.loads(run("catalog", "get", "SMA", "CPI", "--json")[1])["tools"]) == 2
+
+
+def test_catalog_search_finds_by_words(run: Run) -> None:
+    code, out, _ = run("catalog", "search", "balance", "sheet")
+    assert code == 0
+    assert out.splitlines()[0].startswith("BALANCE_SHEET\tBalance sheet")
+    assert json.loads(run("catalog", "search", "unemployment", "--json")[1])["tools"][0]["name"] == "UNEMPLOYMENT"
+    code, out, err = run("catalog", "search", " ", "--limit", "2")
+    assert (code, len(out.splitlines()), err) == (0, 2, "")
+
+
+@pytest.mark.parametrize("command", [["list"], ["search", "exchange", "rate", "history", "currency"]])
+def test_list_and_search_accept_filters(run: Run, command: list[str]) -> None:
+    narrowed = json.loads(
+        run("catalog", *command, "--category", "Forex", "--tag", "daily", "--tag", "weekly", "--json")[1]
+    )
+    assert {tool["name"] for tool in narrowed["tools"]} == {"FX_DAILY", "FX_WEEKLY"}
+    free = json.loads(run("catalog", *command, "--access", "free", "--limit", "3", "--json")[1])
+    assert len(free["tools"]) == 3
+    assert all(tool.get("access", "mixed") == "mixed" for tool in free["tools"])  # F8
+    code, out, err = run("catalog", *command, "--category", "forx")
+    assert (code, out) == (1, "")
+    assert "Did you mean forex?" in err
+
+
+def test_catalog_search_without_a_match_exits_with_1(run: Run) -> None:
+    code, _, err = run("catalog", "search", "zzzz")
+    assert code == 1
+    assert "toolfold catalog list" in err
+
+
+def test_catalog_compile_writes_and_checks(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "catalog.json"
+    compile_ = ("catalog", "compile", "--folder", str(written(tmp_path)), "--output", str(output))
+    assert run(*compile_, "--check")[0] == 1
+    code, out, _ = run(*compile_)
+    assert code == 0
+    assert ": 1 tool, " in out
+    assert "unchanged" in run(*compile_)[1]
+    assert run(*compile_, "--check")[0] == 0
+    output.write_text("stale")
+    code, _, err = run(*compile_, "--check")
+    assert code == 1
+    assert "is out of date" in err
+
+
+def test_catalog_compile_prints_mistakes_with_file_and_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "source.yaml").write_text("id: X\n")
+    code, _, err = run("catalog", "compile", "--folder", str(tmp_path))
+    assert code == 1
+    assert "source.yaml:1: id: must match pattern" in err
+
+
+@pytest.mark.parametrize("command", ["serve", "mock-api"])
+def test_unusable_port_is_rejected(run: Run, mock_api: MockApi, command: str) -> None:
+    port = mock_api.url.split(":")[2].split("/")[0]
+    code, _, err = run(command, "--port", port)
+    assert code == 1
+    assert f"Port {port} cannot be used" in err
+    assert run(command, "--port", "seventy")[0] == 2
+
+
+def test_invalid_setting_prints_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLFOLD_TIMEOUT_S", "soon")
+    code, _, err = run("call", "CPI")
+    assert code == 1
+    assert err == "TOOLFOLD_TIMEOUT_S must be a number above 0 and at most 86400, not 'soon'.\n"
+
+
+@pytest.mark.parametrize("width", [40, 140])
+def test_demo_answers_the_question_and_fits_the_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:  # N14
+    monkeypatch.setenv("COLUMNS", str(width))
+    code, out, err = run("demo")
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= width
+    assert '"give me aapl price"' in out
+    assert "The model answers: AAPL stands at " in out
+    assert '"changePercent":' in out  # no line ends within a key
+    assert "Two stocks are compared in one call:" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "problem"),
+    [
+        ("catalog list | head -1", 0, ""),
+        ("catalog list >&-", 1, "The output cannot be written: it is closed. It is not complete.\n"),
+        ("--version >&- 2>&-", 1, ""),
+        ("catalog get NOPE 2>&-", 1, ""),
+    ],
+)
+def test_only_output_that_was_closed_from_the_start_is_an_error(command: str, code: int, problem: str) -> None:
+    shell = f"{sys.executable} -m toolfold {command}"
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, problem)
+
+
+def test_other_machines_do_not_use_the_key_unless_that_is_confirmed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "key")
+    code, _, err = run("serve", "--host", "0.0.0.0", "--port", "0")
+    assert (code, "TOOLFOLD_ANYONE_MAY_USE_THE_KEY=true" in err) == (1, True)
