@@ -1,6 +1,7 @@
-"""A response is data, or one of the failures that come with a status of success."""
+"""A response is data, or one of the failures that come with a status of success; and none at all has an error."""
 
 import json
+import re
 import time
 from typing import Any
 
@@ -9,11 +10,15 @@ import pytest
 from tests.support.tables import differences
 from tests.support.threads import run_concurrently
 from toolfold.catalog.model import Catalog
-from toolfold.errors import CallError
+from toolfold.cli.error_text import for_person
+from toolfold.errors import CallError, UpstreamTimeout
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
+from toolfold.network import errors
+from toolfold.network.errors import NotSent
 from toolfold.network.session import HttpClient
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext, Retryable, create_adapter
+from toolfold.sources.http_api.request import to_call_error
 
 KEY = "CANARYKEY0123456"
 
@@ -226,3 +231,31 @@ class TestLongJson:
         ]  # fmt: skip
         for body, code in rows:
             assert fault(catalog, body, name="WTI").code == code, body[:80]
+
+
+CLASSES = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.TransportError) and "reason" in vars(kind)
+][1:]
+"""All but the base class."""
+
+
+def test_each_has_a_sentence_and_a_next_step_without_placeholders(catalog: Catalog) -> None:
+    for kind in CLASSES:
+        error = to_call_error(kind("api.example"), catalog.source("alpha_vantage"), 25_000_000)
+        for text in (error.message, error.suggestion):
+            assert re.fullmatch(r"[^{}]+\.", text.replace("http://name:password@host:port", ""))
+        is_retryable = issubclass(kind, errors.RetryableTransportError)
+        assert isinstance(error, Retryable) is is_retryable
+        timeouts = errors.ConnectTimeout | errors.DeadlineBeforeConnection | errors.ReadTimeout
+        assert isinstance(error, UpstreamTimeout) is issubclass(kind, timeouts)
+        assert isinstance(error, NotSent) is issubclass(kind, errors.NotSent)
+
+
+def test_a_person_reads_which_variable_has_the_url_of_the_source(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLFOLD_SOURCE_PETS_URL", "https://pets.test")  # of another source
+    error = to_call_error(errors.ConnectionRefused("api.example"), catalog.source("alpha_vantage"), 25_000_000)
+    assert "(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL)" in for_person(error)[1]
