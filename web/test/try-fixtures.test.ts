@@ -1,4 +1,4 @@
-// What the page writes, compared with a file whose contents Python runs: tests/unit/results/select/test_explorer_selects.py.
+// What the page writes, compared with a file that Python reads too: tests/unit/results/select/test_written_selects.py.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,12 +1,103 @@
-"""Answers that the fuzzer of ``select`` has found to be wrong once, each as the smallest table and pipeline."""
+"""``select`` as models guess it, as the reference page and the explorer write it, and as the fuzzer found it wrong."""
 
+import inspect
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.results.select.outcomes import select_from
+from tests.unit.results.select.answers import ANSWERS, document
+from tests.unit.results.select.guesses import GUESSES
+from tests.unit.results.select.outcomes import outcome, select_from, selected, written
 from toolfold.errors import InvalidSelect
+from toolfold.meta_tools.definitions import SELECT
+from toolfold.results import render
+from toolfold.results.select import grammar
+from toolfold.results.select.names import EXAMPLES
 from toolfold.results.tables import Document, Table
+
+
+# F2, F3, F5
+@pytest.mark.parametrize(("kind", "name", "guess", "expected"), GUESSES)
+def test_guess_is_right_or_its_error_leads_to_what_is_right(kind: str, name: str, guess: Any, expected: str) -> None:
+    found = outcome(guess, ANSWERS[name])
+    assert (found.error is not None) == (kind in ("error", "lists")), found.said
+    if kind == "lists":
+        assert expected in found.said
+    elif expected == "everything":
+        assert found.document == document(name)
+    else:
+        assert found.document is not None
+        if expected.startswith("= ") and expected != "= ":  # whole rows keep all columns
+            assert {table.columns for table in found.document.tables} <= {
+                table.columns for table in document(name).tables
+            }
+        right = render.dumps_compact(json.loads(expected)) if expected[0] in "{[" else expected
+        assert written(found.document, right) == right, found.said
+
+
+PAGE = Path("docs/reference/select.md")
+KINDS = {"daily prices": "daily", "an option chain": "options", "an answer with several tables": "statements"}
+
+
+def examples() -> list[tuple[str, str]]:
+    found, answer = [], ""
+    for line in PAGE.read_text().splitlines():
+        if heading := re.match(r"\| `select` on (.+?) \|", line):
+            answer = KINDS[heading[1]]
+        elif line.startswith("| `"):
+            cell = line.split(" | ")[0].replace("\\|", "|")
+            found += [(answer, example) for example in re.findall(r"`([^`]+)`", cell)]
+    return found
+
+
+@pytest.mark.parametrize(("answer", "example"), examples())
+def test_example_returns_rows(answer: str, example: str) -> None:
+    found = selected(answer, example)
+    assert found.metadata or any(table.rows for table in found.tables)
+
+
+def test_page_states_the_limits() -> None:
+    page = PAGE.read_text()
+    assert f"{grammar.MAX_CHARS:,} characters and {grammar.MAX_STEPS} steps" in page
+    assert page.count("\n") <= 120
+
+
+def test_page_has_the_grammar_as_it_stands_in_the_code() -> None:
+    shown = PAGE.read_text().partition("```text\n")[2].partition("```")[0].strip()
+    assert shown in inspect.cleandoc(grammar.__doc__ or "")
+    assert 15 <= len(re.findall(r"^\w+ +=", shown, re.MULTILINE)) <= 30
+
+
+# F2
+@pytest.mark.parametrize("example", re.findall(r'"([^"]+)"', f"{EXAMPLES} {SELECT}"))
+def test_examples_of_errors_and_of_the_description_are_read(example: str) -> None:
+    assert grammar.parse_select(example) is not None
+
+
+WRITTEN: dict[str, Any] = json.loads(Path("tests/fixtures/explorer/selects.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", WRITTEN["selects"], ids=lambda case: case["select"])
+def test_select_of_the_explorer_returns_what_was_chosen(case: dict[str, Any]) -> None:
+    assert written(selected(case["answer"], case["select"]), " ") == case["rows"]
+
+
+@pytest.mark.parametrize(("name", "quoted"), WRITTEN["names"], ids=[name for name, _ in WRITTEN["names"]])
+def test_quoted_name_is_a_column_in_every_part(name: str, quoted: str) -> None:
+    rows = (("2026-01-13", 1, 2), ("2026-01-12", 3, 4))
+    table = Table("", ("timestamp", name, "other"), rows)
+    expected: dict[str, list[tuple[Any, ...]]] = {
+        quoted: [("2026-01-13", 1), ("2026-01-12", 3)],
+        f"{quoted} > 2; other": [("2026-01-12", 4)],
+        f"sum(other) by {quoted}; limit 1": [(1, 2)],
+    }
+    for select, found in expected.items():
+        answer = select_from(Document((table,), None), select)
+        assert [tuple(row[-2:]) for row in answer.tables[0].rows] == found, select
+
 
 _DAYS = {"date": ["2025-02-02", "2025-02-01", "2024-02-01"], "close": [6, 3, 2]}
 _CITIES = {"t": ["New York", "Über"]}
