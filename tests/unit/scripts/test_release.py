@@ -1,4 +1,4 @@
-"""What a release publishes beside the packages."""
+"""What a release publishes: the packages with the page, and what is beside them."""
 
 import contextlib
 import json
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import hatch_build
 from scripts import release
 from toolfold.catalog.entries import META_TOOLS
 from toolfold.version import __version__
@@ -74,3 +75,53 @@ def test_a_packaged_template_names_each_zip_by_its_content(tmp_path: Path) -> No
     code = packaged["Resources"]["Code"]["Properties"]["CodeUri"]
     assert code == {"Bucket": {"Ref": "CodeBucket"}, "Key": {"Fn::Sub": f"${{CodePrefix}}{names[0][0]}"}}
     assert {"CodeBucket", "CodePrefix"} <= set(packaged["Parameters"])
+
+
+class App:
+    """What hatch gives to hooks to print."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def display_warning(self, message: str) -> None:
+        self.warnings.append(message)
+
+
+def warnings(root: Path, version: str = "standard") -> list[str]:
+    """What a build of ``root`` warns of."""
+    app = App()
+    hook = hatch_build.PageBuildHook(str(root), {}, None, None, str(root), "wheel", app)  # type: ignore[arg-type]
+    hook.initialize(version, {})
+    return app.warnings
+
+
+def npm(folder: Path, script: str) -> None:
+    """Make a program npm that does what ``script`` says."""
+    folder.mkdir()
+    (folder / "npm").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "npm").chmod(0o755)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "web").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return tmp_path
+
+
+def test_without_npm_it_warns_and_builds_the_rest(checkout: Path) -> None:
+    [warning] = warnings(checkout)
+    assert warning.endswith("npm (Node.js 20 or newer) is missing.")
+
+
+def test_it_is_built_with_npm(checkout: Path) -> None:
+    log = checkout / "log"
+    npm(checkout / "bin", f'echo "$@" >> {log}')
+    assert not warnings(checkout)
+    assert log.read_text().splitlines() == ["ci --loglevel=error", "run --silent build"]
+
+
+def test_a_failure_of_npm_is_named(checkout: Path) -> None:
+    npm(checkout / "bin", "echo no network; exit 1")
+    [warning] = warnings(checkout)
+    assert warning.endswith("npm ci failed.\nno network")
