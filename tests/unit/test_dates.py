@@ -105,7 +105,6 @@ def test_what_is_no_date(text: object) -> None:
 )  # fmt: skip
 def test_day_that_the_calendar_does_not_have(text: str, problem: str, nearest: str) -> None:
     found = impossible_date(text)
-    assert found is not None
     assert (found.problem.removeprefix("is not in the calendar: "), found.nearest) == (problem, nearest)
 
 
@@ -130,7 +129,6 @@ def test_text_that_is_right_or_no_day_is_no_impossible_date(text: object) -> Non
 )  # fmt: skip
 def test_period(text: str, first: str, last: str, length: tuple[int, str] | None) -> None:
     period = parse_period(text, TODAY)
-    assert period is not None
     assert (period.count, period.unit) == (length or (0, ""))
     assert (str(period.low.low.date()) if period.low else "") == first
     assert (str(period.high.high.date()) if period.high else "") == last

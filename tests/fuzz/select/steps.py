@@ -147,7 +147,6 @@ def _item(item: Item, frame: Frame, groups: Groups) -> Column:
 
 def _dates_of(only: Expression, frame: Frame, parts: Groups, date: Column) -> Column:
     """Return the date of the row of each extreme."""
-    assert only.operand is not None
     values = only.operand.values(frame).each(frame.count)
     frame.doubt_if(only.operand.column == date.name, "the date of an extreme date")
     cells = []

@@ -124,7 +124,6 @@ def test_a_tool_with_a_text_that_instructs_the_model_is_left_out_until_a_person_
     assert list(compiled(tmp_path, tools, left_out=left_out)) == ["toy__b"]
     assert re.search(r"snapshot.json:1: a is left out: a text overrides .*: toolfold source review toy$", left_out[0])
     source = load_source(tmp_path / "toy", [])
-    assert source is not None
     accept_texts(tmp_path / "toy", [one.hash for one in source.unread])
     overlay = (tmp_path / "toy/overlay.yaml").read_text()
     assert list(compiled(tmp_path, tools, overlay)) == ["toy__a", "toy__b"]

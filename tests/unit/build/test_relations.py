@@ -45,7 +45,6 @@ def catalog(tmp_path: Path) -> Catalog:
 def test_relations_are_compiled_with_what_is_needed_first(catalog: Catalog) -> None:
     tool = catalog.get("FORECAST")
 
-    assert tool is not None
     assert tool.relations == (["CITIES", "needs_output_of", "city"], ["ALERTS", "then"])
 
 
@@ -143,7 +142,6 @@ def test_an_overlay_relates_tools_by_the_names_of_their_source_or_of_the_catalog
     (folder / "team/overlay.yaml").write_text(yaml.safe_dump(overlay))
     tool = compiled(folder).get("team__tax_forms")
 
-    assert tool is not None
     assert tool.relations == (["team__rates", "needs_output_of"], ["team__rates", "then"])
     overlay["tools"]["tax-forms"]["relations"][0]["to"] = "rate"
     (folder / "team/overlay.yaml").write_text(yaml.safe_dump(overlay))

@@ -316,7 +316,6 @@ def test_six_letters_are_a_pair_only_with_a_currency() -> None:
 def test_valid_arguments_stay_as_they_are() -> None:
     for name in CATALOG:
         tool = CATALOG.get(name)
-        assert tool is not None
         found = validator(name).resolve(tool.example)
         assert (found.problems, found.notes) == ([], ())
         assert found.arguments == validator(name).validate(tool.example)[0]

@@ -21,7 +21,6 @@ CATALOG = FileStore(bundled_path())()
 
 def check_tool(name: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     tool = CATALOG.get(name)
-    assert tool is not None
     return validation.ArgumentValidator(tool.parameters, tool.call).validate(arguments)
 
 

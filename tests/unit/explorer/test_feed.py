@@ -181,7 +181,6 @@ def test_the_log_that_this_process_writes_counts_its_calls_once(tmp_path: Path) 
     feed = CallFeed()
     feed.observe(app)
     result = app.server.tools.call("TOOL_LIST", {"query": "price"})
-    assert app.call_log is not None
     line = {"tool": "TOOL_LIST", "ms": 1.25, **result.usage}
     app.call_log.record_request(line)
     found = feed.snapshot(0)

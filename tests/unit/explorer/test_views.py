@@ -212,7 +212,6 @@ def entry_of(tmp_path: Path) -> dict[str, Any]:
     path = tmp_path / "before.json"
     path.write_bytes(CONTENT)
     tool = FileStore(path)().get("HIGH_WATER")
-    assert tool is not None
     return {
         key: value for key, value in tool._asdict().items() if value not in ("", {}, ()) or key in ("tags", "see_also")
     }

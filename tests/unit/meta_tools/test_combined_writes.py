@@ -135,7 +135,6 @@ def test_a_pipe_whose_rest_cannot_be_kept_says_what_to_send(tools: MetaTools) ->
 
 def test_a_tool_that_writes_needs_approval_in_a_script(catalog: Catalog) -> None:
     read = catalog.get("CPI")
-    assert read is not None
     assert with_approval(read) is read
     assert with_approval(read._replace(effect="write")).needs_approval
 

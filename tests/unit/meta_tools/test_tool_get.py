@@ -38,7 +38,6 @@ def got(tools: MetaTools, tool_name: Any) -> list[dict[str, Any]]:
 
 def hash_of(name: str) -> str:
     tool = CATALOG.get(name)
-    assert tool is not None
     return tool.hash
 
 
@@ -85,7 +84,6 @@ def test_medium_entry_keeps_any_of() -> None:
 
 def test_minimal_entry_is_name_summary_and_hash() -> None:
     sma = CATALOG.get("SMA")
-    assert sma is not None
     assert get("SMA", detail="minimal") == [
         {"name": "SMA", "found": True, "description": sma.summary, "hash": sma.hash}
     ]
@@ -218,7 +216,6 @@ QUOTE = FileStore(bundled_path())().get("GLOBAL_QUOTE")
     ],
 )
 def test_any_json_schema_of_a_parameter_can_be_rendered(rule: Any, medium: str, line: str) -> None:
-    assert QUOTE is not None
     tool = QUOTE._replace(parameters={"type": "object", "properties": {"x": rule}}, example={})
     assert tool_get.medium(tool)[1].startswith(f"GLOBAL_QUOTE({medium}): ")
     assert line in tool_get.full(tool)[1].splitlines()
@@ -226,7 +223,6 @@ def test_any_json_schema_of_a_parameter_can_be_rendered(rule: Any, medium: str, 
 
 @pytest.mark.parametrize(("effect", "word"), [("write", "writes"), ("destructive", "destructive")])
 def test_every_level_states_an_effect_that_is_not_read(effect: Effect, word: str) -> None:
-    assert QUOTE is not None
     tool = QUOTE._replace(effect=effect)
     summary = ToolSummary(tool.name, tool.summary, tool.category, tool.access, effect)
     for entry, text in (tool_get.minimal(summary), tool_get.medium(tool), tool_get.full(tool)):
@@ -235,7 +231,6 @@ def test_every_level_states_an_effect_that_is_not_read(effect: Effect, word: str
 
 
 def test_no_level_mentions_that_a_tool_reads() -> None:
-    assert QUOTE is not None
     summary = ToolSummary(QUOTE.name, QUOTE.summary, QUOTE.category, QUOTE.access)
     for entry, text in (tool_get.minimal(summary), tool_get.medium(QUOTE), tool_get.full(QUOTE)):
         assert "effect" not in entry
@@ -243,7 +238,6 @@ def test_no_level_mentions_that_a_tool_reads() -> None:
 
 
 def test_a_schema_without_properties_can_be_rendered() -> None:
-    assert QUOTE is not None
     tool = QUOTE._replace(parameters={"type": "object", "anyOf": [{"type": "object"}]}, example={})
     assert tool_get.medium(tool)[1].startswith("GLOBAL_QUOTE(): ")
     assert tool_get.full(tool)[0]["parameters"] == tool.parameters
@@ -258,7 +252,6 @@ UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u200b-\u200f\U000
 def test_texts_of_a_tool_add_no_line(level: str) -> None:
     catalog = parse_catalog(bundled_path().read_bytes())
     tool = catalog.get("WTI")
-    assert tool is not None
     render = getattr(tool_get, level)
     hostile = tool._replace(
         summary=f"{tool.summary}{ATTACK}",

@@ -158,7 +158,6 @@ def test_medium_level_has_names_types_and_required() -> None:
     for tool in shown(ask(query="candles of a stock", detail="medium", limit=20, token_budget=3000)):
         assert detail_level_of(tool) == "medium"
         whole = CATALOG.get(tool["name"])
-        assert whole is not None
         assert tool["description"] == whole.summary
         assert tool["parameters"]["properties"].keys() == whole.parameters["properties"].keys()
         assert tool["parameters"].get("required") == whole.parameters.get("required")
@@ -175,10 +174,8 @@ def test_minimal_level_is_name_and_summary() -> None:
 def test_full_text_has_every_constraint_of_the_schema() -> None:
     for name in list(CATALOG)[::4]:
         whole = CATALOG.get(name)
-        assert whole is not None
         result = ask(query=name.replace("_", " "), detail="full", limit=200, token_budget=100_000)
         entry = next((tool for tool in shown(result) if tool["name"] == name), None)
-        assert entry is not None
         assert detail_level_of(entry) == "full"
         assert entry["parameters"] == whole.parameters
         jsonschema.validate(entry["example_call"]["arguments"], whole.parameters)

@@ -452,7 +452,6 @@ PREMIUM_TOOLS = [tool.name for tool in map(CATALOG().get, CATALOG()) if tool is 
 @pytest.mark.parametrize("name", PREMIUM_TOOLS)
 def test_free_tool_of_a_refused_call_answers(gateway: MetaTools, name: str) -> None:
     tool = CATALOG().get(name)
-    assert tool is not None
     refused = error(call(gateway, name, dict(tool.example), None, FREE))
     assert refused["code"] == "PREMIUM_ONLY"
     named = re.search(r"TOOL_CALL (\{.*\}), which is free", refused["suggestion"])

@@ -66,7 +66,6 @@ def test_an_entry_of_the_catalog_is_never_undercounted(catalog: Catalog, tools: 
     for name in catalog:
         shown = tools.call("TOOL_GET", {"tool_name": name})
         tool = catalog.get(name)
-        assert tool is not None
         schema = {"name": name, "description": f"{tool.summary}. {tool.description}", "parameters": tool.parameters}
         assert_entry(name, shown.text)
         assert_entry(f"{name}, indented", json.dumps(json.loads(shown.text), indent=2, ensure_ascii=False))
@@ -91,7 +90,6 @@ def test_answers_of_every_tool_are_counted_within_the_stated_bound(mock_api: Moc
     ratios = []
     for number, (name, query) in enumerate(EXPECTED.items()):
         tool = catalog.get(name)
-        assert tool is not None
         # One format of each tool, in turn: similar tools have similar answers, and the longest take time to generate.
         form = tool.formats[number % len(tool.formats)]
         asked = [pair for pair in query.split("&") if not pair.startswith("datatype=")]

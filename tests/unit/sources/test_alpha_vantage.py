@@ -86,7 +86,6 @@ TABLE: list[tuple[str, dict[str, Any], str, int]] = [
 def test_a_response_is_fresh_until_its_data_can_change(catalog: Catalog) -> None:
     def fresh_s(name: str, arguments: dict[str, Any], clock: str) -> int:
         tool = catalog.get(name)
-        assert tool is not None
         return ttl(tool, arguments, timestamp(clock), catalog.source(tool.source).freshness)
 
     assert differences(fresh_s, TABLE) == {}

@@ -182,7 +182,6 @@ def test_the_source_has_headers_faults_and_its_own_variable(tmp_path: Path) -> N
     source = compiled(tmp_path, text + faults + "unknown_notice: [error]\ntimeout_s: 3\n", "pets").source("pets")
     assert source.connection == {"timeout_s": 3.0, "headers": {"Accept": "application/vnd.pets+json"}}
     assert (source.faults[0]["id"], source.unknown_notice) == ("quota", ("error",))
-    assert source.auth is not None
     assert (source.auth.environment, source.auth.header) == ("TOOLFOLD_SOURCE_PETS_KEY", "X-Api-Key")
 
 

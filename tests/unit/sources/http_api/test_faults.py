@@ -35,7 +35,6 @@ def read(
     catalog: Catalog, body: str, name: str = "TIME_SERIES_DAILY", status: int = 200, **arguments: Any
 ) -> ParsedResponse:
     tool = catalog.get(name)
-    assert tool is not None
     retry_after = arguments.pop("retry_after_s", None)
     context = AdapterContext(Settings.from_environment({}), HttpClient)
     adapter = create_adapter(catalog.source(tool.source), context)
@@ -213,7 +212,6 @@ class TestLongJson:
 
     def test_its_rows_are_recognized(self, catalog: Catalog) -> None:
         tool = catalog.get("WTI")
-        assert tool is not None
         adapter = create_adapter(catalog.source(tool.source), AdapterContext(Settings.from_environment({}), HttpClient))
         for body, is_recognized in ((self.LONG, True), (self.LONG.replace('"data"', '"rows"'), False)):
             response = UpstreamResponse(200, body)
