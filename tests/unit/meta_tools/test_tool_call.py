@@ -23,15 +23,6 @@ from toolfold.meta_tools.result import dumps_compact
 from toolfold.mock_api.server import MockApi
 
 
-def test_documented_example_works(tools: MetaTools) -> None:
-    result = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL", "datatype": "json"})
-    assert json.loads(result.text) == result.structured["result"]
-    assert list(result.structured["result"]["Global Quote"]) == [
-        "01. symbol", "02. open", "03. high", "04. low", "05. price", "06. volume",
-        "07. latest trading day", "08. previous close", "09. change", "10. change percent",
-    ]  # fmt: skip
-
-
 def test_result_without_datatype_has_typed_values(tools: MetaTools) -> None:
     quote = call(tools, "GLOBAL_QUOTE", {"symbol": "AAPL"})
     assert list(quote.structured["result"]) == [
@@ -92,11 +83,6 @@ def test_answer_over_the_token_budget_is_a_preview(make_tools: Callable[..., Met
     off = make_tools(TOOLFOLD_MAX_TOKENS="1000", TOOLFOLD_OFFLOAD="off")
     assert set(call(off, "TIME_SERIES_DAILY_ADJUSTED", arguments).structured["preview"]["full"]) == {"tokens"}
     assert list(tmp_path.iterdir()) == kept
-
-
-@pytest.mark.parametrize("arguments", [None, "{}"])
-def test_tool_without_parameters_needs_no_arguments(tools: MetaTools, arguments: Any) -> None:
-    assert not call(tools, "MARKET_STATUS", arguments).is_error
 
 
 @pytest.mark.parametrize("arguments", ['{"symbol": ', "[1]", 7, '{"a":' + "9" * 5000 + "}"])

@@ -77,12 +77,6 @@ def test_blank_query_lists_everything_with_a_notice(blank: str) -> None:
     assert "blank" in result.structured["notice"]
 
 
-def test_blank_query_keeps_the_filters() -> None:
-    result = ask(query=" ", category="forex")
-    assert len(names(result)) == 4
-    assert result.text.startswith(result.structured["notice"])
-
-
 def test_large_catalog_lists_its_categories(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_request, "MAX_LISTED_TOOLS", 100)
     monkeypatch.setattr(list_request, "MAX_NAMES", 5)
@@ -205,33 +199,31 @@ def test_pages_partition_the_matches(wanted: dict[str, Any]) -> None:
     assert names(ask(**wanted, limit=200, token_budget=100_000, detail="minimal")) == pages
 
 
-def test_offset_past_the_end_is_not_an_error() -> None:
-    result = ask(category="forex", offset=4)
-    assert result.structured["tools"] == []
-    assert result.structured["matched"] == 4
-    assert "start again with offset 0" in result.text
+@pytest.mark.parametrize(
+    ("arguments", "matched", "said"),
+    [
+        ({"query": "???"}, 0, f"Nothing among {BUNDLED_TOOLS} tools fits the query. Next: "),
+        ({"query": "???"}, 0, "technical_indicators 53"),
+        ({"query": "???", "token_budget": 100}, 0, "Next: "),
+        ({"query": "aroon", "category": "forex"}, 0, "leave out the filters"),
+        ({"query": ["weather in Paris", "weather in Rome"]}, 0, "try other English keywords"),
+        ({"category": "forex", "tag": "agriculture"}, 0, "No tool passes all of the filters."),
+        ({"category": "forex", "offset": 4}, 4, "start again with offset 0"),
+    ],
+)
+def test_list_without_a_tool_is_no_error_and_says_what_to_do(
+    arguments: dict[str, Any], matched: int, said: str
+) -> None:
+    result = ask(**arguments)
+    found = result.structured
+    assert (result.is_error, found["tools"], found["matched"], found["returned"]) == (False, [], matched, 0)
+    assert said in result.text
+    assert tokens.count(result.text) <= arguments.get("token_budget", 1000)
 
 
 @pytest.mark.parametrize("query", ["株価", "🙈", "\u202e\u2066"])
 def test_query_that_is_not_english_is_answered(query: str) -> None:
-    result = ask(query=query)
-    assert not result.is_error
-    assert all(sign.isprintable() or sign == "\n" for sign in result.text)
-
-
-def test_no_match_lists_the_categories() -> None:
-    result = ask(query="???")
-    assert result.structured["tools"] == []
-    assert result.structured["matched"] == result.structured["returned"] == 0
-    assert result.text.startswith(f"Nothing among {BUNDLED_TOOLS} tools fits the query. Next: ")
-    assert "technical_indicators 53" in result.text
-    assert tokens.count(ask(query="???", token_budget=100).text) <= 100
-
-
-def test_no_match_within_filters_counts_matches_without_them() -> None:
-    result = ask(query="aroon", category="forex")
-    assert result.structured["matched"] == 0
-    assert "leave out the filters" in result.text
+    assert all(sign.isprintable() or sign == "\n" for sign in ask(query=query).text)
 
 
 def test_categories_and_tags_are_counted_over_the_whole_catalog() -> None:
@@ -289,11 +281,16 @@ def matching(**wanted: Any) -> set[str]:
     return set(names(ask(**wanted, limit=200, token_budget=100_000, detail="minimal")))
 
 
-def test_all_filters_apply_in_catalog_order() -> None:
+def test_filters_hold_together_with_and_without_a_query() -> None:
     result = ask(category="core_stock_apis", tag="history", access="free")
-    assert names(result) == [name for name in CATALOG if name in matching(category="core_stock_apis")
-                             and name in matching(tag="history") and name in matching(access="free")]  # fmt: skip
+    passing = matching(category="core_stock_apis") & matching(tag="history") & matching(access="free")
+    assert names(result) == [name for name in CATALOG if name in passing]
     assert names(result)
+    assert set(names(ask(query="price history", category="forex"))) <= matching(category="forex")
+    blank = ask(query=" ", category="forex")
+    assert (len(names(blank)), blank.text.startswith(blank.structured["notice"])) == (4, True)
+    assert matching(access="free") == matching(access=["free", "mixed"])  # F8
+    assert "GLOBAL_QUOTE" in matching(access="free") - matching(access="premium")
 
 
 def test_tag_mode_any_or_all() -> None:
@@ -302,21 +299,11 @@ def test_tag_mode_any_or_all() -> None:
     assert matching(tag=["price", "stock"], tag_mode="ALL") == stock & price != set()
 
 
-def test_free_includes_what_is_free_in_part() -> None:  # F8
-    assert matching(access="free") == matching(access=["free", "mixed"])
-    assert "GLOBAL_QUOTE" in matching(access="free")
-    assert "GLOBAL_QUOTE" not in matching(access="premium")
-
-
 @pytest.mark.parametrize(("query", "is_strong"), [("price", False), ("help me", False), ("give me aapl price", True)])
 def test_a_weak_match_is_to_be_compared(query: str, is_strong: bool) -> None:  # F10
     step = ask(query=query).structured["next"]
     assert ("TOOL_CALL" in step) == is_strong
     assert ("compare" in step) != is_strong
-
-
-def test_query_with_filters_finds_only_tools_that_pass_them() -> None:
-    assert set(names(ask(query="price history", category="forex"))) <= matching(category="forex")
 
 
 @pytest.mark.parametrize(
@@ -334,12 +321,6 @@ def test_query_with_filters_finds_only_tools_that_pass_them() -> None:
 )
 def test_lenient_forms_of_arguments_are_accepted(lenient: dict[str, Any], plain: dict[str, Any]) -> None:
     assert ask(**lenient) == ask(**plain)
-
-
-def test_filters_without_a_match_are_not_an_error() -> None:
-    result = ask(category="forex", tag="agriculture")
-    assert result.structured["matched"] == 0
-    assert result.text.startswith("No tool passes all of the filters.")
 
 
 # What cannot be used
@@ -376,11 +357,8 @@ def test_invalid_argument_is_rejected_in_one_sentence(
     assert len(error.message) < 180
 
 
-def test_error_lists_the_closest_names() -> None:
+def test_error_lists_the_closest_names_and_quotes_at_most_64_characters() -> None:
     assert refusal(category="forx").as_dict()["closest"] == ["forex"]
-
-
-def test_error_quotes_at_most_64_characters() -> None:
     for error in (refusal(tag="\x00" * 500), refusal(**{"k" * 900: 1}), refusal(limit="9" * 99)):
         assert max(map(len, re.split(r"[' ]", error.message))) <= 64
 
@@ -446,10 +424,6 @@ def test_filters_hold_for_every_request() -> None:
 @pytest.mark.parametrize("query", [["stock", "price"], ["stock price"], ["stock price", " ", "stock price"]])
 def test_a_list_of_words_or_of_one_request_is_one_request(query: list[str]) -> None:
     assert names(listed(query)) == names(listed("stock price"))
-
-
-def test_nothing_that_fits_says_what_to_do() -> None:
-    assert "try other English keywords" in listed(["weather in Paris", "weather in Rome"]).text
 
 
 @pytest.mark.parametrize(

@@ -66,12 +66,6 @@ def test_literal_is_sent_as_it_is(tools: MetaTools, mock_api: MockApi) -> None:
     assert dict(mock_api.requests[-1])["keywords"] == "{{found}} apple"
 
 
-def test_object_in_the_place_of_a_value_names_its_keys(tools: MetaTools) -> None:
-    found = failed(pipe(tools, SEARCH, quote(ref("found"))))
-    assert "found is an object; refer to one of its keys: rows, columns, row_count." in found["suggestion"]
-    assert found["keys"] == ["rows", "columns", "row_count"]
-
-
 @pytest.mark.parametrize("returned", ["last", "all", "found"])
 def test_return_names_the_answer(tools: MetaTools, returned: str) -> None:
     result = pipe(tools, SEARCH, quote(ref("found.rows[0].symbol")), **{"return": returned})
@@ -129,10 +123,29 @@ def test_mistakes_are_found_before_the_first_call(
     assert mock_api.requests == []
 
 
-@pytest.mark.parametrize("path", ["found.symbol", "found.bestMatches[0].Symbol", "found.result.symbol"])
-def test_path_to_nothing_names_that_of_the_column(tools: MetaTools, path: str) -> None:
-    found = failed(pipe(tools, SEARCH, quote(ref(path))))
-    assert found["suggestion"].startswith('Write {"$ref": "found.rows[0].symbol"}.')
+LONG = {"as": "long", "tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM", "outputsize": "full"}}
+OF_COLUMN = 'Write {"$ref": "found.rows[0].symbol"}.'
+
+
+@pytest.mark.parametrize(
+    ("steps", "code", "said"),
+    [
+        ([SEARCH, quote(ref("found"))], "INVALID_ARGUMENTS",
+         "found is an object; refer to one of its keys: rows, columns, row_count."),
+        *(([SEARCH, quote(ref(path))], "REFERENCE_NOT_FOUND", OF_COLUMN)
+          for path in ("found.symbol", "found.bestMatches[0].Symbol", "found.result.symbol")),
+        ([SEARCH, quote("MSFT"), quote("$steps[0].symbol")], "INVALID_ARGUMENTS", '{"$ref": "0.rows[0].symbol"}'),
+        ([LONG, quote(ref("long"))], "INVALID_ARGUMENTS", "too long for an argument"),
+        *(([SEARCH, quote(text)], "NO_DATA", "") for text in ("found", "found.LON", "prev")),  # these may be values
+        ([quote("IBM"), {"select": "price"}], "INVALID_ARGUMENTS",
+         "To select of one answer, put select into its step."),
+        ([quote("IBM"), quote("IBM"), {"select": "price"}], "INVALID_ARGUMENTS",
+         ' put select into its step. To join them, send {"join":[0,1],"select":"price"}.'),
+    ],
+)  # fmt: skip
+def test_pipe_that_fails_says_what_to_write(tools: MetaTools, steps: list[Any], code: str, said: str) -> None:
+    found = failed(pipe(tools, *steps))
+    assert (found["code"], said in f"{found['message']} {found['suggestion']}") == (code, True), found
 
 
 @pytest.mark.parametrize(
@@ -170,16 +183,6 @@ def test_text_that_is_a_reference_is_not_sent(tools: MetaTools, text: str, wrap:
     assert failed(pipe(tools, SEARCH, quote(wrap(text))))["message"].endswith("is text and would be sent as it is.")
 
 
-@pytest.mark.parametrize("symbol", ["found", "found.LON", "prev"])
-def test_text_that_may_be_a_value_is_sent(tools: MetaTools, symbol: str) -> None:
-    assert failed(pipe(tools, SEARCH, quote(symbol)))["code"] == "NO_DATA"
-
-
-def test_template_names_the_step_at_its_index(tools: MetaTools) -> None:
-    refused = failed(pipe(tools, SEARCH, quote("MSFT"), quote("$steps[0].symbol")))
-    assert '{"$ref": "0.rows[0].symbol"}' in refused["suggestion"]
-
-
 def test_note_of_an_earlier_step_is_in_the_answer(tools: MetaTools) -> None:
     steps = [quote(["AAPL", "NOSUCH1"], **{"as": "q"}), quote(ref("q.rows[*].symbol"))]
     assert pipe(tools, *steps).text.startswith("# q: NOSUCH1 failed: NO_DATA.")
@@ -190,22 +193,11 @@ def test_tokens_of_the_step_limit_its_answer(tools: MetaTools) -> None:
     assert tokens(pipe(tools, series).text) <= 500
 
 
-@pytest.mark.parametrize(("count", "proposed"), [(1, ""), (2, ' To join them, send {"join":[0,1],"select":"price"}.')])
-def test_select_alone_is_no_step(tools: MetaTools, count: int, proposed: str) -> None:
-    refused = failed(pipe(tools, *[quote("IBM")] * count, {"select": "price"}))
-    assert refused["suggestion"] == f"To select of one answer, put select into its step.{proposed}"
-
-
 @pytest.mark.parametrize(("option", "value"), [("join", "date"), ("select", "last 1"), ("fresh", True), ("when", 1)])
 def test_option_that_a_pipe_does_not_have_is_not_left_out(tools: MetaTools, option: str, value: Any) -> None:
     refused = error(tools.call("TOOL_PIPE", {"steps": [SEARCH], option: value}))
     assert f"{option} is not a parameter of this tool" in refused["message"]
     assert "next_call" not in refused
-
-
-def test_value_that_is_too_long_for_an_argument_is_refused(tools: MetaTools) -> None:
-    series = {"as": "long", "tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": "IBM", "outputsize": "full"}}
-    assert "too long for an argument" in failed(pipe(tools, series, quote(ref("long"))))["message"]
 
 
 @pytest.mark.parametrize(

@@ -101,15 +101,22 @@ def test_series_of_one_value_stand_side_by_side(tools: MetaTools) -> None:
         assert [[row[0], row[column]] for row in table_of(result)["rows"]] == [list(row) for row in alone]
 
 
-def test_two_lists_are_all_combinations(tools: MetaTools) -> None:
-    result = call(tools, "SMA", {**SMA, "symbol": ["IBM", "AAPL"], "time_period": ["50", 200]}, select="last 2")
-    assert table_of(result)["columns"] == ["time", "IBM_SMA_50", "IBM_SMA_200", "AAPL_SMA_50", "AAPL_SMA_200"]
-
-
-def test_other_tables_are_put_under_each_other(tools: MetaTools) -> None:
-    result = call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="timestamp,close,volume; last 2")
-    assert table_of(result)["columns"] == ["symbol", "timestamp", "close", "volume"]
-    assert [row[0] for row in table_of(result)["rows"]] == ["AAPL", "AAPL", "MSFT", "MSFT"]
+@pytest.mark.parametrize(
+    ("tool", "given", "select", "columns"),
+    [
+        ("SMA", {**SMA, "symbol": ["IBM", "AAPL"], "time_period": ["50", 200]}, "last 2",
+         ["time", "IBM_SMA_50", "IBM_SMA_200", "AAPL_SMA_50", "AAPL_SMA_200"]),
+        (DAILY, {"symbol": ["AAPL", "MSFT"]}, "timestamp,close,volume; last 2",
+         ["symbol", "timestamp", "close", "volume"]),
+        ("FX_DAILY", {"pair": ["EUR/USD", "GBP/USD"]}, "close; last 2",
+         ["timestamp", "EUR/USD_close", "GBP/USD_close"]),
+        ("TREASURY_YIELD", {"maturity": ["2y", "10y"]}, "last 2", ["timestamp", "2year", "10year"]),
+    ],
+)  # fmt: skip
+def test_lists_of_any_argument_are_one_table_of_all_combinations(
+    tools: MetaTools, tool: str, given: dict[str, Any], select: str, columns: list[str]
+) -> None:
+    assert table_of(call(tools, tool, given, select=select))["columns"] == columns
 
 
 def test_select_is_applied_to_each_part(tools: MetaTools) -> None:
@@ -173,13 +180,6 @@ def test_parts_that_all_fail_are_one_error(tools: MetaTools) -> None:
     assert (several["code"], "2 calls in one failed" in several["message"]) == ("NO_DATA", True)
     wrong = error(call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="nonsense"))
     assert "nonsense" in wrong["message"]
-
-
-def test_pairs_and_enums_take_lists(tools: MetaTools) -> None:
-    rates = call(tools, "FX_DAILY", {"pair": ["EUR/USD", "GBP/USD"]}, select="close; last 2")
-    assert table_of(rates)["columns"] == ["timestamp", "EUR/USD_close", "GBP/USD_close"]
-    yields = call(tools, "TREASURY_YIELD", {"maturity": ["2y", "10y"]}, select="last 2")
-    assert table_of(yields)["columns"] == ["timestamp", "2year", "10year"]
 
 
 @pytest.mark.parametrize(
@@ -300,39 +300,30 @@ def test_metadata_is_common_or_a_row_for_each_part(name: str, fields: str) -> No
     assert found.tables[0].rows == [("A", "Ay"), ("B", None)]
 
 
-def test_columns_that_some_parts_lack_are_empty() -> None:
-    one, two = Table("", ("a", "b"), [(1, 2)]), Table("", ("b", "c"), [(3, 4)])
-    (table,) = combine(["symbol"], [part("A", one), part("B", two)], WorkBudget()).tables
-    assert (table.columns, table.rows) == (("symbol", "a", "b", "c"), [("A", 1, 2, None), ("B", None, 3, 4)])
-
-
-def test_column_with_the_name_of_the_argument_and_other_values_stays() -> None:
-    one, two = Table("", ("symbol", "x"), [("Z", 2)]), Table("", ("symbol", "x"), [("Y", 4)])
-    (table,) = combine(["symbol"], [part("A", one), part("B", two)], WorkBudget()).tables
-    assert table.columns == ("symbol (argument)", "symbol", "x")
+NEWEST_FIRST = [("2026-01-03", 3), ("2026-01-01", 1)]
+MIDDLE, UNSORTED = [("2026-01-02", 2), ("2026-01-01", 9)], [("2026-01-01", 9), ("2026-01-03", 8), ("2026-01-02", 1)]
 
 
 @pytest.mark.parametrize(
-    "rows",
+    ("one", "two", "columns", "rows"),
     [
-        [[("2026-01-03", 3), ("2026-01-02", 1)], [("2026-01-01", 2)]],
-        [[("2026-01-01", 9), ("2026-01-03", 8), ("2026-01-02", 1)], [("2026-01-01", 2)]],
+        # Columns that a part lacks are empty, and one with the name of the argument and other values stays.
+        (Table("", ("a", "b"), [(1, 2)]), Table("", ("b", "c"), [(3, 4)]), ("symbol", "a", "b", "c"),
+         [("A", 1, 2, None), ("B", None, 3, 4)]),
+        (Table("", ("symbol", "x"), [("Z", 2)]), Table("", ("symbol", "x"), [("Y", 4)]),
+         ("symbol (argument)", "symbol", "x"), [("A", "Z", 2), ("B", "Y", 4)]),
+        # Series are joined by date; pages of one list, and rows that are sorted by another column, are none.
+        (Table("", ("date", "close"), NEWEST_FIRST), Table("", ("date", "close"), MIDDLE),
+         ("date", "A_close", "B_close"), [("2026-01-03", 3, None), ("2026-01-02", None, 2), ("2026-01-01", 1, 9)]),
+        (Table("", ("date", "n"), NEWEST_FIRST), Table("", ("date", "n"), [("2025-12-30", 2)]), ("symbol", "date", "n"),
+         [("A", "2026-01-03", 3), ("A", "2026-01-01", 1), ("B", "2025-12-30", 2)]),
+        (Table("", ("date", "n"), UNSORTED), Table("", ("date", "n"), MIDDLE[:1]), ("symbol", "date", "n"),
+         [*(("A", *row) for row in UNSORTED), ("B", *MIDDLE[0])]),
     ],
-    ids=["pages of one list", "sorted by another column"],
-)
-def test_rows_that_are_no_series_beside_each_other_stay_as_they_are(rows: list[list[tuple[str, int]]]) -> None:
-    parts = [part(label, Table("", ("date", "n"), own)) for label, own in zip("AB", rows, strict=True)]
-    (table,) = combine(["page"], parts, WorkBudget()).tables
-    assert table.columns == ("page", "date", "n")
-    assert [row[1:] for row in table.rows] == [*rows[0], *rows[1]]
-
-
-def test_series_with_other_dates_are_joined_by_date() -> None:
-    one = Table("", ("date", "close"), [("2026-01-03", 3), ("2026-01-01", 1)])
-    two = Table("", ("date", "close"), [("2026-01-02", 2), ("2026-01-01", 9)])
+)  # fmt: skip
+def test_parts_become_one_table(one: Table, two: Table, columns: tuple[str, ...], rows: list[Any]) -> None:
     (table,) = combine(["symbol"], [part("A", one), part("B", two)], WorkBudget()).tables
-    assert table.columns == ("date", "A_close", "B_close")
-    assert table.rows == [("2026-01-03", 3, None), ("2026-01-02", None, 2), ("2026-01-01", 1, 9)]
+    assert (table.columns, table.rows) == (columns, rows)
 
 
 def test_combining_is_within_the_memory_of_one_call() -> None:
