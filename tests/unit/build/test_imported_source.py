@@ -70,30 +70,32 @@ def compiled(
     return parse_catalog(made.content)
 
 
-def test_a_tool_with_nothing_but_a_name_and_a_schema_can_be_listed_described_and_called(tmp_path: Path) -> None:
-    tool = tool_of(compiled(tmp_path, [{"name": "get-weather"}]), "toy__get_weather")
-    assert tool.call["function"] == "get-weather"
-    assert tool.example == {"city": "city"}
-    assert (tool.title, tool.summary, tool.category) == ("Get weather", "Get weather (Toy)", "toy")
-    assert tool.parameters["properties"]["city"]["description"] == "A city. See example.com"
-    assert "$schema" not in tool.parameters
-    assert list(tool_of(compiled(tmp_path, [{"name": "get-weather"}], prefix=False), "get_weather").tags) == []
+EXAMPLE = "Returns the weather of a city (e.g. Oslo)"
 
 
-def test_a_tool_whose_name_has_no_words_has_a_title(tmp_path: Path) -> None:
-    (name,) = catalog = compiled(tmp_path, [{"name": "__"}])
-    tool = tool_of(catalog, name)
-    assert re.search(r"\w", tool.title)
-
-
-def test_the_summary_is_the_first_sentence_of_the_description(tmp_path: Path) -> None:
-    text = "Returns the weather of a city (e.g. Oslo). It is **updated** hourly.\n\n# Notes"
-    tool = tool_of(compiled(tmp_path, [{"name": "weather", "description": text}]), "toy__weather")
-    assert tool.summary == "Returns the weather of a city (e.g. Oslo)"
-    assert tool.description == "Returns the weather of a city (e.g. Oslo). It is updated hourly. # Notes"
-    tool = tool_of(compiled(tmp_path, [{"name": "a", "summary": "Rain by day, in mm. For towns."}]), "toy__a")
-    assert (tool.summary, tool.description) == ("Rain by day, in mm", "Rain by day, in mm. For towns.")
-    assert tool_of(compiled(tmp_path, [{"name": "a", "summary": "Up"}]), "toy__a").summary == "Up (Toy)"
+@pytest.mark.parametrize(
+    ("tool", "made"),
+    [
+        # A name and a schema are enough, and the first sentence of a description is the summary.
+        ({"name": "get-weather"}, {"title": "Get weather", "summary": "Get weather (Toy)", "category": "toy"}),
+        ({"name": "__"}, {"title": "__"}),
+        ({"name": "a", "description": f"{EXAMPLE}. It is **updated** hourly.\n\n# Notes"},
+         {"summary": EXAMPLE, "description": f"{EXAMPLE}. It is updated hourly. # Notes"}),
+        ({"name": "a", "summary": "Rain by day, in mm. For towns."},
+         {"summary": "Rain by day, in mm", "description": "Rain by day, in mm. For towns."}),
+        ({"name": "a", "summary": "Up"}, {"summary": "Up (Toy)"}),
+    ],
+)  # fmt: skip
+def test_a_tool_can_be_listed_described_and_called(tmp_path: Path, tool: dict[str, Any], made: dict[str, str]) -> None:
+    (name,) = catalog = compiled(tmp_path, [tool])
+    found = tool_of(catalog, name)
+    assert {field: getattr(found, field) for field in made} == made
+    assert (found.call["function"], found.example) == (tool["name"], {"city": "city"})
+    assert found.parameters["properties"]["city"]["description"] == "A city. See example.com"
+    assert "$schema" not in found.parameters
+    assert (name == "toy__get_weather") == (tool["name"] == "get-weather")
+    (name,) = catalog = compiled(tmp_path, [tool], prefix=False)
+    assert (name == "get_weather", tool_of(catalog, name).tags) == (tool["name"] == "get-weather", ())
 
 
 def test_the_source_says_where_it_comes_from(tmp_path: Path) -> None:

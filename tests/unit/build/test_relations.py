@@ -42,13 +42,8 @@ def catalog(tmp_path: Path) -> Catalog:
     return compiled(written(tmp_path, SOURCE, related(then, needs("CITIES", "city")), CITIES, ALERTS))
 
 
-def test_relations_are_compiled_with_what_is_needed_first(catalog: Catalog) -> None:
-    tool = catalog.get("FORECAST")
-
-    assert tool.relations == (["CITIES", "needs_output_of", "city"], ["ALERTS", "then"])
-
-
-def test_tool_get_shows_relations(catalog: Catalog) -> None:
+def test_relations_are_compiled_and_shown_by_tool_get(catalog: Catalog) -> None:
+    assert catalog.get("FORECAST").relations == (["CITIES", "needs_output_of", "city"], ["ALERTS", "then"])
     entry = tool_get(catalog, {"tool_name": "FORECAST"}).structured["tools"][0]
 
     assert entry["relations"] == (
@@ -112,13 +107,9 @@ def test_a_wrong_relation_is_an_error_with_file_and_line(
     assert expected in found
 
 
-def test_a_relation_that_is_given_twice_is_an_error(tmp_path: Path) -> None:
-    found = mistakes(written(tmp_path, SOURCE, related(needs("CITIES"), needs("cities", "x")), CITIES))
-
-    assert "needs_output_of CITIES is given twice" in found
-
-
-def test_the_relations_of_a_tool_and_of_its_overlay_are_limited_together(tmp_path: Path) -> None:
+def test_relations_are_given_once_and_limited_together_with_those_of_an_overlay(tmp_path: Path) -> None:
+    twice = related(needs("CITIES"), needs("cities", "x"))
+    assert "needs_output_of CITIES is given twice" in mistakes(written(tmp_path, SOURCE, twice, CITIES))
     folder = written(tmp_path, SOURCE, related(needs("CITIES")), CITIES, ALERTS)
     overlay = {"tools": {"FORECAST": {"relations": [{"to": "ALERTS", "kind": "then"}] * 20}}}
     (folder / "weather/overlay.yaml").write_text(yaml.safe_dump(overlay))
@@ -159,32 +150,17 @@ ORIGINALS = st.lists(
 
 
 @pytest.mark.parametrize(
-    ("original", "name"),
+    "names",
     [
-        ("get_time", "time__get_time"),
-        ("get-time", "time__get_time"),
-        ("get.time/now", "time__get_time_now"),
-        ("2fa", "time___2fa"),
-        ("import", "time__import_"),
-        ("Match", "time__Match_"),
-        ("süß", "time__s_"),
+        {"get_time": "s__get_time", "get.time/now": "s__get_time_now", "2fa": "s___2fa", "süß": "s__s_"},
+        {"import": "s__import_", "Match": "s__Match_"},
+        # Every member of a collision has the hash of its own name, and so has a name of which no letter is left.
+        {"get-user": "s__get_user_5d95c2", "get.user": "s__get_user_9c0265", "other": "s__other"},
+        {"日本": "s_____cf2abf", "---": "s_____cb3f91"},
     ],
 )
-def test_a_tool_is_named_after_its_source(original: str, name: str) -> None:
-    assert assign_names([("time", original)]) == {("time", original): name}
-
-
-def test_every_member_of_a_collision_has_the_hash_of_its_own_name() -> None:
-    names = assign_names([("s", "get-user"), ("s", "get.user"), ("s", "other")])
-    assert names == {
-        ("s", "get-user"): "s__get_user_5d95c2",
-        ("s", "get.user"): "s__get_user_9c0265",
-        ("s", "other"): "s__other",
-    }
-
-
-def test_a_name_of_which_no_letter_is_left_has_a_hash() -> None:
-    assert assign_names([("s", "日本"), ("s", "---")]) == {("s", "日本"): "s_____cf2abf", ("s", "---"): "s_____cb3f91"}
+def test_a_tool_is_named_after_its_source(names: dict[str, str]) -> None:
+    assert assign_names([("s", name) for name in names]) == {("s", name): made for name, made in names.items()}
 
 
 def test_a_name_that_another_source_keeps_is_not_taken() -> None:

@@ -185,10 +185,6 @@ def test_every_mistake_is_shown_at_once_with_file_and_line(tmp_path: Path) -> No
     assert len(text.splitlines()) == 3
 
 
-def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:
-    assert "tool FORECAST is already defined at" in mistakes(written(tmp_path, SOURCE, TOOL, TOOL))
-
-
 @pytest.mark.parametrize(
     ("name", "old", "new", "complaint"),
     [
@@ -212,19 +208,23 @@ def test_an_unlisted_category_file_is_refused(tmp_path: Path) -> None:
     assert "stray.yaml:1: is not listed in the categories" in found
 
 
-def test_a_mistake_in_a_shared_parameter_is_shown_where_it_is_shared(tmp_path: Path) -> None:
-    shared = {"city": {"type": "string", "description": "Name.", "examples": [None]}}
-    assert "source.yaml:" in mistakes(written(tmp_path, {**SOURCE, "parameters": shared}))
+FAULT = {"id": "odd", "keys": ["x"], "match": "x", "code": "ODD", "message": "m", "suggestion": "s"}
+SHARED = {"city": {"type": "string", "description": "Name.", "examples": [None]}}
 
 
-def test_a_fault_with_an_unknown_code_is_refused(tmp_path: Path) -> None:
-    fault = {"id": "odd", "keys": ["x"], "match": "x", "code": "ODD", "message": "m", "suggestion": "s"}
-    problems = mistakes(written(tmp_path, {**SOURCE, "faults": [fault]}))
-    assert "faults.0.code: must be 'AUTH_REJECTED', 'INVALID_ARGUMENTS'" in problems
-
-
-def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changes", "tools", "complaint"),
+    [
+        ({}, [TOOL, TOOL], "tool FORECAST is already defined at"),
+        ({"parameters": SHARED}, [], "source.yaml:"),
+        ({"faults": [FAULT]}, [], "faults.0.code: must be 'AUTH_REJECTED', 'INVALID_ARGUMENTS'"),
+    ],
+)
+def test_a_mistake_in_a_source_is_refused(
+    tmp_path: Path, changes: dict[str, Any], tools: list[Any], complaint: str
+) -> None:
     assert "contains no <source>/source.yaml" in mistakes(tmp_path)
+    assert complaint in mistakes(written(tmp_path, {**SOURCE, **changes}, *tools))
 
 
 @pytest.mark.parametrize(

@@ -115,47 +115,31 @@ def test_a_database_has_three_tools_that_name_its_tables(folder: Path, database:
     assert (source.kind, source.base_url, source.auth.environment) == ("sql", "", VARIABLE)
 
 
-def test_a_database_without_a_snapshot_names_the_command(folder: Path) -> None:
-    with pytest.raises(SourceError, match=r"json:1: there is no snapshot yet; run: toolfold source refresh shop"):
-        compiled(folder.parent)
+EMPTY = {"format": 1, "fetched_at": "", "schemas": [], "tables": []}
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("settings", "snapshot", "problem"),
     [
-        ("{", "snapshot.json:1: is not valid JSON"),
-        ("[]", "snapshot.json:1: file: must be keys and values, such as .*; run: toolfold source refresh"),
-        ('{\n"format": 2}', "snapshot.json:2: format: must be 1, not 2; run: toolfold source refresh"),
-        (
-            json.dumps({"format": 1, "dialect": "postgresql", "fetched_at": "", "schemas": [], "tables": []}),
-            "the snapshot is of postgresql; refresh the source again",
-        ),
-        (
-            json.dumps({"format": 1, "dialect": "sqlite", "fetched_at": "", "schemas": [], "tables": []}),
-            "no table of the database is included",
-        ),
+        ({}, None, "json:1: there is no snapshot yet; run: toolfold source refresh shop"),
+        ({}, "{", "snapshot.json:1: is not valid JSON"),
+        ({}, "[]", "snapshot.json:1: file: must be keys and values, such as .*; run: toolfold source refresh"),
+        ({}, '{\n"format": 2}', "snapshot.json:2: format: must be 1, not 2; run: toolfold source refresh"),
+        ({}, json.dumps({**EMPTY, "dialect": "postgresql"}), "the snapshot is of postgresql; refresh the source again"),
+        ({}, json.dumps({**EMPTY, "dialect": "sqlite"}), "no table of the database is included"),
+        ({"dialect": "mysql"}, None, "dialect: must be 'sqlite' or 'postgresql'"),
+        ({"max_rows": 5000}, None, "max_rows: must be less than or equal to 1000"),
+        ({"path": "/data/shop.db"}, None, "path: there is no such key"),
+        ({"auth": {"environment": "X", "caller_key": True}}, None, "auth: a database has environment alone"),
+        ({"tables": {"only": ["x"]}}, None, "tables.only: there is no such key"),
     ],
 )
-def test_a_file_that_is_no_snapshot_is_reported(folder: Path, text: str, problem: str) -> None:
-    (folder / "snapshot.json").write_text(text)
-    with pytest.raises(SourceError, match=problem):
-        compiled(folder.parent)
-
-
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
-        ({"dialect": "mysql"}, "dialect: must be 'sqlite' or 'postgresql'"),
-        ({"max_rows": 5000}, "max_rows: must be less than or equal to 1000"),
-        ({"path": "/data/shop.db"}, "path: there is no such key"),
-        ({"auth": {"environment": "X", "caller_key": True}}, "auth: a database has environment alone"),
-        ({"tables": {"only": ["x"]}}, "tables.only: there is no such key"),
-    ],
-)
-def test_a_setting_that_a_database_cannot_have_is_refused(
-    folder: Path, settings: Mapping[str, Any], problem: str
+def test_a_source_that_cannot_be_used_says_why(
+    folder: Path, settings: Mapping[str, Any], snapshot: str | None, problem: str
 ) -> None:
     write_source(folder.parent, **settings)
+    if snapshot is not None:
+        (folder / "snapshot.json").write_text(snapshot)
     with pytest.raises(SourceError, match=problem):
         compiled(folder.parent)
 

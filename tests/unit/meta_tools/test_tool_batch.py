@@ -27,7 +27,7 @@ def quote(symbol: str, **more: Any) -> dict[str, Any]:
 
 
 def daily(symbol: str, **more: Any) -> dict[str, Any]:
-    return {"id": symbol, "tool_name": DAILY, "arguments": {"symbol": symbol}, **more}
+    return quote(symbol, tool_name=DAILY, **more)
 
 
 def batch(tools: MetaTools, calls: Any, **more: Any) -> Result:
@@ -265,12 +265,6 @@ def test_join_of_dates_that_differ_shows_one_by_month(tools: MetaTools) -> None:
     assert [row[0] for row in result["rows"]] == ["2025-12-31", "2025-11-28"]
 
 
-def test_error_of_a_select_names_the_calls_that_failed(tools: MetaTools) -> None:
-    calls = [{**quote("NOSUCH1"), "id": "a"}, {**quote("AAPL"), "id": "b"}]
-    found = error(batch(tools, calls, select="SELECT a.price, b.price FROM a, b"))
-    assert found["suggestion"].endswith("Of a there is no answer: see results.")
-
-
 def test_error_of_the_select_of_each_call_says_whose_it_is(tools: MetaTools) -> None:
     calls = [daily("AAPL"), {"tool_name": "CPI"}, {"tool_name": "CPI", "select": "close"}]
     results = batch(tools, calls, select="close; last 1").structured["results"]
@@ -325,37 +319,32 @@ def test_number_in_a_select_names_no_result(tools: MetaTools, select: str) -> No
     assert [one["result"]["rows"][0][0] for one in result["results"]] == ["2026-01-13", "2026-01-13"]
 
 
-def test_quoted_column_may_be_named_with_its_call(tools: MetaTools) -> None:
-    calls = [{**daily("AAPL"), "id": "A-1"}, {**daily("MSFT"), "id": "B 2"}]
-    result = batch(tools, calls, select='"A-1_close" / "B 2.close" as ratio; last 1').structured["result"]
-    assert (result["columns"], result["rows"][0][0]) == (["timestamp", "ratio"], "2026-01-13")
-
-
-def test_table_of_a_result_is_named_with_its_id(tools: MetaTools) -> None:
-    calls = [{"id": name, "tool_name": name, "arguments": {"symbol": "IBM"}} for name in ("CASH_FLOW", "BALANCE_SHEET")]
-    result = batch(tools, calls, select='SELECT count(*) FROM "CASH_FLOW.annualReports"')
-    assert result.structured["result"]["rows"][0][0] > 10
+QUOTES = [quote("AAPL"), quote("MSFT"), quote("IBM")]
+STATEMENTS = [
+    {"id": name, "tool_name": name, "arguments": {"symbol": "IBM"}} for name in ("CASH_FLOW", "BALANCE_SHEET")
+]
 
 
 @pytest.mark.parametrize(
-    ("select", "found"),
+    ("calls", "select", "column", "cells"),
     [
-        ("top 1 by price", ["MSFT"]),
-        ("order by price", ["AAPL", "IBM", "MSFT"]),
-        ("price > 200; last 1", ["IBM"]),
-        ("SELECT id FROM data ORDER BY price DESC LIMIT 1", ["MSFT"]),
+        # Single things are ranked together.
+        (QUOTES, "top 1 by price", "id", ["MSFT"]),
+        (QUOTES, "order by price", "id", ["AAPL", "IBM", "MSFT"]),
+        (QUOTES, "price > 200; last 1", "id", ["IBM"]),
+        (QUOTES, "SELECT id FROM data ORDER BY price DESC LIMIT 1", "id", ["MSFT"]),
+        # The id of a call is its table alone, and names its columns and tables, in quotes as well.
+        ([daily("AAPL", id="data"), daily("MSFT")], "SELECT count(*) AS n FROM data", "n", [100]),
+        ([daily("AAPL", id="A-1"), daily("MSFT", id="B 2")], '"A-1_close" / "B 2.close" as ratio; last 1',
+         "timestamp", ["2026-01-13"]),
+        (STATEMENTS, 'SELECT 1 AS n FROM "CASH_FLOW.annualReports" LIMIT 1', "n", [1]),
     ],
-)
-def test_single_things_are_ranked_together(tools: MetaTools, select: str, found: list[str]) -> None:
-    calls = [quote("AAPL"), quote("MSFT"), quote("IBM")]
-    result = tools.call("TOOL_BATCH", {"calls": calls, "select": select}).structured["result"]
-    assert [row[result["columns"].index("id")] for row in result["rows"]] == found
-
-
-def test_id_of_a_call_is_its_table_alone(tools: MetaTools) -> None:
-    calls = [{**daily("AAPL"), "id": "data"}, daily("MSFT")]
-    result = batch(tools, calls, select="SELECT count(*) AS n FROM data").structured["result"]
-    assert result["rows"] == [[100]]
+)  # fmt: skip
+def test_select_of_results_is_over_all_of_them(
+    tools: MetaTools, calls: list[Any], select: str, column: str, cells: list[Any]
+) -> None:
+    result = batch(tools, calls, select=select).structured["result"]
+    assert [row[result["columns"].index(column)] for row in result["rows"]] == cells
 
 
 @pytest.mark.parametrize("value", [{"$ref": "AAPL.symbol"}, "{{AAPL.symbol}}", "$AAPL.symbol", "prev.rows[0].symbol"])
@@ -387,21 +376,22 @@ def test_sql_reads_results_by_their_ids(tools: MetaTools) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("calls", "more", "said"),
     [
-        ({"join": "colour"}, "has no column colour"),
-        ({"select": "SELECT nothing_here FROM AAPL"}, "nothing_here"),
-        ({"join": "date", "select": "no_such_column"}, "no_such_column"),
+        (QUOTES[:2], {"join": "colour"}, "has no column colour"),
+        (QUOTES[:2], {"select": "SELECT nothing_here FROM AAPL"}, "nothing_here"),
+        ([daily("AAPL"), daily("MSFT")], {"join": "date", "select": "no_such_column"}, "no_such_column"),
+        ([daily("AAPL"), daily("NOSUCH1")], {"join": "date"}, "at least two"),
+        ([quote("NOSUCH1", id="a"), quote("AAPL", id="b")], {"select": "SELECT a.price, b.price FROM a, b"},
+         "Of a there is no answer: see results."),
     ],
-)
-def test_join_that_cannot_be_made_says_why(tools: MetaTools, more: dict[str, Any], said: str) -> None:
-    found = error(batch(tools, [daily("AAPL"), daily("MSFT")], **more))
-    assert (found["code"], said in found["message"]) == ("INVALID_ARGUMENTS", True), found["message"]
-    assert [one["ok"] for one in found["results"]] == [True, True]
-
-
-def test_join_needs_two_results(tools: MetaTools) -> None:
-    assert "at least two" in error(batch(tools, [daily("AAPL"), daily("NOSUCH1")], join="date"))["message"]
+)  # fmt: skip
+def test_results_that_cannot_be_put_together_say_why(
+    tools: MetaTools, calls: list[Any], more: dict[str, Any], said: str
+) -> None:
+    found = error(batch(tools, calls, **more))
+    assert (found["code"], said in f"{found['message']} {found['suggestion']}") == ("INVALID_ARGUMENTS", True), found
+    assert [one["ok"] for one in found["results"]] == ["NOSUCH1" not in str(call) for call in calls]
 
 
 def _slow(release: threading.Event) -> Callable[[dict[str, str]], tuple[int, dict[str, str], bytes]]:
