@@ -12,7 +12,6 @@ from toolfold.results import render, tables, values
 from toolfold.results.output import MIN_REPORTED_AGE_S, AnswerStatus, OutputOptions, RenderedResult
 
 QUOTE = json.dumps({"Global Quote": {"01. symbol": "AAPL", "05. price": "261.0500", "10. change percent": "0.31%"}})
-NESTED = json.dumps({"items": "1", "feed": [{"title": "A, b", "topics": [{"topic": "x", "relevance_score": "0.50"}]}]})
 
 
 def shown(body: str, *, raw_by: str = "", answer: dict[str, Any] | None = None, **about: Any) -> RenderedResult:
@@ -137,46 +136,40 @@ def test_json_rows_become_a_table_with_metadata() -> None:
     assert result.text == '{"meta_data":{"symbol":"IBM"}}\ntimestamp,open\n2024-01-03T10:00:00,1.5'
 
 
-def test_single_day_keeps_its_date() -> None:
-    (table,) = tables.parse_tables('{"2024-01-03": {"1. open": "1.50"}}', "json", {}, WorkBudget()).tables
-    assert table.objects() == [{"date": "2024-01-03", "open": 1.5}]
+RUNNING = {"IBM": {"2024-01-02": 0.1, "2024-01-03": 0.2}, "AAPL": {"2024-01-03": 0.3}}
+TYPED = {"columnTypes": ["INTEGER", "VARCHAR"], "rows": [[1, "x"], [2, "y"]]}
 
 
-def test_several_tables_have_names() -> None:
-    body = {"symbol": "IBM", "annual": [{"d": "2023-12-31", "eps": "1.0"}], "quarterly": [{"d": "2023-09-30"}]}
-    result = shown(json.dumps(body))
-    assert list(result.structured["result"]["tables"]) == ["annual", "quarterly"]
-    assert result.text == '{"symbol":"IBM"}\n# annual\nd,eps\n2023-12-31,1\n# quarterly\nd\n2023-09-30'
+@pytest.mark.parametrize(
+    ("body", "columns", "rows"),
+    [
+        ('{"2024-01-03": {"1. open": "1.50"}}', ("date", "open"), [("2024-01-03", 1.5)]),
+        ('[{"a": "1"}, {"b": "2"}]', ("a", "b"), [(1, None), (None, 2)]),
+        ("a,b\n1\n1,2,3\n", ("a", "b", "column_3"), [(1, None, None), (1, 2, 3)]),
+        # Series with the same dates become one table.
+        (json.dumps({"a": 1, "RUNNING": RUNNING}), ("date", "IBM", "AAPL"),
+         [("2024-01-02", 0.1, None), ("2024-01-03", 0.2, 0.3)]),
+        # Rows have the names of their columns, and not of their types.
+        *((json.dumps({names: ["a", "b"], **TYPED}), ("a", "b"), [(1, "x"), (2, "y")])
+          for names in ("columns", "type_names")),
+    ],
+)  # fmt: skip
+def test_answer_is_a_table(body: str, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    (table,) = tables.parse_tables(body, "json" if body[0] in "[{" else "csv", {}, WorkBudget()).tables
+    assert (table.columns, list(map(tuple, table.rows))) == (columns, rows)
 
 
-def test_cells_with_lists_are_rendered_as_json_lines() -> None:
-    result = shown(NESTED)
-    assert result.text == '{"items":1}\n["title","topics"]\n["A, b",[{"topic":"x","relevance_score":0.5}]]'
-
-
-def test_missing_key_is_null() -> None:
-    table = tables.parse_tables('[{"a": "1"}, {"b": "2"}]', "json", {}, WorkBudget()).tables[0]
-    assert table.objects() == [{"a": 1, "b": None}, {"a": None, "b": 2}]
-
-
-def test_uneven_csv_rows_lose_no_cell() -> None:
-    table = tables.parse_tables("a,b\n1\n1,2,3\n", "csv", {}, WorkBudget()).tables[0]
-    assert table.columns == ("a", "b", "column_3")
-    assert [list(row) for row in table.rows] == [[1, None, None], [1, 2, 3]]
-
-
-def test_series_with_the_same_dates_become_one_table() -> None:
-    body = {"RUNNING": {"IBM": {"2024-01-02": 0.1, "2024-01-03": 0.2}, "AAPL": {"2024-01-03": 0.3}}}
-    table = tables.parse_tables(json.dumps({"a": 1, **body}), "json", {}, WorkBudget()).tables[0]
-    assert table.columns == ("date", "IBM", "AAPL")
-    assert table.rows == [("2024-01-02", 0.1, None), ("2024-01-03", 0.2, 0.3)]
-
-
-@pytest.mark.parametrize("names", ["columns", "type_names"])
-def test_rows_have_the_names_of_their_columns_and_not_of_their_types(names: str) -> None:
-    body = {names: ["a", "b"], "columnTypes": ["INTEGER", "VARCHAR"], "rows": [[1, "x"], [2, "y"]]}
-    table = tables.parse_tables(json.dumps(body), "json", {}, WorkBudget()).tables[0]
-    assert table.objects() == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({"symbol": "IBM", "annual": [{"d": "2023-12-31", "eps": "1.0"}], "quarterly": [{"d": "2023-09-30"}]},
+         '{"symbol":"IBM"}\n# annual\nd,eps\n2023-12-31,1\n# quarterly\nd\n2023-09-30'),
+        ({"items": "1", "feed": [{"title": "A, b", "topics": [{"topic": "x", "relevance_score": "0.50"}]}]},
+         '{"items":1}\n["title","topics"]\n["A, b",[{"topic":"x","relevance_score":0.5}]]'),
+    ],
+)  # fmt: skip
+def test_several_tables_have_names_and_cells_with_lists_are_lines_of_json(body: Any, text: str) -> None:
+    assert shown(json.dumps(body)).text == text
 
 
 def test_booleans_and_quotes_are_rendered_in_csv_and_line_breaks_are_escaped() -> None:

@@ -84,20 +84,6 @@ def test_headers_and_cookies_are_sent_and_those_of_the_connection_are_not_argume
     assert (request.headers, request.cookies) == ({"X-Trace": "7"}, ("session=s",))
 
 
-def test_parameters_of_the_operation_replace_those_of_its_path(tmp_path: Path) -> None:
-    shared = [parameter("limit", description="Of the path."), parameter("page")]
-    own = [parameter("limit", schema={"type": "integer"}, description="Of the operation.")]
-    tool = read(tmp_path, document({"/pets": {"parameters": shared, "get": {**OK, "parameters": own}}})).tool
-    properties = tool.parameters["properties"]
-    assert properties["limit"] == {"type": "integer", "description": "Of the operation."}
-    assert "page" in properties
-
-
-def test_a_placeholder_without_a_parameter_becomes_an_argument(tmp_path: Path) -> None:
-    tool = read(tmp_path, operation("get", "/pets/{id}", parameters=[parameter("other", "path", required=True)])).tool
-    assert list(tool.parameters["properties"]) == tool.parameters["required"] == ["id"]
-
-
 def test_parameters_of_one_name_in_two_places_stay_apart(tmp_path: Path) -> None:
     parameters = [parameter("id", place, required=True) for place in ("query", "path", "header")]
     tool = read(tmp_path, operation("get", "/pets/{id}", parameters=parameters)).tool
@@ -105,10 +91,42 @@ def test_parameters_of_one_name_in_two_places_stay_apart(tmp_path: Path) -> None
     assert (request.path, request.query, request.headers) == ("/pets/p", ("id=q",), {"id": "h"})
 
 
-def test_null_is_no_value_of_a_parameter(tmp_path: Path) -> None:
-    schema = {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}
-    tool = read(tmp_path, operation(parameters=[parameter("kind", schema=schema)])).tool
-    assert tool.parameters["properties"]["kind"] == {"type": "string", "enum": ["a"]}
+OPTIONAL_ENUM = {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}
+SHARED = {"parameters": [parameter("limit", description="Of the path."), parameter("page")]}
+OWN = {**OK, "parameters": [parameter("limit", schema={"type": "integer"}, description="Of the operation.")]}
+PARENT = {"type": "object", "required": ["parent"], "properties": {"parent": STRING, "name": STRING}}
+DOG = {"allOf": [{"$ref": "#/components/schemas/Base"}, {"properties": {"breed": STRING}}]}
+XML = "The body as text of the type application/xml, with name, age."
+
+
+@pytest.mark.parametrize(
+    ("given", "properties", "required"),
+    [
+        (operation("get", "/pets/{id}", parameters=[parameter("other", "path", required=True)]), {"id": ...}, ["id"]),
+        (operation(parameters=[parameter("kind", schema=OPTIONAL_ENUM)]),
+         {"kind": {"type": "string", "enum": ["a"]}}, None),
+        # Parameters of the operation replace those of its path, and one that is called body keeps its name.
+        (document({"/pets": {**SHARED, "get": OWN}}),
+         {"limit": {"type": "integer", "description": "Of the operation."}, "page": ...}, None),
+        (operation("post", parameters=[parameter("body")], requestBody=body(LIST)), {"body": ..., "request_body": ...},
+         ["request_body"]),
+        (operation("post", requestBody=body({"$ref": "#/components/schemas/Dog"}),
+                   components={"schemas": {"Base": PET, "Dog": DOG}}),
+         {"name": ..., "age": ..., "breed": ...}, ["name"]),
+        (operation("post", requestBody=body(PET, "application/xml")), {"body": {"type": "string", "description": XML}},
+         ["body"]),
+        # A form is required where its fields are.
+        (operation("post", requestBody={**body(PARENT, "multipart/form-data"), "required": False}),
+         {"parent": ..., "name": ...}, ["parent"]),
+    ],
+)  # fmt: skip
+def test_an_operation_has_these_arguments(
+    tmp_path: Path, given: dict[str, Any], properties: dict[str, Any], required: list[str] | None
+) -> None:
+    parameters = read(tmp_path, given).tool.parameters
+    assert set(parameters["properties"]) == set(properties)
+    assert {name: rule for name, rule in properties.items() if rule not in (..., parameters["properties"][name])} == {}
+    assert parameters.get("required") == required
 
 
 def test_pairs_in_a_path_are_sent_with_each_request(tmp_path: Path) -> None:
@@ -196,41 +214,12 @@ def test_a_required_body_without_required_fields_is_sent(tmp_path: Path, method:
     assert found == (b"{}" if method == "post" else None)
 
 
-def test_a_parameter_called_body_keeps_its_name(tmp_path: Path) -> None:
-    tool = read(tmp_path, operation("post", parameters=[parameter("body")], requestBody=body(LIST))).tool
-    assert list(tool.parameters["properties"]) == ["body", "request_body"]
-
-
-def test_members_of_allof_are_arguments_together(tmp_path: Path) -> None:
-    schemas = {
-        "Base": PET,
-        "Dog": {"allOf": [{"$ref": "#/components/schemas/Base"}, {"properties": {"breed": STRING}}]},
-    }
-    reference = {"$ref": "#/components/schemas/Dog"}
-    tool = read(tmp_path, operation("post", requestBody=body(reference), components={"schemas": schemas})).tool
-    assert list(tool.parameters["properties"]) == ["name", "age", "breed"]
-    assert tool.parameters["required"] == ["name"]
-
-
 def test_json_is_preferred_and_a_merge_patch_to_a_list_of_operations(tmp_path: Path) -> None:
     content = {name: {"schema": OBJECT} for name in ("multipart/form-data", "text/xml", "application/json-patch+json")}
     patch = read(tmp_path, operation("patch", requestBody={"content": content})).tool.call["body"]["content_type"]
     content["application/merge-patch+json"] = {"schema": OBJECT}
     merge = read(tmp_path, operation("patch", requestBody={"content": content})).tool.call["body"]["content_type"]
     assert (patch, merge) == ("application/json-patch+json", "application/merge-patch+json")
-
-
-def test_a_body_of_xml_is_written_as_text(tmp_path: Path) -> None:
-    tool = read(tmp_path, operation("post", requestBody=body(PET, "application/xml"))).tool
-    description = "The body as text of the type application/xml, with name, age."
-    assert tool.parameters["properties"] == {"body": {"type": "string", "description": description}}
-
-
-def test_a_form_is_required_where_its_fields_are(tmp_path: Path) -> None:
-    schema = {"type": "object", "required": ["parent"], "properties": {"parent": STRING, "name": STRING}}
-    optional = {**body(schema, "multipart/form-data"), "required": False}
-    tool = read(tmp_path, operation("post", requestBody=optional)).tool
-    assert tool.parameters["required"] == ["parent"]
 
 
 def test_files_are_base64_arguments(tmp_path: Path) -> None:
