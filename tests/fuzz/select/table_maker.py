@@ -36,12 +36,8 @@ LONG = tuple(str(2**53 + offset) for offset in (1, 2, 3, 10, 12345))
 OFFSETS = (timedelta(0), timedelta(hours=-5), timedelta(hours=9), timedelta(hours=5, minutes=30))
 
 
-def _iso(value: datetime) -> str:
-    return value.date().isoformat()
-
-
 DATE_FORMATS: dict[str, tuple[str, Callable[[datetime], str]]] = {
-    "iso": ("date", _iso),
+    "iso": ("date", lambda value: value.date().isoformat()),
     "compact": ("date", lambda value: f"{value:%Y%m%d}"),
     "month first": ("monthfirst", lambda value: f"{value:%m/%d/%Y}"),
     "day first": ("dayfirst", lambda value: f"{value:%d/%m/%Y}"),

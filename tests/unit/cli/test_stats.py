@@ -163,19 +163,38 @@ class TestReplayedDay:
 
 
 class TestForms:
-    def test_files_may_be_compressed_and_several(self, day: Day, tmp_path: Path, command_line: CommandLine) -> None:
-        middle = len(day.lines) // 2
-        packed = tmp_path / "first.gz"
-        packed.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in day.lines[:middle]).encode()))
-        found = stats(command_line, "--log", str(packed), write(tmp_path / "rest.log", day.lines[middle:]))
-        assert found["figures"] == day.expected["figures"]
-
-    def test_stdin_is_read_with_what_other_tools_print_before_a_line(
-        self, day: Day, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+    def test_files_may_be_compressed_and_several_and_those_of_the_setting_or_stdin(
+        self, day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
     ) -> None:
+        def figures(*options: str) -> Any:
+            return stats(command_line, *options)["figures"]
+
+        packed = tmp_path / "first.gz"
+        packed.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in day.lines[:50]).encode()))
+        assert figures("--log", str(packed), write(tmp_path / "rest", day.lines[50:])) == day.expected["figures"]
+        # Other tools print something before a line.
         text = "".join(f"2026-01-14T10:00:00 2026/01/14/[1]ab {json.dumps(line)}\n" for line in day.lines)
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        assert stats(command_line, "--log", "-")["figures"] == day.expected["figures"]
+        assert figures("--log", "-") == day.expected["figures"]
+        write(tmp_path / "calls.jsonl.1", day.lines[:50])  # the file before
+        monkeypatch.setenv("TOOLFOLD_CALL_LOG", write(tmp_path / "calls.jsonl", day.lines[50:]))
+        assert figures() == day.expected["figures"]
+
+    @pytest.mark.parametrize(
+        ("options", "code", "said"),
+        [
+            ("", 1, "TOOLFOLD_CALL_LOG"),
+            ("--log /no/such/file", 1, "cannot be read: No such file"),
+            ("--log /", 1, "cannot be read: Is a directory"),
+            *((f"--since={since}", 2, "is no time") for since in ("yesterday", "1y", "2026-13-01")),
+        ],
+    )
+    def test_what_cannot_be_read_says_why(
+        self, options: str, code: int, said: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
+    ) -> None:
+        assert said in command_line("stats", *options.split(), code=code).err
+        monkeypatch.setenv("TOOLFOLD_CALL_LOG", "/nowhere/none")
+        assert options or "Nothing has been logged yet" in command_line("stats", code=1).err
 
     def test_other_lines_are_skipped(self, tmp_path: Path, command_line: CommandLine) -> None:
         path = tmp_path / "odd.log"
@@ -197,28 +216,6 @@ class TestForms:
         captured = command_line("stats", "--log", path, "--since", "1d")
         assert captured.out == ""
         assert f"There is no request and no call in {path} since" in captured.err
-
-    def test_without_a_log_it_says_how_to_get_one(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
-    ) -> None:
-        assert "TOOLFOLD_CALL_LOG" in command_line("stats", code=1).err
-        monkeypatch.setenv("TOOLFOLD_CALL_LOG", str(tmp_path / "none"))
-        assert "Nothing has been logged yet" in command_line("stats", code=1).err
-
-    def test_the_file_of_the_setting_is_read_with_the_one_before(
-        self, day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
-    ) -> None:
-        write(tmp_path / "calls.jsonl.1", day.lines[:50])
-        monkeypatch.setenv("TOOLFOLD_CALL_LOG", write(tmp_path / "calls.jsonl", day.lines[50:]))
-        assert stats(command_line)["figures"] == day.expected["figures"]
-
-    def test_a_file_that_cannot_be_read_is_an_error(self, command_line: CommandLine) -> None:
-        for path, problem in (("/no/such/file", "No such file"), ("/", "Is a directory")):
-            assert f"cannot be read: {problem}" in command_line("stats", "--log", path, code=1).err
-
-    @pytest.mark.parametrize("since", ["yesterday", "1y", "2026-13-01"])
-    def test_a_time_that_is_none_is_wrong_usage(self, since: str, command_line: CommandLine) -> None:
-        assert "is no time" in command_line("stats", f"--since={since}", code=2).err
 
 
 @pytest.mark.parametrize("name", ["long.log", "long.log.gz"])

@@ -24,10 +24,6 @@ def check_tool(name: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], li
     return validation.ArgumentValidator(tool.parameters, tool.call).validate(arguments)
 
 
-def complaints(name: str, **arguments: Any) -> list[str]:
-    return [f"{problem['parameter']} {problem['problem']}" for problem in check_tool(name, arguments)[1]]
-
-
 def test_good_arguments_come_back_in_the_order_of_the_schema() -> None:
     sent = {"series_type": "close", "time_period": 20, "interval": "daily", "symbol": "IBM"}
     checked, problems = check_tool("SMA", sent)
@@ -79,7 +75,8 @@ def test_unambiguous_values_are_coerced(name: str, given: dict[str, Any], unders
     ],
 )  # fmt: skip
 def test_invalid_argument_is_named(name: str, arguments: dict[str, Any], complaint: str) -> None:
-    assert any(found.startswith(complaint) for found in complaints(name, **arguments))
+    found = [f"{problem['parameter']} {problem['problem']}" for problem in check_tool(name, arguments)[1]]
+    assert any(one.startswith(complaint) for one in found)
 
 
 def test_every_problem_states_the_expected_value() -> None:
@@ -93,21 +90,14 @@ def test_every_problem_states_the_expected_value() -> None:
     ]
 
 
-def test_misspelt_argument_gets_the_closest_name() -> None:
-    _, problems = check_tool("GLOBAL_QUOTE", {"sybmol": "IBM"})
-    assert problems[0]["expected"] == "Did you mean symbol?"
-
-
 def test_countless_unknown_arguments_do_not_fill_the_answer() -> None:
+    assert check_tool("GLOBAL_QUOTE", {"sybmol": "IBM"})[1][0]["expected"] == "Did you mean symbol?"
+    long = {"symbol": "IBM", "datatype": "x" * 10_000}
+    assert len(str(check_tool("GLOBAL_QUOTE", long)[1])) < 300
     assert (
         len(check_tool("GLOBAL_QUOTE", {"symbol": "IBM", **{f"stray_{number}": 1 for number in range(10_000)}})[1])
         == 20
     )
-
-
-def test_a_long_wrong_value_is_cut() -> None:
-    _, problems = check_tool("GLOBAL_QUOTE", {"symbol": "IBM", "datatype": "x" * 10_000})
-    assert len(str(problems)) < 300
 
 
 JUDGE = jsonschema.Draft202012Validator
@@ -236,56 +226,52 @@ def test_problem_names_the_path_and_the_expected_value(
     assert problems == [{"parameter": parameter, "problem": problem, "expected": expected}]
 
 
+NULLS = {"properties": {"a": {"type": ["string", "null"]}, "b": {"type": "integer"}}}
+ONE_OF = {"properties": {"a": {"type": "string"}, "b": {}}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}
+ALTERNATIVE = {"parameter": "a", "problem": "is missing, or b instead", "expected": "string"}
+STRAY = {"problem": "is not a parameter of this tool", "expected": "takes no arguments"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments", "checked", "problems"),
+    [
+        # Without properties it takes any arguments, unless it says that it takes none.
+        ({}, {"a": 1}, {"a": 1}, []),
+        ({"type": "object"}, {"a": 1}, {"a": 1}, []),
+        ({"additionalProperties": {"type": "integer"}}, {"a": 1}, {"a": 1}, []),
+        ({"$ref": "#/$defs/x", "$defs": {"x": True}}, {"a": 1}, {"a": 1}, []),
+        ({"type": "object", "additionalProperties": False}, {"a": 1, "b": 2}, ...,
+         [{"parameter": "a", **STRAY}, {"parameter": "b", **STRAY}]),
+        # Null is a value only where the schema allows it.
+        (NULLS, {"a": None, "b": None}, {"a": None}, []),
+        (ONE_OF, {}, ..., [ALTERNATIVE]),
+    ],
+)  # fmt: skip
+def test_whole_arguments_are_judged(schema: dict[str, Any], arguments: Any, checked: Any, problems: list[Any]) -> None:
+    found = check(schema, arguments)
+    assert found == (found[0] if checked is ... else checked, problems)
+
+
 @pytest.mark.parametrize(
     "schema",
     [
-        {},
-        {"type": "object"},
-        {"additionalProperties": {"type": "integer"}},
-        {"$ref": "#/$defs/x", "$defs": {"x": True}},
+        # A reference that leads away or nowhere is never fetched.
+        *(
+            {"properties": {"x": {"$ref": to}}}
+            for to in ("http://127.0.0.1:9/schema", "file:///etc/passwd", "#/$defs/x")
+        ),
+        *({"type": "objct"}, {"properties": []}, {"required": "x"}, {"$schema": "http://x/y"}),
     ],
 )
-def test_a_schema_without_properties_takes_any_arguments(schema: dict[str, Any]) -> None:
-    assert check(schema, {"a": 1}) == ({"a": 1}, [])
-
-
-def test_a_schema_that_takes_nothing_names_every_unknown_argument() -> None:
-    _, problems = check({"type": "object", "additionalProperties": False}, {"a": 1, "b": 2})
-    assert [problem["parameter"] for problem in problems] == ["a", "b"]
-
-
-def test_one_of_several_arguments_must_be_given() -> None:
-    schema = {"properties": {"a": {"type": "string"}, "b": {}}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}
-    _, problems = check(schema, {})
-    assert problems == [{"parameter": "a", "problem": "is missing, or b instead", "expected": "string"}]
-
-
-def test_null_is_a_value_only_where_the_schema_allows_it() -> None:
-    schema = {"properties": {"a": {"type": ["string", "null"]}, "b": {"type": "integer"}}}
-    assert check(schema, {"a": None, "b": None}) == ({"a": None}, [])
+def test_invalid_schema_is_refused(schema: dict[str, Any]) -> None:
+    with pytest.raises(SchemaError):
+        ArgumentValidator(schema, {})
 
 
 def test_blank_text_is_a_value_only_where_the_tool_says_so() -> None:
     assert check(one({"type": "string"}), {"x": " "})[1][0]["problem"] == "is empty"
     assert check(one({"type": "string"}), {"x": " "}, blank_allowed=["x"]) == ({"x": " "}, [])
     assert check(one({"enum": ["", "a"]}), {"x": ""}) == ({"x": ""}, [])
-
-
-@pytest.mark.parametrize(
-    "reference",
-    ["http://127.0.0.1:9/schema", "file:///etc/passwd", "#/$defs/none"],
-)
-def test_a_reference_that_leads_away_or_nowhere_is_refused_and_never_fetched(reference: str) -> None:
-    with pytest.raises(SchemaError):
-        ArgumentValidator({"properties": {"x": {"$ref": reference}}}, {})
-
-
-@pytest.mark.parametrize(
-    "schema", [{"type": "objct"}, {"properties": []}, {"required": "x"}, {"$schema": "http://x/y"}]
-)
-def test_invalid_schema_is_refused(schema: dict[str, Any]) -> None:
-    with pytest.raises(SchemaError):
-        ArgumentValidator(schema, {})
 
 
 @pytest.mark.bulk

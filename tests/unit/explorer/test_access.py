@@ -8,17 +8,13 @@ import pytest
 
 from tests.support.explorer import HOST, ask, make_closed_page
 from toolfold.explorer.router import LocalPage
-from toolfold.protocol.http import Headers, OriginPolicy, Response, is_from_page
+from toolfold.protocol.http import Headers, OriginPolicy, is_from_page
 
 PAGE = make_closed_page()
 API = "/ui/api/start"
 
 
-def cookie_of(response: Response) -> str:
-    return dict(response.headers)["set-cookie"].partition(";")[0]
-
-
-COOKIE = ("cookie", cookie_of(ask(PAGE, f"/?token={PAGE.token}")))
+COOKIE = ("cookie", dict(ask(PAGE, f"/?token={PAGE.token}").headers)["set-cookie"].partition(";")[0])
 TOKEN = ("authorization", f"Bearer {PAGE.token}")
 
 

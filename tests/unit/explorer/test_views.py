@@ -155,32 +155,24 @@ def test_tokens_are_counted_for_each_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "target",
+    ("target", "body"),
     [
-        "search?q=" + "x" * 2001, "search?limit=0", "search?limit=-1", "search?limit=1e3", "search?limit=" + "9" * 30,
-        "search?limit=%C2%B2", "tool", "tool?name=", "tool?name=" + "N" * 201, "watch?after=x", "watch?after=-5",
-    ],
-)  # fmt: skip
-def test_bad_parameters_are_400_with_what_to_do(target: str) -> None:
-    error = get(target, 400)["error"]
-    assert error["code"] == "INVALID_REQUEST"
-    assert error["message"].endswith(".")
-    assert error["next_step"]
-    assert len(json.dumps(error)) < 400
-
-
-@pytest.mark.parametrize(
-    ("name", "body"),
-    [
+        *((target, None) for target in (
+            "search?q=" + "x" * 2001, "search?limit=0", "search?limit=-1", "search?limit=1e3",
+            "search?limit=" + "9" * 30, "search?limit=%C2%B2", "tool", "tool?name=", "tool?name=" + "N" * 201,
+            "watch?after=x", "watch?after=-5",
+        )),
         ("tokens", {}), ("tokens", {"texts": "x"}), ("tokens", {"texts": [1]}), ("tokens", {"texts": ["x"] * 101}),
         ("tokens", []), ("approvals", {}), ("approvals", {"id": "x", "approve": True}),
         ("approvals", {"id": "0" * 16, "approve": "yes"}), ("approvals", {"id": ["0" * 16], "approve": True}),
     ],
 )  # fmt: skip
-def test_bad_bodies_are_400_with_what_to_do(name: str, body: Any) -> None:
-    error = post(name, body, 400)["error"]
+def test_bad_parameters_and_bodies_are_400_with_what_to_do(target: str, body: Any) -> None:
+    error = (get(target, 400) if body is None else post(target, body, 400))["error"]
     assert error["code"] == "INVALID_REQUEST"
+    assert error["message"].endswith(".")
     assert error["next_step"]
+    assert len(json.dumps(error)) < 400
 
 
 @pytest.mark.bulk

@@ -29,13 +29,6 @@ def get(tool_name: Any, **more: Any) -> list[dict[str, Any]]:
     return list(tool_get.tool_get(CATALOG, arguments).structured["tools"])
 
 
-def got(tools: MetaTools, tool_name: Any) -> list[dict[str, Any]]:
-    """As ``get``, through the meta-tools."""
-    result = tools.call("TOOL_GET", {"tool_name": tool_name})
-    assert not result.is_error
-    return list(result.structured["tools"])
-
-
 def hash_of(name: str) -> str:
     tool = CATALOG.get(name)
     return tool.hash
@@ -179,7 +172,9 @@ def test_invalid_argument_is_rejected_in_one_sentence(arguments: dict[str, Any],
 
 
 def test_unknown_name_does_not_fail_the_other_names(tools: MetaTools) -> None:
-    first, second, third = got(tools, ["GLOBAL_QUOTE", "GLOBAL_QOUTE", "SMA"])
+    result = tools.call("TOOL_GET", {"tool_name": ["GLOBAL_QUOTE", "GLOBAL_QOUTE", "SMA"]})
+    first, second, third = result.structured["tools"]
+    assert not result.is_error
     assert (first["found"], second["found"], third["found"]) == (True, False, True)
     assert second["error"]["code"] == "TOOL_NOT_FOUND"
     assert second["error"]["closest"][0] == "GLOBAL_QUOTE"

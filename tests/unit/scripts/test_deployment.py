@@ -107,11 +107,6 @@ def create_stack_with_versions(**parameters: str) -> None:
     client.create_alias(FunctionName=function, Name="live", FunctionVersion="3")
 
 
-def set_status(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
-    """Let the stack have a status that moto gives to none."""
-    monkeypatch.setattr(DeployedStack, "status", property(lambda self: status))
-
-
 class TestStages:
     def test_options_are_merged_as_sam_does(self, config: Path) -> None:
         stage = deployed_stack.load_stage("prod", config)
@@ -159,7 +154,8 @@ class TestCheck:
         if existing:
             create_stack(**existing)
         if status:
-            set_status(monkeypatch, status)
+            # One that moto gives to none.
+            monkeypatch.setattr(DeployedStack, "status", property(lambda self: status))
         with pytest.raises(deployed_stack.DeploymentError, match=re.escape(sentence)) as refused:
             check(DeployedStack(STAGE), options)
         assert KEY not in str(refused.value)

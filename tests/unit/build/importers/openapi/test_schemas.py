@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 
 from tests.support.cpu_time import cpu_within
-from tests.support.openapi_documents import OK, Read, body, document, operation, read
+from tests.support.openapi_documents import OK, body, document, operation, read
 from toolfold.build.example_arguments import example_arguments
 from toolfold.build.importers.openapi.schemas import MAX_SCHEMA_CHARS
 from toolfold.catalog.contract import check_schema
@@ -293,10 +293,6 @@ def test_an_answer_is_that_of_success(tmp_path: Path, statuses: list[str], retur
     assert read(tmp_path, operation(responses=answers)).tool.returns == returns
 
 
-def titles(found: Read) -> list[tuple[str, str, str]]:
-    return [(tool.name, tool.summary, tool.description) for tool in found.tools.values()]
-
-
 def test_names_and_texts_come_from_the_operation(tmp_path: Path) -> None:
     listed = {
         "operationId": "pets/list",
@@ -310,7 +306,8 @@ def test_names_and_texts_come_from_the_operation(tmp_path: Path) -> None:
         "/owners": {"get": {**OK, "operationId": "same"}, "post": {**OK, "operationId": "Same"}},
         "/toys": {"get": {**OK, **toys}},
     }
-    assert titles(read(tmp_path, document(paths))) == [
+    found = read(tmp_path, document(paths)).tools.values()
+    assert [(tool.name, tool.summary, tool.description) for tool in found] == [
         ("pets/list", "List pets of an owner", "Pets At most 100."),
         ("get_pets_id", "", "GET /pets/{id}"),
         ("delete_pets_id", "Remove a pet", "Remove a pet. Deprecated by the service."),
