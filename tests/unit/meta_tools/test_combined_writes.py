@@ -139,41 +139,6 @@ def test_a_tool_that_writes_needs_approval_in_a_script(catalog: Catalog) -> None
     assert with_approval(read._replace(effect="write")).needs_approval
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        *((name, ["towns__report"]) for name in ("report", "Report", "functions.report", "report()")),
-        ("gauge", ["coasts__gauge"]),
-        ("stations", ["towns__stations", "coasts__stations"]),
-    ],
-)
-def test_the_name_that_a_source_has_for_its_tool_is_taken_where_one_has_it(
-    tools: MetaTools, name: str, meant: list[str]
-) -> None:
-    [entry] = tools.call("TOOL_GET", {"tool_name": name}).structured["tools"]
-    found = [entry["name"]] if entry["found"] else entry["error"]["closest"]
-    assert sorted(found) == sorted(meant)
-    assert entry["found"] == (len(meant) == 1)
-
-
-def test_the_name_of_a_source_leads_to_its_tools(tools: MetaTools) -> None:
-    for name in ("coasts", "Coasts", "coasts__swim"):
-        [entry] = tools.call("TOOL_GET", {"tool_name": name}).structured["tools"]
-        assert entry["error"]["next_call"] == {"TOOL_LIST": {"source": "coasts"}}, name
-
-
-@pytest.mark.parametrize("name", ["coasts__report", "coasts.Report", "mcp__coasts__report", "mcp__x__coasts__report"])
-def test_a_tool_of_another_source_than_the_named_one_is_suggested_and_not_taken(tools: MetaTools, name: str) -> None:
-    [entry] = tools.call("TOOL_GET", {"tool_name": name}).structured["tools"]
-    assert not entry["found"]
-    assert entry["error"]["next_call"] == {"TOOL_GET": {"tool_name": "towns__report"}}
-
-
-def test_a_call_is_not_proposed_to_another_source_than_the_named_one(tools: MetaTools) -> None:
-    refused = tools.call("TOOL_CALL", {"tool_name": "coasts__report", "arguments": {"town": "Oslo"}})
-    assert refused.structured["error"]["next_call"] == {"TOOL_LIST": {"source": "coasts"}}
-
-
 def test_an_unknown_name_of_a_tool_that_writes_leads_to_the_executor_for_it(tools: MetaTools) -> None:
     for name in ("TOOL_BATCH", "TOOL_PIPE"):
         key = "calls" if name == "TOOL_BATCH" else "steps"
@@ -211,49 +176,65 @@ def test_corrected_call_that_changes_data_has_all_values(
     assert proposed == ([] if meant is None else [meant])
 
 
+COASTS_LISTED: dict[str, Any] = {"TOOL_LIST": {"source": "coasts"}}
+TOWNS_LISTED: dict[str, Any] = {"TOOL_LIST": {"source": "towns"}}
+
+
 @pytest.mark.parametrize(
-    ("name", "closest"),
+    ("meta_tool", "names", "closest", "next_call"),
     [
-        ("towns__list_stations", "towns__stations"),
-        ("towns__station", "towns__stations"),
-        ("coasts__station", "coasts__stations"),
-        ("towns__gauges", None),
-        ("towns__xqvq", None),
+        ("TOOL_GET", ("coasts", "Coasts", "coasts__swim"), None, COASTS_LISTED),
+        # A tool of another source than the named one is suggested and not taken.
+        ("TOOL_GET", ("coasts__report", "coasts.Report", "mcp__coasts__report", "mcp__x__coasts__report"), None,
+         {"TOOL_GET": {"tool_name": "towns__report"}}),
+        # The name of the source is no likeness.
+        ("TOOL_CALL", ("towns__list_stations", "towns__station"), ["towns__stations"], None),
+        ("TOOL_CALL", ("coasts__station",), ["coasts__stations"], None),
+        ("TOOL_CALL", ("towns__gauges", "towns__xqvq"), [], TOWNS_LISTED),
+        # The caller chooses among tools that several sources call the same.
+        *(("TOOL_CALL", (name,), [f"coasts__{name}", f"towns__{name}"],
+           {"TOOL_GET": {"tool_name": [f"coasts__{name}", f"towns__{name}"]}}) for name in ("stations", "remove")),
+        ("TOOL_GET", ("stations",), ["coasts__stations", "towns__stations"], None),
     ],
-)
-def test_name_of_the_source_is_no_likeness(tools: MetaTools, name: str, closest: str | None) -> None:
-    found = failure(tools, "TOOL_CALL", {"tool_name": name, "arguments": {}})
-    assert next(iter(found["closest"]), None) == closest
-    assert closest or found["next_call"] == {"TOOL_LIST": {"source": "towns"}}
-
-
-@pytest.mark.parametrize("name", ["stations", "remove"])
-def test_caller_chooses_among_tools_that_several_sources_call_the_same(tools: MetaTools, name: str) -> None:
-    found = failure(tools, "TOOL_CALL", {"tool_name": name, "arguments": {}})
-    both = [f"coasts__{name}", f"towns__{name}"]
-    assert found["closest"][:2] == both
-    assert found["next_call"] == {"TOOL_GET": {"tool_name": both}}
-
-
-@pytest.mark.parametrize(
-    ("source", "limit", "executor"),
-    [("towns", 2, "TOOL_CALL_WRITE"), ("coasts", 2, "TOOL_CALL"), ("coasts", 3, "TOOL_CALL or TOOL_CALL_WRITE")],
-)
-def test_step_after_a_list_names_what_calls_its_tools(tools: MetaTools, source: str, limit: int, executor: str) -> None:
-    listed = tools.call("TOOL_LIST", {"source": source, "limit": limit, "detail": "full"})
-    assert listed.structured["next"].startswith(f"Next: {executor} one of the first {limit}")
-
-
-@pytest.mark.parametrize(
-    ("queries", "executor"),
-    [
-        (["report the rain", "store what a station measured"], "TOOL_CALL_WRITE"),
-        (["list stations", "show a gauge"], "TOOL_CALL"),
-        (["show a gauge", "report the rain"], "TOOL_CALL or TOOL_CALL_WRITE"),
-    ],
-)
-def test_step_after_several_requests_names_what_calls_their_tools(
-    tools: MetaTools, queries: list[str], executor: str
+)  # fmt: skip
+def test_unknown_name_leads_to_tools_of_the_source_that_it_names(
+    tools: MetaTools,
+    meta_tool: str,
+    names: tuple[str, ...],
+    closest: list[str] | None,
+    next_call: dict[str, Any] | None,
 ) -> None:
-    listed = tools.call("TOOL_LIST", {"query": queries})
-    assert listed.structured["next"].startswith(f"Next: {executor} one of the first 2")
+    for name in names:
+        found = tools.call(meta_tool, {"tool_name": name}).structured
+        error = found["error"] if meta_tool == "TOOL_CALL" else found["tools"][0]["error"]
+        assert closest is None or sorted(error["closest"][: max(1, len(closest))]) == closest, name
+        assert next_call is None or error["next_call"] == next_call, name
+
+
+def test_a_call_is_not_proposed_to_another_source_than_the_named_one(tools: MetaTools) -> None:
+    refused = failure(tools, "TOOL_CALL", {"tool_name": "coasts__report", "arguments": {"town": "Oslo"}})
+    assert refused["next_call"] == COASTS_LISTED
+
+
+def test_the_name_that_a_source_has_for_its_tool_is_taken_where_one_has_it(tools: MetaTools) -> None:
+    for name in ("report", "Report", "functions.report", "report()"):
+        assert tools.call("TOOL_GET", {"tool_name": name}).structured["tools"][0]["name"] == "towns__report"
+    assert tools.call("TOOL_GET", {"tool_name": "gauge"}).structured["tools"][0]["name"] == "coasts__gauge"
+
+
+@pytest.mark.parametrize(
+    ("listed", "executor", "first"),
+    [
+        ({"source": "towns", "limit": 2, "detail": "full"}, "TOOL_CALL_WRITE", 2),
+        ({"source": "coasts", "limit": 2, "detail": "full"}, "TOOL_CALL", 2),
+        ({"source": "coasts", "limit": 3, "detail": "full"}, "TOOL_CALL or TOOL_CALL_WRITE", 3),
+        ({"query": ["report the rain", "store what a station measured"]}, "TOOL_CALL_WRITE", 2),
+        ({"query": ["list stations", "show a gauge"]}, "TOOL_CALL", 2),
+        ({"query": ["show a gauge", "report the rain"]}, "TOOL_CALL or TOOL_CALL_WRITE", 2),
+    ],
+)
+def test_step_after_a_list_names_what_calls_its_tools(
+    tools: MetaTools, listed: dict[str, Any], executor: str, first: int
+) -> None:
+    next_step = tools.call("TOOL_LIST", listed).structured["next"]
+    assert next_step.startswith(f"Next: {executor} one of the first {first}")
