@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.whole_call import oracles, upstream
-from tests.fuzz.whole_call.generate import calls
+from tests.fuzz.whole_call.generate import calls, load_samples
 from tests.fuzz.whole_call.inputs import ENCODINGS, WORDS, CallInput, corpus
 from tests.fuzz.whole_call.oracles import Finding, Judge
-from tests.fuzz.whole_call.samples import load_samples
 from tests.support.examples import examples
 from tests.unit.catalog.test_alpha_vantage_catalog import EXAMPLES
 from toolfold.redaction import Redactor

@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.fuzz.whole_call.inputs import ENCODINGS, WORDS, CallInput, corpus
+from tests.support.example_responses import RESPONSE_IDS, example_response
 
 Texts = st.SearchStrategy[str]
 
@@ -174,3 +175,31 @@ def calls(draw: st.DrawFn, examples: Mapping[str, dict[str, Any]], samples: Mapp
             sent = replace(sent, body=draw(_bodies(())))
     odd = draw(st.lists(st.sampled_from(sorted(_ODD)), max_size=4, unique=True))
     return replace(sent, **{name: draw(_ODD[name]) for name in odd})
+
+
+_MAX_ITEMS = 4
+
+
+def load_samples() -> dict[str, list[str]]:
+    """Return tool → bodies."""
+    samples: dict[str, list[str]] = {}
+    for response in map(example_response, RESPONSE_IDS):
+        samples.setdefault(response.tool.name, []).append(_shortened(response.body, response.kind))
+    return samples
+
+
+def _shortened(body: str, kind: str) -> str:
+    if kind == "csv":
+        return "\n".join(body.splitlines()[: _MAX_ITEMS + 1]) + "\n"
+    return json.dumps(_cut(json.loads(body)))
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_cut(item) for item in value[:_MAX_ITEMS]]
+    if isinstance(value, dict):
+        items = list(value.items())
+        if len(items) > 30 and isinstance(items[0][1], dict):
+            items = items[:_MAX_ITEMS]
+        return {key: _cut(item) for key, item in items}
+    return value
