@@ -312,7 +312,7 @@ MIDDLE, UNSORTED = [("2026-01-02", 2), ("2026-01-01", 9)], [("2026-01-01", 9), (
          [("A", 1, 2, None), ("B", None, 3, 4)]),
         (Table("", ("symbol", "x"), [("Z", 2)]), Table("", ("symbol", "x"), [("Y", 4)]),
          ("symbol (argument)", "symbol", "x"), [("A", "Z", 2), ("B", "Y", 4)]),
-        # Series are joined by date; pages of one list, and rows that are sorted by another column, are none.
+        # Series are joined by date; pages of one list, and rows that are sorted by another column, are no series.
         (Table("", ("date", "close"), NEWEST_FIRST), Table("", ("date", "close"), MIDDLE),
          ("date", "A_close", "B_close"), [("2026-01-03", 3, None), ("2026-01-02", None, 2), ("2026-01-01", 1, 9)]),
         (Table("", ("date", "n"), NEWEST_FIRST), Table("", ("date", "n"), [("2025-12-30", 2)]), ("symbol", "date", "n"),
