@@ -289,14 +289,6 @@ def test_an_approved_call_is_performed_once_it_is_repeated(page: Page) -> None:
     assert world.sent == 1
 
 
-def test_a_denied_call_is_refused(page: Page) -> None:
-    world, router = page
-    token = world.token()
-    assert decide(router, waiting(router)[0]["id"], False)["state"] == "denied"
-    assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] == "APPROVAL_DENIED"
-    assert world.sent == 0
-
-
 @pytest.mark.parametrize("approve", [True, False])
 def test_a_call_that_was_decided_at_a_terminal_is_reported(page: Page, approve: bool, capsys: Any) -> None:
     world, router = page
@@ -312,13 +304,15 @@ def test_a_call_that_was_decided_at_a_terminal_is_reported(page: Page, approve: 
     assert waiting(router) == []
 
 
-def test_a_used_approval_is_reported(page: Page) -> None:
+def test_a_denied_call_is_refused_and_what_is_used_or_unknown_reported(page: Page) -> None:
     world, router = page
-    token = world.token()
-    [call] = waiting(router)
-    decide(router, call["id"], True)
-    by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})
+    for approve, code, sent in ((False, "APPROVAL_DENIED", 0), (True, "OK", 1)):
+        token = world.token()
+        [call] = waiting(router)
+        decide(router, call["id"], approve)
+        assert (by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0], world.sent) == (code, sent)
     assert decide(router, call["id"], False, 409)["error"]["message"] == "This call was used already."
+    assert decide(router, "0" * 16, True, 404)["error"]["code"] == "APPROVAL_NOT_FOUND"
 
 
 def test_expired_calls_are_gone_and_cannot_be_approved(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,10 +322,6 @@ def test_expired_calls_are_gone_and_cannot_be_approved(page: Page, monkeypatch: 
     router._explorer.approval_desk._now = lambda: 1e11
     assert waiting(router) == []
     assert "expired" in decide(router, call["id"], True, 409)["error"]["message"]
-
-
-def test_an_unknown_id_is_404(page: Page) -> None:
-    assert decide(page[1], "0" * 16, True, 404)["error"]["code"] == "APPROVAL_NOT_FOUND"
 
 
 def test_all_of_the_arguments_are_shown_exactly(page: Page) -> None:

@@ -28,22 +28,25 @@ def append(path: Path, *found: int, text: str = "") -> None:
         file.write("".join(map(line, found)) + text)
 
 
-def test_each_line_is_read_once(path: Path) -> None:
-    append(path, 1, 2)
+def test_each_line_is_read_once_from_when_it_is_complete(path: Path) -> None:
     log = LogFollower(str(path))
-    assert numbers(log) == [1, 2]
     assert numbers(log) == []
-    append(path, 3)
+    assert (log.problem, log.is_complete) == ("The file does not exist yet.", True)
+    append(path, 1, 2)
+    assert [numbers(log), numbers(log), log.problem] == [[1, 2], [], ""]
+    append(path, 3, text=line(4)[:20])
     assert numbers(log) == [3]
-    assert (log.lines, log.problem, log.is_complete) == (3, "", True)
+    append(path, text=line(4)[20:])
+    assert numbers(log) == [4]
+    assert (log.lines, log.problem, log.is_complete) == (4, "", True)
 
 
-def test_half_a_line_waits_for_its_end(path: Path) -> None:
-    append(path, 1, text=line(2)[:20])
+def test_the_file_before_the_rotation_is_read_first_and_once(path: Path) -> None:
+    append(path.with_name("calls.jsonl.1"), 1, 2)
     log = LogFollower(str(path))
-    assert numbers(log) == [1]
-    append(path, text=line(2)[20:])
-    assert numbers(log) == [2]
+    assert [numbers(log), numbers(log)] == [[1, 2], []]
+    append(path, 3)
+    assert [numbers(log), numbers(log)] == [[3], []]
 
 
 @pytest.mark.parametrize(
@@ -75,16 +78,6 @@ def test_rotation_loses_no_line(path: Path) -> None:
     assert numbers(log) == [7]
 
 
-def test_the_file_before_the_rotation_is_read_first_and_once(path: Path) -> None:
-    append(path.with_name("calls.jsonl.1"), 1, 2)
-    log = LogFollower(str(path))
-    assert numbers(log) == [1, 2]
-    assert numbers(log) == []
-    append(path, 3)
-    assert numbers(log) == [3]
-    assert numbers(log) == []
-
-
 def test_a_file_that_is_made_again_or_truncated_is_read_from_its_beginning(path: Path) -> None:
     append(path, 1, 2)
     log = LogFollower(str(path))
@@ -97,15 +90,6 @@ def test_a_file_that_is_made_again_or_truncated_is_read_from_its_beginning(path:
     assert log.problem == ""
     path.write_text(line(6))  # truncated
     assert numbers(log) == [6]
-
-
-def test_a_file_that_appears_later_is_read(path: Path) -> None:
-    log = LogFollower(str(path))
-    assert numbers(log) == []
-    assert (log.problem, log.is_complete) == ("The file does not exist yet.", True)
-    append(path, 1)
-    assert numbers(log) == [1]
-    assert log.problem == ""
 
 
 def test_a_long_log_is_read_in_several_parts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

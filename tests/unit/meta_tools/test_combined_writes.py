@@ -187,7 +187,7 @@ TOWNS_LISTED: dict[str, Any] = {"TOOL_LIST": {"source": "towns"}}
         # A tool of another source than the named one is suggested and not taken.
         ("TOOL_GET", ("coasts__report", "coasts.Report", "mcp__coasts__report", "mcp__x__coasts__report"), None,
          {"TOOL_GET": {"tool_name": "towns__report"}}),
-        # The name of the source is no likeness.
+        # The name of the source is not a likeness.
         ("TOOL_CALL", ("towns__list_stations", "towns__station"), ["towns__stations"], None),
         ("TOOL_CALL", ("coasts__station",), ["coasts__stations"], None),
         ("TOOL_CALL", ("towns__gauges", "towns__xqvq"), [], TOWNS_LISTED),

@@ -43,6 +43,11 @@ def test_results_are_in_order_with_their_ids(tools: MetaTools) -> None:
     assert result.structured["summary"] == {"total": 3, "succeeded": 3, "failed": 0, "skipped": 0}
     assert result.structured["continue"] is None
     assert all(one["elapsed_ms"] > 0 for one in found)
+    calls = [{"tool_name": "CPI"}, {"id": "c1", "tool_name": "CPI"}, {"id": 7, "tool_name": "CPI"}]
+    assert [one["id"] for one in batch(tools, calls, select="last 1").structured["results"]] == ["c2", "c1", "7"]
+    for select in ("close > 1.5 and open > 2.5; last 1", "SELECT * FROM data ORDER BY date DESC LIMIT 1"):
+        named = batch(tools, [daily("AAPL", id="1"), daily("MSFT", id="2")], select=select).structured["results"]
+        assert [one["result"]["rows"][0][0] for one in named] == ["2026-01-13"] * 2  # a number names no result
 
 
 def test_each_result_is_that_of_a_call_of_its_own(tools: MetaTools) -> None:
@@ -98,6 +103,8 @@ def test_batch_is_called_through_tool_call_in_any_form(tools: MetaTools, given: 
 
 
 def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
+    inspected, second = batch(tools, [quote("AAPL", inspect=True), quote("KO", inspect=False)]).structured["results"]
+    assert (inspected["error"]["message"].startswith("inspect is for a TOOL_CALL"), second["ok"]) == (True, True)
     calls = [quote("AAPL"), quote("NOSUCH1"), {"tool_name": "NO_SUCH"}, 7, {"id": "x", "tool_name": "TOOL_LIST"}]
     calls.append({"tool_name": "SMA", "arguments": {"symbol": "IBM", "interval": "weely"}})
     result = batch(tools, calls)
@@ -136,12 +143,6 @@ def test_batch_that_cannot_be_read_sends_nothing(
     found = error(tools.call("TOOL_BATCH", arguments))
     assert (found["code"], said in found["message"]) == ("INVALID_ARGUMENTS", True), found["message"]
     assert mock_api.requests == []
-
-
-def test_generated_ids_avoid_given_ones(tools: MetaTools) -> None:
-    calls = [{"tool_name": "CPI"}, {"id": "c1", "tool_name": "CPI"}, {"id": 7, "tool_name": "CPI"}]
-    found = batch(tools, calls, select="last 1").structured["results"]
-    assert [one["id"] for one in found] == ["c2", "c1", "7"]
 
 
 def test_stop_on_error_starts_no_further_call(tools: MetaTools, mock_api: MockApi) -> None:
@@ -183,6 +184,8 @@ def test_answers_of_one_form_are_one_table_of_text(tools: MetaTools) -> None:
 
 
 def test_budget_of_tokens_is_shared(tools: MetaTools) -> None:
+    limited = [daily("AAPL", max_tokens=500), daily("MSFT", max_tokens=500)]
+    assert tokens(batch(tools, limited).text) <= 1_000
     calls = [daily("AAPL"), quote("MSFT"), daily("IBM"), {"id": "cpi", "tool_name": "CPI", "select": "last 1"}]
     result = batch(tools, calls, max_tokens=1500)
     assert tokens(result.text) <= 1700
@@ -310,15 +313,6 @@ def test_select_of_a_batch_is_that_of_each_call(tools: MetaTools, select: str) -
     assert of_all.structured["results"][0]["result"] == own.structured["results"][0]["result"]
 
 
-@pytest.mark.parametrize(
-    "select", ["close > 1.5 and open > 2.5; last 1", "SELECT * FROM data ORDER BY date DESC LIMIT 1"]
-)
-def test_number_in_a_select_names_no_result(tools: MetaTools, select: str) -> None:
-    calls = [{**daily(symbol), "id": str(number)} for number, symbol in enumerate(("AAPL", "MSFT"), 1)]
-    result = batch(tools, calls, select=select).structured
-    assert [one["result"]["rows"][0][0] for one in result["results"]] == ["2026-01-13", "2026-01-13"]
-
-
 QUOTES = [quote("AAPL"), quote("MSFT"), quote("IBM")]
 STATEMENTS = [
     {"id": name, "tool_name": name, "arguments": {"symbol": "IBM"}} for name in ("CASH_FLOW", "BALANCE_SHEET")
@@ -352,17 +346,6 @@ def test_reference_between_calls_belongs_to_a_pipe(tools: MetaTools, value: Any)
     first, second = batch(tools, [quote("AAPL"), {**quote("x"), "arguments": {"symbol": value}}]).structured["results"]
     assert first["ok"]
     assert "TOOL_PIPE" in second["error"]["suggestion"]
-
-
-def test_tokens_of_each_call_limit_the_answer(tools: MetaTools) -> None:
-    calls = [{**daily("AAPL"), "max_tokens": 500}, {**daily("MSFT"), "max_tokens": 500}]
-    assert tokens(batch(tools, calls).text) <= 1_000
-
-
-def test_answer_of_a_batch_is_not_inspected(tools: MetaTools) -> None:
-    first, second = batch(tools, [quote("AAPL", inspect=True), quote("KO", inspect=False)]).structured["results"]
-    assert first["error"]["message"].startswith("inspect is for a TOOL_CALL")
-    assert second["ok"]
 
 
 def test_sql_reads_results_by_their_ids(tools: MetaTools) -> None:

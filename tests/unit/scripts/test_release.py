@@ -109,9 +109,15 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_without_npm_it_warns_and_builds_the_rest(checkout: Path) -> None:
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [("", "npm (Node.js 20 or newer) is missing."), ("echo no network; exit 1", "npm ci failed.\nno network")],
+)
+def test_without_the_page_a_build_warns_and_builds_the_rest(checkout: Path, script: str, reason: str) -> None:
+    if script:
+        npm(checkout / "bin", script)
     [warning] = warnings(checkout)
-    assert warning.endswith("npm (Node.js 20 or newer) is missing.")
+    assert warning.endswith(reason)
 
 
 def test_it_is_built_with_npm(checkout: Path) -> None:
@@ -119,9 +125,3 @@ def test_it_is_built_with_npm(checkout: Path) -> None:
     npm(checkout / "bin", f'echo "$@" >> {log}')
     assert not warnings(checkout)
     assert log.read_text().splitlines() == ["ci --loglevel=error", "run --silent build"]
-
-
-def test_a_failure_of_npm_is_named(checkout: Path) -> None:
-    npm(checkout / "bin", "echo no network; exit 1")
-    [warning] = warnings(checkout)
-    assert warning.endswith("npm ci failed.\nno network")
