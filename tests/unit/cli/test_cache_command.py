@@ -210,7 +210,4 @@ def test_a_log_without_calls_is_an_error(
     if content is not None:
         log.write_text(content)
     assert problem in command_line("profiles", "most-used", "--log", str(log), code=1).err
-
-
-def test_the_log_must_be_named(command_line: CommandLine) -> None:
     assert "Name files with --log" in command_line("profiles", "most-used", code=1).err

@@ -155,17 +155,6 @@ def test_tables_with_different_columns_are_parted_by_an_empty_line(run: Run) -> 
     assert "2 tables with different columns" in err
 
 
-def test_what_is_no_table_cannot_be_csv(run: Run) -> None:
-    code, out, err = run(
-        "call", "TIME_SERIES_DAILY", "symbol=IBM", "--select", "jmespath: length(rows)", "--format", "csv"
-    )
-    assert (code, out) == (1, "")
-    assert "--format json" in err
-    code, _, err = run(*DAILY, "datatype=csv", "--format", "table")
-    assert code == 1
-    assert "leave it out for --format table" in err
-
-
 def test_output_is_written_completely_or_not(run: Run, tmp_path: Path) -> None:  # N2
     file = tmp_path / "ibm.csv"
     code, out, err = run(*DAILY, "--output", str(file))
@@ -274,9 +263,12 @@ def test_colour_is_wanted(
         (("wti", "IBM"), "key=value"),
         (("NO_TOOL", "x y"), "key=value"),
         (("GLOBAL_QUOTE", '{"symbol": '), "not valid JSON"),
+        # What is no table cannot be one.
+        ((*DAILY[1:], "--select", "jmespath: length(rows)", "--format", "csv"), "--format json"),
+        ((*DAILY[1:], "datatype=csv", "--format", "table"), "leave it out for --format table"),
     ],
 )
-def test_arguments_that_are_no_pairs_are_explained(run: Run, arguments: tuple[str, ...], hint: str) -> None:
+def test_arguments_that_do_not_fit_are_explained(run: Run, arguments: tuple[str, ...], hint: str) -> None:
     code, out, err = run("call", *arguments)
     assert (code, out) == (1, "")
     assert hint in err
