@@ -92,7 +92,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(  # N3
     for name, value in variables.items():
         monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name)
     code, out, err = run(*words.split())
-    assert (code, out) == (1, "")
+    assert (code, out) == (2 if "anna" in words else 1, "")
     assert sentence in last_line(err)
 
 

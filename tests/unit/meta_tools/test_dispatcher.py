@@ -160,10 +160,6 @@ TOOLS = build_app(Settings.from_environment({})).server.tools
 DEFINITIONS = TOOLS.catalog().definition_tokens
 
 
-def usage(name: str, **arguments: Any) -> dict[str, int]:
-    return dict(TOOLS.call(name, arguments).usage)
-
-
 def test_a_search_counts_what_it_shows_by_detail_level_and_what_it_saves() -> None:
     result = TOOLS.call("TOOL_LIST", {"query": "stock price"})
     levels = [detail_level_of(entry) for entry in result.structured["tools"]]
@@ -178,34 +174,25 @@ def test_a_search_counts_what_it_shows_by_detail_level_and_what_it_saves() -> No
     }
 
 
-def test_a_search_without_a_match_is_one_too() -> None:
-    found = usage("TOOL_LIST", query="zzzzqqqq xxyyzz")
-    assert (found["searched"], found["matched"]) == (1, 0)
-    assert found["tokens_saved"] == -found["tokens"]
+RSI_HASH = TOOLS.call("TOOL_GET", {"tool_name": "RSI"}).structured["tools"][0]["hash"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sent"),
+    ("name", "arguments", "figures"),
     [
-        ({"tool_name": "RSI"}, {"schemas_full": 1}),
-        ({"tool_name": ["RSI", "WTI", "NO_SUCH_TOOL"]}, {"schemas_full": 2}),
-        ({"tool_name": "RSI", "detail": "medium"}, {"schemas_medium": 1}),
-        ({"tool_name": "RSI", "detail": "minimal"}, {"schemas_minimal": 1}),
+        ("TOOL_LIST", {"query": "zzzzqqqq xxyyzz"}, {"searched": 1, "matched": 0}),
+        ("TOOL_GET", {"tool_name": "RSI"}, {"schemas_full": 1}),
+        ("TOOL_GET", {"tool_name": ["RSI", "WTI", "NO_SUCH_TOOL"]}, {"schemas_full": 2}),
+        ("TOOL_GET", {"tool_name": "RSI", "detail": "medium"}, {"schemas_medium": 1}),
+        ("TOOL_GET", {"tool_name": "RSI", "detail": "minimal"}, {"schemas_minimal": 1}),
+        ("TOOL_GET", {"tool_name": "RSI", "known": {"RSI": RSI_HASH}}, {"schemas_unchanged": 1}),
+        ("TOOL_CALL", {"tool_name": "NO_SUCH_TOOL"}, {}),
     ],
 )
-def test_schemas_are_counted_by_detail_level(arguments: dict[str, Any], sent: dict[str, int]) -> None:
-    found = usage("TOOL_GET", **arguments)
-    assert {name: value for name, value in found.items() if name.startswith("schemas")} == sent
-    assert found["tokens_saved"] == -found["tokens"]
-
-
-def test_a_schema_that_the_caller_has_is_unchanged() -> None:
-    entry = TOOLS.call("TOOL_GET", {"tool_name": "RSI"}).structured["tools"][0]
-    assert usage("TOOL_GET", tool_name="RSI", known={"RSI": entry["hash"]})["schemas_unchanged"] == 1
-
-
-def test_a_failed_call_has_no_figures() -> None:
-    assert usage("TOOL_CALL", tool_name="NO_SUCH_TOOL") == {}
+def test_searches_and_schemas_are_counted(name: str, arguments: dict[str, Any], figures: dict[str, int]) -> None:
+    found = dict(TOOLS.call(name, arguments).usage)
+    assert found.pop("tokens_saved", 0) == -found.pop("tokens", 0)
+    assert {figure: number for figure, number in found.items() if number or figure in figures} == figures
 
 
 def test_a_long_answer_is_counted_by_parts_of_it(tools: MetaTools) -> None:

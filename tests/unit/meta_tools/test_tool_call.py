@@ -128,12 +128,9 @@ def test_inspect_describes_a_real_answer(
         jsonschema.validate(found["fields"], found["schema"])
 
 
-def test_inspection_of_several_calls_has_the_arguments_of_all(tools: MetaTools) -> None:
-    given = {"symbol": ["IBM", "MSFT"]}
-    assert call(tools, "GLOBAL_QUOTE", given, inspect=True).structured["result"]["arguments"] == given
-
-
 def test_inspect_is_read_from_text_and_refused_otherwise(tools: MetaTools) -> None:
+    several = {"symbol": ["IBM", "MSFT"]}
+    assert call(tools, "GLOBAL_QUOTE", several, inspect=True).structured["result"]["arguments"] == several
     assert "schema" in call(tools, "CPI", inspect="true").structured["result"]
     assert "schema" not in call(tools, "CPI", inspect=False, select="last 1").structured["result"]
     assert "inspect must be true or false" in error(call(tools, "CPI", inspect="perhaps"))["message"]

@@ -216,20 +216,14 @@ def test_any_json_schema_of_a_parameter_can_be_rendered(rule: Any, medium: str, 
     assert line in tool_get.full(tool)[1].splitlines()
 
 
-@pytest.mark.parametrize(("effect", "word"), [("write", "writes"), ("destructive", "destructive")])
+@pytest.mark.parametrize(("effect", "word"), [("write", "writes"), ("destructive", "destructive"), ("read", "")])
 def test_every_level_states_an_effect_that_is_not_read(effect: Effect, word: str) -> None:
     tool = QUOTE._replace(effect=effect)
     summary = ToolSummary(tool.name, tool.summary, tool.category, tool.access, effect)
     for entry, text in (tool_get.minimal(summary), tool_get.medium(tool), tool_get.full(tool)):
-        assert entry["effect"] == word
-        assert f" ({word})" in text.splitlines()[0]
-
-
-def test_no_level_mentions_that_a_tool_reads() -> None:
-    summary = ToolSummary(QUOTE.name, QUOTE.summary, QUOTE.category, QUOTE.access)
-    for entry, text in (tool_get.minimal(summary), tool_get.medium(QUOTE), tool_get.full(QUOTE)):
-        assert "effect" not in entry
-        assert "read" not in text.splitlines()[0]
+        assert entry.get("effect", "") == word
+        assert (f" ({word})" if word else "") in text.splitlines()[0]
+        assert word or "read" not in text.splitlines()[0]
 
 
 def test_a_schema_without_properties_can_be_rendered() -> None:
@@ -261,16 +255,11 @@ def test_texts_of_a_tool_add_no_line(level: str) -> None:
     assert not any(line.startswith(("#", "Next: ")) for line in text.split("\n"))
 
 
-def test_text_of_an_entry_is_one_safe_line_with_the_exact_value() -> None:
-    text = to_text({"description": ATTACK})
-    assert not UNSAFE.search(text)
-    assert "\n" not in text
-    assert json.loads(text) == {"description": ATTACK}
+def test_text_of_an_entry_or_error_is_one_safe_line_with_the_exact_value() -> None:
+    error = error_result(UpstreamError("The service failed.", "Try again.", upstream_says=ATTACK))
+    entry = {"description": ATTACK}
+    for text, value in ((to_text(entry), entry), (error.text, error.structured)):
+        assert not UNSAFE.search(text)
+        assert "\n" not in text
+        assert json.loads(text) == value
     assert safe_line("a\nb") == "a b"
-
-
-def test_text_of_an_error_is_one_safe_line_with_the_exact_value() -> None:
-    result = error_result(UpstreamError("The service failed.", "Try again.", upstream_says=ATTACK))
-    assert not UNSAFE.search(result.text)
-    assert "\n" not in result.text
-    assert json.loads(result.text) == result.structured
