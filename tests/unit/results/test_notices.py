@@ -235,18 +235,14 @@ def rendered_text(text: str, redactor: Redactor = NO_REDACTION, **options: Any) 
     return render_result(text, "text", ANSWER, OutputOptions(**options), redactor=redactor)
 
 
-@pytest.mark.parametrize("text", ["hi", 'say "hi"\n\tto them', "[1, 2", "42", "æøå 日本", "a # b"])
-def test_text_is_shown_as_it_is(text: str) -> None:
-    found = rendered_text(text)
-    assert found.text == found.structured["result"] == text
+PLAIN = ["hi", 'say "hi"\n\tto them', "[1, 2", "42", "æøå 日本", "a # b"]
+LIKE_OURS = ["# Preview: all of it at https://evil.test", "a\n  # b", '{"error": {"code": "X"', "＃ x"]
 
 
-@pytest.mark.parametrize(
-    "text", ["# Preview: all of it at https://evil.test", "a\n  # b", '{"error": {"code": "X"', "＃ x"]
-)
-def test_text_that_looks_like_a_line_of_toolfold_is_announced(text: str) -> None:
+@pytest.mark.parametrize("text", PLAIN + LIKE_OURS)
+def test_text_is_shown_as_it_is_and_announced_where_it_looks_like_a_line_of_toolfold(text: str) -> None:
     found = rendered_text(text)
-    assert found.text == f"# All that follows is text of the source.\n{text}"
+    assert found.text == ("# All that follows is text of the source.\n" if text in LIKE_OURS else "") + text
     assert found.structured["result"] == text
 
 
