@@ -116,12 +116,9 @@ REQUESTS = {
         ("WEATHER_FORECAST", 64, "Weather of the next days. For: will it rain; how warm will it be"),
         ("TIDES", 40, "Sea level of today. For: high water"),
         ("TIDES", 20, "Sea level of today"),
+        ("NEWS", 100, "Headlines"),  # which has no requests
     ],
 )
 def test_the_requests_that_tell_most_fit_into_the_description(name: str, most: int, expected: str) -> None:
-    text = {"WEATHER_FORECAST": "Weather of the next days", "TIDES": "Sea level of today"}[name]
-    assert TellingRequests(REQUESTS).describe(name, text, most) == expected
-
-
-def test_a_tool_without_requests_keeps_its_text() -> None:
-    assert TellingRequests(REQUESTS).describe("NEWS", "Headlines", 100) == "Headlines"
+    texts = {"WEATHER_FORECAST": "Weather of the next days", "TIDES": "Sea level of today", "NEWS": "Headlines"}
+    assert TellingRequests(REQUESTS).describe(name, texts[name], most) == expected

@@ -36,10 +36,6 @@ def shown(body: str, budget: int = 1000, **wishes: Any) -> RenderedResult:
     return render_result(body, kind, {}, OutputOptions(max_tokens=budget, **wishes))
 
 
-def without_notices(text: str) -> str:
-    return "\n".join(line for line in text.split("\n") if not line.startswith("# "))
-
-
 @pytest.mark.bulk
 @pytest.mark.parametrize(
     "case",
@@ -78,7 +74,7 @@ def test_preview_of_every_tool_fits_the_budget(case: str) -> None:
             assert 0.6 * int(cost) - 10 <= len(encode(less.text)) <= 1.5 * int(cost) + 10
 
 
-def test_preview_has_first_and_last_rows_all_columns_and_the_row_count() -> None:
+def test_preview_has_first_and_last_rows_and_says_what_is_left_out() -> None:
     result = shown(PRICES)
     whole = shown(PRICES, 10**6).structured["result"]
     part, preview = result.structured["result"], result.structured["preview"]
@@ -94,16 +90,12 @@ def test_preview_has_first_and_last_rows_all_columns_and_the_row_count() -> None
         r' or select="min\(close\), max\(close\), avg\(close\)" \(about \d+ tokens\)',
         preview["ask_less"],
     )
-    assert without_notices(result.text).splitlines()[0] == "timestamp,open,close,volume"
-    assert len(without_notices(result.text).splitlines()) == count + 1
-    assert len(encode(result.text)) > 700
-
-
-def test_notice_says_what_is_left_out_and_how_to_ask_for_less() -> None:
-    notice = shown(PRICES).text.splitlines()[0]
+    notice, header, *lines = result.text.splitlines()
     assert notice.startswith("# Preview: ")
     assert " of 5,000 rows; left out: rows " in notice
     assert ' For less: select="timestamp,close; last 20" (about ' in notice
+    assert (header, len(lines)) == ("timestamp,open,close,volume", count)
+    assert len(encode(result.text)) > 700
 
 
 def test_inner_lists_and_long_texts_are_truncated_before_rows() -> None:
