@@ -257,7 +257,7 @@ def summary_suffix(access: str, effect: str, confirm: str = "") -> str:
 def listing_text(categories: Sequence[Category], lines: Sequence[ToolSummary]) -> str:
     """Return the text of ``TOOL_LIST()``: a heading for each category, a line for each tool.
 
-    This format needs the fewest tokens of those measured (``docs/explanation/decisions/answers.md``).
+    This format needs the fewest tokens of those measured.
     """
     by_category: dict[str, list[str]] = {}
     for line in lines:
