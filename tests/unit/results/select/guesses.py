@@ -436,6 +436,7 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "daily", "close, 2024", "timestamp,close: 2024-12-31,67"),
     # each rule of words and of steps has a row
     ("error", "options", "group by type; sum(volume)", "type,sum(volume): call,290 / put,85"),
+    ("error", "options", "groupby type mean strike", "type,mean(strike): call,300 / put,300"),
     ("error", "holdings", "from sectors: weight", "weight: 0.52 / 0.05"),
     ("error", "daily", "top 2 by volume desc", "= 2025-01-13 2026-01-09"),
     ("error", "daily", "last three; close", _TOP3),

@@ -24,6 +24,9 @@ SIGNS = {
 BEFORE_NUMBERS = ("last", "first", "newest", "oldest", "top", "bottom", "limit")
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
+UNITS = r"(?:day|week|month|quarter|year)s?"
+SUMMARY = r"(max|min|sum|avg|mean|average|median|std|stddev|count)"
+
 _OF_TEXT = (("contains", "contains"), ("starts_?with", "starts with"), ("ends_?with", "ends with"))
 """Functions of texts → words of the language."""
 
@@ -65,7 +68,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     *((rf"\b(?:(?:df|data)\.)?([\w.]+)\.str\.{word}\({_TEXT}[^()]*\)", rf"\1 {step} \2") for word, step in _OF_TEXT),
     (r"\bp(\d\d)\(([^()]+)\)", r"percentile(\2, \1)"),
     (r"\(((?:[^()]|\([^()]*\))+)\) ?(?:\^|\*\*) ?(\([^()]+\)|\d+(?:\.\d+)?)", r"power(\1, \2)"),
-    (r"\bgroup by (\w+) ?[;,] ?(\w+\(.*?\))", r"\2 by \1"),
+    (rf"\bgroup by (\w+) ?[;, ] ?(\w+\(.*?\)|{SUMMARY} [\w ]+)", r"\2 by \1"),
     (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
     (r"(?<!\band )\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
     (r"\bdate in (?=\d)", ""),
@@ -131,9 +134,6 @@ _WORDS: tuple[tuple[str, str], ...] = (
     *((rf"\b({'|'.join(BEFORE_NUMBERS)}) {word}\b", rf"\1 {number}") for number, word in enumerate(_NUMBERS, 1)),
 )
 """Words and signs anywhere in a guess → those of the language."""
-
-UNITS = r"(?:day|week|month|quarter|year)s?"
-SUMMARY = r"(max|min|sum|avg|mean|average|median|std|stddev|count)"
 
 _EXTREMES = (("top", "last", "highest|n?largest|biggest"), ("bottom", "first", "lowest|n?smallest"))
 _STEPS: tuple[tuple[str, str], ...] = (
