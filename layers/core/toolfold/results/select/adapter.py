@@ -22,6 +22,7 @@ from toolfold.results.select.kinds import (
     column_of,
     is_condition,
     kind_of,
+    may_be_cast,
     shown,
 )
 from toolfold.results.select.names import invalid
@@ -392,33 +393,13 @@ def _other(name: str, form: str) -> tuple[str, str]:
     return rf"(?<![\w.'])\"?{re.escape(name.strip(chr(34)))}\"?(?![\w.'])", form
 
 
-def _may_be_cast(node: exp.Expr) -> bool:
-    """Return whether the text that shows that a column is mixed is a number; as of versions, which have no order."""
-    column = column_of(node)
-    return column is not None and number_of(column.misfit) is not None
-
-
-def note_on_texts(tree: exp.Expr) -> str:
-    """Return a note on texts of numbers that are compared, as 1.1 and 1.10, or that A10 is before A9; or nothing."""
-    compared = (list(one.iter_expressions()) for one in tree.find_all(exp.EQ, exp.NEQ, exp.In))
-    sides = (side for both in compared if not all(map(column_of, both)) for side in both)
-    name = next((shown(side) for side in sides if kind_of(side) is Kind.MIXED and _may_be_cast(side)), "")
-    if name:
-        return f"{name} is compared as text; CAST({name} AS REAL) is compared as a number."
-    ordered = (argument_of(one) for one in tree.find_all(exp.Ordered, *COMPARISONS, exp.Between, exp.Max, exp.Min)
-               if not isinstance(one, exp.EQ | exp.NEQ))  # fmt: skip
-    columns = (column_of(one) for one in ordered if one is not None)
-    column = next((one for one in columns if one is not None and one.kind is Kind.TEXT and one.misfit), None)
-    return f"{quoted_name(column.name)} is compared as text, in which {column.misfit}." if column is not None else ""
-
-
 def _mixed(node: exp.Expr) -> Exception:
     node = node if column_of(node) is not None else argument_of(node) or node
     column, name = column_of(node), shown(node)
     misfit = column.misfit if column is not None else ""
     problem = f"the values of {name} are not of one kind of numbers or dates, as {quoted_name(misfit)} shows"
     cast = f"CAST({_number_in(node)} AS REAL)"
-    if _may_be_cast(node):
+    if may_be_cast(node):
         return invalid(problem, f"{_equality_form(node)} {cast} reads each text as a number, or refuses it.")
     return invalid(problem, _equality_form(node), replaces=[_other(name, cast)])
 

@@ -1,7 +1,6 @@
 """Compare the period and the rows that a ``select`` requests with those of an answer, and note the pages that it lacks.
 
-Dates are ISO 8601 texts, so they compare as texts; a part of one (``2024``, ``2024-03``) stands for all of its days. A
-period that ends at the newest row, or today, is written as a condition on the dates.
+Dates are ISO 8601 texts, so they compare as texts; a part of one (``2024``, ``2024-03``) stands for all of its days.
 """
 
 from __future__ import annotations
@@ -10,21 +9,17 @@ import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from toolfold.dates import bounds, first_day, moved
+from toolfold.dates import bounds
 from toolfold.fuzzy import normalize
 from toolfold.results import values
-from toolfold.results.request import Requested
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import counted, quoted_name
 
-if TYPE_CHECKING:
-    from toolfold.results.select.grammar import Clause
-
-_DAILY_DAYS = 4.0
+DAILY_DAYS = 4.0
 """Longest usual distance of daily rows: over a weekend with a holiday."""
 
 _STEP_ROWS = 12
@@ -38,12 +33,6 @@ _STEP_NAMES = ((0.9, "shorter than a day"), (5.0, "daily"), (10.0, "weekly"), (4
 
 _BEGINNING = re.compile(r"inception|birth|founded|ipo", re.I)
 """Names of dates that say nothing about how old the figures beside them are."""
-
-_MAX_DATED_ROWS = 10
-"""Days of ``last 5 days`` up to which daily rows are counted, as the market or the source has them."""
-
-_LONG_AGO_DAYS = 4
-"""Before the first of too few days: over any weekend."""
 
 _TOTALS = frozenset(("total", "totalcount", "totalresults", "totalitems", "totalrecords", "totalrows", "count", "hits",
                      "totalelements", "totalhits", "numfound", "recordcount", "recordstotal"))  # fmt: skip
@@ -78,10 +67,61 @@ class _Stated(NamedTuple):
     tables: frozenset[str]
 
 
+_UNITS = re.compile(r"\w*currency(?:code)?|units?|uom")
+"""Names of columns that say what the numbers beside them are of."""
+
+_OF_OTHERS = re.compile(r"(?:(?:grand|sub)[ -]?)?totals?:?|sum|all", re.I)
+_LOOKED_AT, _MOST_NOTED = 50, 3
+"""Rows at both ends in which cells are looked for that may name the total of others, and columns with a note."""
+
 _MAX_DEPTH = 8
 """Names of the path to a field beside the tables."""
 
-_STEPS = {"previous": -1, "this": 0, "next": 1}
+
+@dataclass(frozen=True)
+class Requested:
+    """What a ``select`` requests, as far as that depends on the length of a series.
+
+    Attributes:
+        low: the first date, perhaps only a part of one; empty: without a lower bound.
+        high: the last date, in the same way.
+        row_count: how many rows; 0: not a number of them.
+        rows_before: how many rows before each one its values are computed from: windows and earlier values.
+        is_oldest_first: whether the oldest rows are requested, so that nothing may be missing before them.
+        is_summary: whether the answer is computed from all rows there are: functions or the largest rows.
+        is_filtered: whether rows are chosen by conditions on other columns than that of dates.
+        functions: the functions that are applied to rows.
+        columns: the columns that are named, in lower case; none: all.
+        table: the table that is named; empty: none.
+    """
+
+    low: str = ""
+    high: str = ""
+    row_count: int = 0
+    rows_before: int = 0
+    is_oldest_first: bool = False
+    is_summary: bool = False
+    is_filtered: bool = False
+    functions: frozenset[str] = frozenset()
+    columns: frozenset[str] = frozenset()
+    table: str = ""
+
+    @property
+    def depends_on_length(self) -> bool:
+        """Whether it matters how far the rows of an answer reach."""
+        return self.has_period or bool(self.needed_rows) or self.is_summary or self.is_filtered
+
+    @property
+    def needed_rows(self) -> int:
+        """How many rows are read; 0: not a number of them. None are before the oldest."""
+        if self.is_oldest_first or not self.rows_before:
+            return self.row_count
+        return max(self.row_count, 1) + self.rows_before
+
+    @property
+    def has_period(self) -> bool:
+        """Whether there is a bound on dates."""
+        return bool(self.low or self.high)
 
 
 @dataclass(frozen=True)
@@ -138,7 +178,7 @@ def lacks_beginning(requested: Requested, covered: Coverage) -> bool:
         return False
     if wanted == begins:  # times of one day
         return "T" in low and low < covered.first
-    if covered.step_days > _DAILY_DAYS:
+    if covered.step_days > DAILY_DAYS:
         return (begins - wanted).days >= covered.step_days
     has_weekends = any(bounds(text)[0].weekday() > 4 for text in covered.dates[:_STEP_ROWS])
     days = ((wanted + timedelta(days=number)).weekday() for number in range(min(7, (begins - wanted).days)))
@@ -149,7 +189,7 @@ def lacks_end(requested: Requested, covered: Coverage, today: date) -> bool:
     """Return whether rows of the requested period, up to ``today``, are newer than all rows of the answer."""
     bound = requested.high or requested.low
     wanted = min(bounds(bound)[1], today) if bound else date.min
-    return (wanted - bounds(covered.last)[0]).days > _LATE_STEPS * covered.step_days + _DAILY_DAYS
+    return (wanted - bounds(covered.last)[0]).days > _LATE_STEPS * covered.step_days + DAILY_DAYS
 
 
 def lacked_rows(requested: Requested, covered: Coverage) -> int:
@@ -163,7 +203,7 @@ def lacked_rows(requested: Requested, covered: Coverage) -> int:
 def is_too_coarse(requested: Requested, covered: Coverage) -> bool:
     """Return whether the period is given in days, and the rows of the answer are too far apart for it."""
     is_of_days = len(requested.low or requested.high) >= len("2024-01-01")
-    if not is_of_days or covered.step_days <= _DAILY_DAYS:
+    if not is_of_days or covered.step_days <= DAILY_DAYS:
         return False
     low, high = requested.low or covered.first, requested.high or covered.last
     # A row is for the time until the next one, or since the one before.
@@ -294,67 +334,17 @@ def fields_of(metadata: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple
             yield (*path, str(key)), value
 
 
-# Periods that end at the newest row, or today
+def labels_of_rows(table: Table, *, are_of_values: bool) -> Iterator[tuple[int, str]]:
+    """Yield columns that may say that rows are not to be taken together, each with the cell of a total, or ``""``.
 
-
-def relative(
-    clause: Clause, dated: str, parts: Sequence[str], spans: Mapping[tuple[Any, ...], tuple[str, str]]
-) -> tuple[str, str]:
-    """Return the condition in SQL of a relative period on the column ``dated``, and a note on its dates.
-
-    ``spans``: values of the columns ``parts``, which have dates of their own → the first and last moment of these.
+    Args:
+        table: the rows.
+        are_of_values: whether the values of the rows are taken together, which have units; else they are counted.
     """
-    conditions = []
-    for key, (low, high) in spans.items():
-        same = "".join(f"{part} IS {_literal(value)} AND " for part, value in zip(parts, key, strict=True))
-        conditions.append(f"({same}{dated} >= {_literal(low)} AND {dated} <= {_literal(high)})")
-    units = f"{abs(clause.count)} {clause.unit}{'s' if abs(clause.count) != 1 else ''}"
-    words = f"{clause.by} {clause.unit}" if clause.by else f"{'last' if clause.count > 0 else 'next'} {units}"
-    dates = {f"{low} to {high[:10] if 'T23:59:59' in high else high}" for low, high in spans.values()}
-    note = f"{words}: {next(iter(dates))}." if len(dates) == 1 else ""
-    return " OR ".join(conditions) or "0", note
-
-
-def span(clause: Clause, newest: str, today: date) -> tuple[str, str]:
-    """Return the first and the last moment of a relative period, which ends at the newest row, or today."""
-    last, count, day = min(bounds(newest)[0], today), clause.count, timedelta(days=1)
-    if clause.by:
-        unit = "day" if clause.unit in ("hour", "minute") else clause.unit
-        low = _moved(first_day(today if clause.by == "next" else last, unit), _STEPS[clause.by], unit)
-        high = _moved(low, 1, unit) - day
-    elif clause.unit in ("hour", "minute"):
-        first = _moved(datetime.fromisoformat(newest), -count, clause.unit) + timedelta(seconds=1)
-        return first.isoformat(), newest
-    elif count < 0:
-        low, high = today + day, _moved(today, -count, clause.unit)
-    else:
-        low, high = _moved(last, -count, clause.unit) + day, last
-    return low.isoformat(), f"{high}T23:59:59.999999"
-
-
-def first_counted_day(clause: Clause, dates: Iterable[str], today: date) -> str:
-    """Return the first of ``last 5 days`` where those are the days that have rows; empty: another period.
-
-    Where fewer days have rows, it is a day before all of them.
-    """
-    if clause.unit != "day" or not 0 < clause.count <= _MAX_DATED_ROWS:
-        return ""
-    known = sorted(set(dates))
-    if len(known) < 2 or step_days(known) > _DAILY_DAYS or known[-1] > f"{today}~":
-        return ""
-    days = sorted({text[:10] for text in known})
-    has_all = clause.count <= len(days)
-    return days[-clause.count] if has_all else _moved(bounds(days[0])[0], -_LONG_AGO_DAYS, "day").isoformat()
-
-
-def _literal(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    return repr(value) if isinstance(value, int | float) else "'" + str(value).replace("'", "''") + "'"
-
-
-def _moved(day: date, count: int, unit: str) -> date:
-    try:
-        return moved(day, count, unit)
-    except (ValueError, OverflowError):
-        return date.max if count > 0 else date(1, 1, 1)
+    some, count = [*table.rows[:_LOOKED_AT], *table.rows[-_LOOKED_AT:]], 0
+    for index, name in enumerate(table.columns):
+        texts = (row[index] for row in some if isinstance(row[index], str))
+        total = next(filter(_OF_OTHERS.fullmatch, texts), "")
+        if count < _MOST_NOTED and (total or (are_of_values and _UNITS.fullmatch(normalize(name)))):
+            count += 1  # each takes a statement
+            yield index, total

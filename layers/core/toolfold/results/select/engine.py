@@ -14,9 +14,8 @@ from typing import Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.request import Requested
 from toolfold.results.select import jmespath, statements
-from toolfold.results.select.coverage import fields_of, notes_beside
+from toolfold.results.select.coverage import Requested, fields_of, notes_beside
 from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Clause, Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import (
@@ -243,7 +242,7 @@ class _Evaluation:
                 readable |= dict.fromkeys((table_name(table), "data", "rows"), so_far)
             selected = statements.run(step, readable, self._budget, self._today)
             following = Query.of(self._rows(replace(selected.table, name=table.name)), self._today)
-            query.notes += [*self._notes_on_sql(step.text, selected.table, query), *selected.notes]
+            query.names.notes += [*self._notes_on_sql(step.text, selected.table, query), *selected.notes]
             following.follow(query, step)
             self._queries[table_name(table)] = following
             self._is_object = False
@@ -374,7 +373,7 @@ class _Evaluation:
             is_nothing = not found.rows or (query.is_summary and not any(map(any, found.rows)))
             if is_nothing and query.rows.table.rows and query.ctes:
                 notes.append(why_empty(query))
-            notes += [*query.names.notes, *query.notes, *(() if is_nothing else query.absent)]
+            notes += [*query.names.notes, *(() if is_nothing else query.absent)]
             tables.append(found)
         notes += notes_beside(self._document, [query.rows.table for query in self._queries.values()])
         notes = list(dict.fromkeys(note for note in notes if note))

@@ -9,7 +9,7 @@ from sqlglot import exp
 from toolfold.results.select.dialect import function_of, transformed
 from toolfold.results.select.functions import AGGREGATES
 from toolfold.results.select.names import Column
-from toolfold.results.types import Kind
+from toolfold.results.types import Kind, number_of
 from toolfold.text_safety import quoted_name
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
@@ -111,3 +111,23 @@ def shown(node: exp.Expr) -> str:
         one.set("this", exp.to_identifier(name, quoted=not is_call and not name.isidentifier()))
     text = str(tree.sql(normalize_functions="lower"))
     return text if text.isprintable() else quoted_name(text)
+
+
+def may_be_cast(node: exp.Expr) -> bool:
+    """Return whether the text that shows that a column is mixed is a number; as of versions, which have no order."""
+    column = column_of(node)
+    return column is not None and number_of(column.misfit) is not None
+
+
+def note_on_texts(tree: exp.Expr) -> str:
+    """Return a note on texts of numbers that are compared, as 1.1 and 1.10, or that A10 is before A9; or nothing."""
+    compared = (list(one.iter_expressions()) for one in tree.find_all(exp.EQ, exp.NEQ, exp.In))
+    sides = (side for both in compared if not all(map(column_of, both)) for side in both)
+    name = next((shown(side) for side in sides if kind_of(side) is Kind.MIXED and may_be_cast(side)), "")
+    if name:
+        return f"{name} is compared as text; CAST({name} AS REAL) is compared as a number."
+    ordered = (argument_of(one) for one in tree.find_all(exp.Ordered, *COMPARISONS, exp.Between, exp.Max, exp.Min)
+               if not isinstance(one, exp.EQ | exp.NEQ))  # fmt: skip
+    columns = (column_of(one) for one in ordered if one is not None)
+    column = next((one for one in columns if one is not None and one.kind is Kind.TEXT and one.misfit), None)
+    return f"{quoted_name(column.name)} is compared as text, in which {column.misfit}." if column is not None else ""

@@ -105,7 +105,7 @@ class Names:
         columns: those that can be named.
         date: the column of dates; None without one.
         dropped: names that an earlier step left out → that step. No other column is meant by them.
-        notes: which names were read as another.
+        notes: what the reader must know: which names were read as another, and what the steps add.
         nested: paths into cells, which are columns where they are named.
     """
 
@@ -142,9 +142,12 @@ class Names:
         is_price = wanted in _PRICES and any(normalize(one.name) in _PRICES for one in named)
         if not by_word or len(having) != 1 or wanted in PARTS_OF_DATES or is_price:
             return None
-        note = f"{quoted_name(name)} is read as {quoted_name(having[0].name)}."
-        self.notes += [note] if note not in self.notes else []
+        self.note(f"{quoted_name(name)} is read as {quoted_name(having[0].name)}.")
         return having[0]
+
+    def note(self, text: str) -> None:
+        """Add a note, once; an empty one is none."""
+        self.notes += [text] if text and text not in self.notes else []
 
     def __contains__(self, name: object) -> bool:
         """Return whether ``name`` is exactly that of a column."""

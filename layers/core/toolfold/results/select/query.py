@@ -17,7 +17,8 @@ from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
 from toolfold.results.select.kinds import NEIGHBOURS, argument_of, column_of, count_of, is_condition, kind_of, node_of
 from toolfold.results.select.names import Column, invalid, listed, written_name
-from toolfold.results.select.view import View, is_inside_aggregate, normal, text_of, written_form
+from toolfold.results.select.row_steps import RowSteps
+from toolfold.results.select.view import is_inside_aggregate, normal, text_of, written_form
 from toolfold.results.types import Kind
 from toolfold.results.values import unique_names
 from toolfold.text_safety import quoted_name
@@ -38,18 +39,11 @@ _ORDERED = re.compile(r"\border\s+by\b[^()]*(?:\([^()]*\)[^()]*)*$", re.I)
 _ALONE = re.compile(r"(\b\w+\([^()]*\))(?!\s*over\b)", re.I)
 """A function without ``over``."""
 
-_UNITS = re.compile(r"\w*currency(?:code)?|units?|uom")
-"""Names of columns that say what the numbers beside them are of."""
-
-_OF_OTHERS = re.compile(r"(?:(?:grand|sub)[ -]?)?totals?:?|sum|all", re.I)
-_LOOKED_AT, _MOST_NOTED = 50, 3
-"""Cells that may name the total of others, the rows at both ends in which they are looked for, columns with a note."""
-
 _MAX_COLUMNS = 250
 """Columns and calculations in one step."""
 
 
-class Query(View):
+class Query(RowSteps):
     """The steps over one table, as far as they have been applied."""
 
     def apply(self, step: Step) -> None:
@@ -80,9 +74,9 @@ class Query(View):
     def follow(self, query: Query, step: Step) -> None:
         """Take up what is known of the rows that a statement of SQL was run on."""
         text = step.text
-        self.notes, self.absent, self.request = query.notes, query.absent, query.request
+        self.names.notes, self.absent, self.request = query.names.notes, query.absent, query.request
         self.before = [*query.before, text]
-        self.is_sql, self.is_ordered = True, _ORDERED.search(text) is not None
+        self.is_ordered = _ORDERED.search(text) is not None
         shown = {column.name for column in self.names.columns}
         before = {column.name: text for column in query.names.columns}
         self.names.dropped = {name: by for name, by in {**query.names.dropped, **before}.items() if name not in shown}
@@ -198,13 +192,6 @@ class Query(View):
 
     # Functions of rows and groups
 
-    def _is_summary(self, tree: exp.Expr) -> bool:
-        """Return whether an item is computed from all rows: it has functions of rows, and no columns beside them."""
-        nodes = list(normal(self._with_known(tree.copy())).walk())
-        outside = [node for node in nodes if not is_aggregate(node) and not is_inside_aggregate(node)]
-        is_of_rows = any(isinstance(node, exp.Column) or self._is_windowed(node) for node in outside)
-        return any(map(is_aggregate, nodes)) and not is_of_rows
-
     def _require_one_window(self, tree: exp.Expr) -> None:
         """Refuse ``max(x) - min(x) over 30``, whose first function may be of all rows or of 30, and change over 5."""
         windows = list(tree.find_all(exp.Window))
@@ -240,7 +227,7 @@ class Query(View):
             return Column(text, sql, kind, is_key=True, written=f'"{unit}"'), unit
         if unit in ("hour", "minute") and self.names.date is not None and self.names.find(text) is None:
             one = f"date_trunc('{unit}', {written_name(self.names.date.name)})"
-            self._note(f"{text} is that of any day, as a number; {one} is one {unit}.")
+            self.names.note(f"{text} is that of any day, as a number; {one} is one {unit}.")
         trees = self._parsed(text)
         if len(trees) != 1 or self._is_summary(trees[0]):
             raise self._invalid(f"{quoted_name(text)} cannot group rows", "Write by and a column, or by month.")
@@ -307,24 +294,19 @@ class Query(View):
 
     def _note_mixed_rows(self, keys: str) -> None:
         """Note that functions are of rows that differ in their unit, or of one that may be the total of others."""
-        table, functions = self.rows.table, self.request.found.functions
-        is_grouped = self.is_summary or any(" GROUP BY " in cte for cte in self.ctes)
-        some = [*table.rows[:_LOOKED_AT], *table.rows[-_LOOKED_AT:]]
-        is_of_values = functions & (kinds.OF_NUMBERS | kinds.OF_ORDERED)
-        told = 0  # of few columns: each takes a statement
-        for index, name in enumerate(table.columns) if functions and not is_grouped else ():
-            texts = (row[index] for row in some if isinstance(row[index], str))
-            total = next(filter(_OF_OTHERS.fullmatch, texts), "")
-            if told == _MOST_NOTED or not (total or (is_of_values and _UNITS.fullmatch(normalize(name)))):
-                continue
-            told += 1
+        functions = self.request.found.functions
+        if not functions or self.is_summary or any(" GROUP BY " in cte for cte in self.ctes):
+            return
+        are_of_values = bool(functions & (kinds.OF_NUMBERS | kinds.OF_ORDERED))
+        for index, total in coverage.labels_of_rows(self.rows.table, are_of_values=are_of_values):
+            name = quoted_name(self.rows.table.columns[index])
             cell = self.rows.typed(Column(name, f"c{index}", index=index)).sql
             having = f"min({cell}) != max({cell})" + f" AND max({cell} = '{total}')" * bool(total)
             statement = f"SELECT min({cell}), max({cell}) FROM {self._current} GROUP BY {keys} HAVING {having} LIMIT 1"
             for ends in self.rows.run(self.ctes, statement):
-                differ = f"Rows that are taken together differ in {quoted_name(name)}: {listed(map(str, ends))}."
-                of_others = f"A row has {quoted_name(total)} as {quoted_name(name)}: it may be the total of others."
-                self._note(of_others if total else differ)
+                differ = f"Rows that are taken together differ in {name}: {listed(map(str, ends))}."
+                of_others = f"A row has {quoted_name(total)} as {name}: it may be the total of others."
+                self.names.note(of_others if total else differ)
 
     def _grouped(self, keys: Sequence[Column], parts: Sequence[str], *, keeps_row: bool) -> str:
         dated = self.names.date
@@ -376,7 +358,7 @@ class Query(View):
             for one in [one for one in node.walk() if function_of(one) in NEIGHBOURS]:
                 node = replaced(node, one, self._neighbour(one, window))
             self._add(dialect.sql_of(node), name)
-        self.notes.append("The first group has no group before it, and no change.")
+        self.names.note("The first group has no group before it, and no change.")
 
     # Rows
 
@@ -394,112 +376,3 @@ class Query(View):
         self.partition = tuple(column for column in self.partition if column.sql in kept)
         if self.names.date is not None and self.names.date.sql not in kept:
             self.names.date = None
-
-    def _order(self, clause: Clause) -> None:
-        if clause.by:
-            self.request.order("date", is_descending=clause.by == "newest")
-            direction = "DESC" if clause.by == "newest" else "ASC"
-            dated = self._date(f"{clause.by} first", f"order by {{}} {direction.lower()}")
-            self._sort([f"{dated.sql} {direction} NULLS LAST"])
-            return
-        keys: list[str] = []
-        for text in split_items(clause.text):
-            name, _, direction = text.rpartition(" ")
-            if not name or direction.upper() not in ("ASC", "DESC"):
-                name, direction = text, "ASC"
-            if not keys:
-                self.request.order(name.rstrip(), is_descending=direction.upper() == "DESC")
-            keys.append(f"{self._ranked(name.rstrip())} {direction.upper()} NULLS LAST")
-        self._sort(keys)
-
-    def _ranked(self, text: str) -> str:
-        trees = self._parsed(text)
-        if len(trees) != 1:
-            raise self._invalid(f"{quoted_name(text)} is no single value", forms=[f"order by {text}"])
-        node = self._row(exp.Ordered(this=trees[0]))
-        inner = node.this
-        if inner.find(exp.Column) is None or (self._is_summary(trees[0]) and not self.partition):
-            meant = (argument_of(trees[0]) if is_aggregate(trees[0]) else None) or trees[0]
-            at = int(meant.name) if isinstance(meant, exp.Literal) and meant.is_int else 0
-            name = self.names.columns[at - 1].name if 0 < at <= len(self.names.columns) else meant.name
-            forms = [self.step.text.replace(text, written_name(name))]
-            raise self._invalid(f"{text_of(trees[0])} is the same for all rows, which it cannot sort", forms=forms)
-        collation = " COLLATE NOCASE" if kind_of(inner) is Kind.TEXT and isinstance(inner, exp.Column) else ""
-        return f"{dialect.sql_of(inner)}{collation}"
-
-    def _sort(self, keys: Sequence[str]) -> None:
-        self.place = self._add(f"row_number() OVER (ORDER BY {', '.join([*keys, self.place])})")
-        self.is_ordered = True
-
-    def _top(self, clause: Clause) -> None:
-        self.request.summary()
-        key = f"{self._ranked(clause.by)} {'DESC' if clause.kind == 'top' else 'ASC'} NULLS LAST"
-        self._add(tail=f"ORDER BY {key}, {self.place} LIMIT {clause.count}")
-        self._sort([key])
-
-    def _slice(self, clause: Clause) -> None:
-        start, stop = clause.numbers
-        self.request.slice(start, stop)
-        if (start or 0) < 0 or (stop or 0) < 0:
-            if not self.is_ordered:
-                count = abs(start if start is not None and start < 0 else stop or 0)
-                form = f"last {count}"
-                raise self._invalid("a place counted from the end needs an order", f"Write {form}.", [form])
-            ((total,),) = self.rows.run(self.ctes, f"SELECT count(*) FROM {self._current}")
-            start, stop = (None if one is None else max(one + total, 0) if one < 0 else one for one in (start, stop))
-        first = start or 0
-        count = -1 if stop is None else max(stop - first, 0)
-        self._add(tail=f"ORDER BY {self.place} LIMIT {count} OFFSET {first}")
-
-    def _ends(self, clause: Clause) -> None:
-        """Choose the first or last rows: by date, or behind an order by place."""
-        is_last, count, dated = clause.kind == "last", clause.count, self.names.date
-        self.request.rows(count, is_oldest_first=is_last != (self.request.ascends or not self.is_ordered))
-        direction = "DESC" if is_last else "ASC"
-        if self.is_ordered or dated is None:
-            order = f"{self.place} {direction}"
-            if not self.is_ordered and (problem := self._misfit_of_dates()):
-                raise self._invalid(f"{clause.kind} goes by date, and {problem}", f"Write limit {count} for a place.")
-            if not self.is_ordered and self.rows.table.rows:
-                end = "end" if is_last else "beginning"
-                by = next((f"{count} by {name}" for name, _ in self._may_be_dates()), "")
-                other = f" By date: {'top' if is_last else 'bottom'} {by}." if by else ""
-                self._note(f"There is no column of dates: these are from the {end} of the list.{other}")
-        else:
-            tie = self._tie(is_reversed=is_last)
-            order = f"{self.loaded(dated).sql} {direction} NULLS LAST, {tie}"
-        rank = self._add(f"row_number() OVER ({self._partition_by}ORDER BY {order})")
-        self._add(tail=f"WHERE {rank} <= {count}")
-
-    def _period(self, clause: Clause) -> None:
-        if self.groups is not None and self.names.date is None:
-            raise self._invalid("groups that are not periods have no dates", "Write the period before the groups.")
-        form = "" if clause.unit else re.sub(r"\bdate (\W+) '([^']*)'", r"{date} \1 \2", clause.text)
-        dated = self._date(self.step.text, form)
-        if not clause.unit:
-            (tree,) = self._parsed(clause.text)
-            self.request.condition(tree)
-            for column in list(tree.find_all(exp.Column)):
-                column.replace(node_of(dated if dated.kind.is_date else replace(dated, kind=Kind.DATE)))
-            self._add(tail=f"WHERE {dialect.sql_of(self._adapted(tree))}")
-            return
-        if first := coverage.first_counted_day(clause, self.rows.table.dates, self.today):
-            rank = self._add(f"dense_rank() OVER ({self._partition_by}ORDER BY substr({dated.sql}, 1, 10) DESC)")
-            count, condition = clause.count, f"{dated.sql} IS NOT NULL AND {rank} <= {clause.count}"
-            note = f"last {count} days: the last {count} dates that have rows." if count > 1 else ""
-            self.request.narrow(first, "")
-        else:
-            parts = [column.sql for column in self.partition]
-            columns = ", ".join([*parts, f"max({dated.sql})"])
-            grouped = f" GROUP BY {', '.join(parts)}" if parts else ""
-            newest_of = self.rows.run(self.ctes, f"SELECT {columns} FROM {self._current}{grouped}")
-            spans = {
-                tuple(key): coverage.span(clause, newest, self.today)
-                for *key, newest in newest_of
-                if newest is not None
-            }
-            for low, high in spans.values():
-                self.request.narrow(low[:10], "" if clause.count > 0 else high[:10])  # or up to the newest row
-            condition, note = coverage.relative(clause, dated.sql, parts, spans)
-        self._add(tail=f"WHERE {condition}")
-        self._note(note)

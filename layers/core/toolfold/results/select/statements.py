@@ -16,9 +16,10 @@ from sqlglot import exp
 from toolfold.budget import WorkBudget
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect
-from toolfold.results.select.adapter import Adapter, note_on_texts
+from toolfold.results.select.adapter import Adapter
 from toolfold.results.select.expressions import YEARS, column_and_number, parse_sql
 from toolfold.results.select.grammar import Step
+from toolfold.results.select.kinds import note_on_texts
 from toolfold.results.select.names import (
     Column,
     Names,

@@ -19,11 +19,20 @@ from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, expressions
-from toolfold.results.select.adapter import Adapter, note_on_texts, time_of
+from toolfold.results.select.adapter import Adapter, time_of
 from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
 from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
-from toolfold.results.select.kinds import NEIGHBOURS, argument_of, column_of, count_of, kind_of, node_of, shown
+from toolfold.results.select.kinds import (
+    NEIGHBOURS,
+    argument_of,
+    column_of,
+    count_of,
+    kind_of,
+    node_of,
+    note_on_texts,
+    shown,
+)
 from toolfold.results.select.names import (
     PARTS_OF_DATES,
     Column,
@@ -61,12 +70,10 @@ class View:
         today: the day of relative dates.
         request: what the steps so far request.
         partition: columns whose values are the calls of a list: what looks at other rows stays among those of one call.
-        notes: what the reader must know.
         absent: notes on texts that are compared and that no row has, for a reader who gets rows nevertheless.
         ctes: the common table expressions.
         place: the column of SQL by which rows are in order.
         is_ordered: whether a step has sorted them.
-        is_sql: whether a statement of SQL has returned them.
         is_summary: whether they are one row of functions.
         groups: the kinds of units by which they are grouped; None: they are not.
     """
@@ -76,12 +83,10 @@ class View:
     today: date
     request: Request
     partition: tuple[Column, ...] = ()
-    notes: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     ctes: list[str] = field(default_factory=list)
     place: str = "_n"
     is_ordered: bool = False
-    is_sql: bool = False
     is_summary: bool = False
     groups: tuple[str, ...] | None = None
     step: Step = Step("", 0, Clause("all"))  # noqa: RUF009 - it is immutable
@@ -220,7 +225,7 @@ class View:
                 self._require_no_lists(column, "count(DISTINCT x.value)" if is_only else "")
             if column is not None and one is not tree and not isinstance(one.parent, exp.Ordered):
                 self._note_zone(column)
-        self._note(note_on_texts(tree))
+        self.names.note(note_on_texts(tree))
         for comparison in tree.find_all(exp.EQ, exp.NEQ, exp.In):
             compared = column_of(comparison.this)
             if compared is not None and compared.kind is Kind.TEXT and compared.index is not None:
@@ -244,7 +249,7 @@ class View:
 
     def _note_zone(self, column: Column) -> None:
         if column.unit == "UTC":
-            self._note(f"Times of {quoted_name(column.name)} are compared in UTC.")
+            self.names.note(f"Times of {quoted_name(column.name)} are compared in UTC.")
 
     def _is_windowed(self, node: exp.Expr) -> bool:
         return isinstance(node, exp.Window) or (
@@ -293,7 +298,7 @@ class View:
             if function_of(one) in ("first", "last") and len(one.expressions) == 1:
                 dated = self.names.date
                 if dated is None and not self.is_ordered:
-                    self._note(_BY_PLACE)
+                    self.names.note(_BY_PLACE)
                 day = exp.Literal.number(1) if dated is None else node_of(self.loaded(dated))
                 place = f"-{self.place}" if self.rows.table.is_newest_first and dated is not None else self.place
                 one.set("expressions", [one.expressions[0], day, exp.Var(this=place)])
@@ -302,7 +307,7 @@ class View:
     def _by_time(self) -> str:
         dated = self.names.date
         if dated is None:
-            self._note(_BY_PLACE)
+            self.names.note(_BY_PLACE)
             return f"{self._partition_by}ORDER BY {self.place}"
         day = self.loaded(dated).sql
         dates = self.rows.table.dates
@@ -311,7 +316,9 @@ class View:
             ((repeated,),) = self.rows.run(self.ctes, counts)
             if repeated:
                 rows = counted(repeated, "row")
-                self._note(f"There is the same date in another row for {rows}; choose one series to compare its rows.")
+                self.names.note(
+                    f"There is the same date in another row for {rows}; choose one series to compare its rows."
+                )
         return f"{self._partition_by}ORDER BY {day}, {self._tie(is_reversed=False)}"
 
     def _tie(self, *, is_reversed: bool) -> str:
@@ -379,10 +386,6 @@ class View:
         self.ctes.append(f"SELECT {columns} FROM {self._current} {tail}")
         return name
 
-    def _note(self, note: str) -> None:
-        if note and note not in self.notes:
-            self.notes.append(note)
-
     def _invalid(self, problem: str, next_step: str = "", forms: Sequence[str] = (), **facts: Any) -> InvalidSelect:
         others = ["; ".join([*self.before, form]) for form in forms]
         return invalid(problem, next_step, offset=self.step.offset, forms=others, **facts)
@@ -397,7 +400,7 @@ class View:
         found = self.rows.run(self.ctes, f"SELECT {selected} FROM {self._current} ORDER BY {self.place}")
         for place, column in enumerate(computed, 1):
             if column.looks_back and None in map(itemgetter(place), found):
-                self._note(f"{quoted_name(column.name)} is null where rows before it are missing.")
+                self.names.note(f"{quoted_name(column.name)} is null where rows before it are missing.")
         return self.rows.shown(columns, computed, found)
 
 
