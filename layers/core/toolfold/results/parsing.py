@@ -13,6 +13,7 @@ import csv
 import io
 import itertools
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -30,6 +31,12 @@ MAX_SPARSENESS = 4
 
 FREE_CELLS = 10_000
 """Cells that any table may have, however few of them are given."""
+
+_OTHER_TABLE = re.compile(r"\n\r?\n([^\d\n]+)\n")
+"""A blank line and one without a figure, as the header of a second table of CSV."""
+
+_LINE_CHARS = 2_000
+"""Characters at both ends of CSV in which a title and a last line without cells are looked for."""
 
 _ROWS_AT_ONCE = 4096
 _MAX_DIGITS = 4000
@@ -154,6 +161,24 @@ def read_records(body: str, budget: WorkBudget) -> Iterator[list[str]]:
         yield from filter(None, budget.checked(csv.reader(lines)))
     except (csv.Error, ValueError):
         raise UpstreamError(_UNREADABLE_CSV, TRY_AGAIN, retryable=True) from None
+
+
+def notes_on_lines(body: str) -> Iterator[str]:
+    """Yield notes on lines of CSV that may not be what they are read as. The time is that of reading it once."""
+    filled = [(number, line.strip()) for number, line in enumerate(body[:_LINE_CHARS].split("\n"), 1) if line.strip()]
+    for (number, title), (_, header) in itertools.pairwise(filled[:2]):
+        if _is_one_cell(title.rstrip(",")) and not header.startswith(",") and "," in header.strip(", "):
+            yield f"Line {number:,} may be a title: the header may come behind it."
+    if (other := _OTHER_TABLE.search(body)) and not body.count('"', 0, other.start()) % 2:  # in no cell
+        line = body.count("\n", 0, other.start(1)) + 1
+        yield f"Line {line:,} may begin another table, behind a blank line."
+    _, end, last = body[-_LINE_CHARS:].rstrip().rpartition("\n")
+    if end and _is_one_cell(last):
+        yield f"Line {body.count(chr(10), 0, body.rfind(last)) + 1:,} may be no row, and counts as one."
+
+
+def _is_one_cell(line: str) -> bool:
+    return bool(line) and "," not in line and '"' not in line
 
 
 def is_dense(rows: int, columns: int, given: int) -> bool:

@@ -8,7 +8,6 @@ document, and those of a document with very many.
 
 from __future__ import annotations
 
-import itertools
 import operator
 import re
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
@@ -18,7 +17,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.redaction import NO_REDACTION, Redactor
-from toolfold.results import parsing, row_lists, values
+from toolfold.results import parsing, values
+from toolfold.results.json_rows import (
+    are_dates,
+    are_keyed_rows,
+    are_objects,
+    columns_of,
+    has_header,
+    is_flat,
+    row_width,
+    titled_rows,
+    titles_in,
+)
 from toolfold.results.types import ColumnType, column_type
 
 if TYPE_CHECKING:
@@ -36,12 +46,6 @@ _LONG_NUMBER = re.compile(r"\d{16}")
 
 _MAX_KNOWN = 100
 """Keys of an object whose names are kept for others that have the same, and how many such objects are."""
-
-_OTHER_TABLE = re.compile(r"\n\r?\n([^\d\n]+)\n")
-"""A blank line and one without a figure, as the header of a second table of CSV."""
-
-_LINE_CHARS = 2_000
-"""Characters at both ends of CSV in which a title and a last line without cells are looked for."""
 
 _FREED_BYTES = 30
 """What a cell of CSV needs less than reserved once its column is typed: as a number no text, as a text no number."""
@@ -207,26 +211,8 @@ def _from_csv(body: str, answer: Mapping[str, Any], budget: WorkBudget, redactor
     notes = [repeated] if renamed else []
     if tuple(header) in rows:
         notes.append("The header is repeated among the rows, which count as rows.")
-    notes += _notes_on_lines(body) if len(names) > 1 else ()
+    notes += parsing.notes_on_lines(body) if len(names) > 1 else ()
     return Document((Table("", titles, rows, keys),), notes=tuple(notes))
-
-
-def _notes_on_lines(body: str) -> Iterator[str]:
-    """Yield notes on lines of CSV that may not be what they are read as. The time is that of reading it once."""
-    filled = [(number, line.strip()) for number, line in enumerate(body[:_LINE_CHARS].split("\n"), 1) if line.strip()]
-    for (number, title), (_, header) in itertools.pairwise(filled[:2]):
-        if _is_one_cell(title.rstrip(",")) and not header.startswith(",") and "," in header.strip(", "):
-            yield f"Line {number:,} may be a title: the header may come behind it."
-    if (other := _OTHER_TABLE.search(body)) and not body.count('"', 0, other.start()) % 2:  # in no cell
-        line = body.count("\n", 0, other.start(1)) + 1
-        yield f"Line {line:,} may begin another table, behind a blank line."
-    _, end, last = body[-_LINE_CHARS:].rstrip().rpartition("\n")
-    if end and _is_one_cell(last):
-        yield f"Line {body.count(chr(10), 0, body.rfind(last)) + 1:,} may be no row, and counts as one."
-
-
-def _is_one_cell(line: str) -> bool:
-    return bool(line) and "," not in line and '"' not in line
 
 
 class _Typer:
@@ -242,20 +228,20 @@ class _Typer:
     def value(self, value: Any) -> Any:
         """Return a JSON value with names and cells as in :mod:`toolfold.results.values`."""
         if isinstance(value, list):
-            if _are_objects(value):
+            if are_objects(value):
                 return self._rows(value)
             self._budget.reserve(parsing.list_size(len(value)))
-            if row_lists.width(value):
+            if row_width(value):
                 self._budget.reserve(len(value) * parsing.list_size(len(value[0])))
-                head = row_lists.has_header(value)
+                head = has_header(value)
                 columns = (self.column("", list(cells))[1] for cells in zip(*value[head:], strict=True))
                 return [*value[:head], *map(list, zip(*columns, strict=True))]
             return self.column("", value)[1]
         if not isinstance(value, dict):
             return values.typed_scalar("", value, identifiers=self.identifiers)[1]
         self._budget.reserve(parsing.object_size(len(value)))
-        is_dated = _are_dates(value)
-        if is_dated or _are_keyed_rows(value):
+        is_dated = are_dates(value)
+        if is_dated or are_keyed_rows(value):
             dates = values.parse_dates(list(value)) if is_dated else None
             return dict(zip(dates or value, self.value(list(value.values())), strict=True))
         typed = {}
@@ -319,44 +305,14 @@ class _Typer:
         return typed
 
 
-def _are_objects(items: Sequence[Any]) -> bool:
-    return bool(items) and all(isinstance(item, dict) for item in items)
-
-
-def _are_dates(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value) and all(map(values.is_date, value))
-
-
-def _are_keyed_rows(value: Any) -> bool:
-    """Return whether an object has rows by their keys: objects of the same names, some of whose parts are values.
-
-    Two are enough that have all names; of three and more some may lack some, where the table is not mostly empty.
-    """
-    if not isinstance(value, dict) or len(value) < 2 or "next" in value or not all(map(_may_be_row, value.values())):
-        return False  # the next of several links is no row
-    names = {name for row in value.values() for name in row}
-    given = sum(map(len, value.values()))
-    is_whole = given == len(names) * len(value)
-    return is_whole or (len(value) > 2 and 2 * given > len(names) * len(value))
-
-
-def _may_be_row(row: Any) -> bool:
-    """Return whether an object can be a row of an object by keys: its parts are no tables."""
-    if not isinstance(row, dict) or not row or _are_dates(row):
-        return False
-    parts = [part for part in row.values() if isinstance(part, list | dict)]
-    has_tables = any(_are_dates(part) or (isinstance(part, list) and _are_objects(part)) for part in parts)
-    return len(parts) < len(row) and not has_tables and not row_lists.columns_of(row)
-
-
 def from_json(data: Any, answer: Mapping[str, Any], budget: WorkBudget) -> Document:
     """Return a typed JSON value as a document: its lists of objects and its series are tables."""
     if isinstance(data, dict) and answer.get("kind") == "names":
         budget.reserve(parsing.rows_size(len(data), 2))
         return Document((Table("", ("symbol", "name"), list(data.items())),))
-    if isinstance(data, dict) and len(data) == 1 and not _are_dates(data):
+    if isinstance(data, dict) and len(data) == 1 and not are_dates(data):
         (only,) = data.values()
-        if _is_flat(only) and not _are_dates(only):
+        if is_flat(only) and not are_dates(only):
             return Document(metadata=only, name=next(iter(data)))
     finder = _TableFinder(answer, budget)
     try:
@@ -396,13 +352,13 @@ class _TableFinder:
             keys = (*table.keys, *(column for column in table.columns if column in self._identifiers))
             self.tables[table.name] = replace(table, keys=keys) if keys else table
             return {}
-        if isinstance(value, list) and sum(_are_objects(item) for item in value if isinstance(item, list)) == 1:
+        if isinstance(value, list) and sum(are_objects(item) for item in value if isinstance(item, list)) == 1:
             # What is beside the rows of a page describes the page: [{"page": 1, "total": 20}, [{…}, …]].
             left = [item for item in value if not isinstance(item, list) or self.extract(item, path) != {}]
             return left[0] if len(left) == 1 else left
         if not isinstance(value, dict):
             return value
-        columns = {} if name is None else row_lists.columns_of(value)
+        columns = {} if name is None else columns_of(value)
         if name is not None and columns and len(self.tables) < _MAX_TABLES:
             self._budget.reserve(parsing.rows_size(len(next(iter(columns.values()))), len(columns)))
             self.tables[name] = Table(name, tuple(columns), list(zip(*columns.values(), strict=True)))
@@ -410,7 +366,7 @@ class _TableFinder:
         rest = {}
         # A list of types, as databases write it, is no list of names; the names of types are.
         lists = [item for key, item in value.items() if not key.lower().endswith(("type", "types"))]
-        titles = list(filter(None, map(row_lists.titles_in, lists)))
+        titles = list(filter(None, map(titles_in, lists)))
         for key, item in value.items():
             if not isinstance(item, list | dict):
                 rest[key] = item
@@ -422,20 +378,20 @@ class _TableFinder:
 
     def _table(self, name: str, value: Any, titles: Sequence[Sequence[str]]) -> Table | None:
         if isinstance(value, list):
-            if _are_objects(value):
+            if are_objects(value):
                 return table_of_objects(name, value, self._budget)
-            if width := row_lists.width(value):
+            if width := row_width(value):
                 self._budget.check_time(20 * width * len(value))
                 fitting = [one for one in titles if len(one) == width]
-                found = row_lists.titled_rows(value, fitting[0] if len(fitting) == 1 else (), self._dates)
+                found = titled_rows(value, fitting[0] if len(fitting) == 1 else (), self._dates)
                 return None if found is None else Table(name, tuple(values.clean_names(found[0])), found[1])
             return Table(name, (), []) if not value and name in self._answer.get("rows", ()) else None
-        if _are_dates(value):
+        if are_dates(value):
             if all(isinstance(row, dict) and self._dates not in row for row in value.values()):
                 self._budget.reserve(sum(parsing.object_size(len(row) + 1) for row in value.values()))
                 return table_of_objects(name, [{self._dates: date, **row} for date, row in value.items()], self._budget)
-            return Table(name, (self._dates, "value"), list(value.items())) if _is_flat(value) else None
-        if isinstance(value, dict) and value and all(_are_dates(one) and _is_flat(one) for one in value.values()):
+            return Table(name, (self._dates, "value"), list(value.items())) if is_flat(value) else None
+        if isinstance(value, dict) and value and all(are_dates(one) and is_flat(one) for one in value.values()):
             # Side by side, with a row for each date of any, unless that would be mostly empty.
             days = dict.fromkeys(day for one in value.values() for day in one)
             if not parsing.is_dense(len(days), len(value), sum(map(len, value.values()))):
@@ -443,7 +399,7 @@ class _TableFinder:
             self._budget.reserve(parsing.rows_size(len(days), len(value)))
             rows = [(day, *[one.get(day) for one in value.values()]) for day in self._budget.checked(days)]
             return Table(name, (self._dates, *value), rows)
-        if _are_keyed_rows(value):
+        if are_keyed_rows(value):
             key = values.unique_names([*next(iter(value.values())), "key"])[-1]
             self._budget.reserve(sum(parsing.object_size(len(row) + 1) for row in value.values()))
             table = table_of_objects(name, [{key: one, **row} for one, row in value.items()], self._budget)
@@ -468,13 +424,9 @@ def table_of_objects(name: str, items: Sequence[Mapping[str, Any]], budget: Work
     return Table(name, columns, list(rows))
 
 
-def _is_flat(value: Any) -> bool:
-    return isinstance(value, dict) and not any(isinstance(item, list | dict) for item in value.values())
-
-
 def from_value(value: Any, budget: WorkBudget) -> Document:
     """Return a typed JSON value as a document: a list of objects is a table."""
-    table = table_of_objects("", value, budget) if isinstance(value, list) and _are_objects(value) else None
+    table = table_of_objects("", value, budget) if isinstance(value, list) and are_objects(value) else None
     return Document(metadata=value) if table is None else Document((table,))
 
 

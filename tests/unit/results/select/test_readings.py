@@ -55,6 +55,8 @@ NAMES = [
       )),
     Case("names that begin with a digit", csv("date,10year,2year", "2026-01-01,4.2,3.6"),
          "10year - 2year as spread", "date,spread: 2026-01-01,0.6"),
+    Case("a word of a name before a statement", csv("date,adjusted close", "2026-01-01,2"),
+         "adjusted; SELECT date FROM data", "= 2026-01-01", says=("adjusted is read as adjusted_close",)),
     Case("names that are no columns", YIELDS, "10year - 2year as spread",
          "date,spread: 2026-01-01,0.6 / 2025-12-01,0.55",
          otherwise=("10year",), partition=("maturity",)),

@@ -146,7 +146,7 @@ class Names:
         return having[0]
 
     def note(self, text: str) -> None:
-        """Add a note, once; an empty one is none."""
+        """Add a note once; leave out an empty one."""
         self.notes += [text] if text and text not in self.notes else []
 
     def __contains__(self, name: object) -> bool:

@@ -1,4 +1,4 @@
-"""Lists in JSON that are the rows of a table, or its columns side by side."""
+"""Tell which lists and objects in JSON are the rows of a table, or its columns side by side."""
 
 from __future__ import annotations
 
@@ -6,13 +6,51 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from toolfold.results import values
 from toolfold.results.types import Kind, column_type
 
 _NAMES = ("name", "label", "title", "field", "id")
 """Keys under which objects that describe columns have their names."""
 
 
-def width(rows: Sequence[Any]) -> int:
+def are_objects(items: Sequence[Any]) -> bool:
+    """Return whether a list has objects alone, and some."""
+    return bool(items) and all(isinstance(item, dict) for item in items)
+
+
+def are_dates(value: Any) -> bool:
+    """Return whether the keys of an object are dates."""
+    return isinstance(value, dict) and bool(value) and all(map(values.is_date, value))
+
+
+def are_keyed_rows(value: Any) -> bool:
+    """Return whether an object has rows by their keys: objects of the same names, some of whose parts are values.
+
+    Two are enough that have all names; of three and more some may lack some, where the table is not mostly empty.
+    """
+    if not isinstance(value, dict) or len(value) < 2 or "next" in value or not all(map(_may_be_row, value.values())):
+        return False  # the next of several links is no row
+    names = {name for row in value.values() for name in row}
+    given = sum(map(len, value.values()))
+    is_whole = given == len(names) * len(value)
+    return is_whole or (len(value) > 2 and 2 * given > len(names) * len(value))
+
+
+def _may_be_row(row: Any) -> bool:
+    """Return whether an object can be a row of an object by keys: its parts are no tables."""
+    if not isinstance(row, dict) or not row or are_dates(row):
+        return False
+    parts = [part for part in row.values() if isinstance(part, list | dict)]
+    has_tables = any(are_dates(part) or (isinstance(part, list) and are_objects(part)) for part in parts)
+    return len(parts) < len(row) and not has_tables and not columns_of(row)
+
+
+def is_flat(value: Any) -> bool:
+    """Return whether a value is an object without parts."""
+    return isinstance(value, dict) and not any(isinstance(item, list | dict) for item in value.values())
+
+
+def row_width(rows: Sequence[Any]) -> int:
     """Return how many cells each of the rows has that are lists; 0 where there is no row, or these are no cells."""
     if not rows or not all(isinstance(row, list) and len(row) == len(rows[0]) for row in rows):
         return 0
@@ -34,7 +72,7 @@ def _are_words(cells: Sequence[Any]) -> bool:
 
 def titles_in(value: Any) -> list[str]:
     """Return the names that a list gives to columns: as texts, or objects with a name; empty where it gives none."""
-    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+    if isinstance(value, list) and are_objects(value):
         value = [next((item[key] for key in _NAMES if key in item), None) for item in value]
     return value if isinstance(value, list) and _are_words(value) else []
 
