@@ -84,7 +84,7 @@ _MAGNITUDES = {"k": 3, "m": 6, "b": 9, "bn": 9, "t": 12}
 """Suffix → zeros: 8.3B is read as 8.3e9, because 8.3 times 10^9 is not 8300000000."""
 
 _VERSION = re.compile(r"(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*))?", re.A)
-"""What may be a version: 1.1 and 1.10 are two of them, but one number in a column that has a 1.05, a sign or a unit."""
+"""What may be a version: 1.9 is before 1.10 as one. A column that also has a 1.05, a sign or a unit is of numbers."""
 
 _NUMBER_LIKE = re.compile(
     rf"[-+\u2212( {_CURRENCIES}]*\d[\d.,:/%'\u2019\u00a0 +TZ()\u2212-]*(?:[kKmMbBtT{_CURRENCIES}]|bn|[AaPp][Mm])?"
@@ -244,8 +244,6 @@ def _numbers(texts: Sequence[str]) -> _Read | str | None:
     """Return the numbers that texts spell, the first text that does not fit the others, or None for other texts."""
     known: dict[str, Any] = {}
     units: dict[str, str] = {}
-    decimals: dict[str, str] = {}
-    twice = ""
     for text in texts:
         match = _NUMBER.fullmatch(text)
         if match is None:
@@ -253,14 +251,12 @@ def _numbers(texts: Sequence[str]) -> _Read | str | None:
         number = _number(match)
         if number is None or is_code(text):
             return text
-        if type(number) is float and decimals.setdefault(text.rstrip("0"), text) != text:
-            twice = twice or text
         known[text] = number
         units.setdefault(match["currency"] or (match["suffix"] or "").strip("kKMBTbn"), text)
     if len(units) > 1:
         return list(units.values())[1]
-    if twice and all(map(_VERSION.fullmatch, texts)):
-        return twice
+    if all(map(_VERSION.fullmatch, texts)) and values.may_be_versions(",".join(texts)):
+        return next(text for text in texts if "." in text and text[-1] == "0")
     kind = Kind.INTEGER if all(type(value) is int for value in known.values()) else Kind.NUMBER
     return known, kind, next(iter(units))
 

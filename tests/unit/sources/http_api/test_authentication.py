@@ -13,7 +13,7 @@ from tests.support.tables import accepted
 from tests.support.threads import run_concurrently
 from toolfold.build.schema import Auth as AuthModel
 from toolfold.catalog.contract import check_head
-from toolfold.catalog.entries import Auth, Source
+from toolfold.catalog.entries import Auth, Sections, Source
 from toolfold.errors import AuthRejected, CallError, RateLimited, UpstreamError, UpstreamTimeout
 from toolfold.network.session import Response
 from toolfold.redaction import Redactor
@@ -69,7 +69,7 @@ def head_with(auth: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     counts: dict[str, Any] = {"tags": {}, "access": {}, "effect": {}, "source": {}}
     head = {"count": 0, "sources": {"a": source}, "categories": [], "counts": counts}
-    return {**head, "listing": "", "sections": {}}
+    return {**head, "listing": "", "sections": {name: [] for name in Sections.__required_keys__}}
 
 
 @pytest.mark.parametrize(
