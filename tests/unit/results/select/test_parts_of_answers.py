@@ -121,9 +121,12 @@ ANSWERS_OF_APIS = [
     Case("a missing number in SQL", json.dumps([{"w": 0.25}, {"w": "N/A"}]), "SELECT w FROM data", "w: 0.25 / ",
          answer={"kind": "typed"}),
     Case("a list as a key of groups", ORDER, "count by tags", "tags,count: a,1 / b,2", says=("are lists",)),
+    *(Case("parts of a cell", json.dumps([{"p": part} for part in parts]), "length(p) as k", f"k: {right}")
+      for parts, right in (([{"a": 1, "b": 2}, {"a": 1}, None], "2 / 1 / "), ([[1, 2], []], "2 / 0"))),
     Case("different values of lists", ORDER, "distinct tags; count", "count: 2", says=("are lists",)),
     Case("different values of lists", ORDER, "count(distinct tags)", "count(DISTINCT x.value): 2", says=("are lists",)),
     Case("different values of lists", ORDER, "count(distinct tags) by sku", says=("are lists",)),
+    Case("different values of lists", ORDER, "count(distinct tags), count", says=("are lists",)),
     Case("the length of a list", ORDER, "sku, count(tags)", "sku,length(tags): 01,2 / 02,1"),
     Case("the length of a list", ORDER, "size(tags) = 2; sku", "sku: 01"),
     Case("a path that an earlier step left out", json.dumps([{"n": 1, "user": {"login": "ann"}}]), "n; user.login",

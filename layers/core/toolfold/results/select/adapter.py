@@ -293,7 +293,7 @@ class Adapter:
         if not arguments and name in OF_NUMBERS | OF_ORDERED:
             raise invalid(f"{name} needs a column", f"Write e.g. {name}(close).")
         if name == "length" and kind_of(arguments[0]) is Kind.NESTED:
-            return call_of("json_array_length", arguments[0])
+            return call_of("item_count", arguments[0])
         if name in OF_ORDERED or (name == "cast_number" and _number_in(arguments[0]) != shown(arguments[0])):
             _require_order(arguments[0])
         for argument in arguments if name in OF_NUMBERS | OF_ONE_NUMBER else ():

@@ -6,6 +6,7 @@ Every aggregate also works as a window. Texts and lists that functions make are 
 from __future__ import annotations
 
 import datetime
+import json
 import math
 import operator
 import re
@@ -279,6 +280,7 @@ _SCALARS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
     ("shown", 1, lambda value: float(f"{value:.12g}") if isinstance(value, float) else value),
     ("as_number", 1, _as_number),
     ("cast_number", 1, _cast_number),
+    ("item_count", 1, _of_text(lambda text: len(json.loads(text)))),
     ("lower", 1, _of_text(str.lower)),
     ("upper", 1, _of_text(str.upper)),
     ("fold", 1, _of_text(str.casefold)),

@@ -30,7 +30,7 @@ OF_ONE_NUMBER = frozenset(("abs", "sqrt", "ln", "log", "exp", "power", "floor", 
 """Functions of the number in a row: of 5 kg SQLite rounds the 5, of a date the year."""
 
 _KINDS: tuple[tuple[Kind, str], ...] = (
-    (Kind.INTEGER, "count date_part date_diff length instr"),
+    (Kind.INTEGER, "count date_part date_diff item_count length instr"),
     (Kind.NUMBER, "cast_number abs sqrt ln log exp power floor ceil round"),
     (Kind.TEXT, "lower upper concat substr substring left_part right_part replace dayname monthname"),
     (Kind.TEXT, "date_format strftime"),

@@ -25,6 +25,8 @@ from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
 from toolfold.results.select.kinds import (
     NEIGHBOURS,
+    OF_NUMBERS,
+    OF_ORDERED,
     argument_of,
     column_of,
     count_of,
@@ -218,11 +220,19 @@ class View:
         return self.rows.typed(column) if column.index is not None and column.sql.startswith("c") else column
 
     def _adapted(self, tree: exp.Expr) -> exp.Expr:
+        is_item = self.step.clause.kind == "items" and len(split_items(self.step.clause.text)) == 1
         for one in tree.find_all(exp.Column):
             column = one.meta.get("column")
-            if column is not None and isinstance(one.parent, exp.Distinct):
-                is_only = isinstance(tree, exp.Count) and self.step.clause.kind == "items"
-                self._require_no_lists(column, "count(DISTINCT x.value)" if is_only else "")
+            parent, is_distinct = one.parent, isinstance(one.parent, exp.Distinct)
+            name = function_of(parent) if parent is not None else ""
+            index = column.index if column is not None and column.kind is Kind.NESTED else None
+            if column is not None and index is not None and (is_distinct or name in OF_NUMBERS | OF_ORDERED):
+                is_only = is_item and not self.partition and parent is (tree.this if is_distinct else tree)
+                cells = (row[index] for row in self.rows.table.rows)
+                items = (item for cell in cells if isinstance(cell, list) for item in cell)
+                is_only = is_only and (is_distinct or all(isinstance(item, int | float) for item in items))
+                function = "count(DISTINCT x.value)" if is_distinct else f"{name}(x.value)"
+                self._require_no_lists(column, function if is_only else "")
             if column is not None and one is not tree and not isinstance(one.parent, exp.Ordered):
                 self._note_zone(column)
         self.names.note(note_on_texts(tree))
@@ -240,7 +250,7 @@ class View:
                 self.absent.append(f"No row has {quoted_name(text)} as {quoted_name(column.name)}.")
 
     def _require_no_lists(self, column: Column, items: str, groups: str = "") -> None:
-        """Refuse different values of a column of lists; ``items`` are what SQL selects of the values in them."""
+        """Refuse different values and functions of lists; ``items`` are what SQL selects of the values in them."""
         index, name = column.index if column.kind is Kind.NESTED else None, written_name(column.name)
         if index is not None and any(isinstance(row[index], list) for row in self.rows.table.rows):
             form = f"SELECT {items.replace('{0}', name)} FROM data, json_each(data.{name}) AS x{groups}"
