@@ -32,7 +32,7 @@ from toolfold.results.json_rows import (
 from toolfold.results.types import ColumnType, column_type
 
 if TYPE_CHECKING:
-    from toolfold.results.select.coverage import Requested
+    from toolfold.results.request import Requested
 
 _MAX_TABLES = 60
 """Tables of one document: each costs a header in every preview. The statements of a company are a dozen."""

@@ -6,8 +6,8 @@ import pytest
 
 from tests.unit.results.select.answers import ANSWERS, document
 from toolfold.budget import WorkBudget
+from toolfold.results.request import Requested
 from toolfold.results.select import coverage
-from toolfold.results.select.coverage import Requested
 from toolfold.results.select.engine import requested_of
 from toolfold.results.select.grammar import parse_select
 from toolfold.results.tables import Document, Table

@@ -14,8 +14,9 @@ from typing import Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
+from toolfold.results.request import Requested
 from toolfold.results.select import jmespath, statements
-from toolfold.results.select.coverage import Requested, fields_of, notes_beside
+from toolfold.results.select.coverage import fields_of, notes_beside
 from toolfold.results.select.expressions import names_in, split_items
 from toolfold.results.select.grammar import Clause, Selection, Step, kind_of_step, parse_select
 from toolfold.results.select.names import (

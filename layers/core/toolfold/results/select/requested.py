@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from toolfold.dates import bounds, parse_date
 from toolfold.fuzzy import normalize
+from toolfold.results.request import Requested
 from toolfold.results.select import jmespath
-from toolfold.results.select.coverage import Requested
 from toolfold.results.select.dialect import function_of, is_aggregate, to_sqlite
 from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.kinds import COMPARISONS, MIRRORED, NEIGHBOURS, count_of
