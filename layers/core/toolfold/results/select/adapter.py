@@ -10,8 +10,7 @@ from datetime import date, time
 from sqlglot import exp
 
 from toolfold.dates import MONTHS, WEEKDAYS, parse_date
-from toolfold.results.select.dialect import call_of, function_of, transformed
-from toolfold.results.select.kinds import (
+from toolfold.results.select.dialect import (
     ARITHMETIC,
     COMPARISONS,
     MIRRORED,
@@ -19,11 +18,14 @@ from toolfold.results.select.kinds import (
     OF_ONE_NUMBER,
     OF_ORDERED,
     argument_of,
+    call_of,
     column_of,
+    function_of,
     is_condition,
     kind_of,
     may_be_cast,
     shown,
+    transformed,
 )
 from toolfold.results.select.names import invalid
 from toolfold.results.types import Kind, number_of

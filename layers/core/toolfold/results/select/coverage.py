@@ -292,9 +292,7 @@ def fields_of(metadata: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple
 def labels_of_rows(table: Table, *, are_of_values: bool) -> Iterator[tuple[int, str]]:
     """Yield columns that may say that rows are not to be taken together, each with the cell of a total, or ``""``.
 
-    Args:
-        table: the rows.
-        are_of_values: whether the values of the rows are taken together, which have units; else they are counted.
+    ``are_of_values``: of the rows values are taken together, which have units; else they are counted.
     """
     some, count = [*table.rows[:_LOOKED_AT], *table.rows[-_LOOKED_AT:]], 0
     for index, name in enumerate(table.columns):

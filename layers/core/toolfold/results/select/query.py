@@ -10,12 +10,11 @@ from sqlglot import exp
 
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.select import coverage, dialect, kinds
+from toolfold.results.select import coverage, dialect
 from toolfold.results.select.adapter import TRUTHS
-from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced
+from toolfold.results.select.dialect import NEIGHBOURS, function_of, is_aggregate, is_condition, kind_of, replaced
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
-from toolfold.results.select.kinds import NEIGHBOURS, argument_of, column_of, count_of, is_condition, kind_of, node_of
 from toolfold.results.select.names import Column, invalid, listed, written_name
 from toolfold.results.select.row_steps import RowSteps
 from toolfold.results.select.view import is_inside_aggregate, normal, text_of, written_form
@@ -115,7 +114,7 @@ class Query(RowSteps):
             is_day = is_day and any(isinstance(tree, exp.Max | exp.Min) for tree in trees)  # these have the date
             form = functions if is_day else f"{functions} by {others}"
             nodes = [node for tree in trees for node in self._resolved(tree.copy()).find_all(exp.Count)]
-            if any(kind_of(argument_of(node)) is Kind.NESTED for node in nodes):  # the values in a cell
+            if any(kind_of(dialect.argument_of(node)) is Kind.NESTED for node in nodes):  # the values in a cell
                 form = re.sub(r"\bcount\(", "length(", clause.text, flags=re.I)
             problem = f"{functions} is one value, and {others} a value for each row"
             rows = [] if is_day else self._of_extreme(functions, others)
@@ -158,7 +157,7 @@ class Query(RowSteps):
         """Return a column, or that of a calculation, which is added to the rows."""
         inner = tree.unalias()
         alias, node = tree.alias if inner is not tree else "", self._row(inner)
-        found = column_of(node)
+        found = dialect.column_of(node)
         known = (*self.names.columns, *self.names.nested)
         column = next((one for one in known if found is not None and one.sql == found.sql), None)
         if column is not None:
@@ -196,14 +195,14 @@ class Query(RowSteps):
         """Refuse ``max(x) - min(x) over 30``, whose first function may be of all rows or of 30, and change over 5."""
         windows = list(tree.find_all(exp.Window))
         for one in windows:
-            if function_of(one.this) in NEIGHBOURS and (count := count_of(one)):
+            if function_of(one.this) in NEIGHBOURS and (count := dialect.count_of(one)):
                 form = re.sub(r"(\w+)\(([^()]*)\)\s+over\s+\d+", rf"\1(\2, {count})", self.step.text)
                 raise self._invalid(f"{text_of(one.this)} compares two rows", f"Write {form}.", [form])
         open_ones = [one for one in windows if not isinstance(one.parent, exp.Paren | exp.Alias)]
         beside = [one for one in tree.walk() if is_aggregate(one)]
         outside = [one for one in tree.find_all(exp.Column) if not is_inside_aggregate(one)]
         if open_ones and beside and all(column.find_ancestor(exp.Window) for column in outside):
-            count = count_of(open_ones[0])
+            count = dialect.count_of(open_ones[0])
             problem = f"{text_of(beside[0])} is of all rows, and {text_of(open_ones[0].this)} of {count or 'some'}"
             forms = [_ALONE.sub(rf"\1 over {count}", self.step.text)] if count else []
             raise self._invalid(problem, "Write over behind each, or set what has it in parentheses.", forms)
@@ -264,7 +263,7 @@ class Query(RowSteps):
             for one in [one for one in node.walk() if function_of(one) in NEIGHBOURS]:
                 name = self._new_name()
                 parts.append(f"{dialect.sql_of(one.expressions[0])} AS {name}")
-                one.expressions[0].replace(node_of(Column(name, name, Kind.NUMBER)))
+                one.expressions[0].replace(dialect.node_of(Column(name, name, Kind.NUMBER)))
                 later[column.sql] = node
             if column.sql not in later:
                 self._require_grouped(node, keys, inner)
@@ -297,7 +296,7 @@ class Query(RowSteps):
         functions = self.request.found.functions
         if not functions or self.is_summary or any(" GROUP BY " in cte for cte in self.ctes):
             return
-        are_of_values = bool(functions & (kinds.OF_NUMBERS | kinds.OF_ORDERED))
+        are_of_values = bool(functions & (dialect.OF_NUMBERS | dialect.OF_ORDERED))
         for index, total in coverage.labels_of_rows(self.rows.table, are_of_values=are_of_values):
             name = quoted_name(self.rows.table.columns[index])
             cell = self.rows.typed(Column(name, f"c{index}", index=index)).sql
@@ -331,7 +330,7 @@ class Query(RowSteps):
             elif isinstance(one, exp.Window) or not by:
                 raise self._invalid(f"{text_of(tree)} is a value for each row", "Write it as a step of its own.")
             elif not any(is_aggregate(part) for part in one.expressions[0].walk()):
-                one.expressions[0].replace(call_of("last", one.expressions[0].copy()))
+                one.expressions[0].replace(dialect.call_of("last", one.expressions[0].copy()))
         node = self._adapted(node)
         self._complete_ends(node)
         return node
@@ -339,7 +338,7 @@ class Query(RowSteps):
     def _require_grouped(self, node: exp.Expr, keys: Sequence[Column], tree: exp.Expr) -> None:
         for column in node.find_all(exp.Column):
             if column.name not in {key.sql for key in keys} and not is_inside_aggregate(column):
-                known = column_of(column)
+                known = dialect.column_of(column)
                 name = known.name if known is not None else column.name
                 last = f"last({written_name(name)})"
                 items = [last if item == text_of(tree) else item for item in split_items(self.step.clause.text)]

@@ -17,9 +17,16 @@ from toolfold.dates import bounds, parse_date
 from toolfold.fuzzy import normalize
 from toolfold.results.request import Requested
 from toolfold.results.select import jmespath
-from toolfold.results.select.dialect import function_of, is_aggregate, to_sqlite
+from toolfold.results.select.dialect import (
+    COMPARISONS,
+    MIRRORED,
+    NEIGHBOURS,
+    count_of,
+    function_of,
+    is_aggregate,
+    to_sqlite,
+)
 from toolfold.results.select.expressions import parse_sql
-from toolfold.results.select.kinds import COMPARISONS, MIRRORED, NEIGHBOURS, count_of
 from toolfold.results.select.names import PARTS_OF_DATES, find_table
 from toolfold.results.tables import DATE_NAMES, Table
 

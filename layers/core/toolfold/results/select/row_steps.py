@@ -17,10 +17,9 @@ from sqlglot import exp
 from toolfold.dates import bounds, first_day, moved
 from toolfold.results.select import dialect
 from toolfold.results.select.coverage import DAILY_DAYS, step_days
-from toolfold.results.select.dialect import is_aggregate
+from toolfold.results.select.dialect import argument_of, is_aggregate, kind_of, node_of
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause
-from toolfold.results.select.kinds import argument_of, kind_of, node_of
 from toolfold.results.select.names import written_name
 from toolfold.results.select.view import View, is_inside_aggregate, normal, text_of
 from toolfold.results.types import Kind

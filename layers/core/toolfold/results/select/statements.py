@@ -17,9 +17,9 @@ from toolfold.budget import WorkBudget
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect
 from toolfold.results.select.adapter import Adapter
+from toolfold.results.select.dialect import note_on_texts
 from toolfold.results.select.expressions import YEARS, column_and_number, parse_sql
 from toolfold.results.select.grammar import Step
-from toolfold.results.select.kinds import note_on_texts
 from toolfold.results.select.names import (
     Column,
     Names,

@@ -20,21 +20,9 @@ from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, expressions
 from toolfold.results.select.adapter import Adapter, time_of
-from toolfold.results.select.dialect import call_of, function_of, is_aggregate, replaced, transformed
+from toolfold.results.select.dialect import call_of, column_of, function_of, is_aggregate, node_of, replaced, shown
 from toolfold.results.select.expressions import YEARS, split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
-from toolfold.results.select.kinds import (
-    NEIGHBOURS,
-    OF_NUMBERS,
-    OF_ORDERED,
-    argument_of,
-    column_of,
-    count_of,
-    kind_of,
-    node_of,
-    note_on_texts,
-    shown,
-)
 from toolfold.results.select.names import (
     PARTS_OF_DATES,
     Column,
@@ -128,7 +116,9 @@ class View:
     def _row(self, tree: exp.Expr) -> exp.Expr:
         """Return an expression of a row; functions of rows in it are columns that are added first."""
         node = self._resolved(tree.copy())
-        node = transformed(node, lambda one: self._hoisted(one) if self._is_windowed(one) or is_aggregate(one) else one)
+        node = dialect.transformed(
+            node, lambda one: self._hoisted(one) if self._is_windowed(one) or is_aggregate(one) else one
+        )
         return self._adapted(node)
 
     def _resolved(self, tree: exp.Expr) -> exp.Expr:
@@ -226,7 +216,8 @@ class View:
             parent, is_distinct = one.parent, isinstance(one.parent, exp.Distinct)
             name = function_of(parent) if parent is not None else ""
             index = column.index if column is not None and column.kind is Kind.NESTED else None
-            if column is not None and index is not None and (is_distinct or name in OF_NUMBERS | OF_ORDERED):
+            is_function = is_distinct or name in dialect.OF_NUMBERS | dialect.OF_ORDERED
+            if column is not None and index is not None and is_function:
                 is_only = is_item and not self.partition and parent is (tree.this if is_distinct else tree)
                 cells = (row[index] for row in self.rows.table.rows)
                 items = (item for cell in cells if isinstance(cell, list) for item in cell)
@@ -235,7 +226,7 @@ class View:
                 self._require_no_lists(column, function if is_only else "")
             if column is not None and one is not tree and not isinstance(one.parent, exp.Ordered):
                 self._note_zone(column)
-        self.names.note(note_on_texts(tree))
+        self.names.note(dialect.note_on_texts(tree))
         for comparison in tree.find_all(exp.EQ, exp.NEQ, exp.In):
             compared = column_of(comparison.this)
             if compared is not None and compared.kind is Kind.TEXT and compared.index is not None:
@@ -263,13 +254,13 @@ class View:
 
     def _is_windowed(self, node: exp.Expr) -> bool:
         return isinstance(node, exp.Window) or (
-            function_of(node) in NEIGHBOURS and not isinstance(node.parent, exp.Window)
+            function_of(node) in dialect.NEIGHBOURS and not isinstance(node.parent, exp.Window)
         )
 
     def _hoisted(self, node: exp.Expr) -> exp.Expr:
         """Add what looks at other rows as a column, and return that."""
         inner = self._adapted(node.copy())
-        kind = kind_of(inner)
+        kind = dialect.kind_of(inner)
         if self._is_windowed(node):
             inner = self._window(inner) if isinstance(inner, exp.Window) else self._neighbour(inner, self._by_time)
             sql = dialect.sql_of(inner)
@@ -293,9 +284,9 @@ class View:
         spec = node.args.get("spec")
         if node.args.get("order") is not None or node.args.get("partition_by") or spec is None:
             return node
-        count = count_of(node)
+        count = dialect.count_of(node)
         function = node.this
-        argument = argument_of(function)
+        argument = dialect.argument_of(function)
         rows = f"({self._by_time} ROWS BETWEEN {count - 1} PRECEDING AND CURRENT ROW)"
         self._complete_ends(function)
         counted = dialect.sql_of(argument) if argument is not None and not isinstance(argument, exp.Star) else "1"
@@ -432,7 +423,7 @@ def normal(tree: exp.Expr) -> exp.Expr:
             offset = lag.args.get("offset")
             tree = replaced(tree, lag, call_of("lag", lag.this.copy(), *([] if offset is None else [offset.copy()])))
     for one in tree.walk():
-        if function_of(one) in NEIGHBOURS and not one.expressions:
+        if function_of(one) in dialect.NEIGHBOURS and not one.expressions:
             name = function_of(one)
             raise invalid(f"{name} needs a column", f"Write {name}(x), with the name of a column.")
     return tree
