@@ -17,18 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.redaction import NO_REDACTION, Redactor
-from toolfold.results import parsing, values
-from toolfold.results.json_rows import (
-    are_dates,
-    are_keyed_rows,
-    are_objects,
-    columns_of,
-    has_header,
-    is_flat,
-    row_width,
-    titled_rows,
-    titles_in,
-)
+from toolfold.results import json_rows, parsing, values
+from toolfold.results.json_rows import are_dates, are_keyed_rows, are_objects, is_flat
 from toolfold.results.types import ColumnType, column_type
 
 if TYPE_CHECKING:
@@ -231,9 +221,9 @@ class _Typer:
             if are_objects(value):
                 return self._rows(value)
             self._budget.reserve(parsing.list_size(len(value)))
-            if row_width(value):
+            if json_rows.row_width(value):
                 self._budget.reserve(len(value) * parsing.list_size(len(value[0])))
-                head = has_header(value)
+                head = json_rows.has_header(value)
                 columns = (self.column("", list(cells))[1] for cells in zip(*value[head:], strict=True))
                 return [*value[:head], *map(list, zip(*columns, strict=True))]
             return self.column("", value)[1]
@@ -358,7 +348,7 @@ class _TableFinder:
             return left[0] if len(left) == 1 else left
         if not isinstance(value, dict):
             return value
-        columns = {} if name is None else columns_of(value)
+        columns = {} if name is None else json_rows.columns_of(value)
         if name is not None and columns and len(self.tables) < _MAX_TABLES:
             self._budget.reserve(parsing.rows_size(len(next(iter(columns.values()))), len(columns)))
             self.tables[name] = Table(name, tuple(columns), list(zip(*columns.values(), strict=True)))
@@ -366,7 +356,7 @@ class _TableFinder:
         rest = {}
         # A list of types, as databases write it, is no list of names; the names of types are.
         lists = [item for key, item in value.items() if not key.lower().endswith(("type", "types"))]
-        titles = list(filter(None, map(titles_in, lists)))
+        titles = list(filter(None, map(json_rows.titles_in, lists)))
         for key, item in value.items():
             if not isinstance(item, list | dict):
                 rest[key] = item
@@ -380,10 +370,10 @@ class _TableFinder:
         if isinstance(value, list):
             if are_objects(value):
                 return table_of_objects(name, value, self._budget)
-            if width := row_width(value):
+            if width := json_rows.row_width(value):
                 self._budget.check_time(20 * width * len(value))
                 fitting = [one for one in titles if len(one) == width]
-                found = titled_rows(value, fitting[0] if len(fitting) == 1 else (), self._dates)
+                found = json_rows.titled_rows(value, fitting[0] if len(fitting) == 1 else (), self._dates)
                 return None if found is None else Table(name, tuple(values.clean_names(found[0])), found[1])
             return Table(name, (), []) if not value and name in self._answer.get("rows", ()) else None
         if are_dates(value):

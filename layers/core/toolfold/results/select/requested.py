@@ -16,16 +16,8 @@ from sqlglot import exp
 from toolfold.dates import bounds, parse_date
 from toolfold.fuzzy import normalize
 from toolfold.results.request import Requested
-from toolfold.results.select import jmespath
-from toolfold.results.select.dialect import (
-    COMPARISONS,
-    MIRRORED,
-    NEIGHBOURS,
-    count_of,
-    function_of,
-    is_aggregate,
-    to_sqlite,
-)
+from toolfold.results.select import dialect, jmespath
+from toolfold.results.select.dialect import COMPARISONS, MIRRORED, NEIGHBOURS, function_of, is_aggregate, to_sqlite
 from toolfold.results.select.expressions import parse_sql
 from toolfold.results.select.names import PARTS_OF_DATES, find_table
 from toolfold.results.tables import DATE_NAMES, Table
@@ -206,7 +198,7 @@ def _rows_before(node: exp.Expr) -> int:
     """Return how many rows before its own an expression reads: 199 for ``avg(x) over 200``, 12 for ``lag(x, 12)``."""
     own = 0
     if isinstance(node, exp.Window):
-        own = max(count_of(node) - 1, 0)
+        own = max(dialect.count_of(node) - 1, 0)
     elif function_of(node) in NEIGHBOURS:
         offset = node.args.get("offset") if isinstance(node, exp.Lag) else next(iter(node.expressions[1:]), None)
         own = int(offset.name) if offset is not None and offset.name.isdecimal() else 1
