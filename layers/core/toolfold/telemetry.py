@@ -110,15 +110,11 @@ class CurrentStdout:
     """
 
     def write(self, text: str) -> int:
-        """Write ``text``."""
+        """Write ``text`` at once: it is a whole line."""
         with suppress(OSError, ValueError):  # ValueError: closed by this process
             sys.stdout.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        """Flush what was written."""
-        with suppress(OSError, ValueError):
             sys.stdout.flush()
+        return len(text)
 
 
 class _Line(NamedTuple):
