@@ -127,11 +127,8 @@ class RequestState:
     causes: list[str] = field(default_factory=list)
     total_s: float = 0.0
 
-    def __post_init__(self) -> None:
-        self.begin_answer()
-
     def begin_answer(self) -> None:
-        """Begin the step after connecting."""
+        """Begin the step on an open connection."""
         self.expires_at = min(self.deadline, time.monotonic() + self.answer_timeout_s)
         self.is_connecting = False
 
