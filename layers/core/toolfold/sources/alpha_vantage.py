@@ -102,7 +102,7 @@ def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping
 
 
 def next_midnight(now: float) -> float:
-    """Return when the next day begins in New York, in seconds since 1970."""
+    """Return when the next day begins in New York, where the vendor's markets are, in seconds since 1970."""
     return _timestamp(datetime.combine(_wall_time(now).date() + timedelta(days=1), time()))
 
 
@@ -156,6 +156,7 @@ class AlphaVantageAdapter(HttpApiAdapter):
     """Call Alpha Vantage."""
 
     states_forms = True
+    quota_resets_at = staticmethod(next_midnight)  # the vendor documents no hour
     smaller_response_hint = "Ask for less: a shorter span, outputsize=compact, or datatype=csv where the tool has them."
 
     def cache_policy(self, tool: Tool, arguments: Mapping[str, Any], now: float) -> CachePolicy:
@@ -167,7 +168,3 @@ class AlphaVantageAdapter(HttpApiAdapter):
         varies_by_plan = tool.access != "free" or "entitlement" in arguments
         has_known_form = tool.answer["csv"] is not None or any(tool.answer["rows"])
         return CachePolicy(ttl_s, varies_by_plan or not has_known_form)
-
-    def quota_resets_at(self, now: float) -> float:
-        """Return the next midnight in New York, where the vendor's markets are. The vendor documents no hour."""
-        return next_midnight(now)
