@@ -54,12 +54,12 @@ class Redactor:
         self._keys = tuple(dict.fromkeys(key for key in keys if key))
         self._min_chars = min(map(len, self._keys), default=0)
 
-    def appears_in(self, text: str) -> bool:
+    def appears_in(self, *texts: str) -> bool:
         """Return whether a key is in ``text``, the raw text of an upstream, in any encoding.
 
         A key that is part of a longer word counts, however short it is: this decides what is shared with others.
         """
-        return any(pattern.is_in(text) for pattern in self._patterns)
+        return any(pattern.is_in(text) for pattern in self._patterns for text in texts)
 
     def redact_text(self, text: str) -> str:
         """Return ``text`` without the keys."""

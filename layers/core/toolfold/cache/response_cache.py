@@ -44,16 +44,13 @@ class CacheKeys(NamedTuple):
 
     Attributes:
         data: of data that it may get: first what all API keys share, where there is such, then what is its key's alone.
+        own: where data is stored for the key alone.
         error: of the error that its key met.
     """
 
     data: tuple[str, ...]
+    own: str
     error: str
-
-    @property
-    def own(self) -> str:
-        """Where data is stored for the key alone."""
-        return self.data[-1]
 
 
 def hash_api_key(source: Source, endpoint: str, key: str, salt: str) -> str:
@@ -304,8 +301,16 @@ class ResponseCache:
         """Return the newest entry under ``keys`` that is fresh at ``now``, from memory alone."""
         found = None
         for key in keys:
-            blob = self._memory.get(key)
-            entry = None if blob is None else self._decode(blob, key, now, stale_if_error_s)
+            if (blob := self._memory.get(key)) is None:
+                continue
+            entry: Entry | None = self._memo.get("entry", (blob,), key)  # the same object as long as it is in memory
+            if entry is None:
+                entry = decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
+                if entry is not None and not entry.repeats_key:
+                    size = len(blob) + sys.getsizeof(entry.body) + sys.getsizeof(entry.blocks)
+                    self._memo.put("entry", (blob,), key, entry, size)
+            elif not entry.is_usable(now, stale_if_error_s):
+                entry = None
             if entry is not None and (found is None or entry.created_at > found.created_at):
                 found = entry
         return found
@@ -330,14 +335,3 @@ class ResponseCache:
         if shared and self._shared is not None:
             kept_until = entry.expires_at + self._stale_if_error_s
             self._shared.run(lambda store: store.put(key, blob, entry.created_at, kept_until))
-
-    def _decode(self, blob: bytes, key: str, now: float, stale_if_error_s: float) -> Entry | None:
-        """Return the entry in ``blob``, which is in memory: the same object as long as it is."""
-        found: Entry | None = self._memo.get("entry", (blob,), key)
-        if found is not None:
-            return found if found.is_usable(now, stale_if_error_s) else None
-        entry = decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
-        if entry is not None and not entry.repeats_key:
-            size = len(blob) + sys.getsizeof(entry.body) + sys.getsizeof(entry.blocks)
-            self._memo.put("entry", (blob,), key, entry, size)
-        return entry

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallContext, Middleware
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.services import Services
-    from toolfold.models import ParsedResponse
 
 _WRITTEN = "written/"
 """What the cache key of the time of a source's last write begins with."""
@@ -104,8 +103,7 @@ def _around(executor: ToolExecutor, call: CallContext) -> CallResult:
 
 
 def _performed(services: Services, call: CallContext) -> CallResult:
-    _authorize(services, call)
-    _validate(services, call)
+    _check(services, call)
     services.upstream(call.source)  # may it be reached? Before a key is read, or an approval requested
     if services.settings.calls_per_minute or services.settings.calls_per_day:
         _limit(services, call)
@@ -141,21 +139,19 @@ def _performed(services: Services, call: CallContext) -> CallResult:
         raise refusal from None
 
 
-def _authorize(services: Services, call: CallContext) -> None:
+def _check(services: Services, call: CallContext) -> None:
+    """Check what the caller may do, then its arguments, which are replaced by the validated ones."""
     tool, credentials = call.tool, call.credentials
     call.catalog.require_callable(tool)
     if credentials.reads_only and tool.effect != "read":
         raise errors.WriteNotAllowed(READS_ONLY.filled(tool=tool.name), CALL_WRITE)
     tier = ("tools:premium",) if services.settings.oauth_premium_scope and tool.access == "premium" else ()
     credentials.require_scopes("tools:call" if tool.effect == "read" else "tools:write", *tier)
-
-
-def _validate(services: Services, call: CallContext) -> None:
-    resolved = reader_of(call.catalog, call.tool).resolve({**call.arguments, **call.added}, services.memo)
+    resolved = reader_of(call.catalog, tool).resolve({**call.arguments, **call.added}, services.memo)
     if resolved.problems:
-        raise invalid_arguments(call.tool, resolved)
+        raise invalid_arguments(tool, resolved)
     call.arguments, call.notes = resolved.arguments, resolved.notes
-    if call.only_cached and (call.bypass_cache or not call.tool.only_reads):
+    if call.only_cached and (call.bypass_cache or not tool.only_reads):
         raise errors.NotCached
 
 
@@ -223,7 +219,7 @@ def answer_prepared(services: Services, call: CallContext) -> CallResult:
             False,
             0,
             call.arguments,
-            redactor=call.redactor if _repeats_key(call, found) else NO_REDACTION,
+            redactor=call.redactor if call.redactor.appears_in(found.body, found.blocks) else NO_REDACTION,
             notes=call.notes,
             blocks=found.blocks,
             use=UpstreamUse(log.requests, log.upstream_s),
@@ -254,7 +250,7 @@ def _prepare(services: Services, call: CallContext) -> None:
     common, varies_by_key = known
     own = f"{common}-{call.key_id}"
     data = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
-    call.keys = CacheKeys(data, f"{own}/error")  # without API keys all callers are the same
+    call.keys = CacheKeys(data, own, f"{own}/error")  # without API keys all callers are the same
 
 
 def _read(services: Services, call: CallContext) -> CallResult:
@@ -366,7 +362,7 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
             services.refusals.put("plan", (upstream,), _refusal_key(call), kept, len(kept.body))
         raise
     policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
-    repeats_key = _repeats_key(call, response)
+    repeats_key = call.redactor.appears_in(response.body, response.blocks)
     entry = Entry(response.kind, response.body, now, now + policy.ttl_s, repeats_key, response.blocks)
     if policy.ttl_s > 0 and response.is_final:
         key = call.keys.data[0] if response.is_recognized and not repeats_key else call.keys.own
@@ -378,7 +374,3 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
 def _refusal_key(call: CallContext) -> str:
     """Return the key of the refusal of the arguments that toolfold has added, regardless of the others."""
     return f"{call.tool.name}/{sorted(call.added.items())}-{call.key_id}"
-
-
-def _repeats_key(call: CallContext, response: ParsedResponse) -> bool:
-    return call.redactor.appears_in(response.body) or call.redactor.appears_in(response.blocks)
