@@ -191,7 +191,7 @@ def test_large_answers_are_shaped_one_at_a_time(session: Open) -> None:
 
     def shape() -> None:
         nonlocal running, most
-        with session() as calls:
+        with contextlib.closing(session()) as calls:
             begin(calls, LARGE_CHARS + 1)
             running += 1
             most = max(most, running)
@@ -203,7 +203,7 @@ def test_large_answers_are_shaped_one_at_a_time(session: Open) -> None:
 
 
 def test_small_answers_of_one_call_wait_once_they_are_large_together(session: Open, turns: threading.Semaphore) -> None:
-    with session() as calls:
+    with contextlib.closing(session()) as calls:
         begin(calls, LARGE_CHARS)
         assert turns.acquire(blocking=False)  # a small one needs no turn
         turns.release()
@@ -222,7 +222,7 @@ def test_waiting_ends_at_the_deadline(session: Open, turns: threading.Semaphore)
 
 def test_turn_is_given_back_after_a_failure(session: Open, turns: threading.Semaphore) -> None:
     for _ in range(2):
-        with contextlib.suppress(KeyError), session() as calls:
+        with contextlib.suppress(KeyError), contextlib.closing(session()) as calls:
             begin(calls, LARGE_CHARS + 1)
             raise KeyError
     assert turns.acquire(blocking=False)

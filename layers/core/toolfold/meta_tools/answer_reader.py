@@ -140,11 +140,13 @@ class CallSession:
         self.budget.deadline = max(self.budget.deadline, time.monotonic() + _MIN_SHAPING_S)
 
     def release_turn(self) -> None:
-        """Give the turn back: nothing of the answers so far is shaped any more."""
+        """Give the turn for large answers back: nothing of the answers so far is shaped any more."""
         self._chars = 0
         if self._has_turn:
             self._has_turn = False
             self.services.large_answer_turns.release()
+
+    close = release_turn
 
     def complete(self, call: Call, arguments: Mapping[str, Any], response: CallResult) -> Answer:
         """Select what a call requests of its response, and fetch what the response lacks of that.

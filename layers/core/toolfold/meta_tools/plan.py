@@ -12,8 +12,9 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from toolfold.cache.response_cache import simple_text
 from toolfold.errors import CallError, InvalidArguments, NoData, NotCached, PremiumOnly, UpstreamTimeout
@@ -57,7 +58,7 @@ _MIN_WAIT_S = 0.05
 
 
 class Plan(CallSession):
-    """The calls of one request: a context manager, used by one thread.
+    """The calls of one request, to be closed after it. Used by one thread.
 
     Args:
         change_tool: returns a tool as it is called here; None: as the catalog has it.
@@ -78,12 +79,6 @@ class Plan(CallSession):
         super().__init__(request)
         self._change_tool, self._can_continue, self.started = change_tool, can_continue, time.perf_counter()
         self._count, self._may_repeat, self.is_full = 0, True, False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release_turn()
 
     @property
     def is_over(self) -> bool:
@@ -349,7 +344,7 @@ def tool_call(request: MetaRequest) -> Result:
     Raises:
         CallError: the call failed; see ``errors``.
     """
-    with Plan(request, can_continue=False) as plan:
+    with closing(Plan(request, can_continue=False)) as plan:
         item = Item("", request.arguments)
         try:
             call = plan.read(item, keeps_raw=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,7 @@ def tool_batch(request: MetaRequest) -> Result:
     stop = bool(arguments.get("stop_on_error"))
     most = arguments.get("max_parallel", USUAL_PARALLEL)
     max_tokens = arguments.get("max_tokens")
-    with Plan(request) as plan:
+    with closing(Plan(request)) as plan:
         items = [plan.open(id_, call) for id_, call in given.items()]
         for item in items:
             if item.error is None and refers(item.given.get("arguments"), list(given)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
@@ -66,7 +67,7 @@ def tool_pipe(request: MetaRequest) -> Result:
     """
     arguments = resume_arguments(request, TOOL)
     max_tokens = arguments.get("max_tokens")
-    with Plan(request) as plan:
+    with closing(Plan(request)) as plan:
         pipe = _Pipe(plan, arguments)
         error = pipe.perform()
         if error is None:

@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def tool_script(request: MetaRequest) -> Result:
     fence = _FENCE.fullmatch(script.strip())  # of Markdown
     script, variables = "\n" + fence[1] if fence else script, {**own, "inputs": inputs}
     max_tokens = request.arguments.get("max_tokens")
-    with Plan(request, with_approval) as plan:
+    with closing(Plan(request, with_approval)) as plan:
         run = _Script(plan, script)
         try:
             if len(script.encode("utf-8", "surrogatepass")) > MAX_SCRIPT_BYTES:
