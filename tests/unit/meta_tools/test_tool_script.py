@@ -24,7 +24,7 @@ from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
 from toolfold.scripts import interpreter
-from toolfold.scripts.values import TooLarge, find_calls, to_json
+from toolfold.scripts.interpreter import TooLarge, find_calls, to_json
 from toolfold.settings import Settings
 
 pytest.importorskip("pydantic_monty")

@@ -20,8 +20,16 @@ from toolfold.meta_tools.references import keys_of, view_of
 from toolfold.meta_tools.result import Result, error_text, repeated_by, safe_line
 from toolfold.meta_tools.tool_names import find_name
 from toolfold.results import tables
-from toolfold.scripts.interpreter import LATER, MAX_SCRIPT_BYTES, Output, ScriptCall, limit_error
-from toolfold.scripts.values import TooLarge, find_calls, to_json
+from toolfold.scripts.interpreter import (
+    LATER,
+    MAX_SCRIPT_BYTES,
+    Output,
+    ScriptCall,
+    TooLarge,
+    find_calls,
+    limit_error,
+    to_json,
+)
 from toolfold.text_safety import shortened
 
 if TYPE_CHECKING:
