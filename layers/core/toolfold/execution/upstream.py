@@ -103,11 +103,6 @@ class Upstream:
         self._limiter, self._settings, self._clock = limiter, settings, clock
         self.breakers = CircuitBreakers(settings.breaker_failures, settings.breaker_cooldown_s, clock.monotonic)
 
-    @property
-    def state(self) -> str:
-        """The state of the circuit breaker of the source."""
-        return self.breakers.find(OF_SOURCE).state
-
     def fetch(self, call: CallContext) -> ParsedResponse:
         """Send a call and return the upstream's data.
 

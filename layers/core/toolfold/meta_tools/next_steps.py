@@ -40,11 +40,6 @@ def doubt_of(day: date, today: date) -> str:
     return "may not be over" if day == today else "may be a market holiday"
 
 
-def weekday_before(day: date) -> date:
-    """Return the last day before ``day`` that is not in a weekend."""
-    return day - _DAY * {_SUNDAY: 2, _MONDAY: 3}.get(day.weekday(), 1)
-
-
 _MAX_CALL_CHARS = 310
 """Characters of a call that an error repeats: a longer one is named instead."""
 
@@ -187,7 +182,7 @@ def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> tuple[str | Text, boo
                 rest = {key: value for key, value in arguments.items() if key != name}
                 step = messages.NEWEST_DAY.filled(name=name, call=_call(tool.name, rest))
             else:
-                other = weekday_before(day)
+                other = day - _DAY * {_SUNDAY: 2, _MONDAY: 3}.get(day.weekday(), 1)  # the weekday before
                 call = _call(tool.name, {**arguments, name: other.isoformat()})
                 step = messages.OTHER_DAY.filled(day=other, call=call)
             is_certain = not doubt.startswith("may")

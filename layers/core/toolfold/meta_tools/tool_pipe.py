@@ -279,9 +279,8 @@ class _Pipe:
         if not position and isinstance(token, str) and is_blank(given.get("approval_token")):
             given["approval_token"] = token
         item = self._plan.open(id_, given)
-        for later in (step for step in self._steps if position in step.joined):
-            later.combination.complete(item)
-            break
+        if (join := next((later for later in self._steps if position in later.joined), None)) is not None:
+            join.combination.complete(item)
         self._plan.perform([item])
         if isinstance(item.error, InvalidArguments):
             sent = step.given.get("arguments") or {}
