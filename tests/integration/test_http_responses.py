@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.cpu_time import ends_within
+from tests.support.cpu_time import cpu_within, ends_within
 from tests.support.examples import examples
 from tests.support.http import fetch
 from tests.support.raw_http import ByteServer, Pieces
@@ -331,10 +331,22 @@ def blocks_without_content() -> bytes:
 
 
 @pytest.mark.parametrize(
-    "body", [blocks_without_content, lambda: gzip.compress(b"") * 1_000_000, lambda: gzip.compress(TEXT) + bytes(9**8)]
+    "body",
+    [
+        blocks_without_content,
+        lambda: gzip.compress(b"") * 1_000_000,
+        lambda: gzip.compress(b"1") * 1_000_000,
+        lambda: gzip.compress(TEXT) + bytes(9**8),
+    ],
 )
-def test_decompression_ends_at_the_deadline(packed: Server, body: Callable[[], bytes]) -> None:
+def test_data_that_hold_far_less_than_their_size_are_an_error(packed: Server, body: Callable[[], bytes]) -> None:
     sent = body()
+    with cpu_within(2), pytest.raises(InvalidResponse):
+        packed.get(sent, "gzip", MAX_BYTES * 4)
+
+
+def test_decompression_ends_at_the_deadline(packed: Server) -> None:
+    sent = gzip.compress(random.Random(3).randbytes(60)) * 400_000
     with ends_within(0.1), pytest.raises(ReadTimeout):
         packed.get(sent, "gzip", MAX_BYTES * 4, within_s=0.1)
 

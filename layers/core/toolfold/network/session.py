@@ -249,7 +249,13 @@ def _is_outside_requests(_: logging.LogRecord) -> bool:
 
 
 class _Received(io.RawIOBase):
-    """The body as it is sent: before the deadline, and within its limit."""
+    """The body as it is sent: before the deadline, within its limit, and not far beyond what is decompressed from it.
+
+    Attributes:
+        decompressed_bytes: How many there are. Gzip data may have any number of members without a byte of content.
+    """
+
+    decompressed_bytes = 0
 
     def __init__(self, response: Any, max_bytes: int, state: RequestState) -> None:
         self._response, self._max_bytes, self._state = response, max_bytes, state
@@ -262,6 +268,8 @@ class _Received(io.RawIOBase):
         data = self._response.read1(len(buffer), decode_content=False)
         if self._response.tell() > self._max_bytes:
             raise errors.ResponseTooLarge
+        if self._response.tell() > _MIN_BOMB_BYTES + 2 * self.decompressed_bytes:
+            raise errors.InvalidResponse
         buffer[: len(data)] = data
         return len(data)
 
@@ -269,7 +277,8 @@ class _Received(io.RawIOBase):
 def _read_body(response: Any, max_bytes: int, state: RequestState) -> bytes:
     if (response.length_remaining or 0) > max_bytes:
         raise errors.ResponseTooLarge
-    content: Any = io.BufferedReader(_Received(response, max_bytes, state))
+    received = _Received(response, max_bytes, state)
+    content: Any = io.BufferedReader(received)
     named = map(str.strip, response.headers.get("content-encoding", "").lower().split(","))
     encodings = [name for name in named if name not in _NOT_ENCODED]
     if encodings in (["gzip"], ["x-gzip"]):
@@ -286,6 +295,7 @@ def _read_body(response: Any, max_bytes: int, state: RequestState) -> bytes:
             if size > max_bytes:
                 raise errors.ResponseTooLarge
             body.write(chunk)
+            received.decompressed_bytes = size
     except EOFError:
         raise errors.ConnectionBroken from None
     except (gzip.BadGzipFile, zlib.error):
