@@ -95,6 +95,17 @@ class TestSQLiteStore:
         one.put("a", b"older", 0.5, 2.0)
         assert two.get("a") == b"value"
 
+    def test_counters_let_it_evict_no_more_values(self, tmp_path: Path) -> None:
+        store = SQLiteStore(tmp_path / "answers.sqlite", LIMIT, 0.3)
+        for number in range(300):
+            increment(store, f"counter {number}", 1_000.0)
+        held = []
+        for number in range(60):
+            store.put(f"entry {number}", bytes(20_000), 1.0, 100.0 + number)
+            held.append(store.count().entries)
+        store.close()
+        assert min(held[30:]) > 20
+
     def test_a_busy_file_is_an_error_after_the_timeout(self, tmp_path: Path) -> None:
         path = tmp_path / "answers.sqlite"
         file = SQLiteStore(path, LIMIT, 0.05)

@@ -126,8 +126,9 @@ class SQLiteStore(CacheStore):
             used = "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count"
             while self._max_pages - connection.execute(used).fetchone()[0] < needed:
                 evicted = connection.execute(  # a tenth, so that not every further value has to evict
-                    "DELETE FROM entries WHERE key IN (SELECT key FROM entries WHERE typeof(value) = 'blob'"
-                    " ORDER BY expires_at LIMIT (SELECT 1 + count(*) / 10 FROM entries))"
+                    "WITH held AS (SELECT key, expires_at FROM entries WHERE typeof(value) = 'blob')"
+                    " DELETE FROM entries WHERE key IN"
+                    " (SELECT key FROM held ORDER BY expires_at LIMIT (SELECT 1 + count(*) / 10 FROM held))"
                 )
                 if not evicted.rowcount:
                     return
