@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -121,6 +122,18 @@ def test_cancelled_call_is_not_answered() -> None:
         assert json.loads(read.readline())["id"] == "7"
         write.close()
         assert read.read() == b""
+
+
+def test_no_more_calls_are_read_than_may_be_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "MAX_PENDING", 60)
+    gate = Gate()
+    with conversing(server(gate)) as (write, read):
+        write.write(b"".join(call(id_) + b"\n" for id_ in range(60)))
+        wait_until(lambda: gate.waiting >= MAX_WORKERS)
+        write.write(b"".join(call(id_) + b"\n" for id_ in range(60, 100)) + line("ping", "p") + b"\n")
+        assert not select.select([read], [], [], 0.2)[0]
+        gate.open()
+        assert {json.loads(read.readline())["id"] for _ in range(101)} == {*range(100), "p"}
 
 
 def test_call_cancelled_in_the_queue_is_not_made() -> None:

@@ -6,7 +6,7 @@ for an upstream, and ``resources/read``, which the limits of calls also apply to
 ready, in any order. A writer thread alone writes to stdout; logs go to stderr. The main thread waits for the end.
 
 A client that does not read its answers is not read from either: when :data:`MAX_UNSENT_BYTES` of answers wait, no more
-lines are read and no more calls are started.
+lines are read and no more calls are started. No lines are read, either, while :data:`MAX_PENDING` calls have no answer.
 
 From the specification, 2026-07-28: a server of both eras answers each request by the era it belongs to, in one process
 (Versioning); a cancelled request is never answered, and the end of stdin ends the server (Transports, stdio).
@@ -57,6 +57,9 @@ MAX_WORKERS = 40
 
 MAX_UNSENT_BYTES = 32 << 20
 """Bytes of answers that wait for the client to read. A client may write thousands of requests before it reads."""
+
+MAX_PENDING = 10_000
+"""Calls without an answer, of some 4 KB each: a file of a million requests may be piped in."""
 
 MAX_LOGGED_LINES = 100
 """Skipped lines that are logged: a client need not read stderr, and a full pipe would stop the server."""
@@ -156,10 +159,10 @@ class StdioSession:
     def _is_full(self) -> bool:
         return self._unsent_bytes > MAX_UNSENT_BYTES and self._error is None
 
-    def _wait_for_client(self) -> None:
-        """Wait until the client has read what it was sent."""
+    def _wait_for_client(self, most_pending: int = sys.maxsize) -> None:
+        """Wait until the client has read what it was sent, and fewer than ``most_pending`` calls have no answer."""
         with self._changed:
-            while self._is_full():
+            while self._is_full() or (len(self._pending) >= most_pending and self._error is None):
                 self._changed.wait()
 
     # The reader
@@ -175,7 +178,7 @@ class StdioSession:
                     self._send(jsonrpc.encode_error(too_long))
                 else:
                     self._handle_line(line)
-                self._wait_for_client()  # until then, what the client writes stays in the pipe
+                self._wait_for_client(MAX_PENDING)  # until then, what the client writes stays in the pipe
         finally:
             self._ended.put(None)
 
