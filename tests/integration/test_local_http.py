@@ -150,6 +150,18 @@ def calling(url: str, symbol: str, id_: int = 1) -> bytes:
     return post(url, body, "Connection: close", f"X-API-Key: {KEY}")
 
 
+def test_the_body_of_a_response_does_not_wait_until_its_head_is_acknowledged(start: Start) -> None:
+    url, times = start(), list[float]()
+    with connect(url) as client:
+        for _ in range(30):
+            began = time.monotonic()
+            client.sendall(post(url, PING))
+            while not client.recv(65_536).endswith(b"}"):
+                pass
+            times.append(time.monotonic() - began)
+    assert min(times[-10:]) < 0.03  # a client acknowledges after 40 ms
+
+
 STALLED = {"nothing": b"", "a part of the head": b"POST /mcp HTTP/1.1\r\nHo", "the head": b"", "half of the body": b""}
 
 

@@ -114,6 +114,8 @@ class LocalServer:
         source: SettingsSource | None = None,
     ) -> None:
         self._socket = _listen(host, port)
+        # Of all connections: asyncio sets it for sockets only that were made with the number of the protocol.
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         own_port = self._socket.getsockname()[1]
         # No client calls a server by the address that stands for all addresses.
         name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
