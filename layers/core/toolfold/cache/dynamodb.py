@@ -141,7 +141,7 @@ class DynamoDBStore(CacheStore):
             response = send(TableName=self._table, **request)
             return True, response["Attributes"] if "ReturnValues" in request else {}
         except self._dynamodb.exceptions.ConditionalCheckFailedException as error:
-            return False, error.response.get("Item", {})
+            return False, error.response["Item"] if "ReturnValuesOnConditionCheckFailure" in request else {}
 
     def _get_object(self, s3: Any, path: str) -> bytes | None:
         try:
