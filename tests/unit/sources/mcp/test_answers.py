@@ -1,6 +1,7 @@
 """What an answer of an MCP server becomes: data for ``select``, text, and content that is passed on as it is."""
 
 import json
+import tracemalloc
 from typing import Any
 
 from tests.support.cpu_time import cpu_within
@@ -111,6 +112,15 @@ def test_text_in_the_notation_of_python_is_read_in_linear_time() -> None:
     with cpu_within(5):
         for odd in ("{'a': '" + "\\'" * 50_000, "[{'" * 50_000, "{'a': " + "'b' " * 50_000, "{'a':" + '"' * 100_001):
             assert parse_result({"content": [text(f"{odd}}}")]}).body == f"{odd}}}"
+
+
+def test_long_texts_in_the_notation_of_python_take_bounded_memory() -> None:
+    tracemalloc.start()
+    for long in ("a" * 500_000, "\n" * 250_000):
+        assert json.loads(parse_result({"content": [text(repr([long]))]}).body) == [long]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50 * 500_000
 
 
 def test_what_is_no_content_is_refused() -> None:
