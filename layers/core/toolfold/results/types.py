@@ -255,10 +255,25 @@ def _numbers(texts: Sequence[str]) -> _Read | str | None:
         units.setdefault(match["currency"] or (match["suffix"] or "").strip("kKMBTbn"), text)
     if len(units) > 1:
         return list(units.values())[1]
-    if all(map(_VERSION.fullmatch, texts)) and values.may_be_versions(",".join(texts)):
-        return next(text for text in texts if "." in text and text[-1] == "0")
+    if all(map(_VERSION.fullmatch, texts)) and (version := _version_in(texts)):
+        return version
     kind = Kind.INTEGER if all(type(value) is int for value in known.values()) else Kind.NUMBER
     return known, kind, next(iter(units))
+
+
+def _version_in(texts: Sequence[str]) -> str:
+    """Return the first of those like 1.10 beside 1.9, which has another place as a version; empty without one."""
+    parts = [(text, *text.partition(".")[::2]) for text in texts]
+    shortest: dict[str, int] = {}  # decimals that are not 0 alone, of each whole number
+    for _, whole, decimals in parts:
+        if decimals.strip("0"):
+            shortest[whole] = min(len(decimals), shortest.get(whole, len(decimals)))
+    found = (
+        text
+        for text, whole, decimals in parts
+        if decimals[-1:] == "0" and len(decimals) > shortest.get(whole, len(text))
+    )
+    return next(found, "")
 
 
 def is_code(text: str) -> bool:

@@ -167,7 +167,10 @@ def _numbers(cells: Sequence[Any]) -> list[Any] | None:
             for cell in cells
         ]
     joined = ",".join(literals)
-    if _BARE_EXPONENTS.fullmatch(joined) or may_be_versions(joined):
+    # A zero at the end of a number may say something: 1.10 beside 1.9 is not 1.1.
+    zeros = min(map(len, _ENDING_IN_ZERO.findall(joined)), default=0)
+    are_versions = zeros > 1 and re.search(rf"\.(?!0*(?:,|\Z))[^,]{{1,{zeros - 1}}}(?:,|\Z)", joined)
+    if _BARE_EXPONENTS.fullmatch(joined) or are_versions:
         return None
     try:
         values = json.loads(f"[{joined}]", parse_constant=int)  # which refuses NaN
@@ -181,16 +184,6 @@ def _numbers(cells: Sequence[Any]) -> list[Any] | None:
             for text, value in zip(literals, values, strict=True)
         ]
     return [int(value) if type(value) is float and value.is_integer() else value for value in values]
-
-
-def may_be_versions(joined: str) -> bool:
-    """Return whether a zero at the end of one of several numbers, with commas between them, may say something.
-
-    >>> [may_be_versions(joined) for joined in ("1.9,1.10", "1.95,1.10")]
-    [True, False]
-    """
-    zeros = min(map(len, _ENDING_IN_ZERO.findall(joined)), default=0)
-    return zeros > 1 and re.search(rf"\.(?!0*(?:,|\Z))[^,]{{1,{zeros - 1}}}(?:,|\Z)", joined) is not None
 
 
 def parse_number(text: str) -> int | float | str:

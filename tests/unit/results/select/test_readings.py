@@ -172,6 +172,8 @@ NUMBERS = [
     Case("numbers that may be versions", column("12.5", "12.50", "9.5"), "sum(v)", says=("CAST(v AS REAL) reads",)),
     Case("versions of which none is the number of another", column("1.2", "1.9", "1.10"), "max(v)", says=("1.10",)),
     Case("prices with zeros", column("1.20", "1.9", "1.05"), "max(v)", "max(v): 1.9"),
+    Case("prices of other whole numbers", column("12.50", "9.5", "3.75", "4.0"), "max(v)", "max(v): 12.5"),
+    Case("a zero alone beside a version", column("4.0", "4.5", "4.10"), "max(v)", says=("as 4.10 shows",)),
     Case("equal numbers that may be versions", column("12.5", "12.50", "9.5"), "v = 12.5; count", "count: 1",
          says=("v is compared as text; CAST(v AS REAL)",)),
     Case("equal numbers", column("12.5", "12.50", "9.5"), "CAST(v AS REAL) = 12.5; count", "count: 2"),
