@@ -127,6 +127,7 @@ ANSWERS_OF_APIS = [
     Case("different values of lists", ORDER, "count(distinct tags)", "count(DISTINCT x.value): 2", says=("are lists",)),
     Case("different values of lists", ORDER, "count(distinct tags) by sku", says=("are lists",)),
     Case("different values of lists", ORDER, "count(distinct tags), count", says=("are lists",)),
+    Case("different values of lists", ORDER, "count(distinct sku, tags)", says=("are lists", "json_each(data.tags)")),
     Case("the length of a list", ORDER, "sku, count(tags)", "sku,length(tags): 01,2 / 02,1"),
     Case("the length of a list", ORDER, "size(tags) = 2; sku", "sku: 01"),
     Case("a path that an earlier step left out", json.dumps([{"n": 1, "user": {"login": "ann"}}]), "n; user.login",

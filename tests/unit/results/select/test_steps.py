@@ -317,6 +317,7 @@ def test_nested_values_and_lists_of_columns_are_selected(answer: Any, select: st
         ("commit.author = ann; sha", "sha: a"),
         ("top 1 by labels.name", ""),
         ("max(scores)", "max(x.value): 10"),
+        ("sum(distinct scores)", "sum(DISTINCT x.value): 15"),
         ("sum(scores), count", ""),
         ("max(labels)", ""),
         ("max(scores) * 2", ""),
@@ -332,7 +333,7 @@ def test_lists_are_compared_by_the_values_in_them(select: str, expected: str) ->
     assert found.error is not None
     assert "are lists" in found.said
     assert (found.document is None) == (not expected)
-    assert not expected or written(found.document, expected) == expected
+    assert written(found.document, expected) == expected if expected else "json_each(data." in found.said
 
 
 @pytest.mark.parametrize(

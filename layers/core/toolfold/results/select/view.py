@@ -210,20 +210,10 @@ class View:
         return self.rows.typed(column) if column.index is not None and column.sql.startswith("c") else column
 
     def _adapted(self, tree: exp.Expr) -> exp.Expr:
-        is_item = self.step.clause.kind == "items" and len(split_items(self.step.clause.text)) == 1
         for one in tree.find_all(exp.Column):
             column = one.meta.get("column")
-            parent, is_distinct = one.parent, isinstance(one.parent, exp.Distinct)
-            name = function_of(parent) if parent is not None else ""
-            index = column.index if column is not None and column.kind is Kind.NESTED else None
-            is_function = is_distinct or name in dialect.OF_NUMBERS | dialect.OF_ORDERED
-            if column is not None and index is not None and is_function:
-                is_only = is_item and not self.partition and parent is (tree.this if is_distinct else tree)
-                cells = (row[index] for row in self.rows.table.rows)
-                items = (item for cell in cells if isinstance(cell, list) for item in cell)
-                is_only = is_only and (is_distinct or all(isinstance(item, int | float) for item in items))
-                function = "count(DISTINCT x.value)" if is_distinct else f"{name}(x.value)"
-                self._require_no_lists(column, function if is_only else "")
+            if column is not None:
+                self._require_values(one, column, tree)
             if column is not None and one is not tree and not isinstance(one.parent, exp.Ordered):
                 self._note_zone(column)
         self.names.note(dialect.note_on_texts(tree))
@@ -240,12 +230,27 @@ class View:
             if text.casefold() not in known:
                 self.absent.append(f"No row has {quoted_name(text)} as {quoted_name(column.name)}.")
 
+    def _require_values(self, node: exp.Column, column: Column, tree: exp.Expr) -> None:
+        """Refuse a function of lists; where it is all of the step, the error has that of the values in them."""
+        call, is_distinct = node.parent, isinstance(node.parent, exp.Distinct)
+        if call is not None and is_distinct:
+            call = call.parent
+        name = "" if call is None else function_of(call)
+        if column.index is None or not (is_distinct or name in dialect.OF_NUMBERS | dialect.OF_ORDERED):
+            return
+        clause, cells = self.step.clause, (row[column.index] for row in self.rows.table.rows)
+        items = (item for cell in cells if isinstance(cell, list) for item in cell)
+        is_only = call is tree and clause.kind == "items" and len(split_items(clause.text)) == 1 and not self.partition
+        is_only = is_only and len(list(tree.find_all(exp.Column))) == 1
+        is_only = is_only and (name == "count" or all(isinstance(item, int | float) for item in items))
+        self._require_no_lists(column, f"{name}({'DISTINCT ' * is_distinct}x.value)" if is_only else "")
+
     def _require_no_lists(self, column: Column, items: str, groups: str = "") -> None:
         """Refuse different values and functions of lists; ``items`` are what SQL selects of the values in them."""
         index, name = column.index if column.kind is Kind.NESTED else None, written_name(column.name)
         if index is not None and any(isinstance(row[index], list) for row in self.rows.table.rows):
             form = f"SELECT {items.replace('{0}', name)} FROM data, json_each(data.{name}) AS x{groups}"
-            next_step = "By json_each, SQL has a row for each value in them."
+            next_step = f"SQL has a row for each value: SELECT x.value FROM data, json_each(data.{name}) AS x."
             raise self._invalid(f"the cells of {name} are lists", next_step, [form] if items else [])
 
     def _note_zone(self, column: Column) -> None:
