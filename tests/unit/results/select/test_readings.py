@@ -170,6 +170,7 @@ NUMBERS = [
     Case("prices with and without a zero", column("12.5", "12.50", "9.05"), "max(v)", "max(v): 12.5"),
     Case("prices in a currency", column("$12.5", "$12.50", "$9.5"), "sum(v)", "sum(v): 34.5"),
     Case("numbers that may be versions", column("12.5", "12.50", "9.5"), "sum(v)", says=("CAST(v AS REAL) reads",)),
+    *(Case("other values", column("1", "x"), f"{function}(v)", says=("as x shows",)) for function in ("sum", "total")),
     Case("versions of which none is the number of another", column("1.2", "1.9", "1.10"), "max(v)", says=("1.10",)),
     Case("prices with zeros", column("1.20", "1.9", "1.05"), "max(v)", "max(v): 1.9"),
     Case("prices of other whole numbers", column("12.50", "9.5", "3.75", "4.0"), "max(v)", "max(v): 12.5"),

@@ -99,6 +99,8 @@ _TWO = "timestamp,close: 2024-03-05,12.5 / 2024-03-04,10 / 2024-02-29, / 2024-02
         (PRICES, "count(close), count(*), sum(volume)", "count(close),count(*),sum(volume): 3,4,1000"),
         (PRICES, "last 2; avg(volume) as mean", "mean: 250"), (PRICES, "2030; max(close)", "timestamp,max(close): ,"),
         (PRICES, "2030; count", "count: 0"), (PRICES, "count(distinct open)", "count(distinct open): 4"),
+        (PRICES, "total(volume)", "total(volume): 1000"), (PRICES, "last 2; count, total(volume)",
+             "count,total(volume): 2,500"), (PRICES, "last 2; array_agg(volume)", "array_agg(volume): [300,200]"),
         (PRICES, "percentile(volume, 50), median(volume)", "percentile(volume, 50),median(volume): 250,250"),
         # groups
         (PRICES, "sum(volume) by month", "month,sum(volume): 2024-03,500 / 2024-02,500"),

@@ -69,7 +69,10 @@ _REFUSED: Mapping[type[exp.Expr], tuple[str, str]] = {
     exp.Parameter: ("a parameter", "Write its value."),
 }
 
-_AGGREGATES = (exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Count, exp.CountIf, exp.GroupConcat)
+_AGGREGATES = (exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Count, exp.CountIf, exp.GroupConcat, exp.ArrayAgg)
+_NAMES_OF_AGGREGATES = AGGREGATES | {"total", "json_group_array"}
+"""Functions of rows that sqlglot has as any function."""
+
 _MOST_SQL_FUNCTIONS = (
     "avg, count, sum, min, max, median, stddev, percentile(x, 90), first, last, change, pct_change, lag"
 )
@@ -85,7 +88,7 @@ _CONDITIONS = (*COMPARISONS, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.
 MIRRORED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
 }  # fmt: skip
-OF_NUMBERS = AGGREGATES - {"first", "last"} | {"sum", "avg", "change", "pct_change"}
+OF_NUMBERS = AGGREGATES - {"first", "last"} | {"sum", "total", "avg", "change", "pct_change"}
 OF_ORDERED = frozenset(("min", "max"))
 """Functions whose argument is a number, and one that has an order."""
 
@@ -125,7 +128,7 @@ def is_aggregate(node: exp.Expr) -> bool:
         return False
     if isinstance(node, _AGGREGATES):
         return not (isinstance(node, exp.Max | exp.Min) and node.expressions)
-    return function_of(node) in AGGREGATES
+    return function_of(node) in _NAMES_OF_AGGREGATES
 
 
 def to_sqlite(tree: exp.Expr) -> exp.Expr:
