@@ -19,6 +19,7 @@ from tests.support.hostile_files import FILES, NOTES, _database
 from tests.support.threads import run_concurrently
 from tests.support.trees import snapshot
 from toolfold import private_folder
+from toolfold.cache import sqlite as stores
 from toolfold.cache.base import increment
 from toolfold.cache.sqlite import APPLICATION_ID, SQLiteStore, check_cache_file
 from toolfold.errors import SettingsError
@@ -183,6 +184,7 @@ def test_a_cache_that_the_user_deletes_while_it_is_used_is_made_again(tmp_path: 
 WRITER = """
 import sys
 from toolfold import private_folder
+from toolfold.cache import sqlite as stores
 from toolfold.cache.base import increment
 from toolfold.cache.sqlite import SQLiteStore
 path, name, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -398,6 +400,26 @@ def test_a_process_killed_at_any_step_leaves_a_cache_that_works(tmp_path: Path) 
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert names(path.parent) >= {"cache.sqlite"}
+
+
+def test_a_link_made_after_the_file_was_looked_at_leads_to_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, database = tmp_path / "cache.sqlite", tmp_path / "diary.sqlite"
+    use(path)
+    _database(database)
+    before, layout_of = database.read_bytes(), stores._layout
+
+    def swapped(looked_at: str) -> int:
+        layout = layout_of(looked_at)
+        path.unlink()
+        path.symlink_to(database)
+        return layout
+
+    monkeypatch.setattr(stores, "_layout", swapped)
+    with pytest.raises(PathRefused):
+        use(path)
+    assert database.read_bytes() == before
 
 
 @pytest.mark.slow

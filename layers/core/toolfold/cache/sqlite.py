@@ -256,6 +256,9 @@ class SQLiteStore(CacheStore):
         self._connection, self._opened = connection, (status.st_dev, status.st_ino)
         pages = int(self._max_bytes * _FILE) // _PAGE_BYTES
         try:
+            marks = [connection.execute(f"PRAGMA {mark}").fetchone()[0] for mark in ("application_id", "user_version")]
+            if marks != [APPLICATION_ID, LAYOUT]:  # a link since the file was looked at
+                raise sqlite3.DatabaseError("another file")
             for pragma in (*_PRAGMAS, f"synchronous = {self._synchronous}", f"max_page_count = {pages}"):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
         except sqlite3.DatabaseError:
