@@ -209,7 +209,7 @@ class Server:
 
     def _result(self, exchange: Exchange) -> Mapping[str, Any]:
         message = exchange.message
-        method = _METHODS[exchange.stateless].get(message.method, Server._answer_about_skills)
+        method = _METHODS[exchange.stateless].get(message.method, Server._answer_about_resources)
         result: Mapping[str, Any] = method(self, exchange)
         if exchange.stateless and message.method in versions.CACHEABLE:
             result = {**result, **versions.CACHE_HINTS}
@@ -255,7 +255,7 @@ class Server:
         more = {} if page.next_cursor is None else {"nextCursor": page.next_cursor}
         return {"tools": apps.name_app(page.tools), **more}
 
-    def _answer_about_skills(self, exchange: Exchange) -> dict[str, Any]:
+    def _answer_about_resources(self, exchange: Exchange) -> dict[str, Any]:
         """Return the result of a method about resources or skills.
 
         Some clients ask for lists of what the server does not offer, although nothing is declared: these are empty.
@@ -338,7 +338,7 @@ _METHODS: Mapping[bool, Mapping[str, _Method]] = {
     False: {"initialize": Server._initialize, "ping": lambda server, exchange: {}, **_SHARED},
     True: {"server/discover": Server._discover, **_SHARED, **dict.fromkeys(versions.TASK_METHODS, Server._task)},
 }
-"""Whether the version is stateless → method → its implementation; of any other, ``_answer_about_skills``."""
+"""Whether the version is stateless → method → its implementation; of any other, ``_answer_about_resources``."""
 
 
 def _server_info() -> Mapping[str, Any]:
