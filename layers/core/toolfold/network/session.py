@@ -249,16 +249,11 @@ def _is_outside_requests(_: logging.LogRecord) -> bool:
 
 
 class _Received(io.RawIOBase):
-    """The body as it is sent: before the deadline, within its limit, and not far beyond what is decompressed from it.
-
-    Attributes:
-        decompressed_bytes: How many there are. Gzip data may have any number of members without a byte of content.
-    """
-
-    decompressed_bytes = 0
+    """The body as it is sent: before the deadline, within its limit, and not far beyond what is decompressed of it."""
 
     def __init__(self, response: Any, max_bytes: int, state: RequestState) -> None:
         self._response, self._max_bytes, self._state = response, max_bytes, state
+        self.decompressed_bytes = 0
 
     def readable(self) -> bool:
         return True
@@ -268,6 +263,7 @@ class _Received(io.RawIOBase):
         data = self._response.read1(len(buffer), decode_content=False)
         if self._response.tell() > self._max_bytes:
             raise errors.ResponseTooLarge
+        # Gzip data may have any number of members without a byte of content.
         if self._response.tell() > _MIN_BOMB_BYTES + 2 * self.decompressed_bytes:
             raise errors.InvalidResponse
         buffer[: len(data)] = data
