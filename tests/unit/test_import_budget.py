@@ -139,3 +139,11 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     sorter = TopologicalSorter({module: graph.find_modules_directly_imported_by(module) for module in graph.modules})
 
     sorter.prepare()
+
+
+def test_the_demo_needs_no_extra() -> None:
+    program = "import sys; sys.modules.update(dict.fromkeys(sys.argv[1:], None)); sys.argv[1:] = ['demo']\n"
+    program += "from toolfold.cli import entry_point; sys.exit(entry_point.main())"
+    extras = ("boto3", "mcp", "pydantic", "starlette", "uvicorn", "yaml")
+    done = subprocess.run([sys.executable, "-c", program, *extras], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -15,9 +15,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
-
-from pydantic import TypeAdapter
+from typing import Any, NamedTuple
 
 
 def seeded(*names: object) -> Random:
@@ -77,9 +75,18 @@ METALS = {"GOLD": "XAU", "SILVER": "XAG"}
 _CLOSED = {(1, 1), (7, 4), (12, 25)}  # month and day
 _PERSISTENCE = 0.99  # of the distance from the trend: it keeps decades of prices in a plausible range
 _REGULAR, _EXTENDED, _ALL_DAY = (570, 960), (240, 1200), (0, 1440)  # minutes of sessions of New York, and of a day
-_LINES = [{name: text for name, text in line.items() if text} for line in read_table("instruments.csv")]
+_NUMBERS = {"level", "dividend", "growth", "volatility", "volume"}
+_COUNTS = {"decimals", "first_year"}
+
+
+def _read(line: Mapping[str, str]) -> Instrument:
+    given: dict[str, Any] = {name: text for name, text in line.items() if text}
+    given |= {name: float(given[name]) for name in _NUMBERS & given.keys()}
+    return Instrument(**given | {name: int(given[name]) for name in _COUNTS & given.keys()})
+
+
 INSTRUMENTS: Mapping[tuple[str, str], Instrument] = {
-    (_GROUPS.get(one.kind, one.kind), one.symbol): one for one in TypeAdapter(list[Instrument]).validate_python(_LINES)
+    (_GROUPS.get(one.kind, one.kind), one.symbol): one for one in map(_read, read_table("instruments.csv"))
 }
 """By kind, or what several kinds are together, and symbol."""
 
