@@ -49,6 +49,7 @@ class CacheStore(ABC):
         Of several callers one gets True. Raises where there is no space: nothing else is evicted for it.
         """
 
+    @abstractmethod
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
     ) -> Mapping[str, int]:
@@ -66,6 +67,23 @@ class CacheStore(ABC):
             The counters before. If one has its limit, or more, none has changed.
         """
 
+    @abstractmethod
+    def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
+        """Take the slot ``key`` until ``expires_at``, unless another caller holds it.
+
+        Returns:
+            0 when the slot was free and is now taken; otherwise the time at which it becomes free.
+        """
+
+
+class LockedStore(CacheStore):
+    """A store that reads and changes a value in one step, under a lock of its own."""
+
+    def count_within(
+        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
+    ) -> Mapping[str, int]:
+        """Add 1 to each counter of ``key`` unless one has reached its limit; return the counters before."""
+
         def count(counters: Mapping[str, int] | None) -> tuple[Mapping[str, int], Mapping[str, int] | None]:
             before = {name: (counters or {}).get(name, 0) for name in limits}
             if any(before[name] >= limit for name, limit in limits.items()):
@@ -76,23 +94,16 @@ class CacheStore(ABC):
         return self._change(key, expires_at, count)
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
-        """Take the slot ``key`` until ``expires_at``, unless another caller holds it.
-
-        Returns:
-            0 when the slot was free and is now taken; otherwise the time at which it becomes free.
-        """
+        """Take the slot ``key``: return 0, or the time at which it becomes free."""
 
         def acquire(taken_until: float | None) -> tuple[float, float | None]:
             return (taken_until, None) if taken_until and taken_until > now else (0.0, expires_at)
 
         return self._change(key, expires_at, acquire)
 
+    @abstractmethod
     def _change(self, key: str, expires_at: float, change: Callable[[Any], tuple[T, Any]]) -> T:
-        """Return the first result of ``change`` of a number or numbers, and store the second one, unless it is None.
-
-        One step. A store that does without has its own counters and slots.
-        """
-        raise NotImplementedError
+        """Return the first result of ``change`` of a number or numbers; store the second one, unless it is None."""
 
 
 def increment(store: CacheStore, key: str, expires_at: float) -> int:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
-from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore
+from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore, LockedStore
 from toolfold.catalog.json_schema import properties
 from toolfold.errors import CALL_ERRORS, CallError, InternalError
 from toolfold.wording import from_data, to_data
@@ -150,7 +150,7 @@ _MAX_NUMBERS = 50_000
 """Counters kept, and slots; each is for one API key and one day, or for one second. About 15 MB."""
 
 
-class MemoryStore(CacheStore):
+class MemoryStore(LockedStore):
     """Keep the values used last, within a limit of bytes. Safe to use from many threads.
 
     Values for all API keys and values for one key are evicted apart: what belongs to made-up keys does not displace

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from toolfold import private_folder
-from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore
+from toolfold.cache.base import MAX_CLOCK_SKEW_S, LockedStore
 from toolfold.errors import SettingsError
 from toolfold.files import replace_file
 from toolfold.private_folder import PathRefused
@@ -84,7 +84,7 @@ class Counts(NamedTuple):
     file_bytes: int
 
 
-class SQLiteStore(CacheStore):
+class SQLiteStore(LockedStore):
     """Store values in a SQLite file; those that expire first are evicted first. A file that does not open is replaced.
 
     Args:
