@@ -72,8 +72,8 @@ _UNITS = re.compile(r"\w*currency(?:code)?|units?|uom")
 """Names of columns that say what the numbers beside them are of."""
 
 _OF_OTHERS = re.compile(r"(?:(?:grand|sub)[ -]?)?totals?:?|sum|all", re.I)
-_LOOKED_AT, _MOST_NOTED = 50, 3
-"""Rows at both ends in which cells are looked for that may name the total of others, and columns with a note."""
+_LOOKED_AT = 50
+"""Rows at both ends in which cells are looked for that may name the total of others."""
 
 _MAX_DEPTH = 8
 """Names of the path to a field beside the tables."""
@@ -294,10 +294,9 @@ def labels_of_rows(table: Table, *, are_of_values: bool) -> Iterator[tuple[int, 
 
     ``are_of_values``: of the rows values are taken together, which have units; else they are counted.
     """
-    some, count = [*table.rows[:_LOOKED_AT], *table.rows[-_LOOKED_AT:]], 0
+    some = [*table.rows[:_LOOKED_AT], *table.rows[-_LOOKED_AT:]]
     for index, name in enumerate(table.columns):
         texts = (row[index] for row in some if isinstance(row[index], str))
         total = next(filter(_OF_OTHERS.fullmatch, texts), "")
-        if count < _MOST_NOTED and (total or (are_of_values and _UNITS.fullmatch(normalize(name)))):
-            count += 1  # each takes a statement
+        if total or (are_of_values and _UNITS.fullmatch(normalize(name))):
             yield index, total

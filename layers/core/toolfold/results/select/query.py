@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -37,6 +38,9 @@ _ORDERED = re.compile(r"\border\s+by\b[^()]*(?:\([^()]*\)[^()]*)*$", re.I)
 
 _ALONE = re.compile(r"(\b\w+\([^()]*\))(?!\s*over\b)", re.I)
 """A function without ``over``."""
+
+_MOST_LABELS = 3
+"""Columns that are looked at for a note on rows that are taken together: each takes a statement."""
 
 _MAX_COLUMNS = 250
 """Columns and calculations in one step."""
@@ -297,7 +301,8 @@ class Query(RowSteps):
         if not functions or self.is_summary or any(" GROUP BY " in cte for cte in self.ctes):
             return
         are_of_values = bool(functions & (dialect.OF_NUMBERS | dialect.OF_ORDERED))
-        for index, total in coverage.labels_of_rows(self.rows.table, are_of_values=are_of_values):
+        labels = coverage.labels_of_rows(self.rows.table, are_of_values=are_of_values)
+        for index, total in itertools.islice(labels, _MOST_LABELS):
             name = quoted_name(self.rows.table.columns[index])
             cell = self.rows.typed(Column(name, f"c{index}", index=index)).sql
             having = f"min({cell}) != max({cell})" + f" AND max({cell} = '{total}')" * bool(total)
