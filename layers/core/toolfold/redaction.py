@@ -55,7 +55,7 @@ class Redactor:
         self._min_chars = min(map(len, self._keys), default=0)
 
     def appears_in(self, *texts: str) -> bool:
-        """Return whether a key is in ``text``, the raw text of an upstream, in any encoding.
+        """Return whether a key is in one of ``texts``, the raw texts of an upstream, in any encoding.
 
         A key that is part of a longer word counts, however short it is: this decides what is shared with others.
         """

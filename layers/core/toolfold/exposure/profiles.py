@@ -10,7 +10,7 @@ import contextlib
 import functools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, EFFECT_WORDS, Tool
@@ -28,8 +28,6 @@ from toolfold.meta_tools.tool_names import call_of
 from toolfold.settings.model import MODE_SYNONYMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from toolfold.catalog.model import Catalog
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.scripts.interpreter import Interpreter
