@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.helpers import FASTMCP_PYTHON, FOLDER, free_port, package
+from tests.conformance.helpers import FASTMCP_PYTHON, FOLDER, package
 from tests.support.five_sources import FiveSources, five_sources
 from tests.support.mcp_sources import Sources, remote
+from tests.support.ports import free_port
 from toolfold.catalog.entries import name_key
 from toolfold.meta_tools.result import Result
 

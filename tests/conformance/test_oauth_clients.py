@@ -15,13 +15,13 @@ from tests.conformance.helpers import (
     TOOLFOLD,
     check_listing,
     check_quote,
-    free_port,
     node,
     output,
     start_server,
 )
 from tests.support.authorization_server import AuthorizationServer, CognitoServer
 from tests.support.local_server import Handler, HttpService, LocalServer, as_json
+from tests.support.ports import free_port
 from tests.support.tls import server_context, write_certificate
 from toolfold.mock_api.server import MockApi
 

@@ -8,7 +8,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
+
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "Sesame-CANARY-0123"
@@ -97,8 +98,7 @@ def _start(binaries: Path, data: Path, log: Path, account: dict[str, Any]) -> Po
     """Start the server, on another port where a process of this machine has taken the free one."""
     settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
     for _ in range(_STARTS):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         command = [str(binaries / "postgres"), "-D", str(data), "-h", "127.0.0.1", "-p", str(port), "-k", "", *settings]
         with log.open("ab") as output:
             process = subprocess.Popen(command, stdout=output, stderr=output, cwd="/", **account)

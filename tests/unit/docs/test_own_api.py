@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import CommandLine
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 PAGE = Path("docs/tutorial/your-own-api.md").absolute()
@@ -62,10 +63,7 @@ class Terminal:
             self._api.wait()
 
 
-@pytest.fixture
-def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+port = pytest.fixture(free_port, name="port")
 
 
 @pytest.fixture
