@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.aws_services import client, use_aws_endpoint
+from tests.support.aws_services import client, empty_bucket, use_aws_endpoint
 from tests.support.clocks import Clock
 from tests.support.executor import settings_for
 from tests.support.proxies import FaultyProxy
@@ -76,8 +76,6 @@ def parametrize_rows(test: str) -> Any:
 
 
 TABLE, BUCKET = "answers", "things"
-_DELETIONS = 50
-"""Attempts to delete the bucket, a tenth of a second apart."""
 
 
 @dataclass(frozen=True)
@@ -111,22 +109,8 @@ def aws(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
         yield Aws(faulty, dynamodb, s3)
         for table in (TABLE, "other-shape"):
             dynamodb.delete_table(TableName=table)
-        _delete_bucket(s3)
-
-
-def _delete_bucket(s3: Any) -> None:
-    """Delete the bucket. A request that a fault delayed may still put an object into it."""
-    for remaining in reversed(range(_DELETIONS)):
-        for item in s3.list_objects_v2(Bucket=BUCKET).get("Contents", ()):
-            s3.delete_object(Bucket=BUCKET, Key=item["Key"])
-        try:
-            s3.delete_bucket(Bucket=BUCKET)
-        except s3.exceptions.ClientError:
-            if not remaining:
-                raise
-            time.sleep(0.1)
-        else:
-            return
+        empty_bucket(s3, BUCKET)
+        s3.delete_bucket(Bucket=BUCKET)
 
 
 KEY, OTHER_KEY = "CANARYKEY0123456", "OTHERKEY98765432"

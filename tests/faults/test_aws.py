@@ -22,8 +22,8 @@ from toolfold.catalog.store import S3Store, bundled_path, open_store
 from toolfold.execution import api_keys
 from toolfold.settings import Settings
 
-QUICK = {"CACHE_TIMEOUT_S": "1.5", "CACHE_BUCKET": f"s3://{BUCKET}/cache"}
-PATIENT = {**QUICK, "CACHE_TIMEOUT_S": "20"}
+QUICK = {"CACHE_TIMEOUT_S": "4", "CACHE_BUCKET": f"s3://{BUCKET}/cache"}
+PATIENT = {**QUICK, "CACHE_TIMEOUT_S": "30"}
 """For faults that are no slowness: on a machine under load, requests that do not fail may take seconds."""
 
 DENIED = b"<Error><Code>AccessDenied</Code></Error>"
@@ -51,21 +51,21 @@ class CacheFault:
 FAULTS = {
     "DynamoDB throttled": CacheFault({"DynamoDB": refused("ProvisionedThroughputExceededException")}),
     "DynamoDB denied": CacheFault({"DynamoDB": refused("AccessDeniedException")}),
-    "DynamoDB slow": CacheFault({"DynamoDB": Fault(delay_s=3)}),
+    "DynamoDB slow": CacheFault({"DynamoDB": Fault(is_silent=True)}),
     "DynamoDB broken": CacheFault({"DynamoDB": Fault(status=500, body=b"{}")}),
     "DynamoDB absent": CacheFault(),
     "no such table": CacheFault(table="nobody"),
     "a table of another shape": CacheFault(table="other-shape"),
     "DynamoDB takes no writes": CacheFault({"PutItem": refused("ThrottlingException")}),
     "cache bucket denied": CacheFault({"PUT /": Fault(status=403, body=DENIED)}, large=True),
-    "cache bucket slow": CacheFault({"PUT /": Fault(delay_s=3)}, large=True),
+    "cache bucket slow": CacheFault({"PUT /": Fault(is_silent=True)}, large=True),
 }
 STORED_FAULTS = {
     "object of the cache gone": {"GET /": Fault(status=404, body=b"<Error><Code>NoSuchKey</Code></Error>")},
     "object of the cache denied": {"GET /": Fault(status=403, body=DENIED)},
     "object of the cache corrupt": {"GET /": Fault(change=flipped)},
     "object of the cache cut short": {"GET /": Fault(change=lambda content: content[: len(content) // 2])},
-    "object of the cache slow": {"GET /": Fault(delay_s=3)},
+    "object of the cache slow": {"GET /": Fault(is_silent=True)},
     "item of another call": {},
     "item of another form": {},
 }
@@ -94,7 +94,7 @@ def test_shared_cache(
     if row.fault == "DynamoDB absent":
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     aws.faulty.faults.update(fault.faults)
-    limits = QUICK if any(found.delay_s for found in fault.faults.values()) else PATIENT
+    limits = QUICK if any(found.is_silent for found in fault.faults.values()) else PATIENT
     failing = scenario(upstream.url, CACHE=f"dynamodb://{fault.table}", **limits)
     for tool in ("CPI", "WTI", "COPPER"):  # the second and the third do not wait for the cache
         assert not failing.call(tool, select="last 1").is_error
@@ -122,7 +122,7 @@ def test_unusable_cache_item_is_a_miss(
     row: Row, scenario: Callable[..., Scenario], aws: Aws, upstream: Upstream
 ) -> None:
     upstream.replies = [(200, {}, large())]
-    is_slow = any(found.delay_s for found in STORED_FAULTS[row.fault].values())
+    is_slow = any(found.is_silent for found in STORED_FAULTS[row.fault].values())
     place = {"CACHE": f"dynamodb://{TABLE}", **(QUICK if is_slow else PATIENT)}
     scenario(upstream.url, **place).call("CPI", select="last 1")
     [item] = aws.items()
@@ -155,7 +155,7 @@ def test_unusable_cache_item_is_a_miss(
 
 OLD_KEY, NEW_KEY = "OLDKEY0123456789", "NEWKEY0123456789"
 REFUSAL = b'{"Error Message": "the parameter apikey is invalid or missing."}'
-TIMEOUT_S, RETRY_S = 1.5, 5.0
+TIMEOUT_S, RETRY_S = 4.0, 5.0
 
 REPLACED_BY = {
     "key rotated": NEW_KEY,
@@ -188,7 +188,7 @@ def test_operator_key(
             secrets.put_secret_value(SecretId=arn, SecretString=REPLACED_BY[row.fault])
             accepted = OLD_KEY if row.fault.startswith("secret") else NEW_KEY
         else:
-            aws.faulty.faults["secretsmanager"] = Fault(delay_s=3)
+            aws.faulty.faults["secretsmanager"] = Fault(is_silent=True)
         upstream.requests.clear()
         for reads in (1, 0):  # the second call does not wait for AWS
             read = len(aws.faulty.requests)
@@ -214,7 +214,7 @@ PLACE = f"s3://{BUCKET}/toolfold"
 
 CATALOG_FAULTS = {
     "S3 denied": {"GET": Fault(status=403, body=DENIED)},
-    "S3 slow": {"GET": Fault(delay_s=3)},
+    "S3 slow": {"GET": Fault(is_silent=True)},
     "S3 broken": {"GET": Fault(status=500)},
     "S3 absent": {},
     "no pointer": {"current.json": Fault(status=404, body=b"<Error><Code>NoSuchKey</Code></Error>")},
@@ -229,7 +229,7 @@ CATALOG_FAULTS = {
 
 def timeout_s(row: Row) -> float:
     """Return a time-out that a busy machine exceeds only where S3 is slow."""
-    return 1.5 if "slow" in row.fault else 20.0
+    return 4.0 if "slow" in row.fault else 30.0
 
 
 _published: dict[bytes, dict[str, bytes]] = {}
@@ -314,7 +314,7 @@ def test_catalog_at_refresh(
     asked = len(aws.faulty.requests)
     for _ in range(3):  # one request to S3 for all calls
         assert not running.call(QUOTE, symbol="IBM").is_error
-        running.clock.now += 1
+        running.clock.now += 0.1
     assert store._catalog is old
     at_hand = "WARNING the catalog in S3 cannot be read; using the last one"
     assert running.warnings() == [row.log.strip("`"), at_hand]
@@ -328,7 +328,7 @@ def test_catalog_at_refresh(
 
 OFFLOAD_FAULTS = {
     "S3 denied": {"PUT": Fault(status=403, body=DENIED)},
-    "S3 slow": {"PUT": Fault(delay_s=3)},
+    "S3 slow": {"PUT": Fault(is_silent=True)},
     "S3 broken": {"PUT": Fault(status=500)},
     "bucket gone": {"PUT": Fault(status=404, body=b"<Error><Code>NoSuchBucket</Code></Error>")},
 }

@@ -29,7 +29,6 @@ class ForwardProxy(LocalServer):
 
 class _Forward(Handler):
     server: ForwardProxy
-    timeout = 5.0
 
     def do_CONNECT(self) -> None:
         if self._refused():
@@ -74,11 +73,11 @@ def _pass_on(source: socket.socket, target: socket.socket) -> None:
 class Fault:
     """The replacement of the service's own response.
 
-    After ``delay_s`` seconds of silence: the status and ``body``, where there is a ``status``; otherwise the service's
-    response, with the body that ``change`` returns.
+    The status and ``body``, where there is a ``status``; otherwise the service's response, with the body that
+    ``change`` returns. Or nothing, and the service gets no request: ``is_silent``.
     """
 
-    delay_s: float = 0.0
+    is_silent: bool = False
     status: int = 0
     body: bytes = b""
     change: Callable[[bytes], bytes] | None = None
@@ -113,7 +112,8 @@ class _Handler(Handler):
         line = f"{self.command} {self.path} {self.headers.get('x-amz-target', '')}"
         proxy.requests.append(line)
         fault = next((fault for text, fault in proxy.faults.items() if text in line), Fault())
-        if fault.delay_s and proxy.closing.wait(fault.delay_s):
+        if fault.is_silent:
+            proxy.closing.wait()
             return
         if fault.status:
             self.reply(fault.status, {"content-type": "application/xml"}, fault.body)
