@@ -14,6 +14,7 @@ from tests.support.executor import settings_for
 from tests.support.lambda_handler import http_event
 from tests.support.mcp_requests import tool_call
 from tests.support.threads import run_concurrently
+from toolfold import client_call
 from toolfold.app import build_app
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.records import create_shared_store
@@ -36,6 +37,11 @@ def table(on_moto: None) -> Iterator[Any]:
         yield dynamodb
 
 
+_NOW = time.time()
+WITHIN_A_MINUTE = client_call.Clock(lambda: _NOW, time.monotonic, time.sleep)
+"""A clock of calls that are all in one minute, however long they take."""
+
+
 class Environment:
     """An environment of the function.
 
@@ -46,12 +52,13 @@ class Environment:
 
     def __init__(self, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch, **environment: str) -> None:
         monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", "operators-key")
-        settings = settings_for(mock_api.url, CACHE=CACHE, CACHE_TIMEOUT_S="5", **environment)
+        settings = settings_for(mock_api.url, CACHE=CACHE, CACHE_TIMEOUT_S="30", **environment)
         self.failures: list[str] = []
         self.calls: list[str] = []
         app = build_app(
             settings, on_failure=self.failures.append, on_call=lambda log: self.calls.append(f"{log.code} {log.cache}")
         )
+        app.executor.clock = WITHIN_A_MINUTE
         self.handler = LambdaHandler(app, configure(settings))
         self.kept = app.server.tools.executor.services.kept_requests
         self.writes: list[str] = []
@@ -88,16 +95,6 @@ class Environment:
 def make(table: Any, mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Any:
     mock_api.clear_requests()
     return lambda **environment: Environment(mock_api, monkeypatch, **environment)
-
-
-@pytest.fixture
-def early_in_a_minute() -> None:
-    """Wait until the current minute lasts for some seconds: these tests use the clock of the machine."""
-    if time.time() % 60 > 55:
-        time.sleep(60 - time.time() % 60)
-
-
-pytestmark = pytest.mark.usefixtures("early_in_a_minute")
 
 
 def test_a_caller_is_refused_by_every_environment_and_others_are_not(make: Any) -> None:
@@ -157,7 +154,7 @@ def test_the_table_holds_a_hash_and_the_time_to_delete_it(make: Any, table: Any)
 class TestStore:
     def limits(self, clock: Clock, **environment: str) -> ClientLimits:
         """The limits of a new environment."""
-        settings = settings_for("", CACHE=CACHE, CACHE_TIMEOUT_S="10", **environment)
+        settings = settings_for("", CACHE=CACHE, CACHE_TIMEOUT_S="30", **environment)
         return ClientLimits(settings, create_shared_store(settings, clock.monotonic, AwsClients()), clock.clocks())
 
     def test_of_calls_at_the_same_time_in_several_environments_exactly_the_limit_is_admitted(self, table: Any) -> None:
