@@ -122,7 +122,7 @@ class CheckedPage:
         context.expose_function("attack", lambda *_: self.problems.append("a script of an answer ran"))
         context.add_init_script(_REPORT)
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(60_000)
 
     def open(self, route: str = "") -> Page:
         """Open the page as the printed address does, or a view; wait for its heading."""
@@ -138,7 +138,7 @@ class CheckedPage:
         self.wait_until("!document.querySelector('.skeleton, [aria-busy=true]')")
         self.page.evaluate(_TWO_FRAMES)
 
-    def wait_until(self, expression: str, timeout_s: float = 10) -> None:
+    def wait_until(self, expression: str, timeout_s: float = 60) -> None:
         """Wait until an expression is true. Playwright's own function evaluates text, which the policy refuses."""
         give_up = time.monotonic() + timeout_s
         while not self.page.evaluate(expression):
@@ -312,7 +312,7 @@ class AppHost:
         self._explorer, self._url = explorer, url
         self.context = browser.new_context(viewport={"width": 900, "height": 900})
         self.page = self.context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(60_000)
         self.opened: dict[str, Any] = {}
         self.problems: list[str] = []
         self.foreign: list[str] = []

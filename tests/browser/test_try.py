@@ -137,7 +137,7 @@ def test_failed_call_says_the_next_step(checked: CheckedPage) -> None:
 
 def test_running_call_shows_its_time_and_can_be_cancelled(checked: CheckedPage) -> None:
     page = checked.open("try/GLOBAL_QUOTE")
-    page.get_by_label("symbol").fill("FAULT.SLOW.5")
+    page.get_by_label("symbol").fill("FAULT.SLOW.60")
     page.get_by_role("button", name="Call", exact=True).click()
     page.get_by_role("progressbar").wait_for()
     page.get_by_role("button", name="Cancel").click()

@@ -57,7 +57,7 @@ def package(entry: str) -> list[str]:
 
 
 def run(
-    command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path, timeout_s: float = 60
+    command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path, timeout_s: float = 240
 ) -> subprocess.CompletedProcess[str]:
     """Run ``command`` to its end without stdin. ``env`` is its whole environment."""
     return subprocess.run(
@@ -74,7 +74,7 @@ def run(
 
 @contextmanager
 def start_server(
-    command: Sequence[str | Path], *, env: Mapping[str, str], log: Path, timeout_s: float = 30
+    command: Sequence[str | Path], *, env: Mapping[str, str], log: Path, timeout_s: float = 120
 ) -> Iterator[str]:
     """Start a server process and yield the URL that it announces; ``log`` gets its stdout and stderr.
 
@@ -93,7 +93,7 @@ def start_server(
         yield found[1]
     finally:
         server.terminate()
-        server.wait(timeout=10)
+        server.wait(timeout=60)
 
 
 def output(command: Sequence[str | Path], *, env: Mapping[str, str], cwd: Path) -> Any:

@@ -97,7 +97,7 @@ async def main(mode: str, url: str, pause_s: str, redirect_uri: str, metadata_ur
     storage = Storage()
     auth = provider(url, storage, redirect_uri, metadata_url)
     async with (
-        httpx2.AsyncClient(auth=auth, timeout=30) as http,
+        httpx2.AsyncClient(auth=auth, timeout=60) as http,
         Client(streamable_http_client(url, http_client=http), mode=mode) as client,
     ):
         steps = [await client.call_tool("TOOL_LIST", {})]

@@ -171,12 +171,12 @@ def test_task_is_polled_until_the_whole_result_is_there(
 ) -> None:
     def reply(query: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
         # One answer comes at once, also on a busy machine: a call without any becomes no task.
-        time.sleep(0.0 if query["symbol"] == "SLOW0" else 1.5)
+        time.sleep(0.0 if query["symbol"] == "SLOW0" else 0.5)
         return 200, {}, f"symbol,price\n{query['symbol']},1\n".encode()
 
-    symbols = [f"SLOW{number}" for number in range(12)]
+    symbols = [f"SLOW{number}" for number in range(45)]
     calls = [{"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}} for symbol in symbols]
-    short = {"TOOLFOLD_TIMEOUT_S": "3", "TOOLFOLD_CONNECT_TIMEOUT_S": "1", "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.5"}
+    short = {"TOOLFOLD_TIMEOUT_S": "6", "TOOLFOLD_CONNECT_TIMEOUT_S": "1", "TOOLFOLD_MAX_QUEUE_WAIT_S": "0.5"}
     with Upstream(reply) as upstream:
         variables = {**environment, **short, "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": upstream.url}
         with start_server([TOOLFOLD, "serve", "--port", "0"], env=variables, log=tmp_path / "log") as url:

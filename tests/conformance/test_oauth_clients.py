@@ -28,8 +28,8 @@ from toolfold.mock_api.server import MockApi
 pytestmark = pytest.mark.clients
 
 REDIRECT_URI = "http://localhost:3334/oauth/callback"
-EXPIRES_SOON_S = -58
-"""The end of a token that is accepted for two more seconds, because clocks may differ by a minute."""
+EXPIRES_SOON_S, PAUSE_S = -54, "6.5"
+"""The end of a token that is accepted for six more seconds, because clocks may differ by a minute; and more of them."""
 
 CLIENTS = {
     "Python, handshake": [sys.executable, str(FOLDER / "oauth_steps.py"), "legacy"],
@@ -87,7 +87,7 @@ def test_a_client_discovers_registers_authorizes_and_refreshes(
     with AuthorizationServer(f"http://127.0.0.1:{port}/mcp") as server:
         server.lifetimes = [EXPIRES_SOON_S]
         url, log = serve(server.url, port)
-        run(client, environment, tmp_path, url, "2.5", REDIRECT_URI)
+        run(client, environment, tmp_path, url, PAUSE_S, REDIRECT_URI)
         assert server.kinds() == ["register", "authorize", "authorization_code", "refresh_token"]
         asked = server.events[1][1]
         assert (asked["resource"], asked["scope"]) == (url, "tools:read tools:call")
@@ -137,7 +137,7 @@ def test_a_client_finds_the_metadata_without_the_header(
     class Proxy(Handler):
         def forward(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            upstream = HTTPConnection("127.0.0.1", port, timeout=30)
+            upstream = HTTPConnection("127.0.0.1", port, timeout=60)
             upstream.request(self.command, self.path, body, dict(self.headers))
             answer = upstream.getresponse()
             content = answer.read()
@@ -169,7 +169,7 @@ def test_a_client_uses_cognito_through_the_metadata_of_this_server(
             "TOOLFOLD_OAUTH_SCOPE_PREFIX": "toolfold/",
         }
         url, log = serve(pool.url, free_port(), **settings)
-        answers = run(client, environment, tmp_path, url, "2.5", REDIRECT_URI)
+        answers = run(client, environment, tmp_path, url, PAUSE_S, REDIRECT_URI)
         assert answers["client_id"] == pool.client_id
         assert pool.kinds() == ["authorize", "authorization_code", "refresh_token"]
         check_no_token_left(pool, log, mock_api)
