@@ -40,7 +40,7 @@ def run(world: World, monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 
 def test_table_redeems_an_approval_once_for_several_environments(make_world: Callable[..., World], table: Any) -> None:
-    worlds = [make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="10") for _ in range(2)]
+    worlds = [make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="30") for _ in range(2)]
     beside = {"approval_token": worlds[0].token()}
     codes: list[str] = []
 
@@ -59,9 +59,9 @@ def test_table_redeems_an_approval_once_for_several_environments(make_world: Cal
 def test_table_that_is_gone_refuses_every_call(
     make_world: Callable[..., World], table: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    world = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="10")
+    world = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="30")
     token = world.token()
-    broken = make_world(CACHE="dynamodb://no-such-table", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="10")
+    broken = make_world(CACHE="dynamodb://no-such-table", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="30")
     for beside in ({}, {"approval_token": token}):
         assert by_meta_tool(broken, TOOL, ARGUMENTS, beside)[0] == "APPROVAL_UNAVAILABLE"
     assert world.sent == 0
@@ -72,7 +72,7 @@ def test_table_that_is_gone_refuses_every_call(
 def test_without_a_secret_every_call_is_refused(
     make_world: Callable[..., World], table: Any, caplog: pytest.LogCaptureFixture, secret: str
 ) -> None:
-    world = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=secret, SECRET_TIMEOUT_S="10")
+    world = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=secret, SECRET_TIMEOUT_S="30")
     assert by_meta_tool(world, TOOL, ARGUMENTS, {})[0] == "APPROVAL_UNAVAILABLE"
     assert "TOOLFOLD_APPROVAL_SECRET" in caplog.text
     assert by_meta_tool(world, "HIGH_WATER", {}, {})[0] != "APPROVAL_UNAVAILABLE"
@@ -83,8 +83,8 @@ def test_secret_is_read_from_aws(make_world: Callable[..., World], table: Any) -
     secrets = aws_services.client_here("secretsmanager")
     arn = secrets.create_secret(Name="approval", SecretString=SECRET)["ARN"]
     try:
-        world = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=arn, SECRET_TIMEOUT_S="10")
-        same = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="10")
+        world = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=arn, SECRET_TIMEOUT_S="30")
+        same = make_world(CACHE=f"dynamodb://{TABLE}", APPROVAL_SECRET=SECRET, SECRET_TIMEOUT_S="30")
         assert by_meta_tool(same, TOOL, ARGUMENTS, {"approval_token": world.token()})[0] == "OK"
     finally:
         secrets.delete_secret(SecretId=arn, ForceDeleteWithoutRecovery=True)

@@ -44,12 +44,12 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
         yield running
 
 
-def read(clients: AwsClients, timeout_s: float = 5.0, region: str = "") -> Any:
+def read(clients: AwsClients, timeout_s: float = 30.0, region: str = "") -> Any:
     return clients.client("dynamodb", timeout_s=timeout_s, region=region).get_item(TableName="answers", Key=KEY)
 
 
 def count(clients: AwsClients) -> Any:
-    dynamodb = clients.client("dynamodb", timeout_s=5.0)
+    dynamodb = clients.client("dynamodb", timeout_s=30.0)
     return dynamodb.update_item(TableName="answers", Key=KEY, UpdateExpression="ADD n :one")
 
 
@@ -110,11 +110,11 @@ class TestConnections:
 
         with RawServer(serve) as server:
             monkeypatch.setenv("AWS_ENDPOINT_URL", server.url)
-            held = clients.client("dynamodb", timeout_s=5.0)
+            held = clients.client("dynamodb", timeout_s=30.0)
             read(clients)
             assert not ended.wait(0.1)
             clients.reset()
-            assert ended.wait(5)
+            assert ended.wait(60)
         assert held is not None
 
 
@@ -205,13 +205,13 @@ def signers(s3: Upstream) -> list[str]:
 
 
 def by_obstore(clients: AwsClients) -> Callable[[], object]:
-    bucket = clients.open_bucket("things", "", timeout_s=5.0)
+    bucket = clients.open_bucket("things", "", timeout_s=30.0)
     return lambda: obstore.get(bucket, "a")
 
 
 def by_boto3(clients: AwsClients) -> Callable[[], object]:
     # As in each call: the client is looked up again.
-    return lambda: clients.client("s3", timeout_s=5.0, region="us-east-1").get_object(Bucket="things", Key="a")
+    return lambda: clients.client("s3", timeout_s=30.0, region="us-east-1").get_object(Bucket="things", Key="a")
 
 
 BOTH = pytest.mark.parametrize("open_s3", [by_obstore, by_boto3])
@@ -256,7 +256,7 @@ class TestEnvironment:
     def test_a_catalog_in_s3_is_read_without_boto3(self, s3: Upstream) -> None:
         program = (
             "import sys, obstore; from toolfold.aws import clients\n"
-            "bucket = clients.AwsClients().open_bucket('things', '', timeout_s=5.0)\n"
+            "bucket = clients.AwsClients().open_bucket('things', '', timeout_s=30.0)\n"
             "obstore.get(bucket, 'a'); print({'boto3', 'botocore'} & set(sys.modules))"
         )
         own = {"AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "B", "AWS_REGION": "eu-west-1"}
@@ -277,8 +277,8 @@ class TestProfile:
             for name, value in variables.items():
                 monkeypatch.setenv(name, value)
             clients.reset()
-            assert clients.open_bucket("things", "", timeout_s=5.0).config["region"] == region
-            assert clients.client("s3", timeout_s=5.0).meta.region_name == region
+            assert clients.open_bucket("things", "", timeout_s=30.0).config["region"] == region
+            assert clients.client("s3", timeout_s=30.0).meta.region_name == region
 
 
 @pytest.mark.usefixtures("no_credentials")

@@ -145,7 +145,7 @@ def fill_table(catalog: Catalog) -> None:
     with Upstream(echo) as upstream:
         shared = {
             "CACHE": "dynamodb://canary",
-            "CACHE_TIMEOUT_S": "5",
+            "CACHE_TIMEOUT_S": "30",
             "TIMEOUT_S": "20",  # on a busy machine, importing boto3 is part of it
         }
         calls = Calls(catalog, upstream.url, REQUESTS_PER_SECOND="1000", **shared)

@@ -85,7 +85,7 @@ def test_it_serves_under_every_name_and_ends_when_it_is_told(image: Path, variab
         for host in ("127.0.0.1:8000", "10.0.3.7:8000", "toolfold.example.com"):
             assert exchange(url, post(url, PING, "Connection: close", host=host)).startswith(b"HTTP/1.1 200 ")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.communicate()

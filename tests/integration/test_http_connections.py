@@ -45,7 +45,7 @@ class TestReuse:
 
         with RawServer(once, RawServer.answer) as server:
             send(server.url)
-            assert closed.wait(5)
+            assert closed.wait(60)
             time.sleep(0.05)  # until the end of the stream has arrived
             assert send(server.url).body == CSV
         assert len(server.requests) == 2
@@ -88,7 +88,7 @@ class TestReuse:
 
         def connect(sock: socket.socket, address: tuple[str, int]) -> None:
             real(sock, address)
-            assert arrived.wait(5)
+            assert arrived.wait(60)
             time.sleep(0.05)
 
         def eager(server: RawServer, connection: socket.socket) -> None:
@@ -112,7 +112,7 @@ class TestReuse:
 
         with RawServer(talkative, RawServer.answer) as server:
             send(server.url)
-            assert sent.wait(5)
+            assert sent.wait(60)
             time.sleep(0.02)
             assert send(server.url).body == CSV
 
@@ -131,7 +131,7 @@ class TestReuse:
             now = time.time() + away_s
             monkeypatch.setattr(connection.time, "time", lambda: now)
             assert send(server.url).body == CSV
-            assert closed.wait(5)
+            assert closed.wait(60)
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
     def test_a_fork_leaves_the_connection_to_the_parent(self, send: Send) -> None:
@@ -155,7 +155,7 @@ class TestReuse:
             send(server.url)
             assert not ended.is_set()
             send.http_client.close()
-            assert ended.wait(5)
+            assert ended.wait(60)
             assert send(server.url).body == CSV
 
 

@@ -338,13 +338,13 @@ class TestFailures:
 
         def reply(_: Received) -> Reply:
             if kind == "slow":
-                released.wait(10)
+                released.wait(60)
             if kind == "garbage":
                 return 200, {"content-length": "5", "content-type": "application/json"}, b"\x00\xff{{{{"
             return as_json("x" * (200_000 if kind == "endless" else 1))
 
         source = world.catalog.source("query")
-        limits = {"timeout_s": 0.5, "max_response_bytes": 100_000}
+        limits = {"timeout_s": 0.5 if kind == "slow" else 60, "max_response_bytes": 100_000}
         broken = source._replace(connection=limits)
         if kind == "down":
             broken = broken._replace(base_url="http://127.0.0.1:9")

@@ -15,6 +15,7 @@ from tests.support.catalogs import tool_of
 from tests.support.clocks import Clock
 from tests.support.cpu_time import ends_within
 from tests.support.executor import BUSY, Calls, Make
+from tests.support.ports import free_port
 from tests.support.upstream import Reply, Upstream, notice
 from toolfold.catalog.model import Catalog
 from toolfold.errors import UpstreamError
@@ -168,9 +169,7 @@ class TestFailures:
         assert calls("TIME_SERIES_WEEKLY", symbol="IBM").body
 
     def test_a_source_that_cannot_be_reached_is_paused_for_everybody(self, catalog: Catalog, clock: Clock) -> None:
-        with Upstream() as stopped:
-            url = stopped.url
-        calls = Calls(catalog, clock, url, RETRIES="0")
+        calls = Calls(catalog, clock, f"http://127.0.0.1:{free_port()}/query", RETRIES="0")
         for number in range(5):
             calls.error("TIME_SERIES_WEEKLY", key=f"KEY{number}", symbol=str(number))
         assert calls.error(key=HONEST).message == "Alpha Vantage keeps failing, so calls to it are paused."

@@ -182,7 +182,7 @@ def test_known_keys_serve_while_another_request_reads_them_again(
     with ThreadPoolExecutor() as threads:
         threads.submit(gateway.status, token)
         try:
-            assert gateway.issuer.is_waiting.wait(5)
+            assert gateway.issuer.is_waiting.wait(60)
             assert gateway.status(token) == 200
         finally:
             gateway.issuer.is_held.set()

@@ -77,7 +77,7 @@ def unchanged(server: PostgresqlServer) -> Iterator[None]:
     assert not STOLEN.exists()
 
 
-def soon(seconds: float = 10) -> float:
+def soon(seconds: float = 60) -> float:
     return time.monotonic() + seconds
 
 

@@ -34,8 +34,8 @@ def aws(on_moto: None) -> Iterator[Any]:
 @pytest.fixture
 def table(aws: Any) -> DynamoDBStore:
     # Longer than in service: the imitation is in Python, and the machine may be busy.
-    s3: FailSafeStore[Any] = FailSafeStore(lambda: AwsClients().client("s3", timeout_s=5.0), 30.0, time.monotonic)
-    return DynamoDBStore(AwsClients(), TABLE, 5.0, f"s3://{BUCKET}/cache", s3)
+    s3: FailSafeStore[Any] = FailSafeStore(lambda: AwsClients().client("s3", timeout_s=30.0), 30.0, time.monotonic)
+    return DynamoDBStore(AwsClients(), TABLE, 30.0, f"s3://{BUCKET}/cache", s3)
 
 
 Make = Callable[..., Callable[..., CallResult]]
@@ -46,7 +46,7 @@ def make(catalog: Catalog, upstream: Upstream) -> Make:
     """A new environment of the function, as a function that calls a tool."""
 
     def made(clock: Clock | None = None, **environment: str) -> Callable[..., CallResult]:
-        settings = settings_for(upstream.url, CACHE=f"dynamodb://{TABLE}", CACHE_TIMEOUT_S="5", **environment)
+        settings = settings_for(upstream.url, CACHE=f"dynamodb://{TABLE}", CACHE_TIMEOUT_S="30", **environment)
         clock = clock or Clock()
         executor = ToolExecutor(settings, clock=clock.clocks())
 
@@ -84,7 +84,7 @@ class TestDynamoDBStore:
         assert table.get("a") == b"small"
 
     def test_without_a_bucket_large_values_are_not_stored(self, aws: Any) -> None:
-        table = DynamoDBStore(AwsClients(), TABLE, 5.0)
+        table = DynamoDBStore(AwsClients(), TABLE, 30.0)
         table.put("a", bytes(390_000), 1000.0, 2000.0)
         table.put("b", bytes(390_001), 1000.0, 2000.0)
         assert table.get("a") is not None
@@ -94,14 +94,14 @@ class TestDynamoDBStore:
         self, table: DynamoDBStore, aws: Any, caplog: pytest.LogCaptureFixture
     ) -> None:
         table.put("a", bytes(390_001), 1000.0, 2000.0)
-        settings = settings_for("http://localhost/query", CACHE=f"dynamodb://{TABLE}", CACHE_TIMEOUT_S="5")
+        settings = settings_for("http://localhost/query", CACHE=f"dynamodb://{TABLE}", CACHE_TIMEOUT_S="30")
         store = create_shared_store(settings, time.monotonic, AwsClients())
         assert store is not None
         assert store.run(lambda one: one.get("a")) is None
         assert not caplog.messages
 
     def test_counters_and_slots_are_shared(self, table: DynamoDBStore, aws: Any) -> None:
-        other = DynamoDBStore(AwsClients(), TABLE, 5.0)
+        other = DynamoDBStore(AwsClients(), TABLE, 30.0)
         assert [increment(table, "n", 1000.0), increment(other, "n", 1000.0)] == [1, 2]
         assert table.acquire_slot("turn", 1000.0, 1001.0) == 0
         assert other.acquire_slot("turn", 1000.5, 1001.5) == 1001.0

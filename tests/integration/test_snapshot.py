@@ -69,7 +69,7 @@ def test_two_copies_share_no_connection_no_random_number_and_no_key(aws: None, m
         "ALPHA_VANTAGE_API_KEY": secret,
         "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
         "TOOLFOLD_CACHE": "dynamodb://snapshots",
-        "TOOLFOLD_CACHE_TIMEOUT_S": "5",
+        "TOOLFOLD_CACHE_TIMEOUT_S": "30",
         "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
     }
     command = [sys.executable, "-m", "tests.support.snapshot_copies"]
@@ -198,7 +198,7 @@ def imported_by_requests(environment: dict[str, str]) -> list[str]:
         "PYTHONPATH": os.pathsep.join(["layers/core", "."]),
         "TOOLFOLD_CATALOG": PLACE,
         "TOOLFOLD_CACHE": "dynamodb://snapshots",
-        "TOOLFOLD_CACHE_TIMEOUT_S": "5",
+        "TOOLFOLD_CACHE_TIMEOUT_S": "30",
         "TOOLFOLD_OFFLOAD": "s3://snapshots/offload",
         **environment,
     }
@@ -227,7 +227,7 @@ def test_requests_after_a_restore_import_nothing(aws: None, mock_api: MockApi, m
             "AWS_CONTAINER_AUTHORIZATION_TOKEN": "token",
             "ALPHA_VANTAGE_API_KEY": "ssm:/toolfold/restored",
             "TOOLFOLD_ANYONE_MAY_USE_THE_KEY": "true",
-            "TOOLFOLD_SECRET_TIMEOUT_S": "10",
+            "TOOLFOLD_SECRET_TIMEOUT_S": "30",
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
         }
         assert imported_by_requests(environment) == []

@@ -153,7 +153,7 @@ def test_a_missing_connection_string_is_named(executor: ToolExecutor, catalog: C
 
 def test_tables_beyond_the_bytes_of_one_answer_are_counted(database: Path) -> None:
     reader = DatabaseReader(SqlSettings("sqlite"), 200)
-    answer = json.loads(reader.list_tables(str(database), time.monotonic() + 5))
+    answer = json.loads(reader.list_tables(str(database), time.monotonic() + 60))
     assert len(answer["tables"]) == 2
     assert answer["more_tables"] == "not listed: 4 tables; use contains"
 
@@ -162,7 +162,7 @@ def test_tables_are_found_by_their_names_descriptions_and_columns(database: Path
     reader = DatabaseReader(SqlSettings("sqlite"), 10_000)
 
     def names(contains: str) -> list[str]:
-        answer = json.loads(reader.list_tables(str(database), time.monotonic() + 5, contains))
+        answer = json.loads(reader.list_tables(str(database), time.monotonic() + 60, contains))
         assert "more_tables" not in answer
         return [table["name"] for table in answer["tables"]]
 

@@ -116,7 +116,7 @@ def test_cached_answers_outlive_the_process(mock_api: MockApi, tmp_path: Path) -
 
     place = {
         "TOOLFOLD_CACHE": "",
-        "TOOLFOLD_CACHE_TIMEOUT_S": "20",
+        "TOOLFOLD_CACHE_TIMEOUT_S": "30",
         "XDG_CACHE_HOME": str(tmp_path),
         "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": mock_api.url,
         "ALPHA_VANTAGE_API_KEY": KEY,
@@ -209,6 +209,6 @@ def test_second_signal_ends_the_process_at_once(mock_api: MockApi) -> None:
 def test_stopped_process_does_not_wait_for_a_client_that_never_reads() -> None:
     with started(TOOLFOLD_TIMEOUT_S="0.5", TOOLFOLD_CONNECT_TIMEOUT_S="0.5") as process:
         write(process, *[message("tools/list")] * 200)
-        assert select.select([process.stdout], [], [], 20)[0]  # it has started, and fills the pipe
+        assert select.select([process.stdout], [], [], 60)[0]  # it has started, and fills the pipe
         time.sleep(0.2)
         check_end(process)

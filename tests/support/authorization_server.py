@@ -19,6 +19,7 @@ from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 from tests.support.lambda_handler import http_event
 from tests.support.local_server import Handler, LocalServer, Reply
 from tests.support.mcp_requests import message
+from tests.support.waiting import PATIENCE_S
 from toolfold.app import build_app
 from toolfold.mock_api.server import MockApi
 from toolfold.protocol.http import LogFields
@@ -103,7 +104,7 @@ class _Handler(Handler):
         issuer.requests.append(self.path)
         if not issuer.is_held.is_set():
             issuer.is_waiting.set()
-            issuer.is_held.wait(10)
+            issuer.is_held.wait(PATIENCE_S)
         found = (503, {}, b"") if issuer.is_down else issuer.handle("GET", self.path, self.headers, b"")
         self.reply(*issuer.replies.get(self.path, found))
 

@@ -129,9 +129,9 @@ class Deployment:
             "AWS_DEFAULT_REGION": REGION,
             "TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL": self.mock_api.url,
             # moto is in Python and the machine is busy: a time-out is no fault here.
-            "TOOLFOLD_CACHE_TIMEOUT_S": "10",
-            "TOOLFOLD_S3_TIMEOUT_S": "20",
-            "TOOLFOLD_SECRET_TIMEOUT_S": "10",
+            "TOOLFOLD_CACHE_TIMEOUT_S": "30",
+            "TOOLFOLD_S3_TIMEOUT_S": "30",
+            "TOOLFOLD_SECRET_TIMEOUT_S": "30",
         }
         return load_built_function(LOCAL_BUILD).runtime(self.environment | here | variables)
 

@@ -9,11 +9,15 @@ import pytest
 from tests.support.catalogs import tool_of
 from toolfold.catalog.model import Catalog
 from toolfold.models import SourceCredentials, UpstreamResponse
+from toolfold.network.errors import DeadlineBeforeConnection, ReadTimeout
 from toolfold.network.session import HttpClient, Response
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext, create_adapter
 
 KEY = "CANARYKEY0123456"
+
+OUT_OF_TIME = (ReadTimeout, DeadlineBeforeConnection)
+"""A request whose time is short ends with one of these: a machine that stalls may not even have connected."""
 
 
 def fetch(

@@ -30,12 +30,10 @@ from typing import Any, Literal, Self
 
 from tests.support import http_api
 from tests.support.local_server import Handler, LocalServer
+from tests.support.waiting import PATIENCE_S
 
-INIT_LIMIT_S = 10.0
-"""Lambda's limit of the initialization."""
-
-RESTORE_LIMIT_S = 10.0
-"""Lambda's limit of a restore with its hooks."""
+START_LIMIT_S = PATIENCE_S
+"""Limit of the initialization, and of a restore with its hooks. Lambda's is 10 s; this machine may be busy."""
 
 ANSWER_LIMIT_BYTES = 6_291_556
 """The largest result of a synchronous invocation: 6 MB, plus Lambda's allowance for its envelope."""
@@ -218,7 +216,7 @@ class LambdaRuntime:
         """Start the process before the first invocation, unless it is running; with SnapStart, up to its snapshot.
 
         Raises:
-            FunctionError: The handler cannot be imported, or its import took longer than 10 s.
+            FunctionError: The handler cannot be imported, or its import took too long.
         """
         with self._one_at_a_time:
             if self._process is not None and self._process.is_running:
@@ -226,10 +224,10 @@ class LambdaRuntime:
             self.stop()
             started = time.perf_counter()
             self._process = _Process(self._command, self._function, self.variables, self._log)
-            report = self._process.next_report(INIT_LIMIT_S)
+            report = self._process.next_report(START_LIMIT_S)
             if report is None or report.kind not in ("ready", "snapshot"):
                 self.stop()
-                raise FunctionError(_failure(report, "init", INIT_LIMIT_S))
+                raise FunctionError(_failure(report, "init", START_LIMIT_S))
             self._is_frozen = report.kind == "snapshot"
             self.init_times_s.append(time.perf_counter() - started)
 
@@ -237,7 +235,7 @@ class LambdaRuntime:
         """Continue the process from its snapshot, unless it is running.
 
         Raises:
-            FunctionError: A hook failed, or took longer than 10 s.
+            FunctionError: A hook failed, or took too long.
         """
         with self._one_at_a_time:
             self.start()
@@ -245,10 +243,10 @@ class LambdaRuntime:
                 return
             assert self._process is not None
             self._process.restore()
-            report = self._process.next_report(RESTORE_LIMIT_S)
+            report = self._process.next_report(START_LIMIT_S)
             if report is None or report.kind != "ready":
                 self.stop()
-                raise FunctionError(_failure(report, "restore", RESTORE_LIMIT_S))
+                raise FunctionError(_failure(report, "restore", START_LIMIT_S))
             self._is_frozen = False
 
     def stop(self) -> None:

@@ -17,6 +17,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 class LocalServer(ThreadingHTTPServer):
     """HTTP server that runs inside a ``with`` statement; ``connections`` counts the accepted connections."""
 
+    request_queue_size = 100
+    """Connections that wait to be accepted; beyond them, a client repeats its attempt after a second."""
+
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         super().__init__(("127.0.0.1", 0), handler)
         self.connections = 0

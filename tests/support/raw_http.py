@@ -16,11 +16,12 @@ import pytest
 from tests.support.local_server import Handler, LocalServer
 from tests.support.mcp_requests import message
 from tests.support.upstream import CSV
+from tests.support.waiting import PATIENCE_S
 
 PING = json.dumps(message("ping")).encode()
 
 
-def connect(url: str, timeout_s: float = 60) -> socket.socket:
+def connect(url: str, timeout_s: float = PATIENCE_S) -> socket.socket:
     parts = urlsplit(url)
     return socket.create_connection((parts.hostname or "", parts.port or 80), timeout=timeout_s)
 
@@ -78,7 +79,7 @@ class RawServer:
         self.requests: list[bytes] = []
         self._peers, self._context = peers or (RawServer.answer,), context
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._listener.settimeout(5)
+        self._listener.settimeout(PATIENCE_S)
         self._thread = threading.Thread(target=self._serve)
         self._open: socket.socket | None = None
         self.authority = f"127.0.0.1:{self._listener.getsockname()[1]}"
@@ -115,7 +116,7 @@ class RawServer:
     def _serve(self) -> None:
         for peer in self._peers:
             plain, _ = self._listener.accept()
-            plain.settimeout(5)
+            plain.settimeout(PATIENCE_S)
             with suppress(OSError), self._context.wrap_socket(plain, True) if self._context else plain as connection:
                 self._open = connection
                 peer(self, connection)
@@ -152,7 +153,6 @@ class ByteServer(LocalServer):
 
 class _Answer(Handler):
     server: ByteServer
-    timeout = 5.0
 
     def do_GET(self) -> None:
         self.rfile.read(int(self.headers.get("content-length", 0)))

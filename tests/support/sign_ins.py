@@ -188,7 +188,7 @@ class Browser:
             response = self._opener.open(url, timeout=60)
         except urllib.error.HTTPError as error:
             response = error
-        except urllib.error.URLError:
+        except OSError:  # also a reset of a connection that was not accepted any more
             return 0, "", {}
         with response:
             return response.status, response.read().decode(), response.headers

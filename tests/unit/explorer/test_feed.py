@@ -101,7 +101,7 @@ def test_a_running_call_is_shown_until_it_ends(docks_catalog: Path) -> None:
 
     def answer(query: Mapping[str, str]) -> Any:
         arrived.set()
-        may_end.wait(10)
+        may_end.wait(60)
         return reply(dict(query))
 
     with docks(docks_catalog, answer) as (world, feed):
@@ -109,10 +109,10 @@ def test_a_running_call_is_shown_until_it_ends(docks_catalog: Path) -> None:
         given = {"tool_name": "SURVEY_HARBOUR", "arguments": {"harbour": "Oslo"}, "approval_token": token}
         thread = threading.Thread(target=world.app.server.tools.call, args=("TOOL_CALL", given))
         thread.start()
-        assert arrived.wait(10)
+        assert arrived.wait(60)
         [running] = feed.snapshot(0)["running"]
         may_end.set()
-        thread.join(10)
+        thread.join(60)
         found = feed.snapshot(0)
     assert (running["tool"], running["source"]) == ("SURVEY_HARBOUR", "docks")
     assert found["running"] == []

@@ -46,7 +46,7 @@ class Gate:
 
     def __call__(self) -> Any:
         self.waiting += 1
-        assert self._opened.wait(20)
+        assert self._opened.wait(60)
         return CATALOG()
 
 
@@ -66,7 +66,7 @@ def answers(outgoing: bytes) -> list[dict[str, Any]]:
 def piped(*lines: bytes, to: Server | None = None, end: bytes = b"\n") -> list[dict[str, Any]]:
     """What is answered to lines when the input ends right after them."""
     outgoing = BytesIO()
-    StdioSession(lambda: to or server(), drain_timeout_s=20).serve(BytesIO(b"\n".join(lines) + end), outgoing)
+    StdioSession(lambda: to or server(), drain_timeout_s=60).serve(BytesIO(b"\n".join(lines) + end), outgoing)
     return answers(outgoing.getvalue())
 
 
@@ -77,14 +77,14 @@ def conversing(to: Server) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
     def hold() -> None:
         with os.fdopen(their_in, "rb") as incoming, os.fdopen(their_out, "wb") as outgoing:
-            StdioSession(lambda: to, 20).serve(incoming, outgoing)
+            StdioSession(lambda: to, 60).serve(incoming, outgoing)
 
     held = threading.Thread(target=hold)
     held.start()
     with os.fdopen(our_in, "rb") as read:
         with os.fdopen(our_out, "wb", 0) as write:
             yield write, read
-        held.join(20)
+        held.join(60)
     assert not held.is_alive()
 
 
@@ -193,7 +193,7 @@ def test_line_over_the_limit_is_a_parse_error(
 def test_client_that_does_not_read_is_not_read_from(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "MAX_UNSENT_BYTES", 100_000)
     (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
-    session = StdioSession(server, 20)
+    session = StdioSession(server, 60)
     requests = 2_000
 
     def hold() -> None:
@@ -208,16 +208,15 @@ def test_client_that_does_not_read_is_not_read_from(monkeypatch: pytest.MonkeyPa
     threads = [threading.Thread(target=hold), threading.Thread(target=write)]
     for thread in threads:
         thread.start()
-    most = 0
-    for _ in range(200):
-        time.sleep(0.001)
-        most = max(most, session._unsent_bytes)
-    assert 100_000 < most < 150_000
+    wait_until(lambda: session._unsent_bytes > 100_000)
+    time.sleep(0.2)  # in which it must not read on
+    wait_until(lambda: session._unsent_bytes > 100_000)
+    assert session._unsent_bytes < 150_000
     assert threads[1].is_alive()  # its pipe is full
     with os.fdopen(our_in, "rb") as read:
         assert [json.loads(read.readline())["id"] for _ in range(requests)] == [*range(requests)]
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +240,7 @@ def test_only_the_first_skipped_lines_are_logged(caplog: pytest.LogCaptureFixtur
 
 def test_stopped_session_answers_what_it_has_received() -> None:
     gate = Gate()
-    session = StdioSession(lambda: server(gate), 20)
+    session = StdioSession(lambda: server(gate), 60)
     (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
     with os.fdopen(their_in, "rb") as incoming, os.fdopen(our_out, "wb", 0) as write, os.fdopen(our_in, "rb") as read:
         with os.fdopen(their_out, "wb", 0) as outgoing:
@@ -252,7 +251,7 @@ def test_stopped_session_answers_what_it_has_received() -> None:
             session.stop()
             write.write(line("ping", 2) + b"\n")
             gate.open()
-            held.join(20)  # although the input has not ended
+            held.join(60)  # although the input has not ended
             assert not held.is_alive()
         assert [json.loads(one)["id"] for one in read] == [1]
 
@@ -283,7 +282,7 @@ def test_an_input_that_cannot_be_read_has_ended(monkeypatch: pytest.MonkeyPatch)
     closed, gone, outgoing = BytesIO(), Hangup(line("ping", 1) + b"\n"), BytesIO()
     closed.close()
     for incoming in (closed, gone):
-        StdioSession(server, drain_timeout_s=20).serve(incoming, outgoing)
+        StdioSession(server, drain_timeout_s=60).serve(incoming, outgoing)
     assert [answer["id"] for answer in answers(outgoing.getvalue())] == [1]
     assert not raised
 
@@ -306,7 +305,7 @@ def test_failed_job_ends_no_thread(caplog: pytest.LogCaptureFixture) -> None:
 
     pool.submit(broken)
     pool.submit(done.set)
-    assert done.wait(20)
+    assert done.wait(60)
     assert caplog.messages == ["defect in a job: ValueError"]
 
 

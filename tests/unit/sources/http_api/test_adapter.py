@@ -83,7 +83,7 @@ class Pets:
         )  # fmt: skip
         given, credentials = arguments or {}, SourceCredentials(key)
         self.adapter.check_call(tool, given, credentials)
-        response = self.adapter.call(tool, given, credentials, time.monotonic() + 5)
+        response = self.adapter.call(tool, given, credentials, time.monotonic() + 60)
         return self.adapter.parse(tool, given, response, credentials)
 
 

@@ -215,7 +215,7 @@ def test_threads_that_wait_for_one_request_share_its_outcome(fails: bool) -> Non
     send = endpoint.send
 
     def slow(request: HttpRequest, deadline: float) -> Response:
-        waiting.wait(5)
+        waiting.wait(60)
         deadline_of_others.wait(0.05)
         if fails:
             endpoint.requests.append(request)
@@ -224,7 +224,7 @@ def test_threads_that_wait_for_one_request_share_its_outcome(fails: bool) -> Non
 
     def job() -> None:
         if not started.acquire(blocking=False):
-            waiting.wait(5)
+            waiting.wait(60)
         try:
             outcomes.append(provider.get_token(CLIENT, 1010.0))
         except UpstreamError as error:
@@ -242,7 +242,7 @@ def test_a_call_does_not_wait_for_a_token_beyond_its_deadline() -> None:
 
     def slow(request: HttpRequest, deadline: float) -> Response:
         is_sent.set()
-        ends.wait(5)
+        ends.wait(60)
         raise UpstreamError("down", "-")
 
     provider = TokenProvider(source(), slow, lambda: 1000.0)
@@ -253,7 +253,7 @@ def test_a_call_does_not_wait_for_a_token_beyond_its_deadline() -> None:
 
     thread = threading.Thread(target=job)
     thread.start()
-    is_sent.wait(5)
+    is_sent.wait(60)
     with pytest.raises(UpstreamTimeout):
         provider.get_token(CLIENT, 1000.0)
     ends.set()
