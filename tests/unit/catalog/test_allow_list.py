@@ -148,7 +148,7 @@ def test_a_refused_source_does_not_end_the_warm_up_of_others() -> None:
     executor = build_app(Settings.from_environment({})).executor
     source = FileStore(bundled_path())().source("alpha_vantage")
     executor.warm_up([source._replace(id="other", base_url="https://evil.example/"), source])
-    assert list(executor.circuit_states()) == [source.id]
+    assert list(executor.services.circuit_states()) == [source.id]
 
 
 def test_the_command_line_names_the_setting(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.client_call import Clock
     from toolfold.execution.call import CallLog, Middleware, Observer
-    from toolfold.execution.services import Services, Trouble
+    from toolfold.execution.services import Services
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
     from toolfold.sources.base import AdapterFactory
@@ -42,6 +42,7 @@ class ToolExecutor:
 
     Attributes:
         observer: sees calls while they run; None: none does. Set before the first call.
+        used: what calls share, where there was one; else None.
     """
 
     def __init__(
@@ -66,17 +67,17 @@ class ToolExecutor:
         self.observer: Observer | None = None
         self._lock = threading.RLock()
         self._http_client: HttpClient | None = None
-        self._services: Services | None = None
+        self.used: Services | None = None
 
     @property
     def services(self) -> Services:
         """What calls share, made by the first of them."""
         with self._lock:
-            if self._services is None:
+            if self.used is None:
                 from toolfold.execution.services import Services  # with all that calls need
 
-                self._services = Services(self)
-            return self._services
+                self.used = Services(self)
+            return self.used
 
     def http_client(self) -> HttpClient:
         """Return the HTTP client of all calls, made for the first request: its import takes longest."""
@@ -86,14 +87,6 @@ class ToolExecutor:
 
                 self._http_client = HttpClient()
             return self._http_client
-
-    def circuit_states(self) -> dict[str, str]:
-        """Return the state of the circuit breaker of each source that this process has called, by its id."""
-        return {} if self._services is None else self._services.circuit_states()
-
-    def troubles(self) -> Mapping[str, Trouble]:
-        """Return id of a source → what is wrong with it, by the last calls of this process."""
-        return {} if self._services is None else self._services.health.troubles()
 
     def warm_up(self, sources: Iterable[Source]) -> None:
         """Make the adapters of ``sources``, which imports them and what their calls need; not of those refused here."""
@@ -110,7 +103,7 @@ class ToolExecutor:
         """
         self.aws.reset()
         with self._lock:
-            services, self._services = self._services, None
+            services, self.used = self.used, None
             client, self._http_client = self._http_client, None
         if services is not None:
             services.secret_provider.reset()

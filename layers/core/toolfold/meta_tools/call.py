@@ -119,10 +119,8 @@ _CELL_BYTES = 60
 
 def document_size(document: Document) -> int:
     """Return about how many bytes a document takes."""
-    return sum(
-        parsing.rows_size(len(table.rows), len(table.columns)) + _CELL_BYTES * len(table.rows) * len(table.columns)
-        for table in document.tables
-    )
+    shapes = [(len(table.rows), len(table.columns)) for table in document.tables]
+    return sum([parsing.rows_size(rows, columns) + _CELL_BYTES * rows * columns for rows, columns in shapes])
 
 
 def answer_of(document: Document, answers: Sequence[Answer]) -> Answer:

@@ -343,7 +343,7 @@ def usage_of(catalog: Catalog, call: MetaCall, result: Result) -> dict[str, int]
         # From the middle of each part: the notes above a table have longer words than its rows.
         step = max(_SAMPLE_CHARS, len(text) // _SAMPLES)
         starts = range((step - _SAMPLE_CHARS) // 2, len(text), step)
-        sample = "".join(text[start : start + _SAMPLE_CHARS] for start in starts)
+        sample = "".join([text[start : start + _SAMPLE_CHARS] for start in starts])
         answered = tokens.count(sample) * len(text) // max(1, len(sample))
     if call.name not in ("TOOL_LIST", "TOOL_GET"):
         return {"tokens": answered}

@@ -212,7 +212,7 @@ def pack(
         level = max(level, FULL if rank < ends[0] else MEDIUM if rank < ends[1] else MINIMAL)
         while level < MINIMAL:
             fuller = render(position, level)
-            reserved = sum(render(other, MINIMAL).cost for other in positions[rank + 1 : rank + 1 + RESERVED_LINES])
+            reserved = sum([render(other, MINIMAL).cost for other in positions[rank + 1 : rank + 1 + RESERVED_LINES]])
             if fuller.cost + reserved <= budget:
                 rendered = fuller
                 break

@@ -65,8 +65,8 @@ _OTHER_WORDS = "Next: try other English keywords, or TOOL_LIST() for what there 
 def list_tools(request: MetaRequest) -> Result:
     """List tools; of sources with a trouble, their state too."""
     result = tool_list(request.catalog, request.arguments)
-    troubles = request.tools.executor.troubles()
-    if not troubles:
+    used = request.tools.executor.used
+    if used is None or not (troubles := used.health.troubles()):
         return result
     listed = {entry["id"] for entry in result.structured.get("sources", ())}
     if not listed:  # the tools of a search
@@ -254,10 +254,10 @@ class _Listing:
                 f"Send token_budget {needed} or more, or leave it out.",
                 needed=needed,
             )
-        in_full = sum(detail_level_of(tool.entry) == "full" for tool in rendered)
+        in_full = [detail_level_of(tool.entry) for tool in rendered].count("full")
         writes = sum("effect" in tool.entry for tool in rendered[:in_full])
         step = _next_step(in_full, writes, only_full=in_full == len(rendered)) if fit is Fit.SURE else _COMPARE
-        text = "\n".join([self._heading(step, len(rendered), matched), *(tool.text for tool in rendered)])
+        text = "\n".join([self._heading(step, len(rendered), matched), *[tool.text for tool in rendered]])
         text = text if request.queries else self._with_stats(text, budget)
         return self._result(text, rendered, step, matched, fit)
 

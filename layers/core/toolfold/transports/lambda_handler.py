@@ -275,7 +275,8 @@ def _respond_health(app: App, method: str) -> Response:
 def _describe_state(app: App) -> dict[str, object]:
     from datetime import UTC, datetime  # no first response of a client needs it
 
-    catalog, store, circuits = app.catalog_store(), app.catalog_store, app.executor.circuit_states()
+    catalog, store, used = app.catalog_store(), app.catalog_store, app.executor.used
+    circuits = {} if used is None else used.circuit_states()
     sources = {source.id: {"circuit_breaker": circuits.get(source.id, "closed")} for source in catalog.sources}
     is_closed = all(circuits.get(id_, "closed") == "closed" for id_ in sources)
     published_at = store.published_at
