@@ -137,7 +137,7 @@ class Source(NamedTuple):
     @property
     def signs_in(self) -> bool:
         """Whether its calls are made with a token of the user, who signs in there."""
-        return self.oauth2.get("grant") == "authorization_code"
+        return self.auth is not None and (self.auth.oauth2 or {}).get("grant") == "authorization_code"
 
 
 Relation = tuple[ToolName, RelationKind] | tuple[ToolName, RelationKind, Line]

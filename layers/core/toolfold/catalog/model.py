@@ -171,7 +171,7 @@ class Catalog:
     def prefetch_summaries(self, positions: Iterable[int]) -> None:
         """Read the blocks that :meth:`summary` needs for ``positions``, in parallel."""
         own = self.base_positions
-        self.prefetch(lines=(line_key(own[at]) for at in positions if at < len(own)))
+        self.prefetch(lines=[line_key(own[at]) for at in positions if at < len(own)])
 
     def canonical_name(self, name: str) -> str | None:
         """Return the catalog's spelling of the name of a listed or known tool, or None."""

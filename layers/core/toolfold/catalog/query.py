@@ -76,6 +76,8 @@ _MAX_CORRECTED = 40
 _TOKEN = re.compile(r"\w+")
 _JOINED = re.compile(r"[\w.-]+")
 _WORD = re.compile(r"[^\W_]+")
+_NAME_SIGNS = frozenset("_-.")
+"""Signs of names of tools."""
 
 MAX_WORDS = 200
 """Words of a query that are read, or characters in a script without spaces. Each word takes time to look up."""
@@ -202,7 +204,7 @@ def _named(catalog: Catalog, tokens: Sequence[str], all_capitals: bool) -> dict[
     named: dict[int, bool] = {}
     for token in dict.fromkeys(tokens):
         # In capitals SAR, AD and CORN are names; "ad" and "corn" may be words.
-        is_certain = any(sign in token for sign in "_-.") or (token.isupper() and not all_capitals)
+        is_certain = not _NAME_SIGNS.isdisjoint(token) or (token.isupper() and not all_capitals)
         position = catalog.position(token) if is_certain or len(token) > 2 else None
         if position is not None:
             named[position] = named.get(position, False) or is_certain

@@ -82,14 +82,14 @@ class JsonText(bytes):
 def encode_result(id_: Id, result: Mapping[str, Any]) -> bytes:
     """Encode the response to a request that succeeded. A value that is :class:`JsonText` is copied as it is."""
     try:
-        members = b",".join(
+        members = [
             _encode(key) + b":" + (value if isinstance(value, JsonText) else _encode(value))
             for key, value in result.items()
-        )
+        ]
     except (ValueError, RecursionError):  # an integer of thousands of digits, or nested too deep for any client
         error = JsonRpcError(INTERNAL_ERROR, "The answer has a value that JSON cannot express.", id_=id_)
         return encode_error(error)
-    return b'{"jsonrpc":"2.0","id":' + _encode(id_) + b',"result":{' + members + b"}}"
+    return b'{"jsonrpc":"2.0","id":' + _encode(id_) + b',"result":{' + b",".join(members) + b"}}"
 
 
 def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:

@@ -123,21 +123,22 @@ class Server:
             return public_documents.describe_server(request, self.tools.executor.settings.public_url or own)
         if http.WELL_KNOWN in request.path or request.path == http.REGISTER_PATH:
             return http.error_response(404, "There is nothing at this path.")
-        response = http.validate(request, self.origin_policy, stateless) or self._authorized(request, stateless)
+        response = http.validate(request, self.origin_policy, stateless)
+        if response is None and self._authorization is not None:
+            response = self._authorized(request, stateless, self._authorization)
+        response = response or self._handle_body(request, stateless)
         has_origin = request.header("origin") is not None  # only a web page names it
         return http.with_cors_headers(request, response, self.origin_policy) if has_origin else response
 
-    def _authorized(self, request: http.Request, stateless: bool) -> http.Response:
+    def _authorized(self, request: http.Request, stateless: bool, authorization: ResourceServer) -> http.Response:
         """Return the response to a request whose method and headers are in order."""
-        if self._authorization is None:
-            return self._handle_body(request, stateless)
-        caller = self._authorization.authenticate(request)
+        caller = authorization.authenticate(request)
         if isinstance(caller, http.Response):
             return caller
         try:
             response = self._handle_body(request._replace(scopes=caller.scopes, caller=caller.id), stateless)
         except InsufficientScope as error:
-            response = self._authorization.forbid(error.details["scope"], caller)
+            response = authorization.forbid(error.details["scope"], caller)
         return response._replace(log_fields={**response.log_fields, "caller": caller.id})
 
     def handle_message(self, message: Message) -> bytes:
@@ -152,7 +153,7 @@ class Server:
         stateless = versions.META_VERSION in message.meta and message.method != "initialize"
         if message.method == "initialize":  # all that comes without HTTP is of one client
             self._without_http = self._without_http._replace(opens_urls=versions.elicits(message.params, "url"))
-        exchange = Exchange(self._without_http, message, stateless, {"rpc": _loggable_method(message)})
+        exchange = Exchange(self._without_http, message, stateless, {"rpc": _loggable(message.method)})
         answer, _ = self._answer(exchange)
         if self._on_message is not None:
             self._on_message({**exchange.log_fields, "ms": round((time.perf_counter() - started) * 1000, 2)})
@@ -174,7 +175,7 @@ class Server:
             rejected = {"rejected": str(error.code), **log_fields}
             return http.json_response(400, jsonrpc.encode_error(error), rejected)
         stateless = stateless or versions.META_VERSION in message.meta
-        exchange = Exchange(request, message, stateless, {"rpc": _loggable_method(message), **log_fields})
+        exchange = Exchange(request, message, stateless, {"rpc": _loggable(message.method), **log_fields})
         body, code = self._answer(exchange)
         return http.json_response(versions.HTTP_STATUS[stateless].get(code, 200), body, exchange.log_fields)
 
@@ -304,8 +305,8 @@ class Server:
             raise JsonRpcError(versions.INVALID_PARAMS, tools.unknown_tool(name, arguments))
         log_fields["tool"] = call.name
         inner_tool = call.arguments.get("tool_name")
-        if isinstance(inner_tool, str) and "/" not in inner_tool and _is_loggable(inner_tool):
-            log_fields["inner_tool"] = inner_tool
+        if isinstance(inner_tool, str) and "/" not in inner_tool and (loggable := _loggable(inner_tool)) != "?":
+            log_fields["inner_tool"] = loggable
         credentials = request.credentials()
         if message.params.get("inputResponses") is not None:
             from toolfold.protocol import input_required  # few calls need it
@@ -387,13 +388,9 @@ def _accept(request: http.Request, message: Message | None) -> http.Response:
             raise JsonRpcError(versions.INVALID_REQUEST, "A response was sent, but this server sends no requests.")
         if version not in versions.STATELESS:
             raise http.unsupported_version(version)
-    return http.Response(202, log_fields={"rpc": "response" if message is None else _loggable_method(message)})
+    return http.Response(202, log_fields={"rpc": "response" if message is None else _loggable(message.method)})
 
 
-def _loggable_method(message: Message) -> str:
-    return message.method if _is_loggable(message.method) else "?"
-
-
-def _is_loggable(name: str) -> bool:
-    """Return whether a name of a client may stand in the log as it is."""
-    return 0 < len(name) <= _MAX_LOGGED and _LOGGABLE.issuperset(name)
+def _loggable(name: str) -> str:
+    """Return a name of a client if it may stand in the log as it is, else a question mark."""
+    return name if 0 < len(name) <= _MAX_LOGGED and _LOGGABLE.issuperset(name) else "?"

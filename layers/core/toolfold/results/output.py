@@ -104,12 +104,14 @@ class AnswerStatus:
 
     def line(self) -> str:
         """Return the line that says how old the answer is, or ``""`` for a recent one."""
+        if not self.stale_reason and (not self.cached or self.age_s < MIN_REPORTED_AGE_S):
+            return ""
         units = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
         size, unit = next((pair for pair in units if self.age_s >= pair[0]), units[-1])
         age = f"{self.age_s // size} {unit}"
         if self.stale_reason:
             return f"# {age} old and expired: {self.stale_reason} now, so there is nothing newer\n"
-        return f"# cached {age} ago\n" if self.cached and self.age_s >= MIN_REPORTED_AGE_S else ""
+        return f"# cached {age} ago\n"
 
 
 class ParsedAnswer(NamedTuple):
