@@ -51,7 +51,7 @@ class Redactor:
     """
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
-        self._keys = tuple(dict.fromkeys(key for key in keys if key))
+        self._keys = tuple(dict.fromkeys(filter(None, keys)))
         self._min_chars = min(map(len, self._keys), default=0)
 
     def appears_in(self, *texts: str) -> bool:
@@ -122,11 +122,10 @@ class _KeyPattern:
         # A key may itself look like an escape, and is then decoded with the text.
         # Backslashes are removed then: what they leave counts, even if it is a little shorter.
         least = min(MIN_KEY_CHARS, len(key), max(_MIN_DECODED_CHARS, len(key.replace("\\", ""))))
-        decoded = (form for form in _layers(key) if len(form) >= least)
-        spellings = {*_spellings(key), *decoded}
+        spellings = {*_spellings(key), *[form for form in _layers(key) if len(form) >= least]}
         self._folded = sorted({spelling.lower() for spelling in spellings}, key=len, reverse=True)
         once = _base64_cores(key.encode())
-        self._base64 = (*once, *(core for encoded in once for core in _base64_cores(encoded.encode())))
+        self._base64 = [*once, *[core for encoded in once for core in _base64_cores(encoded.encode())]]
         self._word = re.compile(rf"(?<!\w){re.escape(key)}(?!\w)") if len(key) < MIN_KEY_CHARS else None
 
     def is_in(self, text: str) -> bool:
@@ -166,14 +165,13 @@ class _KeyPattern:
         return text
 
     def _is_plain(self, text: str) -> bool:
-        lower = text.lower()
-        return any(spelling in lower for spelling in self._folded) or self._is_in_base64(text)
+        return any(map(text.lower().__contains__, self._folded)) or self._is_in_base64(text)
 
     def _is_in_base64(self, text: str) -> bool:
         joined = _ESCAPED_BREAK.sub("", text) if "\\" in text else text
         for space in "\n\r\t ":
             joined = joined.replace(space, "")
-        return any(core in joined for core in self._base64)
+        return any(map(joined.__contains__, self._base64))
 
     def _replace_plain(self, text: str) -> str:
         if self._word is not None:

@@ -12,6 +12,7 @@ Addresses of private networks are for the hosts that the operator names (``TOOLF
 
 from __future__ import annotations
 
+import functools
 import socket
 from collections.abc import Callable, Collection
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -19,6 +20,9 @@ from urllib.parse import urlsplit
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 """Names of this machine that a source may have."""
+
+_remembered = functools.lru_cache(maxsize=1000)
+"""Each request checks its host and address several times: those of a few sources, which are known after the first."""
 
 _Address = IPv4Address | IPv6Address
 
@@ -84,6 +88,7 @@ def _parsed(address: str) -> _Address | None:
     return None if isinstance(ip, IPv6Address) and ip.scope_id is not None else ip
 
 
+@_remembered
 def is_allowed_address(host: str, address: str) -> bool:
     """Return whether ``host`` may have ``address``: loopback for names of this machine, public for all others.
 
@@ -146,6 +151,7 @@ def is_this_machine(host: str) -> bool:
     return host.strip("[]").lower().removesuffix(".") in LOOPBACK
 
 
+@_remembered
 def is_loopback_name(host: str) -> bool:
     """Return whether ``host`` can only be this machine, in any notation.
 
@@ -178,6 +184,7 @@ def origin(url: str) -> str:
     return f"{parts.scheme}://{name}" if parts.port in (None, usual_port) else f"{parts.scheme}://{name}:{parts.port}"
 
 
+@_remembered
 def literal_address(host: str) -> str | None:
     """Return the IP address that ``host`` is, in any notation that resolvers accept, or None for a name.
 
