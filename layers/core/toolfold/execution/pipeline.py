@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallContext, Middleware
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.services import Services
+    from toolfold.execution.upstream import Upstream
 
 _WRITTEN = "written/"
 """What the cache key of the time of a source's last write begins with."""
@@ -194,42 +195,12 @@ def _find_key(services: Services, call: CallContext) -> None:
 def answer_prepared(services: Services, call: CallContext) -> CallResult:
     """Return the result of a call whose arguments are validated and whose keys are known.
 
+    It is set before how long the call may take, and by which keys it is cached and limited.
+
     Raises:
         CallError: every way in which a call can fail.
         NotCached: only memory may answer it, which has no answer.
     """
-    _prepare(services, call)
-    log = call.log
-    if call.tool.effect == "read":
-        result = _read(services, call)
-    else:
-        log.cache = "bypass"
-        if call.admit is not None:
-            call.admit(is_cached=False)
-        upstream = services.upstream(call.source)
-        try:
-            found = upstream.fetch(call)
-        finally:  # when the source was changed, as long as an older answer may be fresh
-            now, settings = services.clock.now(), services.settings
-            ttl_s = max(settings.no_data_ttl_s, settings.negative_ttl_s, *call.source.freshness.values())
-            services.cache.put(_WRITTEN + call.source.id, Entry("text", "", now, now + ttl_s))
-        result = CallResult(
-            found.body,
-            found.kind,
-            False,
-            0,
-            call.arguments,
-            redactor=call.redactor if call.redactor.appears_in(found.body, found.blocks) else NO_REDACTION,
-            notes=call.notes,
-            blocks=found.blocks,
-            use=UpstreamUse(log.requests, log.upstream_s),
-        )
-    log.response_chars = len(result.body)
-    return result
-
-
-def _prepare(services: Services, call: CallContext) -> None:
-    """Set how long the call may take, and the keys by which it is cached and limited."""
     source, tool, api_key, settings = call.source, call.tool, call.source_credentials.api_key, services.settings
     call.log.is_counted = True
     call.log.is_operator_key = api_key == call.operator_key != ""
@@ -251,6 +222,32 @@ def _prepare(services: Services, call: CallContext) -> None:
     own = f"{common}-{call.key_id}"
     data = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
     call.keys = CacheKeys(data, own, f"{own}/error")  # without API keys all callers are the same
+    result = _read(services, call) if tool.effect == "read" else _write(services, call, upstream)
+    call.log.response_chars = len(result.body)
+    return result
+
+
+def _write(services: Services, call: CallContext, upstream: Upstream) -> CallResult:
+    call.log.cache = "bypass"
+    if call.admit is not None:
+        call.admit(is_cached=False)
+    try:
+        found = upstream.fetch(call)
+    finally:  # when the source was changed, as long as an older answer may be fresh
+        now, settings = services.clock.now(), services.settings
+        ttl_s = max(settings.no_data_ttl_s, settings.negative_ttl_s, *call.source.freshness.values())
+        services.cache.put(_WRITTEN + call.source.id, Entry("text", "", now, now + ttl_s))
+    return CallResult(
+        found.body,
+        found.kind,
+        False,
+        0,
+        call.arguments,
+        redactor=call.redactor if call.redactor.appears_in(found.body, found.blocks) else NO_REDACTION,
+        notes=call.notes,
+        blocks=found.blocks,
+        use=UpstreamUse(call.log.requests, call.log.upstream_s),
+    )
 
 
 def _read(services: Services, call: CallContext) -> CallResult:
@@ -307,12 +304,13 @@ def _find(services: Services, call: CallContext, local: bool = False) -> Entry |
 
 def _written_at(services: Services, call: CallContext, local: bool) -> float:
     """Return when a call last changed the source, in any process with this cache; before 1970 for never."""
-    catalog, source = call.catalog.base, call.source.id  # a profile may not have the tools that write
+    source = call.source.id
 
     def only_reads() -> bool:
+        catalog = call.catalog.base  # a profile may not have the tools that write
         return set(catalog.positions("effect", "read")).issuperset(catalog.positions("source", source))
 
-    if catalog.memoize(("only reads", source), only_reads):
+    if call.catalog.memoize(("only reads", source), only_reads):
         return -1
     key, now = _WRITTEN + source, services.clock.now()
     entry = (None if local else services.cache.get_shared(key, now)) or services.cache.get_local((key,), now)

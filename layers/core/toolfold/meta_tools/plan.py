@@ -127,13 +127,19 @@ class Plan(CallSession):
         return item.answer
 
     def read(self, item: Item, *, keeps_raw: bool = False) -> Call:
-        """Read the call of an item, which is not performed yet.
+        """Read the call of an item, which is not performed yet; its ``given`` becomes the documented form.
+
+        Equal calls are read once.
 
         Raises:
             CallError: it cannot be read.
         """
-        call = self._call_of(item, keeps_raw=keeps_raw)
-        item.parts = (Part((), call.sent),)
+        arguments, text = item.given.get("arguments"), None
+        if "approval_token" not in item.given and type(arguments) is dict and (inner := simple_text(arguments)):
+            text = simple_text({**item.given, "arguments": f"{self.request.whole} {inner}"})
+        found: Call | None = None if text is None else self.services.memo.get("call", (self.catalog,), text)
+        call = found or self._read_item(item, text, keeps_raw=keeps_raw)
+        item.given, item.parts = call.given, (Part((), call.sent),)
         if list in map(type, call.sent.values()):
             split(self.catalog, item, call)
         item.call = call if self._change_tool is None else call._replace(tool=self._change_tool(call.tool))
@@ -179,29 +185,22 @@ class Plan(CallSession):
             error = corrections.with_next_call(self.catalog, given, error)
         return next_steps.with_executor(self.catalog, error)
 
-    def _call_of(self, item: Item, *, keeps_raw: bool) -> Call:
-        """Return what an item calls; its ``given`` becomes the documented form. Equal calls are read once."""
-        memo, owners, arguments, text = self.services.memo, (self.catalog,), item.given.get("arguments"), None
-        if "approval_token" not in item.given and type(arguments) is dict and (inner := simple_text(arguments)):
-            text = simple_text({**item.given, "arguments": inner})
-        found: Call | None = None if text is None else memo.get("call", owners, (text, self.request.whole))
-        if found is None:
-            item.given = read_call(self.catalog, item.given)
-            found = self._read(item.given)
-            if found.options.raw_by:
-                if keeps_raw and not item.given.get("inspect"):
-                    return found
-                parameter, arguments = found.options.raw_by, dict(item.given.get("arguments") or {})
-                if parameter not in arguments:
-                    arguments = dict(reader_of(self.catalog, found.tool).rename(arguments).arguments)
-                del arguments[parameter]
-                item.given = {**item.given, "arguments": arguments}
-                item.notes = (f"{parameter} was left out: answers of several calls have one form.",)
-                return self._read(item.given)
-            if text is not None and found.approval_token is None and list not in map(type, found.sent.values()):
-                memo.put("call", owners, (text, self.request.whole), found, _READ_BYTES + 4 * len(text))
-        item.given = found.given
-        return found
+    def _read_item(self, item: Item, text: str | None, *, keeps_raw: bool) -> Call:
+        """Return what an item calls, which equal calls find under ``text``."""
+        item.given = read_call(self.catalog, item.given)
+        call = self._read(item.given)
+        if call.options.raw_by:
+            if keeps_raw and not item.given.get("inspect"):
+                return call
+            parameter, arguments = call.options.raw_by, dict(item.given.get("arguments") or {})
+            if parameter not in arguments:
+                arguments = dict(reader_of(self.catalog, call.tool).rename(arguments).arguments)
+            del arguments[parameter]
+            item.notes = (f"{parameter} was left out: answers of several calls have one form.",)
+            return self._read({**item.given, "arguments": arguments})
+        if text is not None and call.approval_token is None and list not in map(type, call.sent.values()):
+            self.services.memo.put("call", (self.catalog,), text, call, _READ_BYTES + 4 * len(text))
+        return call
 
     def _read(self, given: Mapping[str, Any]) -> Call:
         tool = self.catalog.called_tool(given["tool_name"])
