@@ -225,6 +225,21 @@ def test_every_kind_of_credentials_works(world: World) -> None:
     assert b"scope=read" in world.endpoint.received[0].body
 
 
+def test_the_key_that_follows_a_refused_one_is_in_no_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_key, service = "0perator+key/that-is-new", world.services["header"]
+
+    def answer(request: Received) -> tuple[int, dict[str, str], bytes]:
+        if new_key in secrets_in(request):
+            return echo(request)
+        monkeypatch.setenv("TOOLFOLD_SOURCE_HEADER_KEY", new_key)
+        return behavior("401", service)(request)
+
+    service.answer = answer
+    result = world.call("header__find", {"q": "x"})
+    assert (result.is_error, len(service.received)) == (False, 2)
+    assert new_key not in f"{result.text} {json.dumps(result.structured)}"
+
+
 def test_a_missing_key_is_named_and_nothing_is_sent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in OPERATOR_KEYS:
         monkeypatch.delenv(f"TOOLFOLD_SOURCE_{name.upper()}_KEY")

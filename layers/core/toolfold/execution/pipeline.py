@@ -190,6 +190,7 @@ def _find_key(services: Services, call: CallContext) -> None:
     call.operator_key = secrets.known_key(source)
     if source.signs_in and api_key:
         call.source_credentials = services.user_tokens.get_credentials(call, api_key)
+    vars(call).pop("redactor", None)  # that of a key which was refused
 
 
 def answer_prepared(services: Services, call: CallContext) -> CallResult:
