@@ -48,11 +48,14 @@ class Redactor:
 
     Args:
         keys: the keys of the call: the caller's and the operator's.
+
+    Attributes:
+        keys: each once, without empty ones.
     """
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
-        self._keys = tuple(dict.fromkeys(filter(None, keys)))
-        self._min_chars = min(map(len, self._keys), default=0)
+        self.keys = tuple(dict.fromkeys(filter(None, keys)))
+        self._min_chars = min(map(len, self.keys), default=0)
 
     def appears_in(self, *texts: str) -> bool:
         """Return whether a key is in one of ``texts``, the raw texts of an upstream, in any encoding.
@@ -75,7 +78,7 @@ class Redactor:
 
         A number that has the digits of a key becomes a text. Names of object members count as text.
         """
-        if not self._keys:
+        if not self.keys:
             return value
         unfinished: list[tuple[Any, Any]] = []
 
@@ -111,7 +114,7 @@ class Redactor:
 
     @cached_property
     def _patterns(self) -> list[_KeyPattern]:
-        return list(map(_KeyPattern, self._keys))
+        return list(map(_KeyPattern, self.keys))
 
 
 class _KeyPattern:

@@ -14,6 +14,7 @@ import threading
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from cachetools import LRUCache
@@ -128,7 +129,7 @@ class Memo:
     def __init__(self, max_bytes: int) -> None:
         self._max_value_bytes = max_bytes // _MAX_SHARE
         # An id stays that of its owner as long as the owner is stored.
-        self._stored: LRUCache[tuple[object, ...], _Stored] = LRUCache(max_bytes, getsizeof=lambda stored: stored.size)
+        self._stored: LRUCache[tuple[object, ...], _Stored] = LRUCache(max_bytes, getsizeof=attrgetter("size"))
         self._lock = threading.Lock()
 
     def get(self, kind: str, owners: tuple[object, ...], key: Hashable = None) -> Any:

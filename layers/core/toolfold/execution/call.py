@@ -187,15 +187,10 @@ class CallContext:
         self.source = self.catalog.source(self.tool.source)
         self.log = CallLog(self.tool.name, self.tool.source, is_counted=False)
 
-    @property
-    def known_keys(self) -> tuple[str, ...]:
-        """The API keys and other secrets that a response of the upstream may repeat."""
-        return self.source_credentials.api_key, self.operator_key, *self.source_credentials.secrets
-
     @cached_property
     def redactor(self) -> Redactor:
-        """Replaces the keys of the call. For use once they are known."""
-        return Redactor(self.known_keys)
+        """Replaces the API keys and other secrets of the call, once they are known: a response may repeat them."""
+        return Redactor((self.source_credentials.api_key, self.operator_key, *self.source_credentials.secrets))
 
 
 class Middleware:

@@ -114,7 +114,10 @@ class RateLimiter:
         state = self._state(key_id, now)
         if state.blocked_until > now:
             raise self._refusal(state, key_id, now)
-        waited_s = self._wait_for_slot(state, key_id, deadline)
+        interval_s = state.interval_s if state.spaced_until > now else 0.0
+        if self._settings.requests_per_second:
+            interval_s = max(interval_s, 1 / self._settings.requests_per_second)
+        waited_s = self._wait_for_slot(key_id, interval_s, deadline) if interval_s else 0.0
         count, limit = self._count(key_id), self._settings.requests_per_day
         if limit and count > limit:
             raise RateLimited(
@@ -188,12 +191,7 @@ class RateLimiter:
             details["used"] = self.usage_today(key_id)
         return RateLimited(from_data(problem), from_data(next_step), **details)
 
-    def _wait_for_slot(self, state: KeyState, key_id: str, deadline: float) -> float:
-        interval_s = state.interval_s if state.spaced_until > self._clock.now() else 0.0
-        if self._settings.requests_per_second:
-            interval_s = max(interval_s, 1 / self._settings.requests_per_second)
-        if not interval_s:
-            return 0.0
+    def _wait_for_slot(self, key_id: str, interval_s: float, deadline: float) -> float:
         waited_s = 0.0
         while pause_s := self._acquire_slot(key_id, interval_s):
             if waited_s + pause_s > self._settings.max_queue_wait_s or self._clock.monotonic() + pause_s >= deadline:

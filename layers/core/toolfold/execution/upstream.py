@@ -197,7 +197,7 @@ class Upstream:
             return self.adapter.parse(tool, arguments, response, credentials)
         except CallError as error:  # it may quote the upstream
             # Its sentences are toolfold's or the catalog's, in which a short key is a word like any other.
-            redact = Redactor(key for key in call.known_keys if len(key) >= MIN_KEY_CHARS).redact_text
+            redact = Redactor(key for key in call.redactor.keys if len(key) >= MIN_KEY_CHARS).redact_text
             details = {
                 name: value if isinstance(value, int | float) else call.redactor.redact_value(value)
                 for name, value in error.details.items()

@@ -145,7 +145,7 @@ def _market(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
     if market != "TICKER":
         return market
     symbols = [item.strip() for item in str(arguments.get("symbol", "")).split(",")]
-    if all(_US_TICKER.match(symbol) for symbol in symbols):
+    if all(map(_US_TICKER.match, symbols)):
         return "US"
     if all(_US_TICKER.match(symbol) or _VENUE_TICKER.match(symbol) for symbol in symbols):
         return "WORLD"

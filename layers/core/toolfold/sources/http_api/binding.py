@@ -146,7 +146,7 @@ def bound_parameters(
     """Return the parameters of a binding, ``declared`` if given, then those of ``names`` that it does not mention."""
     declared, body = _declared(call) if declared is None else declared, call.get("body", {})
     known = {one.argument for one in declared}.union(body.get("fields", ()), (body.get("argument"),))
-    return [*declared, *(Parameter(name, name=name, style="form") for name in names if name not in known)]
+    return [*declared, *[Parameter(name, name=name, style="form") for name in names if name not in known]]
 
 
 def _declared(call: Mapping[str, Any]) -> Sequence[Parameter]:

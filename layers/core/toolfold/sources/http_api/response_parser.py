@@ -75,8 +75,9 @@ def next_link(header: str, url: str) -> str:
 def stated_rows(headers: Mapping[str, str]) -> int:
     """Return how many rows there are on all pages, as a response states; 0 where it does not."""
     unit, _, ranges = headers.get("content-range", "").partition(" ")
-    given = ("" if unit == "bytes" else ranges.rpartition("/")[2], *(headers.get(name, "") for name in _TOTALS))
-    return next((number for number in map(parse_number, given) if isinstance(number, int)), 0)
+    given = ["" if unit == "bytes" else ranges.rpartition("/")[2], *[headers.get(name, "") for name in _TOTALS]]
+    stated = [number for number in map(parse_number, given) if isinstance(number, int)]
+    return stated[0] if stated else 0
 
 
 def next_page_note(

@@ -159,10 +159,9 @@ def expand_path(template: str, values: Mapping[str, str]) -> str:
     Raises:
         InvalidArgument: a placeholder has no value, or a segment becomes empty, or one of dots.
     """
-    names = placeholders(template)
-    if not names:
+    if _PLACEHOLDER.search(template) is None:
         return quote(template, safe=_KEPT_IN_PATH)
-    for name in names:
+    for name in placeholders(template):
         if name not in values:
             raise InvalidArgument(name, "is missing, and is a part of the path")
     path = _PLACEHOLDER.sub(lambda found: values[found[1]], template)
