@@ -169,8 +169,7 @@ class HttpClient:
             sent_host = parts.hostname or ""
             # Parsers of URLs differ in what ends a host (a backslash), and digits of other alphabets become those of an
             # address: ``host`` is that for which the URL was checked.
-            is_address = is_loopback_name(sent_host) or literal_address(sent_host)
-            if host != sent_host if host.isascii() else is_address:
+            if host != sent_host if host.isascii() else is_loopback_name(sent_host) or literal_address(sent_host):
                 raise errors.InvalidRequest
             origin = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         except (requests.RequestException, HTTPError, ValueError, errors.InvalidRequest):

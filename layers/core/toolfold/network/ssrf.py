@@ -15,14 +15,12 @@ from __future__ import annotations
 import functools
 import socket
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 """Names of this machine that a source may have."""
-
-_remembered = functools.lru_cache(maxsize=1000)
-"""Each request checks its host and address several times: those of a few sources, which are known after the first."""
 
 _Address = IPv4Address | IPv6Address
 
@@ -88,7 +86,7 @@ def _parsed(address: str) -> _Address | None:
     return None if isinstance(ip, IPv6Address) and ip.scope_id is not None else ip
 
 
-@_remembered
+@functools.lru_cache(maxsize=1000)  # each request asks several times, of the hosts of a few sources
 def is_allowed_address(host: str, address: str) -> bool:
     """Return whether ``host`` may have ``address``: loopback for names of this machine, public for all others.
 
@@ -135,11 +133,10 @@ def address_check(private_hosts: Collection[str], source_id: str, url: str) -> C
 
 def is_secure_url(url: str) -> bool:
     """Return whether ``url`` is one of HTTPS, or of this machine."""
-    try:
+    with suppress(ValueError):
         parts = urlsplit(url)
         return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
-    except ValueError:
-        return False
+    return False
 
 
 def is_this_machine(host: str) -> bool:
@@ -151,7 +148,7 @@ def is_this_machine(host: str) -> bool:
     return host.strip("[]").lower().removesuffix(".") in LOOPBACK
 
 
-@_remembered
+@functools.lru_cache(maxsize=1000)
 def is_loopback_name(host: str) -> bool:
     """Return whether ``host`` can only be this machine, in any notation.
 
@@ -184,7 +181,6 @@ def origin(url: str) -> str:
     return f"{parts.scheme}://{name}" if parts.port in (None, usual_port) else f"{parts.scheme}://{name}:{parts.port}"
 
 
-@_remembered
 def literal_address(host: str) -> str | None:
     """Return the IP address that ``host`` is, in any notation that resolvers accept, or None for a name.
 
@@ -192,10 +188,8 @@ def literal_address(host: str) -> str | None:
     ('127.0.0.1', '127.0.0.1', '::1', None)
     """
     name = host.strip("[]").removesuffix(".")
-    try:
+    with suppress(ValueError):
         return str(ip_address(name))
-    except ValueError:
-        pass
     try:
         return socket.inet_ntoa(socket.inet_aton(name))
     except (OSError, ValueError):

@@ -73,7 +73,7 @@ def to_text(document: Document) -> str:
 
 def notes_to_text(notes: Sequence[str]) -> str:
     """Return notes about an answer as lines above its text."""
-    return "".join(f"# {escape_unsafe(note)}\n" for note in notes)
+    return "".join([f"# {escape_unsafe(note)}\n" for note in notes])
 
 
 def value_to_text(value: Any) -> str:

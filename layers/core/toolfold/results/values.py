@@ -104,7 +104,7 @@ def taken_names(names: Collection[str]) -> set[str]:
     """
     counts = Counter(map(str.lower, names))
     alike = () if len(counts) == len(names) else [name for name in names if counts[name.lower()] > 1]
-    return {*names, *(f"{name}_percent" for name in alike)}
+    return {*names, *[f"{name}_percent" for name in alike]}
 
 
 def typed_column(

@@ -206,10 +206,10 @@ def notes_beside(document: Document, tables: Iterable[Table]) -> Iterator[str]:
     """
     fields = document.metadata if isinstance(document.metadata, dict) else {}
     errors = fields.get("errors")  # of an answer that has data as well, as those of GraphQL do
-    error_count = sum(len(one.rows) for one in document.tables if one.name == "errors")
+    error_count = sum([len(one.rows) for one in document.tables if one.name == "errors"])
     error_count += len(errors) if isinstance(errors, list) else 0
     stated = list(itertools.islice(_page_fields(document), _MAX_STATED))
-    all_rows = sum(len(one.rows) for one in document.tables)
+    all_rows = sum([len(one.rows) for one in document.tables])
     for table in tables:
         beside = [one for one in stated if table.name in one.tables or not one.tables]
         if table.rows and all_rows and (note := _page_note(table, beside, all_rows)):  # else no rows, or one object
