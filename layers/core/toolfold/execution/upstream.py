@@ -77,10 +77,11 @@ class CircuitBreakers:
         # At most the cooldown: the clock of an environment that was suspended may return to an earlier time.
         return Circuit("open", max(1.0, left_s)) if 0 < left_s <= self._cooldown_s else Circuit("half-open")
 
-    def record_success(self, key: str) -> None:
+    def record_success(self, *keys: str) -> None:
         """Report that a call succeeded."""
         with self._lock:
-            self._failed.pop(key, None)
+            for key in keys:
+                self._failed.pop(key, None)
 
     def record_failure(self, key: str) -> None:
         """Report that a call failed."""
@@ -125,8 +126,7 @@ class Upstream:
             self._record_failure(call, error)
             self._circuits(call)
             raise
-        self.breakers.record_success(OF_SOURCE)
-        self.breakers.record_success(call.keys.own)
+        self.breakers.record_success(OF_SOURCE, call.keys.own)
         return found
 
     def _circuits(self, call: CallContext) -> tuple[Circuit, Circuit]:

@@ -150,19 +150,21 @@ class TokenProvider:
         self._source, self._exchange, self._monotonic = source, exchange, monotonic
         self._tokens = TLRUCache[str, tuple[str, float]](MAX_TOKENS, lambda _, token, __: token[1], monotonic)
         self._flights, self._lock = SingleFlight[str](), threading.Lock()
+        self._issues_tokens = bool(source.oauth2) and not source.signs_in
 
     def sent_keys(self, key: str, deadline: float, *, is_read: bool = True) -> Iterator[str]:
         """Yield what is sent for ``key``: itself or a token, and another token where that one is refused.
 
         A write is sent once, regardless of the answer: the next call has a new token.
         """
-        has_tokens = bool(key and self._source.oauth2) and not self._source.signs_in
-        token = self.get_token(key, deadline) if has_tokens else key
+        if not key or not self._issues_tokens:
+            yield key
+            return
+        token = self.get_token(key, deadline)
         yield token
-        if has_tokens:
-            self.drop_token(key, token)
-            if is_read:
-                yield self.get_token(key, deadline)
+        self.drop_token(key, token)
+        if is_read:
+            yield self.get_token(key, deadline)
 
     def get_token(self, key: str, deadline: float) -> str:
         """Return a token that is valid for some time yet, requesting one where none is kept."""

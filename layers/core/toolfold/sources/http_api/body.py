@@ -75,22 +75,13 @@ class Content(NamedTuple):
     is_text: bool
 
 
-def media_type_of(content_type: str) -> str:
-    """Return the media type of a header.
-
-    >>> media_type_of('Application/JSON; charset="utf-8"'), media_type_of("nonsense")
-    ('application/json', '')
-    """
-    found = _MEDIA_TYPE.match(content_type)
-    return found[1].lower() if found else ""
-
-
 def decode_content(body: bytes, content_type: str) -> Content:
     """Return what ``body`` is. Bytes that the encoding of a text does not have become U+FFFD.
 
     What names no type, or one that may be text or not, is text where it is UTF-8 without control characters.
     """
-    media_type = media_type_of(content_type)
+    found = _MEDIA_TYPE.match(content_type)
+    media_type = found[1].lower() if found else ""
     if _TEXT_TYPES.fullmatch(media_type):
         return Content(media_type, _decoded(body, content_type), True)
     if media_type.partition("/")[0] in ("image", "audio", "video", "font", "model"):
