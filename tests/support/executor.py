@@ -36,6 +36,7 @@ def answered(
     tool = tool_of(catalog, name)
     call = CallContext(catalog, tool, arguments, **options)
     call.source_credentials = SourceCredentials(key)
+    call.upstream = executor.services.upstream(call.source)
     return answer_prepared(executor.services, call)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from toolfold.cache.response_cache import CacheKeys, Entry
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
+    from toolfold.execution.upstream import Upstream
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,7 @@ class CallContext:
         key_id: the hash of the API key and of the address that it is sent to.
         ends_at: ``deadline``, or the end of the time-out before it.
         keys: by which it is cached.
+        upstream: what sends the calls of its source.
     """
 
     catalog: Catalog
@@ -182,6 +184,7 @@ class CallContext:
     key_id: str = ""
     ends_at: float = math.inf
     keys: CacheKeys = field(init=False)
+    upstream: Upstream = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.source = self.catalog.source(self.tool.source)

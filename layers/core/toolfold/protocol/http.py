@@ -196,7 +196,7 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
     if request.header("origin") is None and request.header("sec-fetch-site") == "cross-site":
         return error_response(403, "A page of another site must send its Origin.")
     # Two headers, which a proxy may have joined with a comma, must name the same.
-    media_types = ",".join(_values(request.headers, "content-type")).split(",")
+    media_types = ",".join([value for name, value in request.headers if name == "content-type"]).split(",")
     if {media_type.partition(";")[0].strip().lower() for media_type in media_types} != {"application/json"}:
         return error_response(400 if stateless else 415, "Content-Type must be application/json.")
     if (request.header("content-encoding") or "identity").lower() != "identity":
