@@ -142,7 +142,7 @@ def test_the_meaning_of_an_example_is_beside_it_or_below(
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
 def test_the_script_asks_toolfold(shell: str, command_line: CommandLine) -> None:
     out = command_line("completion", shell).out
-    assert f"_TOOLFOLD_COMPLETE={shell}_complete" in out.replace("$env:", "").replace(' = "', "=")
+    assert f"_TOOLFOLD_COMPLETE={shell}_complete" in out.replace("$env:", "").replace(" = '", "=")
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,10 @@ def test_words_are_completed(
     typed: str, expected: str, command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMP_WORDS", typed)
-    monkeypatch.setenv("_TOOLFOLD_COMPLETE", "powershell_complete")
-    assert command_line().out == f"{expected}\n"
-    monkeypatch.setenv("_TOOLFOLD_COMPLETE", "bash_complete")
     monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    monkeypatch.setenv("_TOOLFOLD_COMPLETE", "powershell_complete")
+    assert command_line().out.splitlines()[:2] == ["plain", expected]
+    monkeypatch.setenv("_TOOLFOLD_COMPLETE", "bash_complete")
     assert command_line().out == f"plain,{expected}\n"
 
 

@@ -136,13 +136,31 @@ def _run(arguments: list[str]) -> int:
 
     try:
         if instruction := os.environ.get("_TOOLFOLD_COMPLETE"):
-            from toolfold.cli.completion import complete  # which takes 2 ms to import
-
             return complete(instruction)
         return application.run_arguments(arguments)
     except click.ClickException as error:
         application.print_usage_error(error)
         return 2
+
+
+def complete(instruction: str) -> int:
+    """Print the script of a shell (``bash_source``), or what can follow, as a script requests (``bash_complete``)."""
+    from click.shell_completion import get_completion_class  # which takes 2 ms to import
+
+    from toolfold.cli.application import TOOLFOLD
+
+    shell, _, wanted = instruction.partition("_")
+    completion = get_completion_class(shell)
+    if completion is None:
+        raise ToolfoldError(f"There is no completion for {shell}.")
+    made = completion(TOOLFOLD, {}, "toolfold", "_TOOLFOLD_COMPLETE")
+    print(made.source() if wanted == "source" else made.complete())
+    return 0
+
+
+def print_completion(options: Any) -> int:
+    """Print the completion script of a shell."""
+    return complete(f"{options.shell}_source")
 
 
 def _exit_code(arguments: list[str]) -> int:
