@@ -1,4 +1,4 @@
-"""``toolfold cache``, ``toolfold settings`` and ``toolfold profiles most-used``."""
+"""``toolfold cache``, ``toolfold settings``, and the tools that ``toolfold stats`` counts."""
 
 import json
 import os
@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.support.commands import CommandLine, Run
 from tests.support.http import KEY
-from toolfold.build.profiles import ProfilesFile
 from toolfold.cache.base import increment
 from toolfold.cache.sqlite import SQLiteStore
 from toolfold.mock_api.server import MockApi
@@ -189,25 +187,9 @@ def test_calls_are_counted_once_and_by_the_tool_that_ran(
     log = tmp_path / "calls.jsonl"
     monkeypatch.setenv("ALPHA_VANTAGE_API_KEY", KEY)
     make_calls(log, mock_api.url)
-    printed = command_line("profiles", "most-used", "--log", str(log)).out
-    assert printed.splitlines() == ["most_used:", "  - TIME_SERIES_DAILY # 3", "  - CPI # 2", "  - GLOBAL_QUOTE # 1"]
+    counted = json.loads(command_line("stats", "--json", "--log", str(log)).out)["tools"]
+    assert list(counted.items()) == [("TIME_SERIES_DAILY", 3), ("CPI", 2), ("GLOBAL_QUOTE", 1)]
     monkeypatch.setenv("TOOLFOLD_CALL_LOG", "~/calls.jsonl")
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "calls.jsonl.1").write_bytes(log.read_bytes())  # the file before
-    out = command_line("profiles", "most-used", "--limit", "1").out
-    assert out.splitlines() == ["most_used:", "  - TIME_SERIES_DAILY # 6"]
-    taken = ProfilesFile.model_validate(yaml.safe_load(printed))
-    assert taken.most_used == ["TIME_SERIES_DAILY", "CPI", "GLOBAL_QUOTE"]
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"), [(None, "cannot be read"), ("", "There are no calls in"), ("{}\nx\n", "no calls in")]
-)
-def test_a_log_without_calls_is_an_error(
-    content: str | None, problem: str, tmp_path: Path, command_line: CommandLine
-) -> None:
-    log = tmp_path / "calls.jsonl"
-    if content is not None:
-        log.write_text(content)
-    assert problem in command_line("profiles", "most-used", "--log", str(log), code=1).err
-    assert "Name files with --log" in command_line("profiles", "most-used", code=1).err
+    assert json.loads(command_line("stats", "--json").out)["tools"]["TIME_SERIES_DAILY"] == 6

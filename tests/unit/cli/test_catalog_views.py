@@ -26,7 +26,7 @@ def plain(text: str) -> str:
 @pytest.mark.parametrize("width", [40, 140])
 @pytest.mark.parametrize(
     "command",
-    [("list",), ("get", "GLOBAL_QUOTE", "SMA", "NOPE"), ("stats",), ("search", "oil", "price")],
+    [("list",), ("get", "GLOBAL_QUOTE", "SMA", "NOPE"), ("search", "oil", "price")],
     ids=lambda command: command[0],
 )
 def test_screen_fits_the_terminal(run: Run, terminal: Terminal, width: int, command: tuple[str, ...]) -> None:
@@ -65,17 +65,6 @@ def test_get_on_a_terminal_shows_arguments_and_an_example(run: Run, terminal: Te
     assert re.search(r"^example +toolfold call SMA symbol=", shown, re.M)
 
 
-def test_stats_count_every_tool_once(run: Run) -> None:
-    lines = [line.split() for line in run("catalog", "stats")[1].splitlines()]
-    assert lines[0] == ["category", "tools", "free", "mixed", "premium"]
-    sums = [sum(int(line[column]) for line in lines[1:-1]) for column in range(1, 5)]
-    assert lines[-1] == ["total", *map(str, sums)]
-    assert sums[0] == sum(sums[1:]) == BUNDLED_TOOLS
-    counted = json.loads(run("catalog", "stats", "--json")[1])
-    assert counted["tools"] == BUNDLED_TOOLS
-    assert counted["categories"]["forex"] == {"tools": 4, "free": 3, "mixed": 0, "premium": 1}
-
-
 def test_version_and_answer_are_printed(run: Run) -> None:
     assert run("--version") == (0, f"toolfold {__version__}\n", "")
     code, out, err = run("call", "global_quote", "symbol=IBM", "datatype=json", "--json")
@@ -101,7 +90,7 @@ def test_long_answer_is_a_preview_and_saved_in_a_file(run: Run) -> None:
         ("call SMA symbol=IBM interval=2h", 1, "INVALID_ARGUMENTS: SMA: interval '2h' is not an allowed value"),
         ("call SMA symbol=IBM interval=2h", 1, "time_period is missing: integer, ≥1"),
         ("catalog get NOPE", 1, "TOOL_NOT_FOUND: There is no tool named 'NOPE'.\n`toolfold catalog search WORD …`"),
-        ("catalog list --category forex --tag metal", 1, "catalog stats"),
+        ("catalog list --category forex --tag metal", 1, "`toolfold catalog list`"),
         ("catalog search zzzz", 1, "toolfold catalog list"),
         ("mock-api --latency-ms -5", 2, ""),
         ("mock-api --port {port}", 1, "Port {port} cannot be used"),

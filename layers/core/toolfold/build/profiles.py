@@ -125,7 +125,7 @@ class ProfilesFile(Model):
     most_used: Annotated[
         list[str], Field(max_length=MAX_PINNED), BeforeValidator(lambda given: [] if given is None else given)
     ] = Field(default_factory=list)
-    """Names of the tools that are called most, the most frequent first; ``toolfold profiles most-used`` prints them."""
+    """Names of the tools that are called most, the most frequent first; ``toolfold stats`` prints them."""
 
 
 _MAX_MOST_USED = 5

@@ -1,4 +1,4 @@
-"""``toolfold catalog search``, ``list``, ``get`` and ``stats``.
+"""``toolfold catalog search``, ``list`` and ``get``.
 
 Each prints a table to a terminal, lines with tabs to a pipe, and the structured answer with ``--json``.
 """
@@ -72,12 +72,6 @@ def _given_filters(options: Options) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value not in (None, [])}
 
 
-_SHOWN_TAGS = 12
-"""Tags that ``stats`` names: the most frequent, two or three lines."""
-
-_ACCESS = ("free", "mixed", "premium")
-
-
 def list_tools(options: Options) -> int:
     """Print the tools that meet the filters: by category on a terminal, else one a line with tabs between columns."""
     arguments = _given_filters(options)
@@ -90,7 +84,7 @@ def list_tools(options: Options) -> int:
     listed = range(len(catalog)) if positions is None else sorted(positions)
     summaries = [catalog.summary(position) for position in listed[: request.limit]]
     if not summaries:
-        output.print_message("No tool meets all of these conditions. `toolfold catalog stats` counts them.")
+        output.print_message("No tool meets all of these conditions. `toolfold catalog list` has the categories.")
         return 1
     if terminal.is_terminal(sys.stdout):
         for number, (category, group) in enumerate(groupby(summaries, key=lambda summary: summary.category)):
@@ -152,32 +146,3 @@ def _print_entry(entry: Mapping[str, Any]) -> None:
     for number, (need, name) in enumerate(entry.get("use_instead", {}).items()):
         fields.append(("" if number else "instead", f"{name} for {need}"))
     terminal.print_fields(fields)
-
-
-def print_stats(options: Options) -> int:
-    """Print how many tools there are, by category and access, and the most frequent tags; return the exit code."""
-    catalog = meta_tools().catalog()
-    counts: dict[str, dict[str, int]] = {category.name: dict.fromkeys(_ACCESS, 0) for category in catalog.categories}
-    for position in range(len(catalog)):
-        summary = catalog.summary(position)
-        by_access = counts.setdefault(summary.category, dict.fromkeys(_ACCESS, 0))
-        by_access[summary.access] = by_access.get(summary.access, 0) + 1
-    tags = sorted(catalog.counts("tags").items(), key=lambda item: -item[1])
-    sources = {source.id: source.title for source in catalog.sources}
-    if options.json:
-        categories = {name: {"tools": sum(found.values()), **found} for name, found in counts.items()}
-        output.print_json(
-            {"tools": len(catalog), "sources": sources, "categories": categories, "tags": dict(tags),
-             "sha256": catalog.sha256}
-        )  # fmt: skip
-        return 0
-    rows: list[list[Any]] = [
-        [name, sum(found.values()), *(found[access] for access in _ACCESS)] for name, found in counts.items()
-    ]
-    total = ["total", *(sum(row[index] for row in rows) for index in range(1, len(_ACCESS) + 2))]
-    terminal.print_table(["category", "tools", *_ACCESS], [*rows, total])
-    if terminal.is_terminal(sys.stdout):
-        print()
-        shown = ", ".join(f"{name} {count}" for name, count in tags[:_SHOWN_TAGS])
-        terminal.print_fields({"sources": ", ".join(sources.values()), "tags": f"{shown}, …"})
-    return 0

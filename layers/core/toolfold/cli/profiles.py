@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from toolfold.catalog.model import Catalog
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
-from toolfold.cli.stats import own_log
 from toolfold.cli.tools import meta_tools
-from toolfold.errors import ToolfoldError
 from toolfold.exposure.profiles import ExposedTools, describe_restrictions, profile_names, select
-from toolfold.log_analysis.figures import is_of_call, read_log
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.results import tokens
 from toolfold.text_safety import counted
@@ -51,30 +47,29 @@ def _row(exposed: ExposedTools) -> dict[str, Any]:
 
 
 def show(options: Options) -> int:
-    """Print one profile."""
+    """Print one profile; with ``--explain`` where each value comes from."""
     tools = meta_tools()
     exposed = select(tools, options.name)
-    values = _values(tools.catalog(), exposed)
+    row, values = _row(exposed), _values(tools.catalog(), exposed)
     if options.json:
         sourced = {key: {"value": value, "from": origin} for key, (value, origin) in values.items()}
-        output.print_json({**_row(exposed), **sourced})
-        return 0
-    if options.explain:
+        output.print_json({**row, **sourced})
+    elif options.explain:
         rows = [[key, value if isinstance(value, list) else str(value), of] for key, (value, of) in values.items()]
         terminal.print_table(["setting", "value", "from"], rows)
-        return 0
-    row = _row(exposed)
-    names = [definition["name"] for definition in exposed.every_definition()]
-    shown = ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
-    terminal.print_fields(
-        {
-            **{_TOKENS if key == "tokens" else key: value for key, value in row.items() if value != ""},
-            "path": "/mcp" if row["profile"] == "default" else f"/mcp/{row['profile']}",
-            **({"description": text} if (text := exposed.resolution.profile.description) else {}),
-            "tools/list": shown,
-            **{key: value for key, (value, _) in values.items() if key in ("pinned", "context", "withheld")},
+    else:
+        profile = exposed.resolution.profile
+        listed = [definition["name"] for definition in exposed.every_definition()]
+        more = [f"and {len(listed) - _MAX_NAMES} more"] if len(listed) > _MAX_NAMES else []
+        of_row = {_TOKENS if key == "tokens" else key: value for key, value in row.items()}
+        shown = {
+            **of_row,
+            "path": "/mcp" if profile.name == "default" else f"/mcp/{profile.name}",
+            "description": profile.description,
+            "tools/list": listed[:_MAX_NAMES] + more,
+            **{key: value for key, (value, _) in values.items() if key not in of_row},
         }
-    )
+        terminal.print_fields({key: value for key, value in shown.items() if value not in ("", [])})
     return 0
 
 
@@ -101,17 +96,3 @@ def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, tuple[Any, str
         withheld = [f"{counted(count, 'tool')} by {what}" for what, count in restrictions.items()]
         found["withheld"] = withheld, "described, and not called"
     return found
-
-
-def print_most_used(options: Options) -> int:
-    """Print the tools that a log has most, as YAML."""
-    paths = [options.log] if options.log else own_log()
-    # The line of a request that made several calls names TOOL_BATCH, or the tool of all.
-    calls = (line for line in read_log(paths, None) if is_of_call(line))
-    counts = Counter(str(line["inner_tool"]) for line in calls if isinstance(line.get("inner_tool"), str))
-    if not counts:
-        raise ToolfoldError(f"There are no calls in {', '.join(paths)}.")
-    print("most_used:")
-    for name, count in counts.most_common(max(options.limit, 0)):
-        print(f"  - {name} # {count:,}")
-    return 0

@@ -6,16 +6,14 @@ import os
 import re
 import sys
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from toolfold.cli.application import Options, fail
 from toolfold.cli.output import print_json, print_wrapped, waiting
-from toolfold.cli.terminal import print_fields, print_table
+from toolfold.cli.terminal import print_fields
 from toolfold.dates import parse_date
 from toolfold.errors import ToolfoldError
 from toolfold.log_analysis.figures import ALL, MOST_CALLED, Figures, as_json, read_log, seven_figures
 from toolfold.settings import Settings
-from toolfold.text_safety import counted
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -70,38 +68,36 @@ def own_log() -> list[str]:
     return found
 
 
+_OF_SEARCHES = (
+    ("tokens of a search", "tokens_per_query", ""),
+    ("less than all definitions", "token_reduction_percent", " %"),
+    ("tools in full, a search", "full_per_query", ""),
+    ("tools at the medium level, a search", "medium_per_query", ""),
+    ("tools in one line, a search", "minimal_per_query", ""),
+    ("schemas loaded on demand", "loaded_on_demand", ""),
+    ("answered from the cache", "cache_hit_percent", " %"),
+)
+"""Name for a person, name in :func:`seven_figures`, and unit."""
+
+
 def _print_figures(figures: Figures, source: str) -> None:
     seven = seven_figures(figures)
-    searches = f"{figures.searches:,} searches"
-    print_wrapped(f"{source}: {figures.first} to {figures.last}" if figures.first else source)
-    loading = (
-        ("tokens of a search", "tokens_per_query", "", searches),
-        ("less than all definitions", "token_reduction_percent", " %", ""),
-        ("tools in full, a search", "full_per_query", "", ""),
-        ("tools at the medium level, a search", "medium_per_query", "", ""),
-        ("tools in one line, a search", "minimal_per_query", "", ""),
-        ("schemas loaded on demand", "loaded_on_demand", "", f"{figures.requests['TOOL_GET']:,} TOOL_GET"),
-        ("answered from the cache", "cache_hit_percent", " %", counted(figures.cacheable, "call")),
-    )
-    rows = [(text, "–" if seven[name] is None else f"{seven[name]:,g}{unit}", of) for text, name, unit, of in loading]
-    print_table(("progressive loading", "", "of"), rows)
-    print()
     outcomes, requests = (
         ", ".join(f"{number:,} {name}" for name, number in counts.most_common()) or "none"
         for counts in (figures.codes, figures.requests)
     )
-    fields: dict[str, Any] = {
+    print_wrapped(f"{source}: {figures.first} to {figures.last}" if figures.first else source)
+    times = figures.upstream_ms
+    shown = {
+        **{text: "–" if seven[name] is None else f"{seven[name]:,g}{unit}" for text, name, unit in _OF_SEARCHES},
+        "searches": f"{figures.searches:,}; {figures.empty_searches:,} found nothing",
         "requests": f"{requests}; {figures.failed_requests:,} failed",
-        "searches that found nothing": f"{figures.empty_searches:,} of {figures.searches:,}",
         "tokens answered": f"{figures.sums[ALL]['tokens']:,}",
         "tokens saved": f"{figures.sums[ALL]['tokens_saved']:,}",
-        "calls": outcomes,
+        "calls": f"{outcomes}; {figures.cacheable:,} could be cached",
         "requests to sources": f"{figures.upstream_requests:,}",
+        **({"time in a source": "median {:,.0f} ms, 99 % below {:,.0f} ms".format(*times)} if times else {}),
+        "most called": ", ".join(f"{name} {count:,}" for name, count in figures.tools.most_common(MOST_CALLED)),
     }
-    if figures.upstream_ms is not None:
-        fields["time in a source"] = "median {:,.0f} ms, 99 % below {:,.0f} ms".format(*figures.upstream_ms)
-    print_fields(fields)
-    if figures.tools:
-        print()
-        print_table(("most called", "calls"), figures.tools.most_common(MOST_CALLED))
+    print_fields(shown)
     sys.stdout.flush()
