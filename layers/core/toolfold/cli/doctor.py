@@ -26,7 +26,6 @@ from toolfold.cli import terminal
 from toolfold.cli.application import PLACEHOLDER, Options
 from toolfold.cli.error_text import for_person
 from toolfold.cli.output import print_json, print_trace
-from toolfold.cli.terminal import wrap
 from toolfold.cli.tools import meta_tools
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
@@ -119,12 +118,10 @@ def _cache(settings: Settings) -> Iterator[Finding]:
     except SettingsError as error:
         yield Finding("problem", "cache", str(error))
         return
-    if store is None:
-        yield Finding("ok", "cache", "in memory.")
-    elif store.run(lambda opened: (opened.get("doctor"), True)) is None:
-        yield Finding("problem", "cache", f"{local.cache} cannot be used; answers are cached in memory only.")
+    if store is None or store.run(lambda opened: (opened.get("doctor"), True)) is not None:
+        yield Finding("ok", "cache", f"{'in memory' if store is None else local.cache}.")
     else:
-        yield Finding("ok", "cache", f"{local.cache}.")
+        yield Finding("problem", "cache", f"{local.cache} cannot be used; answers are cached in memory only.")
 
 
 def _catalog(settings: Settings) -> Catalog | Finding:
@@ -246,13 +243,11 @@ def run(options: Options) -> int:
     try:
         for finding in _diagnose(os.environ, options):
             findings.append(finding)
-            if options.json:
-                continue
-            beginning = f"{'PROBLEM' if finding.status == 'problem' else finding.status:7} {finding.subject:13} "
-            columns = terminal.width() - len(beginning) if terminal.is_terminal(sys.stdout) else sys.maxsize
-            texts = [line for text in (finding.text, finding.next_step) if text for line in wrap(text, columns)]
-            for number, text in enumerate(texts):
-                print(f"{'' if number else beginning:{len(beginning)}}{text}", flush=True)
+            if not options.json:
+                status = finding.status.upper() if finding.status == "problem" else finding.status
+                text = f"{finding.text} {finding.next_step}".rstrip()
+                terminal.print_fields([(f"{status:7} {finding.subject:12}", text)])
+                sys.stdout.flush()
     finally:
         logging.disable(disabled)
     if options.json:
