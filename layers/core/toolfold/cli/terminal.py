@@ -69,22 +69,24 @@ def is_unicode(stream: Any) -> bool:
     return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
+def has_colour(stream: TextIO) -> bool:
+    """Return whether ``stream`` gets colour: the variables count if not empty (no-color.org, force-color.org)."""
+    is_forced = os.environ.get("FORCE_COLOR", "") not in ("", "0")
+    return not os.environ.get("NO_COLOR") and (is_forced or can_draw(stream))
+
+
 def make_console(stream: TextIO) -> Console:
     """Return a console of rich that writes to ``stream``, with colour where it is wanted.
 
-    ``NO_COLOR`` and ``FORCE_COLOR`` count if they are not empty: https://no-color.org, https://force-color.org. What is
-    printed must hold no control characters: the escape sequences are rich's own.
+    What is printed must hold no control characters: the escape sequences are rich's own.
     """
     from rich.console import Console
 
-    forced = os.environ.get("FORCE_COLOR", "") not in ("", "0")
-    has_colour = not os.environ.get("NO_COLOR") and (forced or can_draw(stream))
-    unescaped: TextIO = getattr(stream, "unescaped", stream)
     return Console(
-        file=unescaped,
+        file=getattr(stream, "unescaped", stream),
         width=width(),
-        force_terminal=has_colour or can_draw(stream),
-        color_system="standard" if has_colour else None,
+        force_terminal=has_colour(stream) or can_draw(stream),
+        color_system="standard" if has_colour(stream) else None,
         highlight=False,
         markup=False,
         emoji=False,
@@ -119,19 +121,18 @@ def print_fields(fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
     given = fields.items() if isinstance(fields, Mapping) else fields
     pairs = [(cell_text(name), cell_text(value)) for name, value in given]
     name_width = min(max((len(name) for name, _ in pairs), default=0), width() // 2)
-    if not can_draw(sys.stdout):
-        for name, value in pairs:
-            print(f"{name:{name_width}}  {value}")
-        return
-    from rich.text import Text
-
-    console, indent = make_console(sys.stdout), name_width + _GAP
+    gap, indent, is_drawn = " " * _GAP, name_width + _GAP, can_draw(sys.stdout)
+    bold, plain = ("\x1b[1m", "\x1b[0m") if has_colour(sys.stdout) else ("", "")
+    stream = getattr(sys.stdout, "unescaped", sys.stdout)  # every text is a cell
     for name, value in pairs:
-        first, *others = [*([""] if len(name) > name_width else []), *wrap(value, width() - indent)]
-        gap = " " * _GAP if first else ""
-        console.print(Text.assemble((f"{name:{name_width}}", "bold"), f"{gap}{first}"), soft_wrap=True)
-        for line in others:
-            console.print(Text(f"{'':{indent}}{line}"), soft_wrap=True)
+        lines = wrap(value, width() - indent) if is_drawn else [value]
+        shown = f"{bold}{name:{name_width}}{plain}"
+        if is_drawn and len(name) > name_width:
+            print(shown, file=stream)
+        else:
+            print(f"{shown}{gap}{lines.pop(0)}", file=stream)
+        for line in lines:
+            print(f"{'':{indent}}{line}", file=stream)
 
 
 class Grid:
@@ -145,17 +146,15 @@ class Grid:
     def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         self.names = [cell_text(name) for name in columns]
         self.rows = [[cell_text(cell) for cell in row] for row in rows]
-        by_column = [list(column)[: len(rows)] for column in zip_longest(*rows, [None] * len(columns))]
-        types = [{type(cell) for cell in column if cell is not None} for column in by_column]
-        self.is_number = [bool(found) and found <= {int, float} for found in types]
+        self.is_number: list[bool] = []
+        self.least: list[int] = []
+        """Width of each column that cuts no number, not its name, and no word of usual length."""
         texts = zip_longest(self.names, *self.rows, fillvalue="")
-        self.least = [self._least_width(*column) for column in zip(self.is_number, texts, strict=False)]
-
-    @staticmethod
-    def _least_width(is_number: bool, texts: Sequence[str]) -> int:
-        """Return the width of a column that cuts no number, not its name, and no word of usual length."""
-        words = [] if is_number else [word[:_MAX_WORD] for text in texts for word in text.split()]
-        return max(1, len(texts[0]), *map(len, texts if is_number else words))
+        for column, cells in zip(texts, zip_longest([None] * len(columns), *rows), strict=False):
+            types = {type(cell) for cell in cells if cell is not None}
+            self.is_number.append(bool(types) and types <= {int, float})
+            whole = column if self.is_number[-1] else [word[:_MAX_WORD] for text in column for word in text.split()]
+            self.least.append(max(1, len(column[0]), *map(len, whole)))
 
     def columns_that_fit(self) -> int:
         """Return how many columns fit the terminal, at least one."""
