@@ -1,4 +1,4 @@
-"""Folders and files of this user on this machine: found safely, and locked while they change.
+"""Folders and files of this user on this machine: found safely, locked while they change, and written as a whole.
 
 A path is used when only this user and root can redirect it: each folder on the way, and each symbolic link,
 belongs to one of the two, and others cannot write there. A folder with the sticky bit, such as ``/tmp``, may be on the
@@ -13,8 +13,12 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from toolfold.errors import ToolfoldError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 try:
     import fcntl
@@ -25,6 +29,8 @@ _LOCK_POLL_S = 0.01
 
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 """Flags of every open: no symbolic link, no wait for the other end of a FIFO."""
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class PathRefused(ToolfoldError):
@@ -145,3 +151,40 @@ def lock_folder(path: str, timeout_s: float, *, shared: bool = False) -> Iterato
         yield folder
     finally:
         os.close(folder)
+
+
+def replace_file(path: str | Path, content: bytes, *, overwrite: bool = True, mode: int = 0o666) -> None:
+    """Write ``content`` to ``path`` in one step: another process sees the whole file or none.
+
+    Args:
+        path: the file; a symbolic link is replaced, not followed.
+        content: its bytes.
+        overwrite: whether a file of that name is replaced, which keeps its rights.
+        mode: the rights of a new file, less those that the umask takes.
+
+    Raises:
+        FileExistsError: it exists, and ``overwrite`` is false.
+        OSError: it cannot be written. It is then as it was.
+    """
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name[:100]}.{os.urandom(8).hex()}")
+    try:
+        with open(os.open(temporary, _NEW_FILE, mode), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if not overwrite:
+            try:
+                os.link(temporary, path)  # fails where the file exists by now
+                return
+            except FileExistsError:
+                raise
+            except (AttributeError, OSError):  # a system or a file system without hard links
+                if os.path.lexists(path):
+                    raise FileExistsError from None
+        with contextlib.suppress(OSError):
+            os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)

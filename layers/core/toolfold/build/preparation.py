@@ -23,7 +23,7 @@ from toolfold.catalog.allow_list import AllowList, command_of
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import CachedBlockReader, parse_head
 from toolfold.errors import CatalogRejected, CatalogUnavailable, SettingsError, SourceError, ToolfoldError
-from toolfold.files import replace_file
+from toolfold.private_folder import replace_file
 from toolfold.settings.model import PREFIX
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from toolfold.catalog.entries import FORMAT, MAX_LISTED, Category, Sections, ToolSummary, listing_text, name_key
 from toolfold.catalog.reader import HASH_DIGITS, line_key, line_prefix, member_key
 from toolfold.errors import ToolfoldError
-from toolfold.files import replace_file
+from toolfold.private_folder import replace_file
 
 _BEGINNING = b'{"format":'
 """How a compiled catalog begins; see :mod:`toolfold.build.writer`."""

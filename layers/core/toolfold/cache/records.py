@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from toolfold import private_folder
 from toolfold.aws.clients import error_code
 from toolfold.cache.base import CacheStore, FailSafeStore
-from toolfold.files import replace_file
-from toolfold.private_folder import PathRefused
+from toolfold.private_folder import PathRefused, replace_file
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients

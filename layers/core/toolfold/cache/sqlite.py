@@ -24,8 +24,7 @@ from urllib.parse import quote
 from toolfold import private_folder
 from toolfold.cache.base import MAX_CLOCK_SKEW_S, LockedStore
 from toolfold.errors import SettingsError
-from toolfold.files import replace_file
-from toolfold.private_folder import PathRefused
+from toolfold.private_folder import PathRefused, replace_file
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings

@@ -21,8 +21,8 @@ from toolfold.cli.application import Options, os_errors
 from toolfold.cli.entry_point import output_errors
 from toolfold.cli.output import print_json, print_notice
 from toolfold.errors import ToolfoldError
-from toolfold.files import replace_file
 from toolfold.meta_tools.result import Result
+from toolfold.private_folder import replace_file
 from toolfold.results.output import AnswerStatus
 from toolfold.results.tables import Table
 from toolfold.text_safety import counted

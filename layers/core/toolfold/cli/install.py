@@ -24,8 +24,8 @@ from toolfold.cli.terminal import confirm
 from toolfold.client.channels import find_access, region_of_address
 from toolfold.errors import CallError, SettingsError, ToolfoldError
 from toolfold.exposure.profiles import resolve_profile
-from toolfold.files import replace_file
 from toolfold.mcp_clients import CLIENTS, Client, deployment_entry, own_command, to_text
+from toolfold.private_folder import replace_file
 from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
 

@@ -17,8 +17,8 @@ from toolfold.cli.application import Options, os_errors
 from toolfold.cli.config_files import TomlDocument
 from toolfold.cli.output import print_json, print_message
 from toolfold.errors import SettingsError
-from toolfold.files import replace_file
 from toolfold.local_defaults import user_settings_file, with_local_defaults
+from toolfold.private_folder import replace_file
 from toolfold.settings import VARIABLES, Settings
 from toolfold.settings.file import read_settings
 from toolfold.settings.model import BUILT_IN_SOURCES, HIDDEN, PREFIX, source_of, unknown_names
