@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from toolfold.cache.sqlite import SQLiteStore, check_cache_file
 from toolfold.cli.application import Options, os_errors
 from toolfold.cli.output import print_json, print_message
-from toolfold.cli.terminal import confirm
+from toolfold.cli.terminal import confirm, print_fields
 from toolfold.local_defaults import with_local_defaults
 from toolfold.private_folder import PathRefused, absolute_path
 from toolfold.results.offload import FOLDER, delete_answers, list_answers
@@ -21,13 +21,9 @@ _TIMEOUT_S = 5.0
 
 
 class Place(NamedTuple):
-    """A place where answers are kept.
+    """A place where answers are kept: its ``kind``, its ``location``, and whether it can be cleared here."""
 
-    ``kind`` is ``cache`` or ``answers``; ``location`` a file or folder, or what it is; ``is_local`` whether it can be
-    cleared here; ``note`` is what else to know.
-    """
-
-    kind: str
+    kind: Literal["cache", "answers"]
     location: str
     is_local: bool = False
     answers: int = 0
@@ -41,7 +37,7 @@ def info(options: Options) -> int:
     if options.json:
         print_json([place._asdict() for place in places], indent=2)
     else:
-        print(*map(_line, places), sep="\n")
+        _print(places)
     return 0
 
 
@@ -49,7 +45,7 @@ def clear(options: Options) -> int:
     """Delete what toolfold keeps on this machine."""
     settings = _local_settings()
     places = _places(settings)
-    print(*map(_line, places), sep="\n")
+    _print(places)
     local = [place for place in places if place.is_local]
     if not local:
         print_message("There is nothing on this machine to delete.")
@@ -113,6 +109,7 @@ def _open_cache(settings: Settings) -> SQLiteStore:
     return SQLiteStore(settings.cache_file, settings.cache_file_bytes, _TIMEOUT_S)
 
 
-def _line(place: Place) -> str:
-    described = f"{counted(place.answers, 'answer')}, {place.total_bytes:,} bytes" if place.is_local else place.note
-    return f"{place.kind:8} {place.location}\n{'':8} {described}"
+def _print(places: list[Place]) -> None:
+    for place in places:
+        described = f"{counted(place.answers, 'answer')}, {place.total_bytes:,} bytes" if place.is_local else place.note
+        print_fields([(f"{place.kind:7}", place.location), ("", described)])

@@ -144,21 +144,16 @@ def _read_content(options: Options) -> tuple[bytes, str]:
 
 def _parse_location(text: str) -> str:
     """Return ``s3://bucket/prefix``."""
-    if not text:
+    bucket, _, prefix = text.removeprefix("s3://").partition("/")
+    if not (text.startswith("s3://") and _BUCKET.fullmatch(bucket)) or re.search(r"[?#\s]", prefix):
         raise ToolfoldError(
-            "Name the place of the catalog: toolfold catalog publish s3://BUCKET/catalog. "
+            f"The location of a catalog must be s3://bucket/prefix{f', not {text!r}' if text else ''}. "
             "Its bucket is the output CatalogBucketName of the stack; `make publish` reads it."
         )
-    bucket, _, prefix = text.removeprefix("s3://").partition("/")
-    if text.startswith("s3://") and _BUCKET.fullmatch(bucket) and not re.search(r"[?#\s]", prefix):
-        if prefix.endswith(".json"):
-            above = f"s3://{bucket}/{prefix.rpartition('/')[0]}".rstrip("/")
-            raise ToolfoldError(f"Name the prefix, not an object: {above}")
-        return text.rstrip("/")
-    raise ToolfoldError(
-        f"The location of a catalog must be s3://bucket/prefix, not {text!r}. The stack has the name of its bucket in "
-        "the output CatalogBucketName."
-    )
+    if prefix.endswith(".json"):
+        above = f"s3://{bucket}/{prefix.rpartition('/')[0]}".rstrip("/")
+        raise ToolfoldError(f"Name the prefix, not an object: {above}")
+    return text.rstrip("/")
 
 
 @contextlib.contextmanager

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-import sys
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from toolfold.cli.application import Options, fail
 from toolfold.cli.output import print_json, print_wrapped, waiting
 from toolfold.cli.terminal import print_fields
 from toolfold.dates import parse_date
 from toolfold.errors import ToolfoldError
-from toolfold.log_analysis.figures import ALL, MOST_CALLED, Figures, as_json, read_log, seven_figures
+from toolfold.log_analysis.figures import Figures, as_json, read_log
 from toolfold.settings import Settings
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -45,7 +46,8 @@ def run(options: Options) -> int:
         print_wrapped("Its lines are JSON, with the message “request” or “call”, as the Lambda function and "
                       "`toolfold serve` write them. `toolfold stats --help` has examples.")  # fmt: skip
     else:
-        _print_figures(figures, source)
+        data = as_json(figures)
+        print_fields([("source", source), *_labelled({**data.pop("figures"), **data})])
     return 0
 
 
@@ -68,36 +70,13 @@ def own_log() -> list[str]:
     return found
 
 
-_OF_SEARCHES = (
-    ("tokens of a search", "tokens_per_query", ""),
-    ("less than all definitions", "token_reduction_percent", " %"),
-    ("tools in full, a search", "full_per_query", ""),
-    ("tools at the medium level, a search", "medium_per_query", ""),
-    ("tools in one line, a search", "minimal_per_query", ""),
-    ("schemas loaded on demand", "loaded_on_demand", ""),
-    ("answered from the cache", "cache_hit_percent", " %"),
-)
-"""Name for a person, name in :func:`seven_figures`, and unit."""
-
-
-def _print_figures(figures: Figures, source: str) -> None:
-    seven = seven_figures(figures)
-    outcomes, requests = (
-        ", ".join(f"{number:,} {name}" for name, number in counts.most_common()) or "none"
-        for counts in (figures.codes, figures.requests)
-    )
-    print_wrapped(f"{source}: {figures.first} to {figures.last}" if figures.first else source)
-    times = figures.upstream_ms
-    shown = {
-        **{text: "–" if seven[name] is None else f"{seven[name]:,g}{unit}" for text, name, unit in _OF_SEARCHES},
-        "searches": f"{figures.searches:,}; {figures.empty_searches:,} found nothing",
-        "requests": f"{requests}; {figures.failed_requests:,} failed",
-        "tokens answered": f"{figures.sums[ALL]['tokens']:,}",
-        "tokens saved": f"{figures.sums[ALL]['tokens_saved']:,}",
-        "calls": f"{outcomes}; {figures.cacheable:,} could be cached",
-        "requests to sources": f"{figures.upstream_requests:,}",
-        **({"time in a source": "median {:,.0f} ms, 99 % below {:,.0f} ms".format(*times)} if times else {}),
-        "most called": ", ".join(f"{name} {count:,}" for name, count in figures.tools.most_common(MOST_CALLED)),
-    }
-    print_fields(shown)
-    sys.stdout.flush()
+def _labelled(data: Mapping[str, Any], group: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the names of the figures in words, and their values; a group of groups has its counts in one line."""
+    for name, value in data.items():
+        label = f"{group} {name.replace('_', ' ') if group != 'tools' else name}".strip()
+        if isinstance(value, dict) and not group:
+            yield from _labelled(value, label)
+        elif isinstance(value, dict):
+            yield label, ", ".join(f"{number:,} {counted}" for counted, number in value.items()) or "none"
+        else:
+            yield label, f"{value:,}" if isinstance(value, int | float) else value or "–"
