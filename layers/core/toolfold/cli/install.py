@@ -45,27 +45,26 @@ _CACHES = frozenset((".cache", "cache", "Cache", "Caches"))
 def run(options: Options) -> int:
     """Add the entry, or print it."""
     client = CLIENTS[options.client]
-    key = ""
     if options.access and not options.endpoint:
         raise fail("--access is for an endpoint: add --endpoint URL.")
-    if options.endpoint:
-        entry, key = _of_endpoint(options, client)
-    else:
-        entry = _of_this_machine(options, client)
-    inputs = client.inputs(key)
+    entry, key = _of_endpoint(options, client) if options.endpoint else (_of_this_machine(options, client), "")
+    inputs, names = client.inputs(key), entry.get("env", {})
+    keys = {name: value for name, value in names.items() if _SECRET_NAME.fullmatch(name)}
     if options.print:
-        return _print_entry(client, options.name, entry, inputs)
-    path = _path(options)
-    before = _read(path, client, "to add the entry by hand, print it: the same command with --print")
-    after = _with_inputs(_edited(before, path, client, options.name, entry), inputs)
+        public = {**entry, **({"env": {**names, **dict.fromkeys(keys, "YOUR_KEY")}} if names else {})}
+        print(_text(client, options.name, public, inputs), end="")
+        if keys:
+            print_message(f"Write the value of {', '.join(keys)} in the place of YOUR_KEY: it is not printed.")
+        return 0
+    before = _read(options, "to add the entry by hand, print it: the same command with --print")
+    after = _with_inputs(_edited(before, options, entry), inputs)
     if after.value == before.value:
-        print(f"{client.title} has this entry already: {path}")
+        print(f"{client.title} has this entry already: {_path(options)}")
         return 0
     if (changed := _change(before, after, options)) is None:
         return 1
     shown = f"the tools of {options.profile}" if options.profile else "TOOL_LIST, TOOL_GET and TOOL_CALL"
     print(f"Added to {changed}\nRestart {client.title}; it then shows {shown}.")
-    names = entry.get("env", {})
     for title, auth in () if options.endpoint else _keys_of_catalog(options, names):
         if auth.environment not in names:
             again = "" if auth.environment == _KEY_VARIABLE else f" with --env {auth.environment}"
@@ -73,7 +72,6 @@ def run(options: Options) -> int:
                 f"The server has no key for {title}. Set {auth.environment} and run this command again{again}, or add "
                 f'it to "env" in the file.{f" A key: {auth.signup_url}" if auth.signup_url else ""}'
             )
-    keys = {name: value for name, value in names.items() if _SECRET_NAME.fullmatch(name)}
     if wrong := [name for name, value in keys.items() if PLACEHOLDER.fullmatch(value)]:
         print_message(
             f"{wrong[0]} has {keys[wrong[0]]} in the place of a key, as the entry now has. Set it and run this "
@@ -88,31 +86,60 @@ def run(options: Options) -> int:
 def remove(options: Options) -> int:
     """Remove the entry."""
     client = CLIENTS[options.client]
-    path = _path(options)
-    before = _read(path, client, f"to remove the entry by hand, edit {client.section}.{options.name}")
+    before = _read(options, f"to remove the entry by hand, edit {client.section}.{options.name}")
     if options.name not in before.value.get(client.section, {}):
-        print(f"{client.title} has no entry {options.name}: {path}")
+        print(f"{client.title} has no entry {options.name}: {_path(options)}")
         return 0
-    if (changed := _change(before, _edited(before, path, client, options.name, None), options)) is None:
+    if (changed := _change(before, _edited(before, options, None), options)) is None:
         return 1
     print(f"Removed from {changed}\nRestart {client.title}.")
     return 0
 
 
-def _edited(before: Document, path: Path, client: Client, name: str, entry: Mapping[str, Any] | None) -> Document:
-    section = client.section
+def _path(options: Options) -> Path:
+    path: Path = options.config or CLIENTS[options.client].path()
+    return path.expanduser()
+
+
+def _read(options: Options, by_hand: str) -> Document:
+    """Return the configuration in the file of a client; an empty one where the file does not exist."""
+    path, client = _path(options), CLIENTS[options.client]
+    parse, form = (TomlDocument, "TOML") if client.is_toml else (JsonDocument, "plain JSON")
+    if path.exists() and not path.is_file():
+        raise ToolfoldError(f"{path} is not a file. Name one with --config.")
+    step = f"It was not changed; {by_hand}"
+    with os_errors(f"{path} cannot be read", step):
+        content = path.read_bytes() if path.exists() else b""
+    with os_errors(f"{path} is not {form}", step, ValueError, RecursionError):
+        document: Document = parse(content.decode("utf-8-sig"))
+    if not isinstance(document.value, dict):
+        raise ToolfoldError(f"{path} does not hold an object. {step}")
+    if not isinstance(document.value.get(client.section, {}), dict):
+        raise ToolfoldError(f'"{client.section}" in {path} is not an object. {step}')
+    return document
+
+
+def _edited(before: Document, options: Options, entry: Mapping[str, Any] | None) -> Document:
+    """Return the configuration with the entry, or without it; nothing else in it may change."""
+    section, name = CLIENTS[options.client].section, options.name
     expected = {other: value for other, value in before.value.get(section, {}).items() if other != name}
     expected |= {} if entry is None else {name: entry}
-    with os_errors(f"{path}, {section}.{name}", "Nothing was changed; edit it by hand.", ValueError):
+    with os_errors(f"{_path(options)}, {section}.{name}", "Nothing was changed; edit it by hand.", ValueError):
         after = before.without_member([section, name]) if entry is None else before.with_member([section, name], entry)
         if {section: {}, **after.value} != {**before.value, section: expected}:
             raise ValueError("it is written in a form that cannot be changed")
     return after
 
 
-def _path(options: Options) -> Path:
-    path: Path = options.config or CLIENTS[options.client].path()
-    return path.expanduser()
+def _with_inputs(document: Document, inputs: Sequence[Mapping[str, Any]]) -> Document:
+    if not inputs or not isinstance(document, JsonDocument):  # no file in TOML has inputs
+        return document
+    known = document.value.get("inputs", [])
+    if not isinstance(known, list):
+        raise ToolfoldError('"inputs" in the configuration is not a list. Correct it; nothing was changed.')
+    ids = [one.get("id") for one in known if isinstance(one, dict)]
+    missing = [one for one in inputs if one["id"] not in ids]
+    return document.with_member(["inputs"], [*known, *missing]) if missing else document
 
 
 def _change(before: Document, after: Document, options: Options) -> str | None:
@@ -121,7 +148,7 @@ def _change(before: Document, after: Document, options: Options) -> str | None:
     entries = (document.value.get(client.section, {}).get(options.name) for document in (before, after))
     known, made = (json.dumps(entry, default=str) for entry in entries)  # TOML has dates
     others, inputs = (document.value.get("inputs") for document in (before, after))
-    added = [] if not inputs or inputs == others else [one for one in inputs if one not in (others or ())]
+    added = [] if inputs == others else [one for one in inputs or () if one not in (others or ())]
     old, new = (
         [] if entry == "null" else _text(client, options.name, _public(json.loads(entry), known), shown).splitlines()
         for entry, shown in ((known, []), (made, added))
@@ -131,12 +158,16 @@ def _change(before: Document, after: Document, options: Options) -> str | None:
         print_message("Nothing was changed.")
         return None
     target = path.resolve()
+    changed = f"{path}, a link to {target}." if path.is_symlink() else f"{path}."
     with os_errors(f"{path} cannot be written", "It is as it was."):
         target.parent.mkdir(parents=True, exist_ok=True)
-        backup = _backup(target)
+        if target.exists():  # a copy beside it; neither over another file nor through a link
+            copy = target.with_name(f"{target.name}.{datetime.now().strftime('%Y%m%d-%H%M%S-%f')}.bak")
+            replace_file(copy, target.read_bytes(), overwrite=False, mode=0o600)
+            shutil.copystat(target, copy)
+            changed += f" The file as it was: {copy}"
         replace_file(target, after.text.encode(), mode=0o600)
-    named = f"{path}, a link to {target}" if path.is_symlink() else str(path)
-    return f"{named}.{f' The file as it was: {backup}' if backup else ''}"
+    return changed
 
 
 def _public(value: Any, known: str, name: str = "") -> Any:
@@ -156,54 +187,6 @@ def _text(client: Client, name: str, entry: Any, inputs: Sequence[Mapping[str, A
     if client.is_toml and isinstance(entry, dict):
         return to_toml([client.section, name], entry)
     return to_text({client.section: {name: entry}, **({"inputs": inputs} if inputs else {})})
-
-
-def _read(path: Path, client: Client, by_hand: str) -> Document:
-    """Return the configuration in a file; an empty one where the file does not exist."""
-    parse, form = (TomlDocument, "TOML") if client.is_toml else (JsonDocument, "plain JSON")
-    if path.exists() and not path.is_file():
-        raise ToolfoldError(f"{path} is not a file. Name one with --config.")
-    step = f"It was not changed; {by_hand}"
-    with os_errors(f"{path} cannot be read", step):
-        content = path.read_bytes() if path.exists() else b""
-    with os_errors(f"{path} is not {form}", step, ValueError, RecursionError):
-        document: Document = parse(content.decode("utf-8-sig"))
-    if not isinstance(document.value, dict):
-        raise ToolfoldError(f"{path} does not hold an object. {step}")
-    if not isinstance(document.value.get(client.section, {}), dict):
-        raise ToolfoldError(f'"{client.section}" in {path} is not an object. {step}')
-    return document
-
-
-def _with_inputs(document: Document, inputs: Sequence[Mapping[str, Any]]) -> Document:
-    known = document.value.get("inputs", [])
-    if inputs and not isinstance(known, list):
-        raise ToolfoldError('"inputs" in the configuration is not a list. Correct it; nothing was changed.')
-    ids = [one.get("id") for one in known if isinstance(one, dict)] if inputs else []
-    missing = [one for one in inputs if one["id"] not in ids]
-    if missing and isinstance(document, JsonDocument):  # no file in TOML has inputs
-        return document.with_member(["inputs"], [*known, *missing])
-    return document
-
-
-def _backup(target: Path) -> Path | None:
-    """Copy a file beside itself, under a name with the time; neither over another file nor through a link."""
-    if not target.exists():
-        return None
-    backup = target.with_name(f"{target.name}.{datetime.now().strftime('%Y%m%d-%H%M%S-%f')}.bak")
-    replace_file(backup, target.read_bytes(), overwrite=False, mode=0o600)
-    shutil.copystat(target, backup)
-    return backup
-
-
-def _print_entry(client: Client, name: str, entry: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]]) -> int:
-    environment = entry.get("env", {})
-    shown = {key: "YOUR_KEY" if _SECRET_NAME.fullmatch(key) else value for key, value in environment.items()}
-    public = {**entry, **({"env": shown} if environment else {})}
-    print(_text(client, name, public, inputs), end="")
-    if hidden := [key for key in shown if shown[key] != environment[key]]:
-        print_message(f"Write the value of {', '.join(hidden)} in the place of YOUR_KEY: it is not printed.")
-    return 0
 
 
 def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
