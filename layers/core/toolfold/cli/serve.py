@@ -116,7 +116,7 @@ def _check_log(path: str) -> None:
 
 def has_browser() -> bool:
     """Return whether this command can open a browser for the person at its terminal."""
-    if not (terminal.is_terminal(sys.stdin) and terminal.is_terminal(sys.stderr)):
+    if not terminal.is_interactive():
         return False
     # Elsewhere the standard library may start a text browser in this terminal.
     return sys.platform in ("darwin", "win32") or any(

@@ -25,7 +25,8 @@ from toolfold.settings.model import BUILT_IN_SOURCES, HIDDEN, PREFIX, source_of,
 
 _NAME_WIDTH = 32
 _HIDDEN = "(set, hidden)"
-_LOCAL_DEFAULTS = ("TOOLFOLD_CACHE", "TOOLFOLD_OFFLOAD")
+_OF_KEYS = "API key used when a request has none."
+_LOCAL_DEFAULTS = {"TOOLFOLD_CACHE": "cache", "TOOLFOLD_OFFLOAD": "offload"}
 
 
 class Row(NamedTuple):
@@ -64,14 +65,17 @@ def list_settings(environment: Mapping[str, str], from_file: Mapping[str, str]) 
         from_file: variable → the file that it was read from.
     """
     meanings = setting_meanings()
+
+    def row(name: str, value: str, meaning: str, default: str = "", problem: str = "") -> Row:
+        origin = from_file.get(name) or ("environment" if name in environment else "default")
+        return Row(name, value, default, origin, meaning, problem)
+
     for known in BUILT_IN_SOURCES.values():
-        value = _HIDDEN if environment.get(known.variable, "").strip() else ""
-        origin = _origin(known.variable, environment, from_file)
-        yield Row(known.variable, value, "", origin, "API key used when a request has none.")
-    for name in sorted(name for name in environment if source_of(name)):
+        is_set = environment.get(known.variable, "").strip()
+        yield row(known.variable, _HIDDEN if is_set else "", _OF_KEYS)
+    for name in sorted(filter(source_of, environment)):
         value = _HIDDEN if name.endswith("_KEY") else _without_secrets(environment[name])
-        meaning = meanings[f"TOOLFOLD_SOURCE_<ID>_{name[-3:]}"]
-        yield Row(name, value, "", _origin(name, environment, from_file), meaning)
+        yield row(name, value, meanings[f"TOOLFOLD_SOURCE_<ID>_{name[-3:]}"])
     for name, variable in VARIABLES.items():
         text, problem = environment.get(name, variable.default).strip(), ""
         try:
@@ -82,9 +86,8 @@ def list_settings(environment: Mapping[str, str], from_file: Mapping[str, str]) 
         if name in HIDDEN or (problem and name == "TOOLFOLD_SOURCE_KEYS"):
             text = _HIDDEN if text else ""
         elif not text and name in _LOCAL_DEFAULTS:
-            local = with_local_defaults(Settings.from_environment({}))
-            text = local.cache if name == "TOOLFOLD_CACHE" else local.offload
-        yield Row(name, text, variable.default, _origin(name, environment, from_file), meanings[name], problem)
+            text = str(getattr(with_local_defaults(Settings.from_environment({})), _LOCAL_DEFAULTS[name]))
+        yield row(name, text, meanings[name], variable.default, problem)
 
 
 def setting_meanings() -> dict[str, str]:
@@ -95,17 +98,11 @@ def setting_meanings() -> dict[str, str]:
 
 def describe_settings() -> str:
     """Return a line for each setting: name, meaning and default."""
-    rows = {known.variable: "API key used when a request has none." for known in BUILT_IN_SOURCES.values()}
+    rows = {known.variable: _OF_KEYS for known in BUILT_IN_SOURCES.values()}
     for name, meaning in setting_meanings().items():
         default = VARIABLES[name].default if name in VARIABLES else ""
         rows[name] = f"{meaning}{f' Default: {default}' if default else ''}"
     return "settings:\n" + "\n".join(f"  {name}  {meaning}" for name, meaning in rows.items())
-
-
-def _origin(name: str, environment: Mapping[str, str], from_file: Mapping[str, str]) -> str:
-    if name in from_file:
-        return from_file[name]
-    return "environment" if name in environment else "default"
 
 
 def _without_secrets(url: str) -> str:
