@@ -22,6 +22,7 @@ from typing import Any
 import click
 
 from toolfold.cli import terminal
+from toolfold.cli.output import one_warning_of_each_kind, print_wrapped
 from toolfold.errors import CallError, SettingsError, ToolfoldError
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.local_defaults import use_settings_file
@@ -226,8 +227,6 @@ class Command(_Help):
         options = self._options(ctx)
         self._use_settings_file(options)
         self._check(options, ctx)
-        from toolfold.cli.output import one_warning_of_each_kind  # imports logging, which --version needs not
-
         with one_warning_of_each_kind():
             return int(call_at(self.entry.run, options) or 0)
 
@@ -356,8 +355,6 @@ def os_errors(problem: str, step: str = "", *also: type[Exception]) -> Iterator[
 
 def print_usage_error(error: click.ClickException) -> None:
     """Print what is wrong with a command line, and how the command is used."""
-    from toolfold.cli.output import print_wrapped  # imports the settings, which --version and help need not
-
     ctx = getattr(error, "ctx", None)
     if ctx is not None:
         print(ctx.get_usage(), file=sys.stderr)
