@@ -122,7 +122,7 @@ def print_fields(fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
     pairs = [(cell_text(name), cell_text(value)) for name, value in given]
     name_width = min(max((len(name) for name, _ in pairs), default=0), width() // 2)
     gap, indent, is_drawn = " " * _GAP, name_width + _GAP, can_draw(sys.stdout)
-    bold, plain = ("\x1b[1m", "\x1b[0m") if has_colour(sys.stdout) else ("", "")
+    bold, plain = ("\x1b[1m", "\x1b[0m") if is_drawn and has_colour(sys.stdout) else ("", "")
     stream = getattr(sys.stdout, "unescaped", sys.stdout)  # every text is a cell
     for name, value in pairs:
         lines = wrap(value, width() - indent) if is_drawn else [value]
