@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import KEY
 from tests.support.commands import Run, Stream
 from tests.support.upstream import Upstream
-from toolfold.cli import answers, output, terminal
+from toolfold.cli import call, output, terminal
 from toolfold.cli.application import Options
 from toolfold.meta_tools.result import Result
 from toolfold.mock_api.server import MockApi
@@ -290,8 +290,8 @@ OPTIONS = {"format": None, "json": False, "csv": False, "all": False, "max_token
 
 
 def test_what_is_not_shown_is_named_and_json_has_it(capsys: pytest.CaptureFixture[str]) -> None:
-    answers.print_answer(RESULT, Options(**OPTIONS))
+    call.print_answer(RESULT, Options(**OPTIONS))
     notice = "# Not shown: image (image/png), resource (text/markdown), text. --json has it as content.\n"
     assert capsys.readouterr() == ("hello\n", notice)
-    answers.print_answer(RESULT, Options(**{**OPTIONS, "json": True}))
+    call.print_answer(RESULT, Options(**{**OPTIONS, "json": True}))
     assert json.loads(capsys.readouterr().out) == {"result": "hello", "content": BLOCKS}

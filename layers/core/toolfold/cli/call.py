@@ -1,33 +1,62 @@
-"""``toolfold call``: call one tool; and ``toolfold approve``: approve or deny a call that waits for a person."""
+"""``toolfold call``: call one tool and print its answer; and ``toolfold approve``, for a call that waits for a person.
+
+An answer is a table, CSV or JSON, on a terminal, in a pipe or in a file. The data alone are printed to stdout. What a
+reader must know about them is printed to stderr: how old they are, notes, metadata that a table has no column for, and
+what is not shown.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import json
+import os
 import shlex
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from toolfold.app import App
 from toolfold.aws.clients import AwsClients
 from toolfold.cache.records import Unavailable
-from toolfold.cli import answers, output, terminal
+from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, os_errors
+from toolfold.cli.entry_point import output_errors
+from toolfold.cli.output import print_error, print_json, print_message, print_notice, print_result, print_trace
 from toolfold.cli.tools import RemoteTools, make_app
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
 from toolfold.execution.approval import ApprovalDesk, WaitingCall
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
+from toolfold.private_folder import replace_file
+from toolfold.results.output import AnswerStatus
+from toolfold.results.tables import Table
 from toolfold.settings import Settings
-from toolfold.text_safety import escape_unsafe, load_json
+from toolfold.text_safety import counted, escape_unsafe, load_json
+
+_MAX_SHOWN = 100
+"""Rows that a terminal shows in full: two or three screens."""
+
+_FIRST, _LAST = 40, 5
+"""Rows shown of a longer table: its newest, as most series begin with them, and its end."""
+
+_MAX_RECORDS = 10
+"""Rows shown one below the other, with the name of each value, where the terminal is too narrow for the columns."""
+
+_OTHER_FORMATS = frozenset({".xlsx", ".xls", ".ods", ".parquet", ".tsv", ".xml", ".html"})
+"""Suffixes of programs that could not read what is written."""
+
+_OTHER_FILE = "Name another file."
 
 
 def run(options: Options) -> int:
     """Call the tool and print or write its answer."""
     file = None
     if options.output not in (None, "-"):
-        file = answers.OutputFile(options.output, overwrite=options.force)
+        file = OutputFile(options.output, overwrite=options.force)
     if options.endpoint:
         with contextlib.closing(RemoteTools(options)) as remote:
             result = _call(options, remote, _call_arguments(options, None))
@@ -36,7 +65,7 @@ def run(options: Options) -> int:
     tools = app.server.tools
     arguments = _call_arguments(options, tools)
     if options.verbose:
-        app.executor.http_client().on_request = output.print_trace
+        app.executor.http_client().on_request = print_trace
     result = _call(options, tools, arguments)
     while result.is_error:
         rest = result.structured.get("continue")  # of a pipe, whose first steps must not be performed again
@@ -70,14 +99,14 @@ def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]
     }
 
 
-def _print(options: Options, result: Result, file: answers.OutputFile | None) -> int:
+def _print(options: Options, result: Result, file: OutputFile | None) -> int:
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
-        return output.print_result(result, options.json, options.tool_name)
-    answers.print_answer(result, options, file)
+        return print_result(result, options.json, options.tool_name)
+    print_answer(result, options, file)
     failed = [part for part in result.structured.get("results", ()) if "error" in part]
     for part, error in zip(failed, result.errors, strict=True):  # of a batch whose one answer is printed
-        output.print_notice(f"{part['id']} failed.")
-        output.print_error(error, part["tool_name"])
+        print_notice(f"{part['id']} failed.")
+        print_error(error, part["tool_name"])
     return 0
 
 
@@ -147,7 +176,7 @@ def _approve_here(app: App, error: Mapping[str, Any]) -> str:
     if app.settings.approve == "human":
         is_approved = _decide(app.settings, token, None)
     else:
-        output.print_message(error["prompt"])
+        print_message(error["prompt"])
         is_approved = terminal.confirm("Approve this call?", "")
     if not is_approved:
         raise ToolfoldError("Not approved; this call was not sent.")  # of a pipe, earlier steps were
@@ -184,4 +213,233 @@ def _show(call: WaitingCall) -> None:
         ("approval", call.token.id),
     ]
     for name, value in rows:
-        output.print_message(f"{escape_unsafe(name):12}  {escape_unsafe(value)}")
+        print_message(f"{escape_unsafe(name):12}  {escape_unsafe(value)}")
+
+
+class OutputFile:
+    """A file that is about to be written. What can be checked before the call is checked when it is made.
+
+    Args:
+        path: of the file; ``~`` stands for the user's home.
+        overwrite: whether a file of that name is replaced.
+    """
+
+    def __init__(self, path: str, *, overwrite: bool) -> None:
+        self.path, self._overwrite = Path(path).expanduser(), overwrite
+        with os_errors(f"{path} cannot be written", "Name another file."):
+            if self.path.is_dir():
+                raise ToolfoldError(f"{path} is a folder. Name a file in it, e.g. --output {self.path / 'answer.csv'}")
+            if not self.path.parent.is_dir():
+                raise ToolfoldError(f"There is no folder {self.path.parent}. Create it, or name another file.")
+            if (suffix := self.path.suffix.lower()) in _OTHER_FORMATS:
+                raise ToolfoldError(f"{suffix} cannot be written. Name a file with .csv, .json or .txt.")
+            if self.path.is_file() and not overwrite:
+                raise ToolfoldError(f"{path} exists. Add --force to replace it, or name another file.")
+
+    def write(self, content: bytes) -> None:
+        """Write ``content``; another process sees the whole file or none."""
+        with os_errors(f"{self.path} cannot be written", "Name another file."):
+            if self.path.exists() and not self.path.is_file():  # /dev/stdout, a named pipe
+                self.path.write_bytes(content)
+            else:
+                replace_file(os.path.realpath(self.path), content, overwrite=self._overwrite)
+
+
+FORMATS = {".csv": "csv", ".json": "json", ".txt": "table"}
+"""Suffix of a file → the format that it stands for."""
+
+
+def print_answer(result: Result, options: Options, file: OutputFile | None = None) -> None:
+    """Print or write an answer: to stdout, or into ``file``.
+
+    Its form is the one that ``options`` of ``toolfold call`` name, else that of the suffix of the file, or by the data
+    and their destination.
+    """
+    by_suffix = FORMATS.get(file.path.suffix.lower(), "") if file else ""
+    form = "structured" if options.json else options.format or ("csv" if options.csv else by_suffix)
+    data = result.structured["result"]
+    is_terminal = file is None and terminal.is_terminal(sys.stdout)
+    raw = ""
+    if form != "structured":
+        is_whole = options.max_tokens is None and "preview" not in result.structured
+        raw = data if isinstance(data, str) else result.text if is_whole else ""
+    _print_notices(result.structured, is_remote=bool(options.endpoint))
+    if result.blocks and form != "structured":
+        print_notice(f"Not shown: {', '.join(map(_name, result.blocks))}. --json has it as content.")
+    if not raw and file is None and (form == "table" or (not form and is_terminal)):
+        _print_tables(data, options.all or not is_terminal)
+        return
+    content = _content(result, form, raw, is_file=file is not None)
+    if file is not None:
+        encoded = content.encode("utf-8", "surrogatepass")
+        file.write(encoded)
+        rows = data.rstrip().count("\n") if isinstance(data, str) else sum(len(table.rows) for table in tables_of(data))
+        print_notice(f"Wrote {counted(rows, 'row') + ', ' if rows else ''}{len(encoded):,} bytes to {file.path}")
+    elif raw and is_terminal:
+        lines = [line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")]
+        print(*(shown := _ends(lines, "…", options.all)), sep="\n")
+        _print_cut(shown, lines, "lines")
+    elif raw and (binary := getattr(sys.stdout, "buffer", None)):  # the upstream's own text byte for byte
+        sys.stdout.flush()
+        with output_errors():
+            binary.write(raw.encode("utf-8", "surrogatepass") + (b"" if raw.endswith("\n") else b"\n"))
+            binary.flush()
+    else:
+        print(content, end="")
+
+
+def _content(result: Result, form: str, raw: str, *, is_file: bool) -> str:
+    """Return what is written; ``raw`` is the upstream's own text, or empty."""
+    data = result.structured["result"]
+    ensure_ascii = not is_file and not terminal.is_unicode(sys.stdout)  # escapes keep a value that stdout lacks
+    if form == "structured":
+        structured = {**result.structured, "content": result.blocks} if result.blocks else result.structured
+        return json.dumps(structured, ensure_ascii=ensure_ascii) + "\n"
+    if raw:
+        if form not in ("", "csv" if isinstance(data, str) else "json"):
+            raise ToolfoldError(f"datatype requests the service's own form; leave it out for --format {form}.")
+        return raw
+    if form == "table":
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text):
+            _print_tables(data, show_all=True)
+        return text.getvalue()
+    tables = tables_of(data)
+    is_json = form == "json" or (not form and not tables)
+    if tables and data.get("meta") and (not is_json or "columns" in data):
+        print_notice(terminal.cell_text(data["meta"]))
+    return _to_json(data, tables, ensure_ascii) if is_json else _to_csv(data, tables)
+
+
+def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
+    status = AnswerStatus(structured.get("cached", False), structured.get("age_s", 0), structured.get("late", ""))
+    if line := status.line().strip("# \n"):
+        print_notice(f"{line}." if status.stale_reason else f"{line}; --fresh requests it again.")
+    for note in structured.get("notes", ()):
+        print_notice(note)
+    if preview := structured.get("preview"):
+        full = preview["full"]
+        where = full.get("path") or full.get("url")
+        whole = f"({full['tokens']:,} tokens{f'; saved as {where}' if where else ''})"
+        step = f"Without --max-tokens it is whole {whole}."
+        if is_remote:
+            step = f"All of it {whole} is more than the endpoint returns; --select returns a part."
+        shown = f"Preview: {preview['rows_shown']:,} of {preview['rows_total']:,} rows"
+        print_notice(f"{shown}; left out: {preview['left_out']}. {step}")
+
+
+def _name(block: Mapping[str, Any]) -> str:
+    """Return what a content block of MCP is: ``image (image/png)``."""
+    resource = block.get("resource")
+    kind = (resource if isinstance(resource, Mapping) else block).get("mimeType")
+    name = str(block.get("type", "")).replace("resource_link", "link to a resource")
+    return f"{name} ({kind})" if kind else name
+
+
+def tables_of(data: Any) -> list[Table]:
+    """Return the tables of a structured result; none where it has another form."""
+    if not isinstance(data, dict):
+        return []
+    if isinstance(data.get("tables"), dict) and data.keys() <= {"tables", "meta"}:
+        return [Table(name, tuple(table["columns"]), table["rows"]) for name, table in data["tables"].items()]
+    is_table = {"columns", "rows", "row_count"} <= data.keys()
+    return [Table("", tuple(data["columns"]), data["rows"])] if is_table else []
+
+
+def _to_csv(data: Any, tables: Sequence[Table]) -> str:
+    if not tables:
+        if not _is_flat(data):
+            raise ToolfoldError("This answer is not a table: use --format json, or --select a table of it.")
+        tables = [Table("", tuple(data), [list(data.values())])]
+    is_one = all(table.columns == tables[0].columns for table in tables)
+    if not is_one:
+        print_notice(
+            f"{len(tables)} tables with different columns, an empty line before each. --format json has names."
+        )
+    is_named = is_one and len(tables) > 1
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    for number, table in enumerate(tables):
+        if not is_one or number == 0:
+            buffer.write("\n" if number else "")
+            writer.writerow([*(["table"] if is_named else []), *table.columns])
+        writer.writerows([*([table.name] if is_named else []), *map(_cell, row)] for row in table.rows)
+    return buffer.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool | list | dict):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return value
+
+
+def _to_json(data: Any, tables: Sequence[Table], ensure_ascii: bool) -> str:
+    """Return tables as lists of objects, a row in a line; other data as they are."""
+
+    def dump(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=ensure_ascii)
+
+    if not tables:
+        return json.dumps(data, ensure_ascii=ensure_ascii, indent=2) + "\n"
+    lists = [
+        "[" + ",\n".join(dump(dict(zip(table.columns, row, strict=False))) for row in table.rows) + "]"
+        for table in tables
+    ]
+    if "columns" in data:
+        return f"{lists[0]}\n"
+    members = [f"{dump(table.name)}: {rows}" for table, rows in zip(tables, lists, strict=True)]
+    meta = [f'"meta": {dump(data["meta"])}'] if data.get("meta") else []
+    return "{" + ",\n".join([*meta, *members]) + "}\n"
+
+
+def _is_flat(data: Any) -> bool:
+    return isinstance(data, dict) and bool(data) and not any(isinstance(cell, list | dict) for cell in data.values())
+
+
+def _print_tables(data: Any, show_all: bool) -> None:
+    tables = tables_of(data)
+    if not tables and _is_flat(data):
+        terminal.print_fields(data)
+    elif not tables:
+        print_json(data, indent=2)
+    meta = data.get("meta") if tables else None
+    if meta:
+        terminal.print_fields(meta if isinstance(meta, dict) else {"": meta})
+    for number, table in enumerate(tables):
+        if meta or number:
+            print()
+        if table.name:
+            print(f"{terminal.cell_text(table.name)}:")
+        _print_table(table, show_all)
+
+
+def _print_table(table: Table, show_all: bool) -> None:
+    rows = table.rows
+    if not rows:
+        print(", ".join(map(terminal.cell_text, table.columns)))
+        print_notice("No rows.")
+        return
+    if terminal.can_draw(sys.stdout) and len(rows) <= _MAX_RECORDS:
+        grid = terminal.Grid(table.columns, rows)
+        if len(rows) == 1 or grid.columns_that_fit() < len(table.columns):
+            for number, row in enumerate(rows):
+                print("\n" if number else "", end="")
+                terminal.print_fields(dict(zip(table.columns, row, strict=False)))
+            return
+    shown = _ends(rows, ["…"] * len(table.columns), show_all)
+    hidden = terminal.print_table(table.columns, shown)
+    _print_cut(shown, rows, "rows")
+    if hidden:
+        print_notice(f"No room for {', '.join(hidden)}: --select the columns you need, or --format csv.")
+
+
+def _ends(lines: Sequence[Any], gap: Any, show_all: bool) -> Sequence[Any]:
+    """Return the first and the last of many lines, with ``gap`` for the others."""
+    return lines if show_all or len(lines) <= _MAX_SHOWN else [*lines[:_FIRST], gap, *lines[-_LAST:]]
+
+
+def _print_cut(shown: Sequence[Any], lines: Sequence[Any], what: str) -> None:
+    sys.stdout.flush()
+    if len(shown) < len(lines):
+        count = f"{_FIRST + _LAST} of {len(lines):,} {what}"
+        print_notice(f"{count}. --all prints all of them; --output FILE writes them.")
