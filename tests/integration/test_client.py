@@ -165,7 +165,7 @@ def test_rows_of_several_tables_are_those_of_each(client: Client) -> None:
     answer = client.call("INCOME_STATEMENT", symbol="IBM")
     with pytest.raises(ValueError, match="annualReports, quarterlyReports"):
         _ = answer.rows
-    with pytest.warns(UserWarning, match="68 of 100 rows"):
+    with pytest.warns(UserWarning, match=r"\d+ of 100 rows"):
         assert [len(rows[0]) > 10 for rows in answer.tables.values()] == [True, True]
     assert client.call("GLOBAL_QUOTE", symbol="IBM").tables == {}
 

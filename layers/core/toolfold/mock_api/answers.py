@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,20 +12,23 @@ from typing import Any
 
 from toolfold.mock_api import market
 from toolfold.mock_api.endpoint import Request, parse_column, strip_number
-from toolfold.mock_api.market import Bar, Instrument, UnknownSymbol, daily_bars, find_stock, traded_bars, trading_day
-from toolfold.mock_api.responses import AT, COMPANIES, MONTHS, Data, Row, rule_of
+from toolfold.mock_api.market import Bar, Instrument, UnknownSymbol, daily_bars, find_stock, trading_day
+from toolfold.mock_api.responses import AT, COMPANIES, Data, Row, rule_of
 
 _REPORTING_LAG = timedelta(days=25)  # from the end of a quarter to its report
 _LIMITS = ("limit", "count", "per_page", "page_size", "size", "top", "max_results")
 _SINCE = ("time_from", "from_date", "from", "since", "start_date", "start")
-_UNTIL = ("time_to", "to_date", "to", "until", "end_date", "end")
+_UNTIL = ("time_to", "to_date", "to", "until", "end_date", "end", "date")
 _ROWS, _MOST_ROWS, _WEEK = 20, 1000, 7 * 1440
 _CONTRACT = (
     "contractID", "symbol", "expiration", "strike", "type", "last", "mark", "bid", "bid_size", "ask", "ask_size",
     "volume", "open_interest", "date", "implied_volatility", "delta", "gamma", "theta", "vega", "rho",
 )  # fmt: skip
 _GREEKS = 6  # of these columns, the last
+_WIDE_ABOVE = 100  # the price from which strikes are five apart
 _COMPACT_POINTS, _INTRADAY_DAYS = 100, 30
+_PAID = 1.02  # what a share is adjusted by for the dividends of a year
+_PRICES = ("Exchange Rate", "Bid Price", "Ask Price", "bid_price", "ask_price", "extended_hours_quote")
 _GAPS_EVERY, _GAP_AT = 61, 17  # rows without a value: each series of the economy has the mark of a missing one
 _BAND = 0.04  # from the mean of the prices to the next of several columns: a band, or a second line
 _DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44, "year": 365.25}
@@ -32,20 +36,22 @@ _DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44
 
 def made_up(request: Request) -> Data:
     """Return made-up rows, newest first, for any tool: as many and of the span of time that the parameters say."""
-    endpoint = request.endpoint
-    if request.text("symbol") and not endpoint.is_typed:
-        find_stock(request.text("symbol"), is_company=endpoint.facts["about"] == "company")
+    endpoint, symbol = request.endpoint, request.text("symbol")
+    if symbol and not endpoint.is_typed and not getattr(find_stock(symbol), endpoint.facts["about"] or "symbol"):
+        raise UnknownSymbol(symbol)
     paths = {path: _rows(request, path) for path in endpoint.rows or ("",)}
     lists = {name: _rows(request, name) for name, inner in map(parse_column, endpoint.keys) if inner}
-    return Data({path: rows[:1] if endpoint.kind == "object" else rows for path, rows in paths.items()}, lists)
+    beside = {"date": request.text("date") or request.today.isoformat(), **lists}
+    return Data({path: rows[:1] if endpoint.kind == "object" else rows for path, rows in paths.items()}, beside)
 
 
 def _rows(request: Request, table: str) -> list[Row]:
     endpoint, facts = request.endpoint, request.endpoint.facts
-    if facts["rows"] == "year":  # up to the last quarter
-        return [{**_periods(request, 3)[0], MONTHS: 12}]
-    if facts["rows"] == "periods":
-        return _periods(request, 12 if table.startswith("annual") else 3)
+    if facts["rows"] == "periods":  # twenty years or their quarters, from the last that is reported
+        months, last = 12 if table.startswith("annual") else 3, request.today - _REPORTING_LAG
+        first = date(last.year, (last.month - 1) // months * months + 1, 1)
+        ends = (market.add_months(first, -months * at) - timedelta(days=1) for at in range(240 // months))
+        return [{AT: datetime.combine(end, time())} for end in ends]
     count = facts["rows"] or str(_ROWS if table in (*endpoint.rows, "") else 10)
     said = next((request.text(name) for name in _LIMITS if request.text(name).isdigit()), count)
     newest, step = datetime.combine(request.today, time(23)), int(facts["minutes"] or _WEEK)
@@ -62,50 +68,31 @@ def _time(request: Request, names: Sequence[str], default: datetime) -> datetime
         return default
 
 
-def _periods(request: Request, months: int) -> list[Row]:
-    """Return rows of twenty years, from the last period that is reported, or the last that is estimated."""
-    last, ahead = request.today - _REPORTING_LAG, 3 if request.endpoint.function == "EARNINGS_ESTIMATES" else 0
-    first = date(last.year + ahead, 1 if ahead or months == 12 else (last.month - 1) // 3 * 3 + 1, 1)
-    ends = [market.add_months(first, -months * at) - timedelta(days=1) for at in range(240 // months)]
-    return [{AT: datetime.combine(end, time()), MONTHS: months} for end in ends]
-
-
-def events(request: Request) -> Data:
-    """Return the dividends or the splits of a share, newest first. The other dates of a dividend are made up."""
-    stock = find_stock(request.text("symbol"))
-    if request.endpoint.function == "SPLITS":
-        known = market.splits_of(stock, request.today)
-        return Data([{"effective_date": day, "split_factor": f"{known[day]:.4f}"} for day in reversed(known)])
-    paid = market.dividends(stock, request.today)
-    return Data([{AT: datetime.fromisoformat(day), "amount": f"{paid[day]:.2f}"} for day in reversed(paid)])
+def splits(request: Request) -> Data:
+    """Return the splits of a share, newest first."""
+    known = sorted(find_stock(request.text("symbol")).splits_after(""), reverse=True)
+    return Data([{"effective_date": day, "split_factor": f"{factor:.4f}"} for day, factor in known])
 
 
 def options(request: Request) -> Data:
-    """Return contracts, or ratios of their volumes, by expiration, by strike, call before put.
-
-    A day without trading has none. The figures of a contract are made up.
-    """
-    stock, day, function = find_stock(request.text("symbol")), request.text("date"), request.endpoint.function
-    newest = date.fromisoformat(day) if day else trading_day(request.today, -1)
-    bar = traded_bars(stock, min(newest, request.today))[-1]
-    step = next((step for limit, step in ((25, 0.5), (75, 1.0), (200, 2.5), (600, 5.0)) if bar.close < limit), 10.0)
-    friday, middle = newest + timedelta(days=(4 - newest.weekday()) % 7), max(13, round(bar.close / step))
-    expirations = [(friday + timedelta(weeks=week)).isoformat() for week in (0, 1, 2, 3, 4, 5, 9, 13, 26, 39)]
-    is_traded, wanted = bar.label == newest.isoformat(), request.text("expiration")
-    days = [one for one in expirations if is_traded and wanted in ("", one)]
-    if function.endswith("PUT_CALL_RATIO"):
-        return Data([{"date": one} for one in days], {"date": newest.isoformat()})
+    """Return the contracts of a trading day by expiration, by strike, call before put. Their figures are made up."""
+    stock, newest = find_stock(request.text("symbol")), trading_day(request.today, -1).isoformat()
+    day, wanted = request.text("date") or newest, (request.text("contract"), request.text("expiration"))
+    close = {bar.label: bar.close for bar in daily_bars(stock, request.today)}.get(day)
+    if close is None:
+        raise UnknownSymbol(day)
+    step = 5.0 if close > _WIDE_ABOVE else 1.0
+    first = date.fromisoformat(day)
+    friday, middle = first + timedelta(days=(4 - first.weekday()) % 7), max(13, round(close / step))
     rows = [
-        {"contractID": f"{stock.symbol}{one[2:].replace('-', '')}{kind[0].upper()}{round(strike * 1000):08d}",
-         "symbol": stock.symbol, "expiration": one, "strike": f"{strike:.2f}", "type": kind, "date": bar.label}
-        for one in days
+        {"contractID": f"{stock.symbol}{one:%y%m%d}{kind[0].upper()}{round(strike * 1000):08d}", "symbol": stock.symbol,
+         "expiration": one.isoformat(), "strike": f"{strike:.2f}", "type": kind, "date": day}
+        for one in (friday + timedelta(weeks=week) for week in range(10))
         for strike in (step * number for number in range(middle - 12, middle + 13))
         for kind in ("call", "put")
     ]  # fmt: skip
-    rows = [row for row in rows if request.text("contract") in ("", row["contractID"])]
-    if function.endswith("INTEREST_RATIO"):
-        return Data(rows)
-    has_greeks = function.startswith("HIST") or request.text("require_greeks") == "true"
+    rows = [row for row in rows if wanted[0] in ("", row["contractID"]) and wanted[1] in ("", row["expiration"])]
+    has_greeks = request.endpoint.function.startswith("HIST") or request.text("require_greeks") == "true"
     return Data(rows, columns=_CONTRACT if has_greeks else _CONTRACT[:-_GREEKS])
 
 
@@ -127,18 +114,15 @@ def symbol_search(request: Request) -> Data:
 
 
 def earnings_calendar(request: Request) -> Data:
-    """Return the coming reports of all companies or of one, by day: two to four weeks after the end of a quarter."""
+    """Return the coming reports of all companies or of one, by day: one each quarter."""
     symbol, months = request.text("symbol"), int(request.text("horizon").removesuffix("month"))
-    quarter = date(request.today.year, (request.today.month - 1) // 3 * 3 + 1, 1)
-    rows = []
-    for one in [find_stock(symbol, is_company=True)] if symbol else COMPANIES:
-        lag = timedelta(market.seeded("report", one.symbol).randint(14, 28))
-        for end in (market.add_months(quarter, at) - timedelta(days=1) for at in range(0, months, 3)):
+    companies, rows = [find_stock(symbol)] if symbol else COMPANIES, list[Row]()
+    for one in (one for one in companies if one.is_company):
+        lag = market.seeded("report", one.symbol).randint(1, 60)
+        for day in (trading_day(request.today + timedelta(lag + 91 * at)) for at in range(months // 3)):
             row = {"symbol": one.symbol, "name": one.name.upper(), "currency": one.currency}
-            day = trading_day(end + lag).isoformat()
-            rows.append({**row, "reportDate": day, "fiscalDateEnding": end.isoformat()})
-    coming = [row for row in rows if row["reportDate"] >= request.today.isoformat()]
-    return Data(sorted(coming, key=lambda row: (row["reportDate"], row["symbol"])))
+            rows.append({AT: datetime.combine(day, time()), **row})
+    return Data(sorted(rows, key=lambda row: (row[AT], row["symbol"])))
 
 
 def news(request: Request) -> Data:
@@ -176,9 +160,9 @@ def _interval(request: Request) -> str:
     return request.text("interval") or request.endpoint.facts["interval"] or (named[0].lower() if named else "monthly")
 
 
-def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list[Bar]:
+def _bars(request: Request, instrument: Instrument) -> list[Bar]:
     """Return the bars of the requested length: minutes are those of the last 30 days, or of a month."""
-    interval, month = _interval(request), request.text("month")
+    days, interval, month = daily_bars(instrument, request.today), _interval(request), request.text("month")
     if interval in market.PERIODS:
         return market.group(days, interval, is_finished=instrument.kind == "series")
     since = (request.today - timedelta(days=_INTRADAY_DAYS)).isoformat()
@@ -193,32 +177,28 @@ def _bars(request: Request, instrument: Instrument, days: Sequence[Bar]) -> list
 def price_series(request: Request) -> Data:
     """Return the bars of anything that has a price or a value, newest first."""
     instrument = _instrument(request)
-    is_intraday, is_coin = request.text("interval").endswith("min"), instrument.calendar == "every"
-    days_of = daily_bars if is_intraday and request.text("adjusted") != "false" else traded_bars
-    bars = _bars(request, instrument, days_of(instrument, request.today))
+    bars = _bars(request, instrument)
     most = _COMPACT_POINTS if request.text("outputsize") == "compact" else len(bars)
     rows = [_price_row(bar, instrument) for bar in bars[-most:]]
-    for number, row in enumerate(rows):
-        if instrument.kind == "series" and number % _GAPS_EVERY == _GAP_AT:
+    if instrument.kind == "series":
+        for row in rows[_GAP_AT::_GAPS_EVERY]:
             row["value"] = "."
-        if is_coin and is_intraday:  # the only number of a series that is a number in JSON
-            row["volume"] = int(float(row["volume"]))
     beside = {"name": instrument.name, "interval": _interval(request), "unit": instrument.unit}
     meta = _meta(request, bars[-1].label, ". ")
     return Data(rows[::-1], {"Meta Data": meta, "nominal": f"{instrument.symbol}USD", **beside})
 
 
 def _price_row(bar: Bar, instrument: Instrument) -> dict[str, Any]:
-    digits = instrument.shown_decimals
+    """Return a bar as it was traded: before a split in fewer shares. Those of minutes are adjusted."""
+    digits, splits = instrument.shown_decimals, instrument.splits_after(bar.label)
+    shares = math.prod(factor for _, factor in splits) if len(bar.label) == len("YYYY-MM-DD") else 1
     return {
         AT: bar.label,
         "date": bar.label,
-        **{name: f"{getattr(bar, name):.{digits}f}" for name in ("open", "high", "low", "close")},
-        **dict.fromkeys(("price", "value"), f"{bar.close:.{digits}f}"),
-        "volume": f"{bar.volume:.{8 if instrument.calendar == 'every' else 0}f}",
-        "adjusted close": f"{bar.adjusted_close:.4f}",
-        "dividend amount": f"{bar.dividend:.4f}",
-        "split coefficient": f"{bar.split:.4f}",
+        **{name: f"{getattr(bar, name) * shares:.{digits}f}" for name in ("open", "high", "low", "close")},
+        **dict.fromkeys(("price", "value"), f"{bar.close * shares:.{digits}f}"),
+        "volume": f"{bar.volume / shares:.{8 if instrument.calendar == 'every' else 0}f}",
+        "adjusted close": f"{bar.close * _PAID ** (int(bar.label[:4]) - 2026):.4f}",
     }
 
 
@@ -233,7 +213,7 @@ def _meta(request: Request, newest: str, separator: str) -> dict[str, str]:
 def indicator(request: Request) -> Data:
     """Return a technical indicator, newest first: in its range of ``fields.csv``, or else a mean of the prices."""
     instrument, columns = market.find_charted(request.text("symbol")), request.endpoint.columns
-    bars = _bars(request, instrument, daily_bars(instrument, request.today))
+    bars = _bars(request, instrument)
     rows: list[Row] = [{AT: bar.label[:16]} for bar in bars]
     _, has_range = rule_of(request.endpoint.function, columns[0])
     if not has_range:
@@ -250,7 +230,7 @@ def indicator(request: Request) -> Data:
 
 def _quote_row(instrument: Instrument, request: Request) -> Row:
     """Return the newest day of a share, pair or metal, under all names that quotes have for it."""
-    last, bar = traded_bars(instrument, request.today)[-2:]
+    last, bar = daily_bars(instrument, request.today)[-2:]
     row, change = _price_row(bar, instrument), bar.close - last.close
     percent, digits = f"{100 * change / last.close:.4f}", instrument.shown_decimals
     pair = dict(zip(("From", "To"), instrument.symbol.split("/"), strict=False)) if "/" in instrument.symbol else {}
@@ -266,16 +246,14 @@ def _quote_row(instrument: Instrument, request: Request) -> Row:
         **dict.fromkeys(("timestamp", "Last Refreshed"), f"{bar.label} 19:59:42"),
         **{f"{side}_Currency Code": code for side, code in pair.items()},
         **{f"{side}_Currency Name": market.find("money", code).name for side, code in pair.items()},
-        **dict.fromkeys(("Exchange Rate", "Bid Price", "Ask Price"), row["close"]),
+        **dict.fromkeys(_PRICES, row["close"]),
         "Time Zone": "UTC",
     }
 
 
 def quote(request: Request) -> Data:
-    """Return the newest day of a share, pair or metal. The key of a delayed quote has another name."""
-    rows = [_quote_row(_instrument(request), request)]
-    is_delayed = request.text("entitlement") == "delayed"
-    return Data({"Global Quote - DATA DELAYED BY 15 MINUTES": rows} if is_delayed else rows)
+    """Return the newest day of a share, pair or metal."""
+    return Data([_quote_row(_instrument(request), request)])
 
 
 def bulk_quotes(request: Request) -> Data:
@@ -288,23 +266,17 @@ def bulk_quotes(request: Request) -> Data:
 
 
 def analytics(request: Request) -> Data:
-    """Return made-up figures for each calculation and symbol, of the days in a window: 1year is one, as are two dates.
-
-    Those of sliding windows are of the newest day.
-    """
-    symbols, (start, *end) = request.text("symbols").upper().split(","), request.values["range"]
-    bars = daily_bars([find_stock(symbol) for symbol in symbols].pop(), request.today)
-    first, last = "" if start == "full" else start[:10], f"{end[0][:10]}~" if end else "9999"
-    if back := re.fullmatch(r"(\d+)([a-z]+)", start):
+    """Return made-up figures for each calculation and symbol of a window: 1year is one, as are two dates."""
+    symbols, (first, *end) = request.text("symbols").upper().split(","), request.values["range"]
+    last = end[0] if end else request.today.isoformat()
+    if back := re.fullmatch(r"(\d+)([a-z]+)", first):
         first = (request.today - timedelta(days=min(int(back[1]) * _DAYS[back[2]], 36500))).isoformat()
-    labels = [bar.label for bar in bars if first <= bar.label <= last]
-    if len(labels) < int(request.text("window_size") or 3):
-        raise UnknownSymbol
+    seeds = {symbol: (find_stock(symbol).symbol, last) for symbol in symbols}
     results = {
-        text.upper(): {symbol: market.seeded(text, symbol, labels[-1]).uniform(0.001, 0.04) for symbol in symbols}
+        text.upper(): {symbol: market.seeded(text, *seed).uniform(0.001, 0.04) for symbol, seed in seeds.items()}
         for text in request.items("calculations")
     }
-    meta = {"symbols": ",".join(symbols), "min_dt": labels[0], "max_dt": labels[-1],
+    meta = {"symbols": ",".join(symbols), "min_dt": first, "max_dt": last,
             "ohlc": request.text("ohlc").capitalize(), "interval": request.text("interval")}  # fmt: skip
     document = {"meta_data": meta, "payload": {"RETURNS_CALCULATIONS": results}}
     return Data({"": [document]}, columns=tuple(document))
@@ -312,7 +284,7 @@ def analytics(request: Request) -> Data:
 
 _ANSWERS: Mapping[str, Callable[[Request], Data]] = {
     answer.__name__: answer
-    for answer in (analytics, bulk_quotes, earnings_calendar, events, index_catalog, news, options, price_series, quote,
+    for answer in (analytics, bulk_quotes, earnings_calendar, index_catalog, news, options, price_series, quote, splits,
                    symbol_search)
 }  # fmt: skip
 

@@ -41,7 +41,7 @@ class Instrument:
         kind: ``Equity``, ``ETF``, ``index``, ``currency``, ``coin``, ``metal`` or ``series`` (of the economy).
         symbol: Ticker or code, or the function of a series; the seed of the prices.
         level: About the price at the beginning of 2026; in dollars for currencies, coins and metals.
-        dividend: What a share pays per year.
+        dividend: What a share pays per year, or 0.
         splits: Its splits, ``DAY=FACTOR``, oldest first.
         growth, volatility: The trend per year, and the typical move per day, as fractions.
         calendar: ``trading`` (weekdays, with the sessions of New York), ``weekdays`` or ``every``.
@@ -68,6 +68,16 @@ class Instrument:
     def shown_decimals(self) -> int:
         """The decimals in answers: shares have four, although they trade in cents."""
         return 4 if self.kind in ("Equity", "ETF") else self.decimals
+
+    @property
+    def is_company(self) -> bool:
+        """Whether it has company data; funds have none."""
+        return self.kind == "Equity"
+
+    def splits_after(self, label: str) -> list[tuple[str, float]]:
+        """Return day and factor of the splits after a day."""
+        known = (split.split("=") for split in self.splits.split())
+        return [(day, float(factor)) for day, factor in known if day > label]
 
 
 _GROUPS = {"Equity": "stock", "ETF": "stock", "currency": "money", "coin": "money"}
@@ -103,18 +113,9 @@ def find(kind: str, symbol: str) -> Instrument:
     return INSTRUMENTS[kind, symbol.upper()]
 
 
-def find_stock(symbol: str, *, is_company: bool = False) -> Instrument:
-    """Return the share or fund with this ticker. Funds have no company data; a pair such as BTCUSD is not a share."""
-    found = find("stock", symbol.upper().replace("BRK.", "BRK-"))
-    if is_company and found.kind == "ETF":
-        raise UnknownSymbol(symbol)
-    return found
-
-
-def splits_of(stock: Instrument, today: date) -> dict[str, float]:
-    """Return day and factor of the splits up to ``today``, oldest first."""
-    known = dict(split.split("=") for split in stock.splits.split())
-    return {day: float(factor) for day, factor in known.items() if day <= today.isoformat()}
+def find_stock(symbol: str) -> Instrument:
+    """Return the share or fund with this ticker; a pair such as BTCUSD is not a share."""
+    return find("stock", symbol.upper().replace("BRK.", "BRK-"))
 
 
 def find_pair(code: str, market: str, *, is_coin: bool = False) -> Instrument:
@@ -139,10 +140,7 @@ def find_charted(symbol: str) -> Instrument:
 
 
 class Bar(NamedTuple):
-    """Prices and volume of one day or span of minutes, and what a holder of a share received.
-
-    ``label`` is ``YYYY-MM-DD[ HH:MM:SS]``.
-    """
+    """Prices and volume of one day or span of minutes; ``label`` is ``YYYY-MM-DD[ HH:MM:SS]``."""
 
     label: str
     open: float
@@ -150,9 +148,6 @@ class Bar(NamedTuple):
     low: float
     close: float
     volume: float
-    adjusted_close: float = 0.0
-    dividend: float = 0.0
-    split: float = 1.0
 
 
 def is_trading_day(day: date, calendar: str = "trading") -> bool:
@@ -225,33 +220,9 @@ def group(bars: Iterable[Bar], interval: str, *, is_finished: bool = False) -> l
             high=max(bar.high for bar in part),
             low=min(bar.low for bar in part),
             volume=sum(bar.volume for bar in part),
-            dividend=sum(bar.dividend for bar in part),
         )
         for part in (parts[:-1] if is_finished else parts)
     ]
-
-
-@lru_cache(maxsize=256)
-def dividends(stock: Instrument, today: date) -> dict[str, float]:
-    """Return ex-date and amount of the quarterly dividends up to ``today``, oldest first; empty where none is paid."""
-    years = range(stock.first_year, today.year + 1) if stock.dividend else ()
-    days = (trading_day(date(year, month, 9)) for year in years for month in (2, 5, 8, 11))
-    amounts = {day: round(stock.dividend / 4 / 1.05 ** (2025 - day.year), 2) for day in days if day <= today}
-    return {day.isoformat(): amount for day, amount in amounts.items() if amount}
-
-
-@lru_cache(maxsize=32)
-def traded_bars(stock: Instrument, today: date) -> tuple[Bar, ...]:
-    """Return daily bars as they were traded, oldest first: the prices of a share jump at a split."""
-    paid, divided = dividends(stock, today), splits_of(stock, today)
-    shares, adjustment, found = 1.0, 1.0, list[Bar]()
-    for bar in reversed(daily_bars(stock, today)):
-        dividend, split = paid.get(bar.label, 0.0), divided.get(bar.label, 1.0)
-        opening, high, low, close = (round(price * shares, stock.decimals) for price in bar[1:5])
-        received = round(bar.close * adjustment, 4), dividend, split
-        found.append(Bar(bar.label, opening, high, low, close, bar.volume / shares, *received))
-        shares, adjustment = shares * split, adjustment * (1 - dividend / bar.close)
-    return tuple(reversed(found))
 
 
 def minute_bars(instrument: Instrument, days: Sequence[Bar], step: int, *, regular: bool = False) -> list[Bar]:

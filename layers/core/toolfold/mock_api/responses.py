@@ -6,12 +6,9 @@ pattern is the column, or ``function.column``, in lower case, says what is in it
 =====================  ================================================================================================
 ``any A|B``            one of the texts; ``each A|B`` by the number of the row, ``list A|B`` a list of some of them
 ``time FORMAT``        the time of the row; ``day N`` its day, N days later
-``ahead N``            a trading day after today, N days after that of the row before
+``ahead N``            a trading day after that time, N days after that of the row before
 ``LOW HIGH [%]``       a number with the decimals of LOW; ``number LOW HIGH`` is a number also where others are texts
-``flow R``             about R times the revenue of the period; ``level R`` that of a quarter
-``each_share R``       the same of a flow, for each share; ``price R`` about R times the price of the share
 ``?MARK:SHARE …``      a share of the values has the mark of a missing one
-``falling N R``        N in the first row, and in each row R times that of the row before
 ``null``               no value
 =====================  ================================================================================================
 
@@ -74,8 +71,8 @@ def csv_response(text: str) -> Response:
 Row = Mapping[str, Any]
 """Column, without its number, → value."""
 
-AT, MONTHS = "@", "@months"
-"""Keys of a row: the label of a row of a map, or the time of a made-up row; and the length of its period."""
+AT = "@"
+"""Key of a row: the label of a row of a map, or the time of a made-up row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +140,7 @@ def _document(request: Request, data: Data, tables: Mapping[str, list[dict[str, 
             document[name] = value_of(key, _cell(request, "", 0, {}))
         else:
             document[name] = None
-    # The key of a quote depends on the request.
-    return document if shaped.keys() <= document.keys() else shaped
+    return document
 
 
 def _completed(request: Request, columns: Sequence[str], rows: Sequence[Row], table: str) -> list[dict[str, Any]]:
@@ -163,8 +159,6 @@ def _completed(request: Request, columns: Sequence[str], rows: Sequence[Row], ta
 
 _WORDS = ("Amber", "Birch", "Cobalt", "Delta", "Ember", "Fjord", "Granite", "Harbor", "Indigo", "Juniper")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_QUARTER = 50_000_000
-"""Revenue of a quarter for each dollar of a share's price; a twentieth of it for each of a billion shares."""
 
 _OF_TYPES = {"integer": "1 9000", "number": "1.00 400.00", "boolean": "any true|false", "array": "list amber|birch"}
 """Type in the JSON Schema of a parameter that has the name of the column → its rule."""
@@ -195,7 +189,6 @@ class Cell:
     Attributes:
         seed: What the random numbers depend on.
         subject: The symbol that the request is about; empty for none, and each row is about another one.
-        months: The months that a row is about, for figures of companies.
     """
 
     request: Request
@@ -203,7 +196,6 @@ class Cell:
     time: datetime
     seed: Sequence[object]
     subject: str = ""
-    months: int = 3
 
     @cached_property
     def rng(self) -> Random:
@@ -227,21 +219,16 @@ class Cell:
         """Return a number between two, with the decimals of the first."""
         return f"{self.rng.uniform(float(low), float(high)):.{len(low.partition('.')[2])}f}{unit}"
 
-    def figure(self, ratio: str, scale: float) -> str:
-        """Return a figure in proportion to the price of the share, 2 % more or less, that grows with the year."""
-        value = self.stock.level * scale * float(ratio) * self.rng.uniform(0.98, 1.02) * 1.06 ** (self.time.year - 2025)
-        return f"{value:.2f}" if scale <= 1 else f"{value / 1e6:.0f}000000"
-
 
 def _cell(request: Request, table: str, index: int, row: Row) -> Cell:
     at = row.get(AT)
     when = at if isinstance(at, datetime) else datetime.combine(request.today, time(16, 16))
     subject = request.text("symbol").upper() or request.text("tickers").partition(",")[0]
     # A row that has values of its own is the same row wherever it is in the list.
-    known = [value for key, value in row.items() if key not in (AT, MONTHS)] or [index]
+    known = [value for key, value in row.items() if key != AT] or [index]
     # A labelled row is the same on every later day.
     seed = request.endpoint.function, table, subject, *([at] if isinstance(at, str) else [when, *known])
-    return Cell(request, index, when, seed, subject, row.get(MONTHS, 3))
+    return Cell(request, index, when, seed, subject)
 
 
 def value_of(column: str, cell: Cell) -> Any:
@@ -296,24 +283,14 @@ def _apply(rule: str, cell: Cell) -> Any:
     return re.sub(r"\{(\w+)\}", replace, rule)
 
 
-def _falling(rest: str, cell: Cell) -> str:
-    first, ratio = rest.split()
-    return f"{float(first) * float(ratio) ** cell.index:.{len(first.partition('.')[2])}f}"
-
-
 _KINDS: Mapping[str, Callable[[str, Cell], Any]] = {
     "any": lambda rest, cell: cell.rng.choice(rest.split("|")),
     "each": lambda rest, cell: rest.split("|")[cell.index % (rest.count("|") + 1)],
     "list": lambda rest, cell: cell.rng.sample(rest.split("|"), cell.rng.randint(1, 2)),
     "time": lambda rest, cell: cell.time.strftime(rest),
     "day": lambda rest, cell: (cell.time + timedelta(days=int(rest))).date().isoformat(),
-    "ahead": lambda rest, cell: trading_day(cell.request.today + timedelta(int(rest) * (cell.index + 1))).isoformat(),
-    "falling": _falling,
+    "ahead": lambda rest, cell: trading_day(cell.time.date() + timedelta(int(rest) * (cell.index + 1))).isoformat(),
     "number": lambda rest, cell: float(cell.number(*rest.split())),
     "null": lambda rest, cell: None,
-    "price": lambda rest, cell: cell.figure(rest, 1),
-    "level": lambda rest, cell: cell.figure(rest, _QUARTER),
-    "flow": lambda rest, cell: cell.figure(rest, _QUARTER * cell.months / 3),
-    "each_share": lambda rest, cell: cell.figure(rest, cell.months / 60),
 }
 """First word of a rule → what makes the value."""
