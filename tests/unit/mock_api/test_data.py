@@ -39,7 +39,7 @@ def test_weeks_and_months_end_on_their_last_trading_day() -> None:
         assert trading_day(date.fromisoformat(label) + timedelta(days=1)).month != int(label[5:7])
 
 
-@pytest.mark.parametrize("symbol", ["IBM", "TSCO.LON", "BRK.B"])
+@pytest.mark.parametrize("symbol", ["IBM", "TSCO.LON", "BRK-B"])
 def test_quotes_and_all_series_agree_on_the_newest_price(symbol: str) -> None:
     newest, before = list(series("TIME_SERIES_DAILY", symbol=symbol).values())[:2]
     quote = document("GLOBAL_QUOTE", symbol=symbol)["Global Quote"]

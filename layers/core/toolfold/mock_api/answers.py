@@ -12,7 +12,7 @@ from typing import Any
 
 from toolfold.mock_api import market
 from toolfold.mock_api.endpoint import Request, parse_column, strip_number
-from toolfold.mock_api.market import Bar, Instrument, UnknownSymbol, daily_bars, find_stock, trading_day
+from toolfold.mock_api.market import Bar, Instrument, UnknownSymbol, daily_bars, trading_day
 from toolfold.mock_api.responses import AT, COMPANIES, Data, Row, rule_of
 
 _REPORTING_LAG = timedelta(days=25)  # from the end of a quarter to its report
@@ -37,7 +37,8 @@ _DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44
 def made_up(request: Request) -> Data:
     """Return made-up rows, newest first, for any tool: as many and of the span of time that the parameters say."""
     endpoint, symbol = request.endpoint, request.text("symbol")
-    if symbol and not endpoint.is_typed and not getattr(find_stock(symbol), endpoint.facts["about"] or "symbol"):
+    wanted = endpoint.facts["about"] or "symbol"
+    if symbol and not endpoint.is_typed and not getattr(market.find("stock", symbol), wanted):
         raise UnknownSymbol(symbol)
     paths = {path: _rows(request, path) for path in endpoint.rows or ("",)}
     lists = {name: _rows(request, name) for name, inner in map(parse_column, endpoint.keys) if inner}
@@ -70,13 +71,13 @@ def _time(request: Request, names: Sequence[str], default: datetime) -> datetime
 
 def splits(request: Request) -> Data:
     """Return the splits of a share, newest first."""
-    known = sorted(find_stock(request.text("symbol")).splits_after(""), reverse=True)
+    known = sorted(market.find("stock", request.text("symbol")).splits_after(""), reverse=True)
     return Data([{"effective_date": day, "split_factor": f"{factor:.4f}"} for day, factor in known])
 
 
 def options(request: Request) -> Data:
     """Return the contracts of a trading day by expiration, by strike, call before put. Their figures are made up."""
-    stock, newest = find_stock(request.text("symbol")), trading_day(request.today, -1).isoformat()
+    stock, newest = market.find("stock", request.text("symbol")), trading_day(request.today, -1).isoformat()
     day, wanted = request.text("date") or newest, (request.text("contract"), request.text("expiration"))
     close = {bar.label: bar.close for bar in daily_bars(stock, request.today)}.get(day)
     if close is None:
@@ -116,7 +117,7 @@ def symbol_search(request: Request) -> Data:
 def earnings_calendar(request: Request) -> Data:
     """Return the coming reports of all companies or of one, by day: one each quarter."""
     symbol, months = request.text("symbol"), int(request.text("horizon").removesuffix("month"))
-    companies, rows = [find_stock(symbol)] if symbol else COMPANIES, list[Row]()
+    companies, rows = [market.find("stock", symbol)] if symbol else COMPANIES, list[Row]()
     for one in (one for one in companies if one.is_company):
         lag = market.seeded("report", one.symbol).randint(1, 60)
         for day in (trading_day(request.today + timedelta(lag + 91 * at)) for at in range(months // 3)):
@@ -149,10 +150,8 @@ def _instrument(request: Request) -> Instrument:
     if function.startswith("GOLD_SILVER"):
         return market.find("metal", market.METALS.get(symbol, symbol))
     if ("series", function) in market.INSTRUMENTS:
-        series, maturity = market.find("series", function), request.text("maturity")
-        name = f"{maturity.replace('year', '-Year').replace('month', '-Month')} {series.name}".strip()
-        return replace(series, symbol=f"{function}{maturity}", name=name)
-    return find_stock(symbol)
+        return replace(market.find("series", function), symbol=function + request.text("maturity"))
+    return market.find("stock", symbol)
 
 
 def _interval(request: Request) -> str:
@@ -261,7 +260,7 @@ def bulk_quotes(request: Request) -> Data:
     rows = []
     for symbol in request.items("symbol")[:100]:
         with contextlib.suppress(UnknownSymbol):
-            rows.append(_quote_row(find_stock(symbol), request))
+            rows.append(_quote_row(market.find("stock", symbol), request))
     return Data(rows)
 
 
@@ -271,7 +270,7 @@ def analytics(request: Request) -> Data:
     last = end[0] if end else request.today.isoformat()
     if back := re.fullmatch(r"(\d+)([a-z]+)", first):
         first = (request.today - timedelta(days=min(int(back[1]) * _DAYS[back[2]], 36500))).isoformat()
-    seeds = {symbol: (find_stock(symbol).symbol, last) for symbol in symbols}
+    seeds = {symbol: (market.find("stock", symbol).symbol, last) for symbol in symbols}
     results = {
         text.upper(): {symbol: market.seeded(text, *seed).uniform(0.001, 0.04) for symbol, seed in seeds.items()}
         for text in request.items("calculations")
@@ -300,7 +299,6 @@ def data_of(request: Request) -> Data:
         return made_up(request)
     if endpoint.facts["answer"]:
         return _ANSWERS[endpoint.facts["answer"]](request)
-    has_price = "open" in map(strip_number, endpoint.columns) or ("series", endpoint.function) in market.INSTRUMENTS
-    if has_price:
+    if "open" in map(strip_number, endpoint.columns) or ("series", endpoint.function) in market.INSTRUMENTS:
         return price_series(request)
     return indicator(request) if endpoint.kind == "map" else made_up(request)

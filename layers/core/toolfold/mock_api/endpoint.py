@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -26,8 +26,6 @@ Query = Sequence[tuple[str, str]]
 _NUMBERED = re.compile(r"^\d+(\.\d+)?[.:] ")
 _OUTLINE = re.compile(r"(rows|fields|meta): ([^;]*)")
 _NESTED = re.compile(r"([^\[:{]+?)(?:: )?(\[\]|\[?\{(.*)\}\]?)?")
-_TIME = re.compile(r"\d{4}-\d{2}-\d{2}|\d{8}T\d{4}")
-"""A text that is refused unless that time exists."""
 
 _FUNCTIONS = {line["function"]: line for line in read_table("functions.csv")}
 
@@ -50,14 +48,6 @@ def split_list(text: str) -> list[str]:
 def strip_number(key: str) -> str:
     """Return a key without its number: ``price`` for ``"05. price"``, ``Time`` for ``"5: Time"``."""
     return _NUMBERED.sub("", key)
-
-
-def _exists(text: str) -> bool:
-    """Return whether a text is not blank, nor a time that does not exist."""
-    try:
-        return bool(text.strip()) and not (_TIME.fullmatch(text) and not datetime.fromisoformat(text))
-    except ValueError:
-        return False
 
 
 def _json_or_text(text: str) -> Any:
@@ -174,12 +164,10 @@ class Endpoint:
         for name, rule in self.rules.items():
             sent, listed = get_values(query, name), self.tool.call.get("lists", {}).get(name)
             if sent:
-                parts = split_list(sent[0]) if listed else list(sent)
-                allowed = (listed or {}).get("items")
-                if allowed and not all(part.partition("(")[0] in allowed for part in parts):
-                    return None
-                for group in [[part] for part in parts] if listed else [parts]:
-                    if not all(map(_exists, group)) or not any(map(self._validators[name].is_valid, _readings(group))):
+                allowed, is_valid = (listed or {}).get("items"), self._validators[name].is_valid
+                for group in [(part,) for part in split_list(sent[0])] if listed else [sent]:
+                    is_known = not allowed or group[0].partition("(")[0] in allowed
+                    if not is_known or not any(map(is_valid, _readings(group))):
                         return None
                 values[name] = sent
             elif (default := rule.get("default")) is not None:

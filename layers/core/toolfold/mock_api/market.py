@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -85,18 +85,14 @@ METALS = {"GOLD": "XAU", "SILVER": "XAG"}
 _CLOSED = {(1, 1), (7, 4), (12, 25)}  # month and day
 _PERSISTENCE = 0.99  # of the distance from the trend: it keeps decades of prices in a plausible range
 _REGULAR, _EXTENDED, _ALL_DAY = (570, 960), (240, 1200), (0, 1440)  # minutes of sessions of New York, and of a day
-_NUMBERS = {"level", "dividend", "growth", "volatility", "volume"}
-_COUNTS = {"decimals", "first_year"}
-
-
-def _read(line: Mapping[str, str]) -> Instrument:
-    given: dict[str, Any] = {name: text for name, text in line.items() if text}
-    given |= {name: float(given[name]) for name in _NUMBERS & given.keys()}
-    return Instrument(**given | {name: int(given[name]) for name in _COUNTS & given.keys()})
+_PARSERS: Mapping[str, Callable[[str], Any]] = {"str": str, "float": float, "int": int}
 
 
 INSTRUMENTS: Mapping[tuple[str, str], Instrument] = {
-    (_GROUPS.get(one.kind, one.kind), one.symbol): one for one in map(_read, read_table("instruments.csv"))
+    (_GROUPS.get(line["kind"], line["kind"]), line["symbol"]): Instrument(
+        **{one.name: _PARSERS[str(one.type)](line[one.name]) for one in fields(Instrument) if line[one.name]}
+    )
+    for line in read_table("instruments.csv")
 }
 """By kind, or what several kinds are together, and symbol."""
 
@@ -111,11 +107,6 @@ def find(kind: str, symbol: str) -> Instrument:
     if (kind, symbol.upper()) not in INSTRUMENTS:
         raise UnknownSymbol(symbol)
     return INSTRUMENTS[kind, symbol.upper()]
-
-
-def find_stock(symbol: str) -> Instrument:
-    """Return the share or fund with this ticker; a pair such as BTCUSD is not a share."""
-    return find("stock", symbol.upper().replace("BRK.", "BRK-"))
 
 
 def find_pair(code: str, market: str, *, is_coin: bool = False) -> Instrument:
@@ -136,7 +127,7 @@ def find_charted(symbol: str) -> Instrument:
         market = symbol.upper().removeprefix(one.symbol)
         if len(market) < len(symbol) and ("money", market) in INSTRUMENTS:
             return find_pair(one.symbol, market)
-    return find_stock(symbol)
+    return find("stock", symbol)
 
 
 class Bar(NamedTuple):

@@ -13,7 +13,7 @@ pattern is the column, or ``function.column``, in lower case, says what is in it
 =====================  ================================================================================================
 
 Anything else is the text, with {symbol}, {name} and others of the share that is requested, {ticker} and {company} of
-another company in each row, what was sent for a parameter, {index}, {word}, {letters} and {number}.
+another company in each row, what was sent for a parameter, {index}, {word} and {number}.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from random import Random
 from typing import Any, Literal
 
 from toolfold.mock_api.endpoint import Request, parse_column, strip_number
-from toolfold.mock_api.market import Instrument, UnknownSymbol, find_stock, of_kind, read_table, seeded, trading_day
+from toolfold.mock_api.market import INSTRUMENTS, of_kind, read_table, seeded, trading_day
 
 JSON, CSV = "application/json", "application/x-download"
 HTML, TEXT = "text/html; charset=utf-8", "text/plain; charset=utf-8"
@@ -137,7 +137,7 @@ def _document(request: Request, data: Data, tables: Mapping[str, list[dict[str, 
         elif name in endpoint.rules or name == "endpoint":
             document[name] = request.text(name) or (endpoint.label if name == "endpoint" else "")
         elif any(shaped.values()) or name in ("message", "status"):
-            document[name] = value_of(key, _cell(request, "", 0, {}))
+            document[name] = value_of(key, Cell(request, "", 0, {}))
         else:
             document[name] = None
     return document
@@ -149,16 +149,12 @@ def _completed(request: Request, columns: Sequence[str], rows: Sequence[Row], ta
     names = {key: strip_number(key) for key in keys} | ({AT: AT} if request.endpoint.kind == "map" else {})
     found = []
     for index, row in enumerate(rows):
-        cell = _cell(request, table, index, row)
+        cell = Cell(request, table, index, row)
         found.append({key: row[name] if name in row else value_of(keys[key], cell) for key, name in names.items()})
-    for key, name in names.items():
-        if (said := request.text(name)) and is_listed(request, name):
-            found = [row for row in found if row[key] == said]
     return found
 
 
 _WORDS = ("Amber", "Birch", "Cobalt", "Delta", "Ember", "Fjord", "Granite", "Harbor", "Indigo", "Juniper")
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _OF_TYPES = {"integer": "1 9000", "number": "1.00 400.00", "boolean": "any true|false", "array": "list amber|birch"}
 """Type in the JSON Schema of a parameter that has the name of the column → its rule."""
@@ -177,58 +173,35 @@ def rule_of(function: str, column: str) -> tuple[str, bool]:
     return next((rule, is_own) for rule, is_own, pattern in known if pattern.fullmatch(names[is_own]))
 
 
-def is_listed(request: Request, column: str) -> bool:
-    """Return whether a column has a list of values, by which a parameter of that name selects rows."""
-    return rule_of(request.endpoint.function, column)[0].startswith("each ")
-
-
-@dataclass(frozen=True)
 class Cell:
-    """Where a value is: the request, and the row with its number, its time, and its random numbers.
+    """A row of a request with its number, its time, and its random numbers, for the values that are made up in it.
 
     Attributes:
-        seed: What the random numbers depend on.
-        subject: The symbol that the request is about; empty for none, and each row is about another one.
+        subject: The symbol that the request is about; empty for none.
+        another: A company for this row of a list of several.
+        stock: The share that the row is about: the subject, or another one.
     """
 
-    request: Request
-    index: int
-    time: datetime
-    seed: Sequence[object]
-    subject: str = ""
+    def __init__(self, request: Request, table: str, index: int, row: Row) -> None:
+        at = row.get(AT)
+        self.request, self.index, self.another = request, index, COMPANIES[index % len(COMPANIES)]
+        self.time = at if isinstance(at, datetime) else datetime.combine(request.today, time(16, 16))
+        self.subject = request.text("symbol").upper() or request.text("tickers").partition(",")[0]
+        self.stock = INSTRUMENTS.get(("stock", self.subject), self.another)
+        # A row that has values of its own is the same row wherever it is in the list.
+        known = [value for key, value in row.items() if key != AT] or [index]
+        # A labelled row is the same on every later day.
+        labels = [at] if isinstance(at, str) else [self.time, *known]
+        self._seed = request.endpoint.function, table, self.subject, *labels
 
     @cached_property
     def rng(self) -> Random:
         """The random numbers of the row."""
-        return seeded(*self.seed)
-
-    @property
-    def stock(self) -> Instrument:
-        """The share that the row is about."""
-        try:
-            return find_stock(self.subject)
-        except UnknownSymbol:
-            return self.another
-
-    @property
-    def another(self) -> Instrument:
-        """A company for this row of a list of several."""
-        return COMPANIES[self.index % len(COMPANIES)]
+        return seeded(*self._seed)
 
     def number(self, low: str, high: str, unit: str = "") -> str:
         """Return a number between two, with the decimals of the first."""
         return f"{self.rng.uniform(float(low), float(high)):.{len(low.partition('.')[2])}f}{unit}"
-
-
-def _cell(request: Request, table: str, index: int, row: Row) -> Cell:
-    at = row.get(AT)
-    when = at if isinstance(at, datetime) else datetime.combine(request.today, time(16, 16))
-    subject = request.text("symbol").upper() or request.text("tickers").partition(",")[0]
-    # A row that has values of its own is the same row wherever it is in the list.
-    known = [value for key, value in row.items() if key != AT] or [index]
-    # A labelled row is the same on every later day.
-    seed = request.endpoint.function, table, subject, *([at] if isinstance(at, str) else [when, *known])
-    return Cell(request, index, when, seed, subject)
 
 
 def value_of(column: str, cell: Cell) -> Any:
@@ -241,7 +214,7 @@ def value_of(column: str, cell: Cell) -> Any:
         return [
             {one: wanted[one][at] if one in wanted else value_of(one, cell) for one in inner} for at in range(count)
         ]
-    if (said := request.text(name)) and name not in ("date", "symbol") and not is_listed(request, name):
+    if (said := request.text(name)) and name not in ("date", "symbol"):
         return _typed(said, request)
     schema = request.endpoint.siblings.get(name, {}) if request.endpoint.is_typed else {}
     rule = _OF_TYPES.get(str(schema.get("type"))) or rule_of(request.endpoint.function, name)[0]
@@ -274,7 +247,6 @@ def _apply(rule: str, cell: Cell) -> Any:
 
     parts = {
         "symbol": cell.subject,
-        "letters": f"A{_LETTERS[cell.index // 26 % 26]}{_LETTERS[cell.index % 26]}",
         "ticker": cell.another.symbol,
         "company": cell.another.name.upper(),
         "index": str(cell.index + 1),
