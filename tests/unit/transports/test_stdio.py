@@ -25,7 +25,6 @@ from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 from toolfold.transports import stdio
 from toolfold.transports.stdio import MAX_WORKERS, StdioSession
-from toolfold.transports.workers import WorkerPool
 
 CATALOG = FileStore(bundled_path())
 
@@ -295,18 +294,6 @@ def test_internal_error_fails_one_request(caplog: pytest.LogCaptureFixture) -> N
     assert listed["error"] == {"code": -32603, "message": "toolfold failed on this request."}
     assert pinged["result"] == {}
     assert caplog.messages == ["defect in tools/list: ValueError"]
-
-
-def test_failed_job_ends_no_thread(caplog: pytest.LogCaptureFixture) -> None:
-    pool, done = WorkerPool("test", 1), threading.Event()
-
-    def broken() -> None:
-        raise ValueError("SECRET")
-
-    pool.submit(broken)
-    pool.submit(done.set)
-    assert done.wait(60)
-    assert caplog.messages == ["defect in a job: ValueError"]
 
 
 FORBIDDEN = {

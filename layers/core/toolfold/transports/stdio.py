@@ -43,9 +43,10 @@ from toolfold.settings import Settings
 from toolfold.transports.reloading import LOOK_S, Reloading, SettingsSource
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from toolfold.app import App
     from toolfold.protocol.mcp import Server
-    from toolfold.transports.workers import WorkerPool
 
 logger = logging.getLogger("toolfold")
 
@@ -88,7 +89,7 @@ class StdioSession:
 
     def __init__(self, current: Callable[[], Server], drain_timeout_s: float) -> None:
         self._current, self._drain_timeout_s = current, drain_timeout_s
-        self._pool: WorkerPool | None = None
+        self._pool: Executor | None = None
         self._answers: SimpleQueue[bytes | None] = SimpleQueue()
         # Its items: None at the end of the input, an exception when the output is broken, a text at a signal.
         # SimpleQueue.put may be called by a signal handler.
@@ -249,9 +250,9 @@ class StdioSession:
         with self._changed:
             self._pending.add(call)
         if self._pool is None:
-            from toolfold.transports.workers import WorkerPool  # not needed by the first answers
+            from concurrent.futures import ThreadPoolExecutor  # not needed by the first answers
 
-            self._pool = WorkerPool("call", MAX_WORKERS)
+            self._pool = ThreadPoolExecutor(MAX_WORKERS, "call")
         self._pool.submit(lambda: self._run_call(call))
 
     def _run_call(self, call: _Call) -> None:

@@ -23,7 +23,7 @@ DAMAGED = [
 
 def events(parts: list[bytes]) -> list[object]:
     """Return what is parsed from ``parts``: the body of each request, and None for a refusal."""
-    connection, found, body = StrictConnection(lambda _: None), list[object](), b""
+    connection, found, body = StrictConnection(h11.SERVER), list[object](), b""
     for part in parts:
         connection.receive_data(part)
         while True:

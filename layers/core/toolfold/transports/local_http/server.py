@@ -1,6 +1,6 @@
 """Serve MCP over HTTP on this machine, with the handler of the Lambda function (the extra ``toolfold[serve]``).
 
-uvicorn accepts connections, parses HTTP with h11 and stops gracefully; ``protocol`` is strict, and adds limits.
+uvicorn accepts connections, parses HTTP with h11 and stops gracefully; ``connection`` is strict, and adds limits.
 Requests under another host name than that of this machine, and from pages of other machines, are refused before
 anything else is looked at, so that no web page can reach the server by DNS rebinding.
 """
@@ -14,11 +14,9 @@ import logging
 import math
 import os
 import socket
-import stat
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -30,6 +28,7 @@ from toolfold.protocol.http import (
     CATALOG_PATH,
     HEALTH_PATH,
     LOOPBACK_HOSTS,
+    MAX_BODY_BYTES,
     REGISTER_PATH,
     SIGN_IN_PATH,
     WELL_KNOWN,
@@ -40,16 +39,14 @@ from toolfold.protocol.http import (
     refuse_caller,
 )
 from toolfold.settings import Settings
-from toolfold.telemetry import CurrentStdout, configure
-from toolfold.text_safety import escape_terminal
+from toolfold.telemetry import configure
 from toolfold.transports.lambda_handler import RequestHandler
-from toolfold.transports.local_http.connection import AsgiApp, LimitedProtocol
+from toolfold.transports.local_http.connection import AsgiApp, LimitedProtocol, refusal
 from toolfold.transports.reloading import Reloading, SettingsSource
 from toolfold.transports.stdio import stopping_at_signals
 
 if TYPE_CHECKING:
     from toolfold.explorer.router import LocalPage
-
 
 logger = logging.getLogger("toolfold")
 
@@ -63,22 +60,6 @@ BACKLOG = 1_024
 
 MAX_CONNECTIONS = 1_000
 """Connections at the same time: some fifty agents with all that their clients open. Requests beyond it get 503."""
-
-
-class LossyStdout(CurrentStdout):
-    """Write each line at once, and lose it where the reader of a pipe does not read: it must stop no request."""
-
-    def write(self, text: str) -> int:
-        """Write ``text`` past the buffer of stdout, which Python flushes at exit, and waits for its reader."""
-        try:
-            file = sys.stdout.fileno()
-        except (AttributeError, OSError, ValueError):  # closed, or replaced by a stream of its own
-            return super().write(text)
-        with suppress(OSError):
-            if stat.S_ISFIFO(os.fstat(file).st_mode):  # nothing that a terminal shares with its shell
-                os.set_blocking(file, False)
-            os.write(file, escape_terminal(text).encode(errors="backslashreplace"))
-        return len(text)
 
 
 class LocalServer:
@@ -121,7 +102,7 @@ class LocalServer:
         name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
         self.url = f"http://{name}:{own_port}{PATH}"
         is_public = not ip_address(self._socket.getsockname()[0].partition("%")[0]).is_loopback
-        telemetry = configure(settings, LossyStdout())
+        telemetry = configure(settings)
 
         def make(settings: Settings) -> RequestHandler:
             app = build_app(
@@ -225,13 +206,13 @@ def _check_head(policy: OriginPolicy, further: tuple[str, ...], request: Request
     if SIGN_IN_PATH in further and path.startswith(SIGN_IN_PATH):
         # A form of a page without referrers has the origin null. Its state shows where it comes from.
         headers = tuple(pair for pair in headers if pair[0] != "origin")
-    refused = refuse_caller(headers, policy)
-    is_of_page = policy.has_page and (path == "/" or path.startswith("/ui/"))
-    if refused is not None or is_of_page or path.startswith(further):
+    if (refused := refuse_caller(headers, policy)) is not None:
         return refused
-    path = path.rstrip("/")
-    if path in (PATH, HEALTH_PATH) or (path.startswith(f"{PATH}/") and path.count("/") == 2):
-        return None
+    is_of_page = policy.has_page and (path == "/" or path.startswith("/ui/"))
+    endpoint = path.rstrip("/")
+    is_of_profile = endpoint.startswith(f"{PATH}/") and endpoint.count("/") == 2
+    if is_of_page or path.startswith(further) or endpoint in (PATH, HEALTH_PATH) or is_of_profile:
+        return refusal(413) if int(request.header("content-length") or 0) > MAX_BODY_BYTES else None
     page = "The page is at /, " if policy.has_page else ""
     served = f"MCP is served at {PATH} and {PATH}/PROFILE, the state of this server at {HEALTH_PATH}."
     return error_response(404, f"{page}{served}")
