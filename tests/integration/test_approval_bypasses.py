@@ -72,7 +72,7 @@ ROADS: Mapping[str, str] = {
     "protocol/skills.py tools.call": "http, handshake",
     "transports/lambda_handler.py self.server.handle_http": "lambda",
     "transports/snapstart.py app.server.handle_message": "lambda",
-    "transports/stdio.py self._current().handle_message": "stdio, handshake",
+    "transports/stdio.py self._server.handle_message": "stdio, handshake",
     "meta_tools/dispatcher.py performer": "TOOL_CALL",
     "meta_tools/answer_reader.py self.fetch_response": "TOOL_CALL",
     "meta_tools/plan.py plan.fetch_response": "TOOL_CALL",

@@ -193,7 +193,7 @@ def test_a_snapshot_is_warm_although_requests_need_tokens(gateway: Gateway) -> N
     server = gateway.handler.app.server
     handle = server.handle_message
     server.handle_message = lambda message: answered.append(message.method) or handle(message)  # type: ignore[func-returns-value, method-assign]
-    snapstart.warm_up(gateway.handler.app)
+    snapstart.prepare(gateway.handler.app)
     assert answered.count("tools/call") == 3
     assert gateway.issuer.requests == []
 

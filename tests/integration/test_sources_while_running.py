@@ -90,13 +90,12 @@ def test_serve_answers_by_the_settings_of_now(tmp_path: Path) -> None:
         wait_until(lambda: tools_at(url) != before)
 
 
-def reloaded(path: Path, made: list[str]) -> Reloading[str]:
-    def make(settings: Settings) -> str:
-        made.append(settings.mode)
-        return settings.mode
-
+def reloading(path: Path, used: list[str]) -> Reloading:
+    """Return what uses changed settings, after the use of those of the start."""
+    settings = Settings.from_environment()
     source = SettingsSource(Settings.from_environment, str(path), ["TOOLFOLD_MODE"])
-    return Reloading(make, Settings.from_environment(), source)
+    used.append(settings.mode)
+    return Reloading(settings, source, lambda changed: used.append(changed.mode))
 
 
 @pytest.mark.parametrize(
@@ -112,31 +111,31 @@ def reloaded(path: Path, made: list[str]) -> Reloading[str]:
 def test_settings_that_cannot_be_used_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
 ) -> None:
-    monkeypatch.setattr("toolfold.transports.reloading.LOOK_S", 0.0)
     monkeypatch.setenv("TOOLFOLD_MODE", "direct")
     path = tmp_path / "settings.toml"
     path.write_text('mode = "direct"\n')
-    made: list[str] = []
-    current = reloaded(path, made)
-    assert current() == current() == "direct"
+    used: list[str] = []
+    current = reloading(path, used)
+    current.look()
     path.write_text(text)
-    assert current() == current() == expected
-    assert len(made) == 1 + (expected != "direct")
+    for _ in range(2):
+        current.look()
+    assert used == ["direct", *([] if expected == "direct" else [expected])]
 
 
 def test_a_variable_of_the_environment_stays_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolfold.transports.reloading.LOOK_S", 0.0)
     monkeypatch.setenv("TOOLFOLD_MODE", "direct")
     path = tmp_path / "settings.toml"
     path.write_text("")
-    current = Reloading(lambda settings: settings.mode, Settings.from_environment(),
-                        SettingsSource(Settings.from_environment, str(path)))  # fmt: skip
+    used: list[str] = []
+    source = SettingsSource(Settings.from_environment, str(path))
+    current = Reloading(Settings.from_environment(), source, lambda settings: used.append(settings.mode))
     path.write_text('mode = "lazy"\n')
-    assert current() == "direct"
+    current.look()
+    assert used == ["direct"]
 
 
 def test_a_source_that_is_removed_may_keep_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolfold.transports.reloading.LOOK_S", 0.0)
     for name in ("one", "two"):
         tool = "tools: [{name: rain, summary: Millimetres of rain in a town}]"
         (tmp_path / name).mkdir()
@@ -148,12 +147,15 @@ def test_a_source_that_is_removed_may_keep_its_key(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("TOOLFOLD_CATALOG", str(catalog))
     monkeypatch.setenv("TOOLFOLD_ALLOWED_HOSTS", "127.0.0.1:9")
 
-    def checked(settings: Settings) -> list[str]:
+    used: list[list[str]] = []
+
+    def checked(settings: Settings) -> None:
         loaded = FileStore(str(catalog))()
         AllowList(settings).check_all(loaded.sources)
-        return [source.id for source in loaded.sources]
+        used.append([source.id for source in loaded.sources])
 
-    current = Reloading(checked, Settings.from_environment(), SettingsSource(Settings.from_environment))
+    current = Reloading(Settings.from_environment(), SettingsSource(Settings.from_environment), checked)
     shutil.rmtree(tmp_path / "two")
     catalog.write_text(compile_folder(tmp_path))
-    assert current() == ["one"]
+    current.look()
+    assert used == [["one"]]

@@ -65,7 +65,7 @@ def answers(outgoing: bytes) -> list[dict[str, Any]]:
 def piped(*lines: bytes, to: Server | None = None, end: bytes = b"\n") -> list[dict[str, Any]]:
     """What is answered to lines when the input ends right after them."""
     outgoing = BytesIO()
-    StdioSession(lambda: to or server(), drain_timeout_s=60).serve(BytesIO(b"\n".join(lines) + end), outgoing)
+    StdioSession(to or server(), drain_timeout_s=60).serve(BytesIO(b"\n".join(lines) + end), outgoing)
     return answers(outgoing.getvalue())
 
 
@@ -76,7 +76,7 @@ def conversing(to: Server) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
     def hold() -> None:
         with os.fdopen(their_in, "rb") as incoming, os.fdopen(their_out, "wb") as outgoing:
-            StdioSession(lambda: to, 60).serve(incoming, outgoing)
+            StdioSession(to, 60).serve(incoming, outgoing)
 
     held = threading.Thread(target=hold)
     held.start()
@@ -175,28 +175,24 @@ def test_invalid_lines_are_logged_only(caplog: pytest.LogCaptureFixture) -> None
     ]
 
 
-def test_line_over_the_limit_is_a_parse_error(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_line_over_the_limit_is_logged_only(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(stdio, "MAX_LINE_BYTES", 100)
     longest = line("ping", 1).ljust(99)
     assert len(longest + b"\n") == 100
     received = piped(longest, b"x" * 100, b"x" * 1_000, line("ping", 2))
-    assert [answer["id"] for answer in received] == [1, None, None, 2]
-    too_long = {"code": -32700, "message": "The line is longer than 100 bytes."}
-    assert [answer.get("error") for answer in received] == [None, too_long, too_long, None]
-    assert len(caplog.records) == 2
+    assert [answer["id"] for answer in received] == [1, 2]
+    assert caplog.messages == ["a line on stdin was skipped: It is longer than 100 bytes."] * 2
 
 
 # R24
 def test_client_that_does_not_read_is_not_read_from(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "MAX_UNSENT_BYTES", 100_000)
     (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
-    session = StdioSession(server, 60)
+    session = StdioSession(server(), 60)
     requests = 2_000
 
     def hold() -> None:
-        with os.fdopen(their_in, "rb") as incoming, os.fdopen(their_out, "wb", 0) as outgoing:
+        with os.fdopen(their_in, "rb") as incoming, os.fdopen(their_out, "wb") as outgoing:
             session.serve(incoming, outgoing)
 
     def write() -> None:
@@ -231,18 +227,12 @@ def test_request_that_cannot_be_sent_back_is_answered(body: bytes) -> None:
     assert (answer["id"], answer["error"]["code"]) == (3, -32700)
 
 
-def test_only_the_first_skipped_lines_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    assert piped(*[b"{"] * 1_000) == []
-    assert len(caplog.records) == stdio.MAX_LOGGED_LINES
-    assert caplog.messages[-1].endswith("; further ones are not logged")
-
-
 def test_stopped_session_answers_what_it_has_received() -> None:
     gate = Gate()
-    session = StdioSession(lambda: server(gate), 60)
+    session = StdioSession(server(gate), 60)
     (their_in, our_out), (our_in, their_out) = os.pipe(), os.pipe()
     with os.fdopen(their_in, "rb") as incoming, os.fdopen(our_out, "wb", 0) as write, os.fdopen(our_in, "rb") as read:
-        with os.fdopen(their_out, "wb", 0) as outgoing:
+        with os.fdopen(their_out, "wb") as outgoing:
             held = threading.Thread(target=session.serve, args=(incoming, outgoing))
             held.start()
             write.write(call(1) + b"\n")
@@ -257,7 +247,7 @@ def test_stopped_session_answers_what_it_has_received() -> None:
 
 def test_end_of_input_waits_at_most_the_drain_timeout() -> None:
     gate, outgoing = Gate(), BytesIO()
-    session = StdioSession(lambda: server(gate), drain_timeout_s=0.5)
+    session = StdioSession(server(gate), drain_timeout_s=0.5)
     started = time.monotonic()
     with ends_within(0.5):
         session.serve(BytesIO(call(1) + b"\n" + line("ping", 2)), outgoing)
@@ -281,7 +271,7 @@ def test_an_input_that_cannot_be_read_has_ended(monkeypatch: pytest.MonkeyPatch)
     closed, gone, outgoing = BytesIO(), Hangup(line("ping", 1) + b"\n"), BytesIO()
     closed.close()
     for incoming in (closed, gone):
-        StdioSession(server, drain_timeout_s=60).serve(incoming, outgoing)
+        StdioSession(server(), drain_timeout_s=60).serve(incoming, outgoing)
     assert [answer["id"] for answer in answers(outgoing.getvalue())] == [1]
     assert not raised
 

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from toolfold.explorer.sign_in_pages import SignInPages
     from toolfold.telemetry import Telemetry
 
-_MAX_ADDRESS = 64
-"""Characters of an IPv6 address with a zone."""
-
 
 class UnknownEvent(ValueError):
     """The event has none of the known forms; ``str()`` says what is missing."""
@@ -47,8 +44,6 @@ def parse_event(event: Any) -> Request:
     Raises:
         UnknownEvent: The event comes from another service, or is damaged.
     """
-    if not isinstance(event, dict):
-        raise UnknownEvent("the event is not an object")
     try:
         context, is_version_1 = event.get("requestContext") or {}, "httpMethod" in event
         if "elb" in context:
@@ -63,12 +58,12 @@ def parse_event(event: Any) -> Request:
             used_by_gateway=_used_by_gateway(authorizer, identity) if authorizer or identity else frozenset(),
             path=str(event.get("path" if is_version_1 else "rawPath") or ""),
             caller=_principal(authorizer) if authorizer else "",
-            source_address=str(http.get("sourceIp") or "")[:_MAX_ADDRESS],
+            source_address=str(http.get("sourceIp") or ""),
         )
     except KeyError as error:
         raise UnknownEvent(f"the event has no {error}") from None
-    except (TypeError, AttributeError):
-        raise UnknownEvent("a field of the event has another type than it should") from None
+    except (TypeError, AttributeError, binascii.Error):
+        raise UnknownEvent("the event, or a field of it, is not of the type that it should be") from None
 
 
 def _headers(event: Mapping[str, Any]) -> Headers:
@@ -86,15 +81,9 @@ def _headers(event: Mapping[str, Any]) -> Headers:
 
 
 def _body(event: Mapping[str, Any]) -> bytes:
-    body = event.get("body")
-    if body is None:
-        return b""
-    if not event.get("isBase64Encoded"):
-        return str.encode(body, "utf-8", "surrogatepass")
-    try:
-        return binascii.a2b_base64(body, strict_mode=True)
-    except ValueError:
-        raise UnknownEvent("the body is not base64") from None
+    body = event.get("body") or ""
+    encoded = str.encode(body, "utf-8", "surrogatepass")
+    return binascii.a2b_base64(encoded, strict_mode=True) if event.get("isBase64Encoded") else encoded
 
 
 def _encoded_query(event: Mapping[str, Any]) -> str:
@@ -136,9 +125,6 @@ def _used_by_gateway(authorizer: Mapping[str, Any], identity: Mapping[str, Any])
     return frozenset(used)
 
 
-_OK = 200
-
-
 class RequestHandler:
     """Answer HTTP requests with ``app``, and log each with ``telemetry``.
 
@@ -173,7 +159,7 @@ class RequestHandler:
         fields = {**response.log_fields, "status": response.status, "ms": round(elapsed_s * 1000, 2)}
         # Probes come every few seconds, as do requests of the page, and say nothing as long as all is well.
         rpc = fields.get("rpc")
-        is_probe = (rpc == "health" and response.status == _OK) or rpc == "ui"
+        is_probe = (rpc == "health" and "error" not in fields) or rpc == "ui"
         if self._on_request is not None:
             published_at = self.app.catalog_store.published_at
             age_s = None if published_at is None else max(0.0, time.time() - published_at)
@@ -199,8 +185,7 @@ class RequestHandler:
             # A profile may be called "health", and is called with POST.
             request.method in ("GET", "HEAD") or f"/{ENDPOINT}/" not in request.path
         )
-        is_unsigned = request.method == "OPTIONS" or is_for_health
-        if settings.access == "iam" and not (request.caller or is_unsigned):
+        if settings.access == "iam" and not (request.caller or is_for_health or request.method == "OPTIONS"):
             return error_response(
                 403,
                 "Requests must be signed with AWS credentials (SigV4, service execute-api). MCP clients connect "
@@ -209,8 +194,7 @@ class RequestHandler:
         is_for_sign_in = SIGN_IN_PATH in request.path and f"/{ENDPOINT}/" not in request.path
         if is_for_sign_in and settings.oauth_sign_in_client:
             if self._sign_ins is None:
-                problem = "Callers of this server do not sign in at sources: TOOLFOLD_TOKEN_SECRET."
-                return error_response(404, problem)
+                return error_response(404, "Callers of this server do not sign in at sources: TOOLFOLD_TOKEN_SECRET.")
             return self._sign_ins.respond(request)
         if self._page is not None and (request.path == "/" or request.path.startswith("/ui/")):
             return self._page.respond(request)
@@ -262,13 +246,13 @@ def _respond_health(app: App, method: str) -> Response:
         return error_response(405, f"{HEALTH_PATH} is read with GET.", ("allow", "GET, HEAD"))
     log_fields = {"rpc": "health"}
     try:
-        status, state = _OK, _describe_state(app)
+        status, state = 200, _describe_state(app)
     except CatalogUnavailable as error:
         status, log_fields = 503, {**log_fields, "error": error.code}
         state = {"status": "unavailable", "version": __version__, "problem": error.message}
     if app.settings.access == "iam":
         # Anyone may read this where all else is signed: it then says nothing but that it answers.
-        state = {"status": "ok" if status == _OK else "unavailable"}
+        state = {"status": "unavailable" if "error" in log_fields else "ok"}
     return Response(status, (("content-type", "application/json"),), json.dumps(state).encode() + b"\n", log_fields)
 
 

@@ -1,6 +1,6 @@
-"""Serve what the settings say now: sources that are added while a server of one user runs are found by its next answer.
+"""Serve what the settings say now: sources that are added while a server of one user runs are found within a second.
 
-The settings file and the catalog file are looked at once a second, by requests; they are read where they have changed.
+The settings file and the catalog file are looked at once a second; they are read where they have changed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolfold.catalog.store import catalog_path
 from toolfold.errors import ToolfoldError
@@ -18,8 +18,6 @@ from toolfold.local_defaults import use_settings_file, user_settings_file
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
-
-T = TypeVar("T")
 
 logger = logging.getLogger("toolfold")
 
@@ -41,47 +39,45 @@ class SettingsSource(NamedTuple):
     from_file: Iterable[str] = ()
 
 
-class Reloading(Generic[T]):
-    """Returns what was made from the current settings when called. Safe to use from many threads.
+class Reloading:
+    """Uses the settings again where the settings file or the catalog has changed.
 
-    Calls that run keep what they began with. Where the new settings cannot be used, the former ones stay, with a
-    warning in the log.
+    Where the new ones cannot be used, the former ones stay, with a warning in the log.
 
     Args:
-        make: makes it.
         settings: those of the start.
-        source: where they come from; None: they stay.
+        source: where they come from.
+        use: uses others from now on.
     """
 
-    def __init__(self, make: Callable[[Settings], T], settings: Settings, source: SettingsSource | None = None) -> None:
-        self._make, self._source = make, source
-        self._lock = threading.Lock()
-        self._paths = [] if source is None else [source.path or user_settings_file(), catalog_path(settings)]
+    def __init__(self, settings: Settings, source: SettingsSource, use: Callable[[Settings], object]) -> None:
+        self._source, self._use = source, use
+        self._paths = [source.path or user_settings_file(), catalog_path(settings)]
         self._seen = [_stamp(path) for path in self._paths]
-        self._next_look = time.monotonic() + LOOK_S
-        self._made = make(settings)
 
-    def __call__(self) -> T:
-        """Return it."""
-        if self._source is not None and time.monotonic() >= self._next_look and self._lock.acquire(blocking=False):
-            try:
-                self._next_look = time.monotonic() + LOOK_S
-                # Before anything is read: what changes in the meantime is seen by the next look.
-                seen, self._seen = self._seen, [_stamp(path) for path in self._paths]
-                if seen != self._seen:
-                    self._reload(self._source)
-            finally:
-                self._lock.release()
-        return self._made
+    def start(self) -> None:
+        """Look at the files from now on, in a thread that ends with the process."""
+        threading.Thread(target=self._run, name="settings", daemon=True).start()
 
-    def _reload(self, source: SettingsSource) -> None:
+    def _run(self) -> None:
+        while True:
+            time.sleep(LOOK_S)
+            self.look()
+
+    def look(self) -> None:
+        """Look at the files once."""
+        # Before anything is read: what changes in the meantime is seen by the next look.
+        seen, self._seen = self._seen, [_stamp(path) for path in self._paths]
+        if seen == self._seen:
+            return
+        source = self._source
         try:
             self._source = source._replace(from_file=list(use_settings_file(source.path, source.from_file)))
             # The keys are those of the start, when they were checked: a source that is removed still has one.
             settings = source.read().replaced(keyed_sources=())
             self._paths[1] = catalog_path(settings)
             self._seen[1] = _stamp(self._paths[1])
-            self._made = self._make(settings)
+            self._use(settings)
         except ToolfoldError as error:
             logger.warning("the settings or the catalog have changed, and the former stay in use: %s", error)
 

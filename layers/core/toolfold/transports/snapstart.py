@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import gc
 import importlib
-import importlib.util
 import logging
 import os
 import random
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from toolfold.aws.clients import error_code
@@ -32,49 +32,44 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("toolfold")
 
-_USED_BY_TOOL_CALL = (
+_USED_BY_REQUESTS = (
     "encodings.utf_8_sig",
     "jsonschema_rs",
+    "pydantic_monty",
     "rapidfuzz",
     "toolfold.cache.dynamodb",
     "toolfold.execution.services",
     "toolfold.meta_tools.inspection",
     "toolfold.meta_tools.plan",
+    "toolfold.meta_tools.tool_script",
     "toolfold.network.session",
     "toolfold.results.select.engine",
     "toolfold.sources.http_api.adapter",
 )
 """Modules that are imported when they are first needed, with all that these import.
-``tests/integration/test_snapshot.py`` finds missing ones."""
+``tests/integration/test_snapshot.py`` finds missing ones. No process of scripts is started: copies of a snapshot would
+share its random numbers."""
 
-
-_USED_BY_SCRIPTS = ("pydantic_monty", "toolfold.meta_tools.tool_script")
 _USED_BY_TOKENS = ("joserfc.jwk", "joserfc.jws", "joserfc.jwt")
 
 
 def prepare(app: App) -> None:
-    """Warm ``app`` up and, where a snapshot will be taken, register the hooks around it.
-
-    Never raises: what fails here is done by the first request, as in any other environment.
-    """
-    warm_up(app)
-    if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":
-        import snapshot_restore_py as runtime  # part of the managed runtime
-
-        runtime.register_before_snapshot(before_snapshot, app)
-        runtime.register_after_restore(after_restore, app)
-
-
-def warm_up(app: App) -> None:
     """Open the catalog, answer one request of each kind, and import what the first ``TOOL_CALL`` needs.
 
-    ``TOOL_CALL`` itself is not called: that would need an API key, and send a request to the upstream.
+    ``TOOL_CALL`` itself is not called: that would need an API key, and send a request to the upstream. Where a snapshot
+    will be taken, the hooks around it are registered. Never raises: what fails here is done by the first request, as in
+    any other environment.
     """
     _run_all(
         lambda: _import_libraries(app),
         lambda: app.executor.warm_up(app.catalog_store().sources),
         lambda: _answer_sample_requests(app),
     )
+    if os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start":
+        import snapshot_restore_py as runtime  # part of the managed runtime
+
+        runtime.register_before_snapshot(before_snapshot, app)
+        runtime.register_after_restore(after_restore, app)
 
 
 def before_snapshot(app: App) -> None:
@@ -94,33 +89,19 @@ def after_restore(app: App) -> None:
 
 
 def _import_libraries(app: App) -> None:
-    for name in _USED_BY_TOOL_CALL:
-        importlib.import_module(name)
+    for name in (*_USED_BY_REQUESTS, *(_USED_BY_TOKENS if app.authorization is not None else ())):
+        with suppress(ModuleNotFoundError):  # of an extra that is not installed
+            importlib.import_module(name)
     # Certificates take long to read, and outlive the connections.
     app.executor.http_client().load_certificates()
-    if app.authorization is not None:
-        for name in _USED_BY_TOKENS:
-            importlib.import_module(name)
-    if importlib.util.find_spec(_USED_BY_SCRIPTS[0]) is not None:
-        # No process is started: copies of a snapshot would share its random numbers.
-        for name in _USED_BY_SCRIPTS:
-            importlib.import_module(name)
-    services = _aws_services(app)
-    if services:
-        app.aws.preload(*sorted(services))
-
-
-def _aws_services(app: App) -> set[str]:
-    """Return the names, as boto3 has them, of the services that the settings make ``TOOL_CALL`` use."""
-    settings, values = app.settings, os.environ.values()
-    arns = [value for value in values if value.startswith("arn:")]
+    settings, environment = app.settings, " ".join(os.environ.values())
     is_used = {
         "dynamodb": bool(settings.cache_table),
         "s3": settings.offload.startswith("s3://") or bool(settings.cache_bucket),
-        "ssm": any(value.startswith("ssm:") for value in values) or any(":ssm:" in arn for arn in arns),
-        "secretsmanager": any(":secretsmanager:" in arn for arn in arns),
+        "secretsmanager": ":secretsmanager:" in environment,
+        "ssm": "ssm:" in environment,
     }
-    return {name for name, used in is_used.items() if used}
+    app.aws.preload(*[service for service, used in is_used.items() if used])
 
 
 def _answer_sample_requests(app: App) -> None:

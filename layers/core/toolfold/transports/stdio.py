@@ -14,13 +14,11 @@ From the specification, 2026-07-28: a server of both eras answers each request b
 
 from __future__ import annotations
 
-import functools
 import logging
 import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
@@ -40,12 +38,12 @@ from toolfold.protocol.versions import (
     STATELESS,
 )
 from toolfold.settings import Settings
-from toolfold.transports.reloading import LOOK_S, Reloading, SettingsSource
+from toolfold.transports.reloading import Reloading, SettingsSource
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from toolfold.app import App
+    from toolfold.client_call import ClientCall
     from toolfold.protocol.mcp import Server
 
 logger = logging.getLogger("toolfold")
@@ -62,45 +60,29 @@ MAX_UNSENT_BYTES = 32 << 20
 MAX_PENDING = 10_000
 """Calls without an answer, of some 4 KB each: a file of a million requests may be piped in."""
 
-MAX_LOGGED_LINES = 100
-"""Skipped lines that are logged: a client need not read stderr, and a full pipe would stop the server."""
-
-
-class _Call:
-    """A call that was received; ``id`` has its type beside it: 1 and "1" are two ids, and so are 1 and true."""
-
-    def __init__(self, message: Message, send_progress: Callable[..., None]) -> None:
-        from toolfold.client_call import ClientCall  # not needed by the first answers
-
-        self.message, self.id = message, (type(message.id), message.id)
-        token = message.meta.get("progressToken")
-        is_requested = isinstance(token, str | int) and not isinstance(token, bool)
-        self.context = ClientCall(functools.partial(send_progress, self, token) if is_requested else None)
-
 
 class StdioSession:
     """The requests of one client and the answers to them.
 
     Args:
-        current: returns the server that answers a message.
-        drain_timeout_s: after the end of the input, the longest wait for the next answer that is still due, and for
-            the client to read; after :meth:`stop`, the longest wait in all.
+        server: answers messages.
+        drain_timeout_s: after the end of the input or :meth:`stop`, the longest wait for the next answer that is still
+            due, and for the client to read it.
     """
 
-    def __init__(self, current: Callable[[], Server], drain_timeout_s: float) -> None:
-        self._current, self._drain_timeout_s = current, drain_timeout_s
+    def __init__(self, server: Server, drain_timeout_s: float) -> None:
+        self._server, self._drain_timeout_s = server, drain_timeout_s
         self._pool: Executor | None = None
-        self._answers: SimpleQueue[bytes | None] = SimpleQueue()
-        # Its items: None at the end of the input, an exception when the output is broken, a text at a signal.
-        # SimpleQueue.put may be called by a signal handler.
-        self._ended: SimpleQueue[OSError | str | None] = SimpleQueue()
-        self._is_stopping = False
+        self._answers = SimpleQueue[bytes | None]()
+        # Has an item at the end of the input, when the output is broken, and at a signal, whose handler may put it.
+        self._ended = SimpleQueue[None]()
+        self._is_stopping = self._is_initialized = False
         # Guards what follows; notified when something was sent or has ended.
         self._changed = threading.Condition()
-        self._pending: set[_Call] = set()  # clients may use a JSON-RPC id twice
-        self._unsent_bytes = self._skipped_lines = 0
-        self._error: OSError | None = None
-        self._is_initialized = False
+        # With the id of each, which clients may use twice, and its type: 1 and "1" are two ids, and so are 1 and true.
+        self._pending: dict[ClientCall, tuple[type, jsonrpc.Id | None]] = {}
+        self._unsent_bytes = 0
+        self._error: Exception | None = None
         self._subscriptions: list[jsonrpc.Id] = []
 
     def serve(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
@@ -109,47 +91,37 @@ class StdioSession:
         Raises:
             OSError: ``outgoing`` cannot be written to.
         """
-        threading.Thread(target=self._read_messages, args=(incoming,), name="stdin", daemon=True).start()
-        writer = threading.Thread(target=self._write_answers, args=(outgoing,), name="stdout", daemon=True)
-        writer.start()
-        is_stopped = isinstance(self._ended.get(), str)
-        self._drain(time.monotonic() + self._drain_timeout_s if is_stopped else None)
+        for target, stream in ((self._read_messages, incoming), (self._write_answers, outgoing)):
+            threading.Thread(target=target, args=(stream,), name="stdio", daemon=True).start()
+        self._ended.get()
+        with self._changed:
+            while (self._pending or self._unsent_bytes) and self._error is None:
+                if not self._changed.wait(self._drain_timeout_s):
+                    break
         self._answers.put(None)
-        writer.join(0 if self._unsent_bytes else self._drain_timeout_s)
         if self._error is not None:
             raise self._error
 
     def stop(self) -> None:
         """End the session: read no more, and send the answers that are due. May be called by a signal handler."""
         self._is_stopping = True
-        self._ended.put("stopped")
-
-    def _drain(self, end: float | None) -> None:
-        """Wait until every answer was written or ``end`` has come; without ``end``, as long as there is progress."""
-        with self._changed:
-            while (self._pending or self._unsent_bytes) and self._error is None:
-                timeout_s = self._drain_timeout_s if end is None else end - time.monotonic()
-                if timeout_s <= 0 or not self._changed.wait(timeout_s):
-                    return
-                if end is None and self._is_stopping:  # a signal while the input had already ended
-                    end = time.monotonic() + self._drain_timeout_s
+        self._ended.put(None)
 
     # The writer
 
     def _write_answers(self, outgoing: BinaryIO) -> None:
         try:
             for answer in iter(self._answers.get, None):
-                _write(outgoing, answer + b"\n")
+                outgoing.write(answer + b"\n")
+                outgoing.flush()
                 with self._changed:
                     self._unsent_bytes -= len(answer)
                     self._changed.notify_all()
-        except ValueError:
-            return  # closed by this process, which waited long enough
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: closed by this process, which waited long enough
             with self._changed:
                 self._error = error
                 self._changed.notify_all()
-            self._ended.put(error)
+            self._ended.put(None)
 
     def _send(self, answer: bytes) -> None:
         """Send an answer. May be called with the lock held."""
@@ -157,13 +129,12 @@ class StdioSession:
             self._unsent_bytes += len(answer)
             self._answers.put(answer)
 
-    def _is_full(self) -> bool:
-        return self._unsent_bytes > MAX_UNSENT_BYTES and self._error is None
-
     def _wait_for_client(self, most_pending: int = sys.maxsize) -> None:
         """Wait until the client has read what it was sent, and fewer than ``most_pending`` calls have no answer."""
         with self._changed:
-            while self._is_full() or (len(self._pending) >= most_pending and self._error is None):
+            while self._unsent_bytes > MAX_UNSENT_BYTES or len(self._pending) >= most_pending:
+                if self._error is not None:
+                    return
                 self._changed.wait()
 
     # The reader
@@ -173,32 +144,28 @@ class StdioSession:
             for line in _lines(incoming):
                 if self._is_stopping:
                     return
-                if len(line) > MAX_LINE_BYTES:
-                    self._skip(f"it is longer than {MAX_LINE_BYTES} bytes")
-                    too_long = JsonRpcError(PARSE_ERROR, f"The line is longer than {MAX_LINE_BYTES} bytes.")
-                    self._send(jsonrpc.encode_error(too_long))
-                else:
-                    self._handle_line(line)
+                self._handle_line(line)
                 self._wait_for_client(MAX_PENDING)  # until then, what the client writes stays in the pipe
         finally:
             self._ended.put(None)
 
     def _handle_line(self, line: bytes) -> None:
         try:
+            if len(line) > MAX_LINE_BYTES:
+                raise JsonRpcError(PARSE_ERROR, f"It is longer than {MAX_LINE_BYTES} bytes.")
             message = jsonrpc.parse_message(line)
         except JsonRpcError as error:
             if error.id is not None:
                 self._send(jsonrpc.encode_error(error))
-            elif line.endswith(b"\n"):
-                # Without an id the client cannot match an answer to its request. A last line may have been cut off.
-                self._skip(error.message)
+            else:  # the client could not match an answer to its request
+                logger.warning("a line on stdin was skipped: %s", error.message)
             return
         if message is None:
             return  # a response: this server sends no requests
         if message.id is None:
             self._handle_notification(message)
         elif message.method in ("tools/call", "resources/read"):
-            self._queue_call(_Call(message, self._send_progress))
+            self._queue_call(message)
         elif message.method == "subscriptions/listen" and message.meta.get(META_VERSION) in STATELESS:
             self._subscribe(message.id, message.params.get("notifications"))
         else:
@@ -217,82 +184,73 @@ class StdioSession:
         params = {"notifications": {"toolsListChanged": True} if is_wanted else {}, "_meta": {META_SUBSCRIPTION: id_}}
         self._send(jsonrpc.encode_notification("notifications/subscriptions/acknowledged", params))
 
-    def report_change(self) -> None:
-        """Tell the client that its list of tools has changed: by its session, or by each of its subscriptions."""
+    def use(self, server: Server) -> None:
+        """Answer by another server, and tell the client that its list of tools has changed.
+
+        It is informed by its session, or by each of its subscriptions.
+        """
+        self._server = server
         with self._changed:
             channels = [{"_meta": {META_SUBSCRIPTION: id_}} for id_ in self._subscriptions]
         for params in [*channels, *([{}] if self._is_initialized else [])]:
             self._send(jsonrpc.encode_notification("notifications/tools/list_changed", params))
 
-    def _skip(self, reason: str) -> None:
-        self._skipped_lines += 1
-        if self._skipped_lines <= MAX_LOGGED_LINES:
-            more = "; further ones are not logged" if self._skipped_lines == MAX_LOGGED_LINES else ""
-            logger.warning("a line on stdin was skipped: %s%s", reason, more)
-
     def _handle_notification(self, notification: Message) -> None:
         if notification.method != "notifications/cancelled":
             return
         id_ = notification.params.get("requestId")
-        if not isinstance(id_, str | int):
-            return
         with self._changed:
-            cancelled = {call for call in self._pending if call.id == (type(id_), id_)}
-            self._pending -= cancelled
+            cancelled = [call for call, sent in self._pending.items() if sent == (type(id_), id_)]
+            for call in cancelled:
+                del self._pending[call]
             self._subscriptions = [one for one in self._subscriptions if (type(one), one) != (type(id_), id_)]
             self._changed.notify_all()
         for call in cancelled:
-            call.context.cancel()
+            call.cancel()
 
     # The workers
 
-    def _queue_call(self, call: _Call) -> None:
-        with self._changed:
-            self._pending.add(call)
+    def _queue_call(self, message: Message) -> None:
+        from toolfold.client_call import ClientCall  # not needed by the first answers, as the pool
+
         if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor  # not needed by the first answers
+            from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(MAX_WORKERS, "call")
-        self._pool.submit(lambda: self._run_call(call))
+        token = message.meta.get("progressToken")
+        is_requested = isinstance(token, str | int) and not isinstance(token, bool)
+        call = ClientCall((lambda *progress: self._send_progress(call, token, *progress)) if is_requested else None)
+        with self._changed:
+            self._pending[call] = (type(message.id), message.id)
+        self._pool.submit(self._run_call, call, message)
 
-    def _run_call(self, call: _Call) -> None:
-        self._wait_for_client()
-        if call.context.is_cancelled:
-            return
+    def _run_call(self, call: ClientCall, message: Message) -> None:
         from toolfold.client_call import running
 
-        with running(call.context):
-            answer = self._answer(call.message)
+        self._wait_for_client()
+        if call.is_cancelled:
+            return
+        with running(call):
+            answer = self._answer(message)
         with self._changed:
-            if call in self._pending:  # not cancelled
-                self._pending.remove(call)
+            if self._pending.pop(call, None) is not None:  # not cancelled
                 self._send(answer)
 
-    def _send_progress(self, call: _Call, token: str | int, progress: float, total: float | None, message: str) -> None:
+    def _send_progress(self, call: ClientCall, token: Any, progress: float, total: float | None, message: str) -> None:
         found = {"progressToken": token, "progress": progress, "total": total, "message": message}
         params = {name: value for name, value in found.items() if value not in (None, "")}
-        notification = jsonrpc.encode_notification("notifications/progress", params)
         with self._changed:
-            # Not after the answer, and not while the client does not read.
-            if not self._is_full() and call in self._pending:
-                self._send(notification)
+            if call in self._pending:  # not after the answer
+                self._send(jsonrpc.encode_notification("notifications/progress", params))
 
     def _answer(self, request: Message) -> bytes:
         try:
-            return self._current().handle_message(request)
+            return self._server.handle_message(request)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server
             logger.error("defect in %s: %s", request.method[:64], type(error).__name__)
             return jsonrpc.encode_error(
                 JsonRpcError(INTERNAL_ERROR, "toolfold failed on this request.", id_=request.id)
             )
-
-
-def _write(outgoing: BinaryIO, data: bytes) -> None:
-    """Write all of ``data``, which an unbuffered pipe may take in parts."""
-    remaining = memoryview(data)
-    while remaining:
-        remaining = remaining[outgoing.write(remaining) or 0 :]
-    outgoing.flush()
 
 
 def _lines(incoming: BinaryIO) -> Iterator[bytes]:
@@ -325,12 +283,12 @@ def run(profile: str = "", path: str = "", from_file: Iterable[str] = ()) -> int
         ToolfoldError: stdout cannot be written to for another reason.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="toolfold: %(levelname)s: %(message)s")
-    settings, make = _read_settings(), functools.partial(_make_app, profile)
-    current = Reloading(make, settings, SettingsSource(_read_settings, path, from_file))
-    _greet()
+    settings, source = _read_settings(), SettingsSource(_read_settings, path, from_file)
+    reloading = Reloading(settings, source, lambda changed: session.use(_make_server(profile, changed)))
     # A call ends within its own time-outs; a call that runs longer is not waited for.
-    session = StdioSession(lambda: current().server, drain_timeout_s=settings.connect_timeout_s + settings.timeout_s)
-    threading.Thread(target=_report_changes, args=(current, session), name="changes", daemon=True).start()
+    session = StdioSession(_make_server(profile, settings), settings.connect_timeout_s + settings.timeout_s)
+    reloading.start()
+    _greet()
     incoming, outgoing = redirect_stdio()
     try:
         with stopping_at_signals(session.stop):
@@ -357,7 +315,7 @@ def _read_settings() -> Settings:
     return with_local_defaults(settings)
 
 
-def _make_app(profile: str, settings: Settings) -> App:
+def _make_server(profile: str, settings: Settings) -> Server:
     app = build_app(settings, profile=profile)
     if settings.catalog or settings.source_urls or settings.keyed_sources:
         from toolfold.catalog.start_check import check_catalog
@@ -366,28 +324,16 @@ def _make_app(profile: str, settings: Settings) -> App:
     if profile and not settings.catalog.startswith("s3://"):
         app.server.tools_of(profile)
     app.server.reports_changes = True
-    return app
-
-
-def _report_changes(current: Reloading[App], session: StdioSession) -> None:
-    """Tell the client when the App is another one. Ends with the process."""
-    known = current()
-    while True:
-        time.sleep(LOOK_S)
-        before, known = known, current()
-        if known is not before:
-            session.report_change()
+    return app.server
 
 
 def _greet() -> None:
     """Tell a person who started the server at a terminal what it waits for. Clients connect pipes."""
     if os.isatty(0) and os.isatty(2):
         print(
-            "toolfold waits for JSON-RPC messages of an MCP client, one per line; this command is for the "
-            "configuration of a client.\nTo connect one: toolfold install CLIENT. To call a tool from here: "
-            "toolfold call TOOL_NAME. Ctrl-D ends.",
+            "toolfold waits for JSON-RPC messages of an MCP client, one per line. To connect a client: toolfold "
+            "install CLIENT. To call a tool from here: toolfold call TOOL_NAME. Ctrl-D ends.",
             file=sys.stderr,
-            flush=True,
         )
 
 
@@ -421,8 +367,7 @@ def redirect_stdio() -> tuple[BinaryIO, BinaryIO]:
     Returns:
         The original stdin and stdout. Other code that reads stdin finds it empty; what it prints goes to stderr.
     """
-    # Unbuffered: the lock of a buffer that a blocked thread holds would abort the process at its end.
-    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", 0)
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     try:

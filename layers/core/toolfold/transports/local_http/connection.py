@@ -274,6 +274,6 @@ def refusal(status: int) -> Response:
 
 def _encoded(response: Response) -> RawHeaders:
     headers = [(name.encode(), value.encode()) for name, value in response.headers]
-    if response.status not in (204, 304) and not any(name == "content-length" for name, _ in response.headers):
+    if response.status not in (204, 304):
         headers.append((b"content-length", b"%d" % len(response.body)))
     return headers

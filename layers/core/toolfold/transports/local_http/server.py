@@ -80,6 +80,7 @@ class LocalServer:
     Attributes:
         url: The address for clients.
         page_url: The address of the page with its token; empty without one.
+        handler: What answers requests now.
 
     Raises:
         OSError: The port cannot be used.
@@ -104,7 +105,7 @@ class LocalServer:
         is_public = not ip_address(self._socket.getsockname()[0].partition("%")[0]).is_loopback
         telemetry = configure(settings)
 
-        def make(settings: Settings) -> RequestHandler:
+        def use(settings: Settings) -> None:
             app = build_app(
                 settings,
                 hosts=() if any_host else (*LOOPBACK_HOSTS, name),
@@ -115,9 +116,12 @@ class LocalServer:
             )
             if page is not None:
                 page.show(app, self.url)
-            return RequestHandler(app, telemetry, page=page)
+            self.handler = RequestHandler(app, telemetry, page=page)
 
-        self._current = Reloading(make, settings, source)
+        reloading = None if source is None else Reloading(settings, source, use)
+        use(settings)
+        if reloading is not None:
+            reloading.start()
         policy = self.handler.server.origin_policy
         further = (WELL_KNOWN, REGISTER_PATH, SIGN_IN_PATH) if settings.oauth_issuer else (CATALOG_PATH,)
         self.page_url = "" if page is None else page.url()
@@ -129,7 +133,7 @@ class LocalServer:
         # uvicorn writes no log: its messages quote requests, and those about errors have tracebacks.
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
         configuration = Config(
-            AsgiApp(self._current, timeout_s, check_head, () if page is None else page.headers),
+            AsgiApp(lambda: self.handler, timeout_s, check_head, () if page is None else page.headers),
             interface="asgi3",
             loop="asyncio",
             http=LimitedProtocol,
@@ -145,26 +149,19 @@ class LocalServer:
             timeout_graceful_shutdown=math.ceil(timeout_s),
         )
         self._server = _Server(configuration)
-        self._thread: threading.Thread | None = None
-
-    @property
-    def handler(self) -> RequestHandler:
-        """What answers requests now."""
-        return self._current()
+        self._thread = threading.Thread(target=self.serve_forever, name="local server", daemon=True)
 
     def serve_forever(self) -> None:
         """Serve until SIGINT or SIGTERM, then finish the requests that have arrived. A second signal ends at once."""
         self._server.run(sockets=[self._socket])
 
     def __enter__(self) -> LocalServer:
-        self._thread = threading.Thread(target=self.serve_forever, name="local server", daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._server.should_exit = True
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
         self._socket.close()
 
 
