@@ -96,7 +96,7 @@ def _no_ambient_settings(caches: Iterator[Path]) -> Iterator[None]:
 def _no_built_app() -> Iterator[None]:
     """Leave out the app that `make ui` may have built: lists of tools would name it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("toolfold.protocol.apps.FILE", "")
+        patch.setattr("toolfold.protocol.versions.APP_FILE", "")
         yield
 
 

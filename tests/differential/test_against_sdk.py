@@ -176,7 +176,7 @@ OPENINGS: dict[str, tuple[bytes, ...]] = {
 def over_stdio(opening: str, line: bytes) -> list[dict[str, Any]]:
     """Return the responses to a line after the first ones of a client."""
     lines, outgoing = (*OPENINGS[opening], line), BytesIO()
-    StdioSession(lambda: OURS, drain_timeout_s=20).serve(BytesIO(b"".join(one + b"\n" for one in lines)), outgoing)
+    StdioSession(OURS, drain_timeout_s=20).serve(BytesIO(b"".join(one + b"\n" for one in lines)), outgoing)
     return [json.loads(one) for one in outgoing.getvalue().splitlines()][bool(OPENINGS[opening]) :]
 
 

@@ -69,7 +69,7 @@ ROADS: Mapping[str, str] = {
     "exposure/profiles.py super().call": "group",
     "exposure/research.py call": "TOOL_CALL",
     # tests/unit/protocol/test_skills.py reads a skill that needs approval.
-    "protocol/skills.py tools.call": "http, handshake",
+    "protocol/resources.py tools.call": "http, handshake",
     "transports/lambda_handler.py self.server.handle_http": "lambda",
     "transports/snapstart.py app.server.handle_message": "lambda",
     "transports/stdio.py self._server.handle_message": "stdio, handshake",

@@ -144,10 +144,10 @@ def test_paths_below_a_profile_are_404(app: App) -> None:
         ("/mcp/mcp", ""),
         ("/tools", ""),
         ("/prod/mcp/trading/", "trading"),
-        ("/mcp/a/b", None),
+        ("/mcp/a/b", "a/b"),
     ],
 )
-def test_profile_is_read_from_the_path(path: str, profile: str | None) -> None:
+def test_profile_is_read_from_the_path(path: str, profile: str) -> None:
     assert profile_of(path) == profile
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.mcp_requests import message, request, stateless
 from tests.unit.protocol.test_skills import make_server
 from toolfold.app import build_app
-from toolfold.protocol import apps, jsonrpc
+from toolfold.protocol import jsonrpc, versions
 from toolfold.protocol.mcp import Server
 from toolfold.protocol.versions import APP_URI, APPS, META_CAPABILITIES, META_VERSION
 from toolfold.settings import Settings
@@ -29,7 +29,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a page in the place of the one that `make ui` builds."""
     file = tmp_path / "answer.html"
     file.write_text(HTML)
-    monkeypatch.setattr(apps, "FILE", str(file))
+    monkeypatch.setattr(versions, "APP_FILE", str(file))
     return file
 
 

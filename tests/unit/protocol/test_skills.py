@@ -12,7 +12,7 @@ from tests.support.mcp_requests import message, request, stateless
 from tests.unit.build.importers.test_skills import skill, written
 from toolfold.app import build_app
 from toolfold.build.compiler import compile_folder
-from toolfold.protocol import skills
+from toolfold.protocol import resources
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 
@@ -185,7 +185,7 @@ def test_an_unknown_resource_is_refused_as_the_version_says(server: Server, era:
 
 def test_lists_have_pages(server: Server, era: Era, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = era.result(server, "skills/list")["skills"]
-    monkeypatch.setattr(skills, "PAGE_FILES", 1)
+    monkeypatch.setattr(resources, "PAGE_FILES", 1)
     first = era.result(server, "skills/list")
     second = era.result(server, "skills/list", cursor=first["nextCursor"])
 

@@ -19,27 +19,19 @@ LogFields: TypeAlias = Mapping[str, str | int | float]
 MAX_BODY_BYTES = 4 * 1024 * 1024
 """Largest request body, as in the protocol's reference server. Real requests have a few hundred bytes."""
 
-WELL_KNOWN = "/.well-known/"
-"""What is in the paths of metadata (RFC 8615)."""
+WELL_KNOWN, CATALOG_PATH, CARD_PATH = "/.well-known/", "/.well-known/ai-catalog.json", "/mcp/server-card"
+"""What is in the paths of metadata (RFC 8615), the AI catalog, and the end of the path of the server card."""
 
-CATALOG_PATH, CARD_PATH = f"{WELL_KNOWN}ai-catalog.json", "/mcp/server-card"
-"""The AI catalog and the server card. What API Gateway has before the path is not part of them."""
-
-REGISTER_PATH = "/register"
-"""Where clients register (RFC 7591): the path that clients of 2025-03-26 use without metadata."""
-
-HEALTH_PATH = "/health"
-
-SIGN_IN_PATH = "/ui/sign-in/"
-"""What is in the paths of the pages on which callers sign in at sources: the deployment has a route for them."""
+REGISTER_PATH, HEALTH_PATH, SIGN_IN_PATH = "/register", "/health", "/ui/sign-in/"
+"""Where clients register (RFC 7591: the path that those of 2025-03-26 use without metadata), where the state of the
+server is read, and what is in the paths of the pages on which callers sign in at sources."""
 
 ENDPOINT = "mcp"
-"""The part of a path after which the name of a profile comes."""
+"""The part of a path after which the name of a profile comes. API Gateway may have a stage before it."""
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 _LOOPBACK_ORIGIN = r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?"
-"""The origin of a page that is served from the same machine: no user, no path."""
 
 _JSON: Headers = (("content-type", "application/json"),)
 _ACCEPTED = ("application/json", "application/*", "*/*")
@@ -151,11 +143,8 @@ class OriginPolicy(NamedTuple):
     has_page: bool = False
 
 
-def profile_of(path: str) -> str | None:
-    """Return the profile in the path of the endpoint: ``trading`` for ``/mcp/trading``.
-
-    Returns:
-        Empty for the path without a name; None for a path below that of a profile.
+def profile_of(path: str) -> str:
+    """Return the profile in the path of the endpoint; empty for the path without a name.
 
     Example:
         >>> profile_of("/stage/mcp/trading/")
@@ -164,9 +153,7 @@ def profile_of(path: str) -> str | None:
     parts = [part for part in path.split("/") if part]
     if ENDPOINT not in parts:
         return ""  # a proxy in front has another path
-    # A stage, or a mapping of a domain, may precede the path.
-    below = parts[len(parts) - parts[::-1].index(ENDPOINT) :]
-    return None if len(below) > 1 else "".join(below)
+    return "/".join(parts[len(parts) - parts[::-1].index(ENDPOINT) :])
 
 
 def json_response(status: int, body: bytes, log_fields: LogFields, headers: Headers = ()) -> Response:
@@ -181,10 +168,8 @@ def error_response(status: int, sentence: str, *headers: tuple[str, str]) -> Res
 
 def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Response | None:
     """Check method, headers and size; return the response to send, or None when the body is to be processed."""
-    if policy.hosts or request.header("origin") is not None:
-        refused = refuse_caller(request.headers, policy)
-        if refused is not None:
-            return refused
+    if (refused := refuse_caller(request.headers, policy)) is not None:
+        return refused
     if request.method == "OPTIONS":
         return Response(204, (("access-control-allow-methods", "POST, OPTIONS"), *PREFLIGHT))
     if request.method != "POST":
@@ -212,8 +197,11 @@ def refuse_caller(headers: Headers, policy: OriginPolicy) -> Response | None:
 
     A web page can reach a local server under a name of its own (DNS rebinding); its ``Host`` then has that name.
     """
-    if policy.hosts and not _is_own_host(_values(headers, "host"), policy):
-        return error_response(421, "This server answers only to its local name.")
+    if policy.hosts:
+        own = {policy.public_host} - {""} | {f"{host}:{policy.port}" for host in policy.hosts}
+        own |= set(policy.hosts if policy.port in (None, 80) else ())
+        if len(named := _values(headers, "host")) != 1 or named[0].lower() not in own:
+            return error_response(421, "This server answers only to its local name.")
     origins = _values(headers, "origin")
     if origins and (len(origins) > 1 or not _is_allowed(origins[0], policy)) and not is_from_page(headers, policy):
         step = "it belongs to any page" if origins == ["null"] else "set TOOLFOLD_ALLOWED_ORIGINS to allow it"
@@ -242,13 +230,6 @@ def with_cors_headers(request: Request, response: Response, policy: OriginPolicy
 
 def _values(headers: Headers, name: str) -> list[str]:
     return [value.strip() for key, value in headers if key == name]
-
-
-def _is_own_host(values: list[str], policy: OriginPolicy) -> bool:
-    own = {policy.public_host} - {""} | {f"{host}:{policy.port}" for host in policy.hosts}
-    if policy.port in (None, 80):
-        own.update(policy.hosts)
-    return len(values) == 1 and values[0].lower() in own
 
 
 def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
@@ -299,6 +280,21 @@ def check_envelope(exchange: Exchange) -> None:
         raise unsupported_version(version)
     if not isinstance(meta[versions.META_CAPABILITIES], dict):
         raise JsonRpcError(versions.INVALID_PARAMS, f"{versions.META_CAPABILITIES} must be an object.")
+
+
+def check_version(request: Request, message: Message | None) -> None:
+    """Check the version of a notification, or of a response (None): this server sends no requests.
+
+    Raises:
+        JsonRpcError: it is not supported, or has no responses from clients.
+    """
+    version = request.header("mcp-protocol-version")
+    if version is None or version in versions.HANDSHAKE:
+        return
+    if message is None:
+        raise JsonRpcError(versions.INVALID_REQUEST, "A response was sent, but this server sends no requests.")
+    if version not in versions.STATELESS:
+        raise unsupported_version(version)
 
 
 def unsupported_version(version: str) -> JsonRpcError:

@@ -60,7 +60,7 @@ def parse_message(body: bytes) -> Message | None:
         raise JsonRpcError(PARSE_ERROR, problem, id_=id_)
     if data.get("jsonrpc") != "2.0":
         raise JsonRpcError(INVALID_REQUEST, 'jsonrpc must be "2.0".', id_=id_)
-    if "method" not in data and _is_response(data):
+    if "method" not in data and ("result" in data or "error" in data):
         return None
     if "id" in data and id_ is None:
         raise JsonRpcError(INVALID_REQUEST, "id must be a string or an integer.")
@@ -141,13 +141,3 @@ def _is_id(value: Any) -> bool:
         # Half of a surrogate pair, which UTF-8 cannot encode, could not be sent back.
         return value == value.encode(errors="replace").decode()
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_response(data: Mapping[str, Any]) -> bool:
-    if _is_id(data.get("id")) and isinstance(data.get("result"), dict):
-        return True
-    # An error whose request could not be read has the id null (JSON-RPC 2.0, 5).
-    if "id" not in data or not (data["id"] is None or _is_id(data["id"])):
-        return False
-    error = data.get("error")  # which has a code and a message (5.1)
-    return isinstance(error, dict) and isinstance(error.get("code"), int) and isinstance(error.get("message"), str)

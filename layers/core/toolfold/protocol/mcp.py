@@ -1,16 +1,20 @@
 """The methods of MCP, for both eras: versions that open with ``initialize``, and the stateless 2026-07-28.
 
-The server offers tools, and as resources the skills of its catalog (``protocol.skills``) and the app that shows
-answers (``protocol.apps``). It keeps no session: every request is answered from its own content.
+The server offers tools, and as resources the skills of its catalog and the app that shows answers
+(``protocol.resources``). It keeps no session: every request is answered from its own content.
 """
 
 from __future__ import annotations
 
+import json
+import os.path
+import re
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.entries import META_TOOLS
+from toolfold.catalog.entries import META_TOOLS, RESERVED_NAMES
 from toolfold.errors import (
     ApprovalRequired,
     AuthorizationRequired,
@@ -19,9 +23,10 @@ from toolfold.errors import (
     ProfileNotFound,
 )
 from toolfold.meta_tools import dispatcher
-from toolfold.protocol import apps, http, jsonrpc, versions
+from toolfold.meta_tools.result import dumps_compact
+from toolfold.protocol import http, jsonrpc, versions
 from toolfold.protocol.http import Exchange
-from toolfold.protocol.jsonrpc import JsonRpcError, Message
+from toolfold.protocol.jsonrpc import JsonRpcError, JsonText, Message
 from toolfold.version import __version__
 
 if TYPE_CHECKING:
@@ -34,29 +39,11 @@ if TYPE_CHECKING:
 
 SERVER_INFO = {"name": "toolfold", "title": "toolfold", "version": __version__}
 
-_CAPABILITIES: Mapping[str, Any] = {"tools": {}}
-_SKILL_CAPABILITIES: Mapping[str, Any] = {
-    "tools": {},
-    "resources": {},
-    "extensions": {"io.modelcontextprotocol/skills": {"directoryRead": True}},
-}
-"""For a catalog with skills."""
+_WITHOUT_APP = frozenset(RESERVED_NAMES) - {"TOOL_CALL"} | {"request_tools", "read_skill", "search", "fetch"}
+"""Tools whose answers are no data of one call, so that the app does not show them."""
 
-_EMPTY_LISTS: Mapping[str, str] = {
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-}
-"""Method that lists what the server does not offer → the member of its result."""
-
-_SKILL_METHODS = frozenset(
-    {"skills/list", "skills/get", "resources/list", "resources/read", "resources/directory/read"}
-)
-"""Methods that have an answer of their own for a catalog with skills."""
-
-# What may be logged of a client's words: short, and without characters that could forge a log line.
-_LOGGABLE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/")
-_MAX_LOGGED = 64
+_LOGGABLE = re.compile(r"[A-Za-z0-9._/-]{1,64}")
+"""What may be logged of a client's words: short, and without characters that could forge a log line."""
 
 
 class Server:
@@ -160,36 +147,28 @@ class Server:
         return answer
 
     def _handle_body(self, request: http.Request, stateless: bool) -> http.Response:
-        if request.path and (profile := http.profile_of(request.path)) != "":
-            refused = self._find_profile(profile)
-            if refused is not None:
-                return refused
-            request = request._replace(profile=profile or "")
-        log_fields = {"profile": request.profile} if request.profile else {}
+        if profile := http.profile_of(request.path):
+            try:
+                self.tools_of(profile)
+            except ProfileNotFound as error:
+                closest = f" (/mcp/{error.closest})" if error.closest else ""
+                return http.error_response(404, f"{error}{closest}")
+            except CatalogUnavailable as error:
+                return http.error_response(503, f"{error.message} {error.suggestion}", ("retry-after", "5"))
+            request = request._replace(profile=profile)
+        log_fields: dict[str, str | int | float] = {"profile": profile} if profile else {}
         try:
             message = jsonrpc.parse_message(request.body)
+            log_fields = {"rpc": "response" if message is None else _loggable(message.method), **log_fields}
             if message is None or message.id is None:
-                response = _accept(request, message)
-                return response._replace(log_fields={**response.log_fields, **log_fields})
+                http.check_version(request, message)
+                return http.Response(202, log_fields=log_fields)
         except JsonRpcError as error:
-            rejected = {"rejected": str(error.code), **log_fields}
-            return http.json_response(400, jsonrpc.encode_error(error), rejected)
+            return http.json_response(400, jsonrpc.encode_error(error), {"rejected": str(error.code), **log_fields})
         stateless = stateless or versions.META_VERSION in message.meta
-        exchange = Exchange(request, message, stateless, {"rpc": _loggable(message.method), **log_fields})
+        exchange = Exchange(request, message, stateless, log_fields)
         body, code = self._answer(exchange)
         return http.json_response(versions.HTTP_STATUS[stateless].get(code, 200), body, exchange.log_fields)
-
-    def _find_profile(self, profile: str | None) -> http.Response | None:
-        if profile is None:
-            return http.error_response(404, "There is nothing at this path: MCP is served at /mcp and /mcp/PROFILE.")
-        try:
-            self.tools_of(profile)
-        except ProfileNotFound as error:
-            closest = f" (/mcp/{error.closest})" if error.closest else ""
-            return http.error_response(404, f"{error}{closest}")
-        except CatalogUnavailable as error:
-            return http.error_response(503, f"{error.message} {error.suggestion}", ("retry-after", "5"))
-        return None
 
     def _answer(self, exchange: Exchange) -> tuple[bytes, int]:
         """Return the answer to a message, and the code of its error, or 0."""
@@ -225,28 +204,28 @@ class Server:
 
     def _initialize(self, exchange: Exchange) -> dict[str, Any]:
         requested = exchange.message.params.get("protocolVersion")
-        tools = self.tools_of(exchange.request.profile)
-        return {
-            "protocolVersion": requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION,
-            "capabilities": self._capabilities(exchange, tools),
-            "serverInfo": _server_info(),
-            "instructions": tools.instructions(),
-        }
-
-    def _capabilities(self, exchange: Exchange, tools: dispatcher.MetaTools) -> Mapping[str, Any]:
-        capabilities = _SKILL_CAPABILITIES if tools.has_skills() else _CAPABILITIES
-        changing = {"listChanged": True} if self.reports_changes else {}
-        return apps.declare(exchange.message.params, {**capabilities, "tools": changing})
+        version = requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION
+        return {"protocolVersion": version, "serverInfo": _server_info(), **self._offer(exchange)}
 
     def _discover(self, exchange: Exchange) -> dict[str, Any]:
+        return {"supportedVersions": list(versions.STATELESS), **self._offer(exchange)}
+
+    def _offer(self, exchange: Exchange) -> dict[str, Any]:
+        """Return the capabilities of the server, as far as they concern this client, and its instructions."""
         tools = self.tools_of(exchange.request.profile)
-        capabilities = self._capabilities(exchange, tools)
-        extensions = {**capabilities.get("extensions", {}), versions.TASKS: {}}
-        return {
-            "supportedVersions": list(versions.STATELESS),
-            "capabilities": {**capabilities, "extensions": extensions},
-            "instructions": tools.instructions(),
-        }
+        extensions: dict[str, Any] = {versions.SKILLS: {"directoryRead": True}} if tools.has_skills() else {}
+        app = versions.declared(exchange.message.params, versions.APPS)
+        types = app.get("mimeTypes") if isinstance(app, dict) else None
+        if isinstance(types, list) and versions.APP_TYPE in types and os.path.exists(versions.APP_FILE):
+            extensions[versions.APPS] = {}
+        capabilities: dict[str, Any] = {"tools": {"listChanged": True} if self.reports_changes else {}}
+        if extensions:
+            capabilities["resources"] = {}
+        if exchange.stateless:
+            extensions[versions.TASKS] = {}
+        if extensions:
+            capabilities["extensions"] = extensions
+        return {"capabilities": capabilities, "instructions": tools.instructions()}
 
     def _list_tools(self, exchange: Exchange) -> dict[str, Any]:
         try:
@@ -254,25 +233,13 @@ class Server:
         except dispatcher.UnknownCursor as error:
             raise JsonRpcError(versions.INVALID_PARAMS, str(error)) from None
         more = {} if page.next_cursor is None else {"nextCursor": page.next_cursor}
-        return {"tools": apps.name_app(page.tools), **more}
+        is_built = os.path.exists(versions.APP_FILE)
+        return {"tools": _with_app(page.tools) if is_built else JsonText(page.tools), **more}
 
     def _answer_about_resources(self, exchange: Exchange) -> dict[str, Any]:
-        """Return the result of a method about resources or skills.
+        from toolfold.protocol import resources  # few clients ask for any
 
-        Some clients ask for lists of what the server does not offer, although nothing is declared: these are empty.
-        """
-        method, params = exchange.message.method, exchange.message.params
-        if method == "resources/read" and params.get("uri") == versions.APP_URI:
-            return apps.read(stateless=exchange.stateless)
-        if method in _SKILL_METHODS and (tools := self.tools_of(exchange.request.profile)).has_skills():
-            from toolfold.protocol import skills  # for a catalog with skills only
-
-            return skills.answer(tools, exchange)
-        if method not in _EMPTY_LISTS:
-            raise JsonRpcError(versions.METHOD_NOT_FOUND, f"Unknown method {method[:64]!r}.")
-        if params.get("cursor") is not None:
-            raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: the list has a single page.")
-        return {_EMPTY_LISTS[method]: []}
+        return resources.answer(self.tools_of(exchange.request.profile), exchange)
 
     def _call_tool(self, exchange: Exchange) -> dict[str, Any]:
         params = exchange.message.params
@@ -305,8 +272,8 @@ class Server:
             raise JsonRpcError(versions.INVALID_PARAMS, tools.unknown_tool(name, arguments))
         log_fields["tool"] = call.name
         inner_tool = call.arguments.get("tool_name")
-        if isinstance(inner_tool, str) and "/" not in inner_tool and (loggable := _loggable(inner_tool)) != "?":
-            log_fields["inner_tool"] = loggable
+        if isinstance(inner_tool, str) and "/" not in inner_tool and _LOGGABLE.fullmatch(inner_tool):
+            log_fields["inner_tool"] = inner_tool
         credentials = request.credentials()
         if message.params.get("inputResponses") is not None:
             from toolfold.protocol import input_required  # few calls need it
@@ -360,6 +327,20 @@ def _shown(result: Result, log_fields: dict[str, str | int | float]) -> dict[str
     }
 
 
+@lru_cache(maxsize=32)
+def _with_app(tools: bytes) -> JsonText:
+    """Return a list of tools, in JSON, in which those whose answers the app shows name it.
+
+    Every list names it: without sessions, it is not known whether a client of a handshake version shows apps, and one
+    that shows none ignores ``_meta``.
+    """
+    listed = json.loads(tools)
+    for tool in listed:
+        if tool["name"] not in _WITHOUT_APP:
+            tool["_meta"] = {**tool.get("_meta", {}), "ui": {"resourceUri": versions.APP_URI}}
+    return JsonText(dumps_compact(listed).encode())
+
+
 def is_plain(catalog: Catalog, settings: Settings) -> bool:
     """Return whether the path without a profile shows the meta-tools and the whole catalog."""
     modes = {settings.mode, settings.connector_mode, settings.database_mode, settings.mcp_mode, settings.skill_mode}
@@ -376,21 +357,5 @@ def exposed_catalog(catalog_store: Callable[[], Catalog], settings: Settings) ->
     return default_view(catalog, settings)
 
 
-def _accept(request: http.Request, message: Message | None) -> http.Response:
-    """Return the 202 for a notification, or for a response (None).
-
-    Raises:
-        JsonRpcError: the version is not supported, or has no responses from clients.
-    """
-    version = request.header("mcp-protocol-version")
-    if version is not None and version not in versions.HANDSHAKE:
-        if message is None:
-            raise JsonRpcError(versions.INVALID_REQUEST, "A response was sent, but this server sends no requests.")
-        if version not in versions.STATELESS:
-            raise http.unsupported_version(version)
-    return http.Response(202, log_fields={"rpc": "response" if message is None else _loggable(message.method)})
-
-
 def _loggable(name: str) -> str:
-    """Return a name of a client if it may stand in the log as it is, else a question mark."""
-    return name if 0 < len(name) <= _MAX_LOGGED and _LOGGABLE.issuperset(name) else "?"
+    return name if _LOGGABLE.fullmatch(name) else "?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,8 +34,12 @@ UNSUPPORTED_VERSION = -32022
 URL_ELICITATION_REQUIRED = -32042
 
 TASKS = "io.modelcontextprotocol/tasks"
+SKILLS = "io.modelcontextprotocol/skills"
 APPS = "io.modelcontextprotocol/ui"
-APP_URI = "ui://toolfold/answer.html"
+APP_URI, APP_TYPE = "ui://toolfold/answer.html", "text/html;profile=mcp-app"
+APP_FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "explorer", "static", "answer.html")
+"""What ``make ui`` builds. Without a build there is no such file, and no tool names the app."""
+
 TASK_METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
 HTTP_STATUS: Mapping[bool, Mapping[int, int]] = {
