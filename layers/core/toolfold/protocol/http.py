@@ -33,10 +33,6 @@ LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 _LOOPBACK_ORIGIN = r"https?://(?:localhost|127\.0\.0\.1|\[::1\])(?::[0-9]{1,5})?"
 
-_JSON: Headers = (("content-type", "application/json"),)
-_ACCEPTED = ("application/json", "application/*", "*/*")
-_TEXT: Headers = (("content-type", "text/plain; charset=utf-8"),)
-
 PREFLIGHT: Headers = (("access-control-allow-headers", "*, authorization"), ("access-control-max-age", "86400"))
 """They answer a preflight request. The asterisk stands for any header but ``Authorization`` (Fetch standard)."""
 
@@ -80,17 +76,14 @@ class Request(NamedTuple):
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, stripped, or None when it is absent."""
-        for key, value in self.headers:
-            if key == name:
-                return value.strip()
-        return None
+        return next((value.strip() for key, value in self.headers if key == name), None)
 
     def credentials(self) -> RequestCredentials:
         """Return the keys that the request carries, and who sends them by which profile."""
         found = read_credentials(
             self.headers, self.query_api_key, self.used_by_gateway, self.scopes, self.caller, self.source_address
         )
-        return found._replace(profile=self.profile) if self.profile else found
+        return found._replace(profile=self.profile)
 
 
 class Exchange(NamedTuple):
@@ -158,12 +151,13 @@ def profile_of(path: str) -> str:
 
 def json_response(status: int, body: bytes, log_fields: LogFields, headers: Headers = ()) -> Response:
     """Return a response with a JSON body, and with further headers."""
-    return Response(status, (*_JSON, *headers), body, log_fields)
+    return Response(status, (("content-type", "application/json"), *headers), body, log_fields)
 
 
 def error_response(status: int, sentence: str, *headers: tuple[str, str]) -> Response:
     """Return a plain-text error, for requests that fail before their JSON-RPC message is parsed."""
-    return Response(status, (*_TEXT, *headers), (sentence + "\n").encode(), {"refused": str(status)})
+    media_type = ("content-type", "text/plain; charset=utf-8")
+    return Response(status, (media_type, *headers), (sentence + "\n").encode(), {"refused": str(status)})
 
 
 def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Response | None:
@@ -173,9 +167,8 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
     if request.method == "OPTIONS":
         return Response(204, (("access-control-allow-methods", "POST, OPTIONS"), *PREFLIGHT))
     if request.method != "POST":
-        return error_response(
-            405, "Send MCP messages with POST; this server has no streams and no sessions.", ("allow", "POST, OPTIONS")
-        )
+        step = "Send MCP messages with POST; this server has no streams and no sessions."
+        return error_response(405, step, ("allow", "POST, OPTIONS"))
     if len(request.body) > MAX_BODY_BYTES:
         return error_response(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")
     if request.header("origin") is None and request.header("sec-fetch-site") == "cross-site":
@@ -187,7 +180,7 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
     if (request.header("content-encoding") or "identity").lower() != "identity":
         return error_response(415, "Send the body without Content-Encoding.", ("accept-encoding", "identity"))
     accepted = {part.partition(";")[0].strip().lower() for part in (request.header("accept") or "*/*").split(",")}
-    if accepted.isdisjoint(_ACCEPTED):
+    if accepted.isdisjoint(("application/json", "application/*", "*/*")):
         return error_response(406, "Accept must allow application/json.")
     return None
 
@@ -203,7 +196,7 @@ def refuse_caller(headers: Headers, policy: OriginPolicy) -> Response | None:
         if len(named := _values(headers, "host")) != 1 or named[0].lower() not in own:
             return error_response(421, "This server answers only to its local name.")
     origins = _values(headers, "origin")
-    if origins and (len(origins) > 1 or not _is_allowed(origins[0], policy)) and not is_from_page(headers, policy):
+    if origins and not _allowed_origin(headers, policy) and not is_from_page(headers, policy):
         step = "it belongs to any page" if origins == ["null"] else "set TOOLFOLD_ALLOWED_ORIGINS to allow it"
         return error_response(403, f"This origin is not allowed; {step}.")
     return None
@@ -221,10 +214,8 @@ def is_from_page(headers: Headers, policy: OriginPolicy) -> bool:
 
 def with_cors_headers(request: Request, response: Response, policy: OriginPolicy) -> Response:
     """Return ``response`` to a request with ``Origin`` with the headers that let an allowed web page read it."""
-    origins = _values(request.headers, "origin")
-    if len(origins) != 1 or not _is_allowed(origins[0], policy):
-        return response
-    headers = (("access-control-allow-origin", origins[0]), ("vary", "Origin"))
+    origin = _allowed_origin(request.headers, policy)
+    headers = (("access-control-allow-origin", origin), ("vary", "Origin")) if origin else ()
     return response._replace(headers=(*response.headers, *headers))
 
 
@@ -232,15 +223,15 @@ def _values(headers: Headers, name: str) -> list[str]:
     return [value.strip() for key, value in headers if key == name]
 
 
-def _is_allowed(origin: str, policy: OriginPolicy) -> bool:
+def _allowed_origin(headers: Headers, policy: OriginPolicy) -> str:
+    """Return the origin in the headers if it may call, else an empty string."""
+    origins = _values(headers, "origin")
+    origin = origins[0] if len(origins) == 1 else ""
+    # A server that checks its Host is a local one: pages served from the same machine may call it.
+    is_known = {"*", origin} & {*policy.origins} or (policy.hosts and re.fullmatch(_LOOPBACK_ORIGIN, origin))
     # It is sent back in a header: a line feed in it would start another header. "null" is the origin of every page
     # that hides its own.
-    if not (origin.isascii() and origin.isprintable()) or origin == "null":
-        return False
-    if "*" in policy.origins or origin in policy.origins:
-        return True
-    # A server that checks its Host is a local one: pages served from the same machine may call it.
-    return bool(policy.hosts) and re.fullmatch(_LOOPBACK_ORIGIN, origin) is not None
+    return origin if is_known and origin.isascii() and origin.isprintable() and origin != "null" else ""
 
 
 def check_envelope(exchange: Exchange) -> None:
@@ -252,15 +243,13 @@ def check_envelope(exchange: Exchange) -> None:
     request, message, meta = exchange.request, exchange.message, exchange.message.meta
     sent = request.header("mcp-protocol-version")
     if not exchange.stateless:
-        # initialize negotiates the version; a header sent with it is a guess.
-        if sent is not None and sent not in versions.HANDSHAKE and message.method != "initialize":
-            raise unsupported_version(sent)
+        if message.method != "initialize":  # which negotiates the version: a header sent with it is a guess
+            check_version(request, message)
         return
-    for name in versions.ROUTING_HEADERS:
+    for name in ("mcp-protocol-version", "mcp-method", "mcp-name"):
         if sum(key == name for key, _ in request.headers) > 1:
             raise JsonRpcError(versions.HEADER_MISMATCH, f"The header {name} was sent more than once.")
-    missing = [key for key in (versions.META_VERSION, versions.META_CAPABILITIES) if key not in meta]
-    if missing:
+    if missing := [key for key in (versions.META_VERSION, versions.META_CAPABILITIES) if key not in meta]:
         raise JsonRpcError(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
     version = meta[versions.META_VERSION]
     expected = [("mcp-protocol-version", sent, version), ("mcp-method", request.header("mcp-method"), message.method)]
@@ -283,7 +272,7 @@ def check_envelope(exchange: Exchange) -> None:
 
 
 def check_version(request: Request, message: Message | None) -> None:
-    """Check the version of a notification, or of a response (None): this server sends no requests.
+    """Check the version in the header of a message; a response (None) has no request, as this server sends none.
 
     Raises:
         JsonRpcError: it is not supported, or has no responses from clients.

@@ -15,7 +15,7 @@ comes from the cache, and the rest has the time of one more request, in any proc
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.client_call import iso_time
@@ -28,9 +28,9 @@ from toolfold.text_safety import counted
 if TYPE_CHECKING:
     from toolfold.execution.credentials import RequestCredentials
     from toolfold.execution.services import KeptRequests
-    from toolfold.meta_tools.result import Result
     from toolfold.protocol.http import Exchange, Request
     from toolfold.protocol.jsonrpc import Message
+    from toolfold.protocol.mcp import Server
 
 
 _KEY, _SIGN_IN = "approval", "sign_in"
@@ -39,7 +39,7 @@ _MAX_STATE_CHARS = 200
 """Several times the length of a token."""
 
 
-def from_result(exchange: Exchange, result: Mapping[str, Any]) -> Mapping[str, Any]:
+def from_result(exchange: Exchange, result: dict[str, Any]) -> dict[str, Any]:
     """Return the result that has the question, or ``result`` itself for a client that cannot put it to its user.
 
     Args:
@@ -50,42 +50,26 @@ def from_result(exchange: Exchange, result: Mapping[str, Any]) -> Mapping[str, A
         JsonRpcError: with the link to sign in, for a client of a version that opens with ``initialize``.
     """
     error, message = result["structuredContent"]["error"], exchange.message
+    token, url = error.get("approval_token"), error.get("authorization_url")
+    question: dict[str, Any]
     if error["code"] == AuthorizationRequired.code:
-        return _sign_in(exchange, error) or result
-    if not exchange.stateless or not versions.elicits(message.params, "form") or "approval_token" not in error:
+        key, question = _SIGN_IN, {"mode": "url", "message": error["message"], "url": url}
+        if url is not None and not exchange.stateless and exchange.request.opens_urls:
+            link = {**question, "elicitationId": url.rpartition("ticket=")[2][:16]}
+            raise JsonRpcError(versions.URL_ELICITATION_REQUIRED, error["message"], {"elicitations": [link]})
+        is_open = url is not None and not _action(message, _SIGN_IN)  # it may have been opened just now
+    else:
+        command = f"toolfold approve {token}"
+        step = f" Run `{command}` first, then confirm here." if command in error["suggestion"] else ""
+        field = {"type": "boolean", "title": "Approve this call", "default": False}
+        schema = {"type": "object", "properties": {_FIELD: field}, "required": [_FIELD]}
+        key, is_open = _KEY, token is not None
+        question = {"mode": "form", "message": f"{error['prompt']}{step}", "requestedSchema": schema}
+    if not (is_open and exchange.stateless and versions.elicits(message.params, question["mode"])):
         return result
-    command = f"toolfold approve {error['approval_token']}"
-    step = f" Run `{command}` first, then confirm here." if command in error["suggestion"] else ""
-    question = {
-        "mode": "form",
-        "message": f"{error['prompt']}{step}",
-        "requestedSchema": {
-            "type": "object",
-            "properties": {_FIELD: {"type": "boolean", "title": "Approve this call", "default": False}},
-            "required": [_FIELD],
-        },
-    }
-    return {
-        "resultType": "input_required",
-        "inputRequests": {_KEY: {"method": "elicitation/create", "params": question}},
-        "requestState": error["approval_token"],
-    }
-
-
-def _sign_in(exchange: Exchange, error: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the result with the link; None for a client that opens none, or has just opened it."""
-    url, message = error.get("authorization_url"), exchange.message
-    question = {"mode": "url", "message": error["message"], "url": url}
-    if url is not None and not exchange.stateless and exchange.request.opens_urls:
-        link = {**question, "elicitationId": url.rpartition("ticket=")[2][:16]}
-        raise JsonRpcError(versions.URL_ELICITATION_REQUIRED, error["message"], {"elicitations": [link]})
-    is_shown = exchange.stateless and versions.elicits(message.params, "url") and not _action(message, _SIGN_IN)
-    if url is None or not is_shown:
-        return None
-    return {
-        "resultType": "input_required",
-        "inputRequests": {_SIGN_IN: {"method": "elicitation/create", "params": question}},
-    }
+    requested = {key: {"method": "elicitation/create", "params": question}}
+    state = {} if token is None else {"requestState": token}
+    return {"resultType": "input_required", "inputRequests": requested, **state}
 
 
 def add_answer(message: Message, credentials: RequestCredentials) -> RequestCredentials:
@@ -110,52 +94,45 @@ def _action(message: Message, key: str) -> str:
     return action if action in ("accept", "decline", "cancel") else ""
 
 
-_POLL_MS = 1000
-"""A poll works as long as one request may: the next can follow at once."""
-
-
-def create_task(
-    store: KeptRequests, request: Request, name: str, arguments: Mapping[str, Any], result: Result
-) -> dict[str, Any] | None:
-    """Return the task of a call whose ``result`` is not complete; None where it cannot be kept."""
-    call = {"name": name, "arguments": arguments, **_owner(store, request)}
-    added = store.add({**call, "status": "working", "answered": result.answered})
+def create_task(server: Server, exchange: Exchange, answered: int | None) -> dict[str, Any] | None:
+    """Return the task of a call whose result is not complete; None where it cannot be kept."""
+    store, params = server.tools.executor.services.kept_requests, exchange.message.params
+    call = {"name": params["name"], "arguments": params.get("arguments") or {}, **_owner(store, exchange.request)}
+    added = store.add({**call, "status": "working", "answered": answered})
     return None if added is None else {"resultType": "task", **_shown(*added)}
 
 
-def answer_task(
-    store: KeptRequests, request: Request, message: Message, perform: Callable[[str, Mapping[str, Any]], Result]
-) -> tuple[dict[str, Any], Result | None]:
-    """Return the result of ``tasks/get``, ``tasks/update`` or ``tasks/cancel``, and that of the call if it is complete.
+def answer_task(server: Server, exchange: Exchange) -> dict[str, Any]:
+    """Return the result of a method of tasks, with that of the call if it is complete.
 
     Raises:
         JsonRpcError: the client has not declared the extension, or has no such task.
     """
-    if versions.declared(message.params, versions.TASKS) is None:
+    method, params = exchange.message.method, exchange.message.params
+    store = server.tools.executor.services.kept_requests
+    if versions.declared(params, versions.TASKS) is None:
         needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {versions.TASKS: {}}}}
-        raise JsonRpcError(
-            versions.MISSING_CAPABILITY, f"{message.method} needs the extension {versions.TASKS}.", needed
-        )
-    id_ = message.params.get("taskId")
+        raise JsonRpcError(versions.MISSING_CAPABILITY, f"{method} needs the extension {versions.TASKS}.", needed)
+    id_ = params.get("taskId")
     task = store.get(id_) if isinstance(id_, str) else None
-    if not isinstance(id_, str) or task is None or not _owner(store, request).items() <= task.items():
+    if not isinstance(id_, str) or task is None or not _owner(store, exchange.request).items() <= task.items():
         step = f"A task ends {KEPT_REQUEST_S // 60} minutes after its call: make the call again."
         raise JsonRpcError(versions.INVALID_PARAMS, f"There is no such task of this caller. {step}")
-    if message.method == "tasks/cancel" and task["status"] == "working":
+    if method == "tasks/cancel" and task["status"] == "working":
         store.replace(id_, {**task, "status": "cancelled"})
-    if message.method != "tasks/get":
-        return {}, None
+    if method != "tasks/get":
+        return {}
     if task["status"] == "cancelled":
-        return _shown(id_, task), None
-    result = perform(task["name"], task["arguments"])
+        return _shown(id_, task)
+    result, answered = server.perform(exchange, task["name"], task["arguments"], is_repeated=True)
     latest = store.get(id_)
     if latest is not None and latest["status"] == "cancelled":  # while the call was made
-        return _shown(id_, latest), None
+        return _shown(id_, latest)
     # What brings no further answer would not end: answers that are not kept in the cache, a source without any.
-    is_complete = result.answered is None or result.answered <= task["answered"] or task["status"] == "completed"
-    task = {**task, "status": "completed" if is_complete else "working", "answered": result.answered or 0}
+    is_complete = answered is None or answered <= task["answered"] or task["status"] == "completed"
+    task = {**task, "status": "completed" if is_complete else "working", "answered": answered or 0}
     store.replace(id_, task)
-    return _shown(id_, task), result if is_complete else None
+    return {**_shown(id_, task), **({"result": {"resultType": "complete", **result}} if is_complete else {})}
 
 
 def _owner(store: KeptRequests, request: Request) -> dict[str, str]:
@@ -170,5 +147,5 @@ def _shown(id_: str, task: Mapping[str, Any]) -> dict[str, Any]:
         "createdAt": iso_time(task["created"], has_ms=True),
         "lastUpdatedAt": iso_time(time.time(), has_ms=True),
         "ttlMs": KEPT_REQUEST_S * 1000,
-        "pollIntervalMs": _POLL_MS,
+        "pollIntervalMs": 1000,  # a poll works as long as one request may: the next can follow at once
     }

@@ -99,10 +99,8 @@ def encode_notification(method: str, params: Mapping[str, Any]) -> bytes:
 
 def encode_error(error: JsonRpcError) -> bytes:
     """Encode the response to a request that failed."""
-    detail: dict[str, Any] = {"code": error.code, "message": error.message}
-    if error.data is not None:
-        detail["data"] = error.data
-    return _encode({"jsonrpc": "2.0", "id": error.id, "error": detail})
+    data = {} if error.data is None else {"data": error.data}
+    return _encode({"jsonrpc": "2.0", "id": error.id, "error": {"code": error.code, "message": error.message, **data}})
 
 
 # Made once: json.dumps makes an encoder at each call that names options.

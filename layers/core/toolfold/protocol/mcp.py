@@ -32,7 +32,6 @@ from toolfold.version import __version__
 if TYPE_CHECKING:
     from toolfold.auth.resource_server import ResourceServer
     from toolfold.catalog.model import Catalog
-    from toolfold.meta_tools.result import Result
     from toolfold.settings import Settings
 
     _Method = Callable[["Server", Exchange], dict[str, Any]]
@@ -98,10 +97,8 @@ class Server:
     def handle_http(self, request: http.Request) -> http.Response:
         """Return the response to an HTTP request. Never raises for anything a client can send."""
         stateless = request.header("mcp-protocol-version") in versions.STATELESS
-        if self._authorization is not None:
-            found = self._authorization.respond_without_token(request)
-            if found is not None:
-                return found
+        if self._authorization is not None and (found := self._authorization.respond_without_token(request)):
+            return found
         if request.path == http.CATALOG_PATH or (request.path.endswith(http.CARD_PATH) and request.method != "POST"):
             from toolfold.protocol import public_documents  # no client of the tools needs it
 
@@ -193,10 +190,6 @@ class Server:
         result: Mapping[str, Any] = method(self, exchange)
         if exchange.stateless and message.method in versions.CACHEABLE:
             result = {**result, **versions.CACHE_HINTS}
-        if exchange.log_fields.get("error") in (AuthorizationRequired.code, ApprovalRequired.code):
-            from toolfold.protocol import input_required  # few calls need it
-
-            result = input_required.from_result(exchange, result)
         if not exchange.stateless:
             return result
         info = _server_info() if message.method == "server/discover" else SERVER_INFO
@@ -204,7 +197,7 @@ class Server:
 
     def _initialize(self, exchange: Exchange) -> dict[str, Any]:
         requested = exchange.message.params.get("protocolVersion")
-        version = requested if requested in versions.HANDSHAKE else versions.FALLBACK_VERSION
+        version = requested if requested in versions.HANDSHAKE else versions.HANDSHAKE[-1]
         return {"protocolVersion": version, "serverInfo": _server_info(), **self._offer(exchange)}
 
     def _discover(self, exchange: Exchange) -> dict[str, Any]:
@@ -218,14 +211,11 @@ class Server:
         types = app.get("mimeTypes") if isinstance(app, dict) else None
         if isinstance(types, list) and versions.APP_TYPE in types and os.path.exists(versions.APP_FILE):
             extensions[versions.APPS] = {}
-        capabilities: dict[str, Any] = {"tools": {"listChanged": True} if self.reports_changes else {}}
-        if extensions:
-            capabilities["resources"] = {}
-        if exchange.stateless:
-            extensions[versions.TASKS] = {}
-        if extensions:
-            capabilities["extensions"] = extensions
-        return {"capabilities": capabilities, "instructions": tools.instructions()}
+        resources: dict[str, Any] = {"resources": {}} if extensions else {}
+        extensions |= {versions.TASKS: {}} if exchange.stateless else {}
+        capabilities = {"tools": {"listChanged": True} if self.reports_changes else {}, **resources}
+        declared = {"extensions": extensions} if extensions else {}
+        return {"capabilities": {**capabilities, **declared}, "instructions": tools.instructions()}
 
     def _list_tools(self, exchange: Exchange) -> dict[str, Any]:
         try:
@@ -248,19 +238,23 @@ class Server:
             raise JsonRpcError(versions.INVALID_PARAMS, f"name must be the name of a tool: {', '.join(META_TOOLS)}.")
         if arguments is not None and not isinstance(arguments, dict):
             raise JsonRpcError(versions.INVALID_PARAMS, "arguments must be an object.")
-        result = self._perform(exchange, name, arguments or {})
-        if result.answered is not None and exchange.stateless and versions.declared(params, versions.TASKS) is not None:
-            from toolfold.protocol import input_required  # few calls need it
+        result, answered = self.perform(exchange, name, arguments or {})
+        is_long = answered is not None and exchange.stateless and versions.declared(params, versions.TASKS) is not None
+        if not is_long and exchange.log_fields.get("error") not in (AuthorizationRequired.code, ApprovalRequired.code):
+            return result
+        from toolfold.protocol import input_required  # few calls need it
 
-            store = self.tools.executor.services.kept_requests
-            if task := input_required.create_task(store, exchange.request, name, arguments or {}, result):
-                return task
-        return _shown(result, exchange.log_fields)
+        if is_long:
+            return input_required.create_task(self, exchange, answered) or result
+        return input_required.from_result(exchange, result)
 
-    def _perform(
+    def perform(
         self, exchange: Exchange, name: str, arguments: Mapping[str, Any], *, is_repeated: bool = False
-    ) -> Result:
-        """Return the result of one call. One that is repeated only reads, also with a newer catalog.
+    ) -> tuple[dict[str, Any], int | None]:
+        """Call a tool. A call that is repeated only reads, also with a newer catalog.
+
+        Returns:
+            The result, as MCP has it, and how many calls inside are answered; None: it is complete.
 
         Raises:
             JsonRpcError: there is no tool of this name.
@@ -287,18 +281,18 @@ class Server:
         with serving(request.deadline, get("traceparent"), get("tracestate")) as trace_id:
             if trace_id:
                 log_fields["trace_id"] = trace_id
-            return tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
+            result = tools.call(call.name, call.arguments, credentials, request.deadline, reads_only=reads_only)
+        if result.is_error:
+            log_fields["error"] = result.structured["error"]["code"]
+        log_fields.update(result.usage)
+        content = [{"type": "text", "text": result.text}, *result.blocks]
+        shown = {"content": content, "structuredContent": result.structured, "isError": result.is_error}
+        return shown, result.answered
 
     def _task(self, exchange: Exchange) -> dict[str, Any]:
         from toolfold.protocol import input_required  # few clients need it
 
-        def perform(name: str, arguments: Mapping[str, Any]) -> Result:
-            return self._perform(exchange, name, arguments, is_repeated=True)
-
-        store = self.tools.executor.services.kept_requests
-        task, result = input_required.answer_task(store, exchange.request, exchange.message, perform)
-        shown = {} if result is None else {"result": {"resultType": "complete", **_shown(result, exchange.log_fields)}}
-        return {**task, **shown}
+        return input_required.answer_task(self, exchange)
 
 
 _SHARED: Mapping[str, _Method] = {"tools/list": Server._list_tools, "tools/call": Server._call_tool}
@@ -313,18 +307,6 @@ def _server_info() -> Mapping[str, Any]:
     from toolfold.protocol import public_documents  # not for tools/list, the first request of many clients
 
     return {**SERVER_INFO, **public_documents.ABOUT}
-
-
-def _shown(result: Result, log_fields: dict[str, str | int | float]) -> dict[str, Any]:
-    """Return the result of a call as MCP has it; its figures go to ``log_fields``."""
-    if result.is_error:
-        log_fields["error"] = result.structured["error"]["code"]
-    log_fields.update(result.usage)
-    return {
-        "content": [{"type": "text", "text": result.text}, *result.blocks],
-        "structuredContent": result.structured,
-        "isError": result.is_error,
-    }
 
 
 @lru_cache(maxsize=32)

@@ -55,8 +55,8 @@ def json_document(request: Request, document: object, media_type: str = "applica
         _ANY_ORIGIN,
         ("access-control-expose-headers", "ETag"),
     )
-    known = [item.strip().removeprefix("W/") for item in (request.header("if-none-match") or "").split(",")]
-    is_known = tag in known or known == ["*"]  # the weak comparison: RFC 9110, section 13.1.2
+    known = request.header("if-none-match") or ""
+    is_known = tag in known or known == "*"  # the weak comparison: RFC 9110, section 13.1.2
     sends_body = request.method == "GET" and not is_known
     return Response(304 if is_known else 200, headers, body if sends_body else b"", {"rpc": "metadata"})
 
@@ -67,22 +67,11 @@ def describe_server(request: Request, url: str) -> Response:
         return error_response(404, "The address of this server is not known: its operator sets TOOLFOLD_PUBLIC_URL.")
     url = url.rstrip("/")
     if request.path == CATALOG_PATH:
-        entry = {
-            "identifier": f"urn:air:{urlsplit(url).hostname}:mcp:toolfold",
-            "type": _CARD_TYPE,
-            "url": f"{url}/server-card",
-        }
+        name = f"urn:air:{urlsplit(url).hostname}:mcp:toolfold"
+        entry = {"identifier": name, "type": _CARD_TYPE, "url": f"{url}/server-card"}
         return json_document(request, {"specVersion": "1.0", "entries": [entry]}, "application/ai-catalog+json")
-    remote = {
-        "type": "streamable-http",
-        "url": url,
-        "supportedProtocolVersions": [*versions.HANDSHAKE, *versions.STATELESS],
-    }
-    card = {
-        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
-        "name": NAME,
-        "version": __version__,
-        **ABOUT,
-        "remotes": [remote],
-    }
+    served = [*versions.HANDSHAKE, *versions.STATELESS]
+    remote = {"type": "streamable-http", "url": url, "supportedProtocolVersions": served}
+    schema = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
+    card = {"$schema": schema, "name": NAME, "version": __version__, **ABOUT, "remotes": [remote]}
     return json_document(request, card, _CARD_TYPE)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from toolfold.meta_tools.dispatcher import MetaTools
     from toolfold.protocol.http import Exchange
 
-FOLDER_TYPE = "inode/directory"
-
 PAGE_FILES = 1000
 """Files of the skills on one page of a list: about 200 kB of JSON. A page has at least one skill."""
 
@@ -137,7 +135,7 @@ def _resource(skill: Skill, path: str, file: SkillFile | None) -> dict[str, Any]
     """Return the resource of a file, or of a folder (None)."""
     described = {"uri": skill.uri_of(path), "name": path.rpartition("/")[2]}
     if file is None:
-        return {**described, "mimeType": FOLDER_TYPE}
+        return {**described, "mimeType": "inode/directory"}
     if path == skills.SKILL_FILE:
         described |= {key: skill.front_matter[key] for key in ("name", "description")}
     return {**described, "mimeType": file.media_type, "size": file.size}

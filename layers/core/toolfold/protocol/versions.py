@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Versions that open with ``initialize``, oldest first."""
+"""Versions that open with ``initialize``, oldest first. It offers the last where the requested one is not served."""
 
 STATELESS = ("2026-07-28",)
 """Versions in which every request carries its own envelope."""
-
-FALLBACK_VERSION = HANDSHAKE[-1]
-"""The version that ``initialize`` offers when the requested one is not supported."""
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -68,8 +65,6 @@ CACHEABLE = frozenset(
      "skills/list", "skills/get"}
 )  # fmt: skip
 """Stateless methods whose results have these hints."""
-
-ROUTING_HEADERS = ("mcp-protocol-version", "mcp-method", "mcp-name")
 
 
 def capabilities(params: Mapping[str, Any]) -> Mapping[str, Any]:
