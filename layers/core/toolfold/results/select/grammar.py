@@ -26,9 +26,8 @@ date       = 2025 | 2025-06 | 2025-Q2 | 2025-06-30 | 2025-06-30T16:00
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -37,10 +36,8 @@ from sqlglot import exp
 
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
-from toolfold.fuzzy import normalize
 from toolfold.results.select.dialect import is_aggregate
 from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
-from toolfold.results.select.guess_rules import SIGNS
 from toolfold.results.select.names import invalid
 from toolfold.results.select.suggestions import BOUNDS, suggested
 
@@ -185,12 +182,6 @@ def parse_select(value: Any) -> Selection | None:
     Raises:
         InvalidSelect: it is not text, or a step cannot be read.
     """
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        with suppress(ValueError, RecursionError):
-            value = json.loads(value)
-    if isinstance(value, dict):
-        form = _form_of_object(value)
-        raise invalid("an object is not read", f'Write "{form}".' if form else "")
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = ";".join(value)
     if value is None:
@@ -328,42 +319,3 @@ def _items(text: str) -> Clause:
         if len(parts) == 2 and all(parts) and (word != "per" or re.search(r"\(|\bcount\b", parts[0], re.I)):
             return Clause("group", text=parts[0], by=parts[1])
     return Clause("items", text=text)
-
-
-_OBJECT_KEYS: Mapping[str, str] = {
-    "from": "from table", "where": "where filter filters condition conditions", "since": "since start startdate after",
-    "until": "until end enddate before", "order by": "order orderby sort sortby", "last": "last tail", "first": "first",
-    "limit": "limit head top rows n", "": "columns column fields field select",
-}  # fmt: skip
-"""Word with which a step begins → the keys of an object that mean it, in the order in which the steps apply."""
-
-
-def _form_of_object(value: Mapping[str, Any]) -> str:
-    """Return the steps that an object means; empty where a part of it has no step.
-
-    >>> _form_of_object({"columns": ["close"], "filter": {"volume": {"gt": 5}}, "limit": 3})
-    'volume > 5; limit 3; close'
-    """
-    given = {normalize(key): part for key, part in value.items()}
-    steps = [(key, step) for kind, keys in _OBJECT_KEYS.items() for key in keys.split() if key in given
-             for step in _steps(kind, given[key])]  # fmt: skip
-    return "; ".join(step for _, step in steps) if given.keys() == {key for key, _ in steps} else ""
-
-
-def _steps(kind: str, part: Any) -> Iterator[str]:
-    if kind == "where" and isinstance(part, Mapping):
-        for column, value in part.items():
-            if isinstance(value, Mapping):
-                for sign, bound in value.items():
-                    yield f"{column} {SIGNS.get(str(sign).strip('$').lower(), sign)} {bound}"
-            else:
-                yield (
-                    f"{column} in ({', '.join(map(str, value))})" if isinstance(value, list) else f"{column} = {value}"
-                )
-    elif kind == "where" and isinstance(part, list):
-        yield from map(str, part)
-    else:
-        text = ", ".join(map(str, part)) if isinstance(part, list) else str(part)
-        if kind == "order by" and text.startswith("-"):
-            text = f"{text[1:]} desc"
-        yield text if kind == "where" else f"{kind} {text}".strip()

@@ -96,6 +96,11 @@ class Column:
     written: str = ""
     looks_back: bool = False
 
+    @property
+    def zone_note(self) -> str:
+        """A note on times that are moved; empty: they are not."""
+        return f"Times of {quoted_name(self.name)} are compared in UTC." if self.unit == "UTC" else ""
+
 
 @dataclass
 class Names:

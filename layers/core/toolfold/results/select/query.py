@@ -224,7 +224,7 @@ class Query(RowSteps):
         if unit in _SHOWN_PARTS and text not in self.names and not self.names.step_without(text):
             form = f"{self.step.clause.text} by date_trunc('{unit}', {{date}})" if unit != "weekday" else ""
             dated = self._date(f"by {unit}", form)
-            self._note_zone(dated)
+            self.names.note(dated.zone_note)
             sql = self._add(_SHOWN_PARTS[unit].format(dated.sql))
             kind = Kind.INTEGER if unit == "year" else Kind.TEXT
             return Column(text, sql, kind, is_key=True, written=f'"{unit}"'), unit

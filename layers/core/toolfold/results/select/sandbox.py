@@ -26,7 +26,7 @@ from toolfold.results.render import dumps_compact
 from toolfold.results.select.functions import FUNCTION_NAMES, add_functions
 from toolfold.results.select.names import Column, invalid
 from toolfold.results.tables import Origin, Table
-from toolfold.results.types import Kind
+from toolfold.results.types import ColumnType, Kind
 from toolfold.sqlite_sandbox import SAFE_FUNCTIONS, Authorizer, ended_at, is_internal, limit_connection
 from toolfold.text_safety import encodable, quoted_name
 
@@ -320,6 +320,26 @@ class Rows:
         titles = tuple(column.name for column in columns)
         origin = Origin(self.table, [row[0] for row in found], [column.index for column in columns])
         return Table(self.table.name, titles, list(zip(*cells, strict=True)), keys, origin=origin)
+
+    def restored(self, name: str, cells: Sequence[Any]) -> tuple[Sequence[Any], ColumnType] | None:
+        """Return cells of a column of SQL as the answer shows them, with their type; None: some are computed.
+
+        Those that the answer writes in several ways are shown as they are computed with.
+        """
+        for index in (index for index, column in self.needed.items() if column.sql == name):
+            found, shown, typed = self.table.type_of(index), dict[Any, Any](), dict[Any, Any]()
+            given = [row[index] for row in self.table.rows]
+            stored = _storable(found.values, found.kind)
+            if tuple(stored) == cells and None not in cells:
+                return given, found
+            is_one = True
+            for key, value, cell in zip(stored, found.values, given, strict=True):
+                typed[key] = value
+                is_one = (key is None or shown.setdefault(key, cell) == cell) and is_one
+            if typed.keys() >= set(cells):
+                restored = list(map(shown.get, cells)) if is_one else rounded(cells, found.kind)
+                return restored, replace(found, values=list(map(typed.get, cells)))
+        return None
 
 
 def rounded(column: Sequence[Any], kind: Kind = Kind.ANY) -> Sequence[Any]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from datetime import date
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -32,12 +29,9 @@ from toolfold.results.select.names import (
 )
 from toolfold.results.select.sandbox import Rows, Statements, explained, rounded
 from toolfold.results.tables import Table
-from toolfold.results.types import ColumnType, Kind
+from toolfold.results.types import ColumnType
 from toolfold.results.values import unique_names
 from toolfold.text_safety import encodable, quoted_name
-
-_LISTED_ROWS = 20
-"""Rows in which a column of lists or objects has one."""
 
 _LOOKED_AT = 200
 """Rows in which a name is looked for that no table has."""
@@ -92,14 +86,12 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
     types: dict[int, ColumnType] = {}
     columns = []
     for index, (name, cells) in enumerate(zip(names, zip(*rows, strict=True), strict=False)):
-        read = [
-            (source, at) for source in sources.values() for at, one in source.rows.needed.items() if one.sql == name
-        ]
-        if known := next((known for source, at in read if (known := source.type_of_all(at, cells))), None):
-            types[index] = known
-        columns.append(_as_shown(cells, read) if known else _restored(cells, read))
+        found = next(filter(None, (source.rows.restored(name, cells) for source in sources.values())), None)
+        if found is not None:
+            types[index] = found[1]
+        columns.append(rounded(cells) if found is None else found[0])
     needed = (column for source in sources.values() for column in source.rows.needed.values())
-    moved = next((f"Times of {quoted_name(column.name)} are in UTC." for column in needed if column.unit == "UTC"), "")
+    moved = next(filter(None, (column.zone_note for column in needed)), "")
     return Selected(Table("", titles, list(zip(*columns, strict=True)), types=types), (note, moved))
 
 
@@ -114,32 +106,6 @@ def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:
     name, path = ("|".join(map(re.escape, sorted(some, key=len, reverse=True))) or "(?!)" for some in (names, paths))
     return re.sub(rf"('(?:[^']|'')*'|\"[^\"]*\")|((?<![\w.`\[])(?:{name})|(?<![\w`\[])(?:{path}))(?!\w)",
                   lambda match: match[1] or f'"{match[2]}"', text)  # fmt: skip
-
-
-def _as_shown(cells: Sequence[Any], read: Sequence[tuple[_Source, int]]) -> Sequence[Any]:
-    """Return numbers of a column as its texts write them, 2.10 for 2.1, where each is written in one way."""
-    for source, index in read:
-        typed, given = source.rows.table.type_of(index), [row[index] for row in source.rows.table.rows]
-        if typed.kind.is_number and str in map(type, given):
-            texts: dict[Any, Any] = {}
-            written = [(value, cell) for value, cell in zip(typed.values, given, strict=True) if value is not None]
-            if all(texts.setdefault(value, cell) == cell for value, cell in written):
-                return [texts.get(cell, cell) for cell in cells]
-    return cells
-
-
-def _restored(cells: Sequence[Any], read: Sequence[tuple[_Source, int]]) -> Sequence[Any]:
-    """Return a column as it is shown: conditions, lists and objects, if ``read`` has some, are stored differently."""
-    for source, index in read:
-        if source.rows.needed[index].kind is Kind.BOOLEAN:
-            return rounded(cells, Kind.BOOLEAN)
-        if any(isinstance(row[index], list | dict) for row in source.rows.table.rows[:_LISTED_ROWS]):
-            restored = list(cells)
-            for place, cell in enumerate(cells):
-                with suppress(ValueError):
-                    restored[place] = json.loads(cell) if isinstance(cell, str) and cell[:1] in "[{" else cell
-            return restored
-    return rounded(cells)
 
 
 class _Source:
@@ -158,14 +124,6 @@ class _Source:
         shown = len(columns) - table.nested
         date = None if dated is None else columns[dated]
         self.names = Names(columns[:shown], date, dropped, nested=columns[shown:])
-
-    def type_of_all(self, index: int, cells: Sequence[Any]) -> ColumnType | None:
-        """Return the type of cells that are all numbers or dates of a column; None: some may be computed."""
-        found = self.rows.table.type_of(index)
-        if not found.kind.is_number and not found.kind.is_date:
-            return None
-        is_known = tuple(found.values) == cells or set(found.values).issuperset(cells)
-        return replace(found, values=cells) if is_known else None
 
 
 def _sources(tree: exp.Expr, tables: Mapping[str, Table], step: Step, statements: Statements) -> dict[str, _Source]:

@@ -215,7 +215,7 @@ class View:
             if column is not None:
                 self._require_values(one, column, tree)
             if column is not None and one is not tree and not isinstance(one.parent, exp.Ordered):
-                self._note_zone(column)
+                self.names.note(column.zone_note)
         self.names.note(dialect.note_on_texts(tree))
         for comparison in tree.find_all(exp.EQ, exp.NEQ, exp.In):
             compared = column_of(comparison.this)
@@ -252,10 +252,6 @@ class View:
             form = f"SELECT {items.replace('{0}', name)} FROM data, json_each(data.{name}) AS x{groups}"
             next_step = f"SQL has a row for each value: SELECT x.value FROM data, json_each(data.{name}) AS x."
             raise self._invalid(f"the cells of {name} are lists", next_step, [form] if items else [])
-
-    def _note_zone(self, column: Column) -> None:
-        if column.unit == "UTC":
-            self.names.note(f"Times of {quoted_name(column.name)} are compared in UTC.")
 
     def _is_windowed(self, node: exp.Expr) -> bool:
         return isinstance(node, exp.Window) or (
