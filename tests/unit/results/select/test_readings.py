@@ -369,7 +369,7 @@ LOOKALIKES = [
     Case("count of a condition", UPS, "count(v > w)", "sum(v > w): 2", says=("true or false",)),
     Case("share of a condition", UPS, "count(v > w) / count(*)", "sum(v > w) / count(*): 0.5"),
     Case("a function of all rows beside one of two", UPS, "max(v) - min(v) over 2; last 1",
-         "date,max(v) over 2 - min(v) over 2: 2026-01-04,2", says=("of all rows",)),
+         says=("of all rows", "over behind each")),
     Case("parentheses keep both", UPS, "max(v) - (min(v) over 2) as d; last 1", "date,d: 2026-01-04,2"),
     Case("a change over rows", UPS, "change(v) over 2; last 1", "date,change(v, 2): 2026-01-04,3"),
     Case("a function behind its groups", UPS, "weekday; max(v)",
@@ -450,7 +450,7 @@ READINGS = [
       for select in ("SELECT symbol, close FROM data", "SELECT max(close) AS m FROM data",
                      "SELECT symbol FROM data WHERE close > 3", "SELECT symbol FROM data ORDER BY close")),
     Case("a table under another name", PAIR, "SELECT count(*) AS n FROM prices", "n: 6"),
-    Case("an expression that finds nothing", TAGGED, "labels[*].name", says=("cannot be read",)),
+    Case("an expression that finds nothing", TAGGED, "labels[*].name", says=("place of an item",)),
     Case("a unit that is not known in several tables", WEIGHTS, "weight > 5%", says=("fractions",)),
     Case("a time and a table", TIMES, "since 15:00", says=("does not follow",)),
 ]  # fmt: skip

@@ -75,8 +75,7 @@ class Adapter:
         """
         _require_counted(tree)
         if any(isinstance(side, COMPARISONS) for one in tree.find_all(*COMPARISONS) for side in one.iter_expressions()):
-            form = shown(transformed(tree.copy(), _unchained))
-            raise invalid("two comparisons in a row are not read", f"Write {form}.", forms=[form])
+            raise invalid("two comparisons in a row are not read", "Write both, with and between them.")
         nested = [one for one in tree.find_all(*COMPARISONS, exp.In, exp.Between) if kind_of(one.this) is Kind.NESTED]
         if nested:
             form = f"SELECT * FROM data WHERE {shown(transformed(tree.copy(), _of_any_value))}"
@@ -436,11 +435,3 @@ def _of_any_value(node: exp.Expr) -> exp.Expr:
     one.set("this", exp.Collate(this=value, expression=exp.var("NOCASE")) if kind_of(given) is Kind.TEXT else value)
     lists = f"SELECT 1 FROM json_each(data.{shown(node.this)}) AS x WHERE {shown(one)}"
     return exp.Var(this=f"{'NOT ' * is_not}EXISTS ({lists})")
-
-
-def _unchained(node: exp.Expr) -> exp.Expr:
-    """Return ``a < b and b <= c`` for ``a < b <= c``, which SQL reads as a comparison of a truth with c."""
-    if not isinstance(node, COMPARISONS) or not isinstance(node.this, COMPARISONS):
-        return node
-    both = exp.and_(node.this, type(node)(this=node.this.expression.copy(), expression=node.expression))
-    return exp.paren(both) if isinstance(node.parent, exp.Not) else both

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
@@ -221,41 +221,29 @@ def notes_beside(document: Document, tables: Iterable[Table]) -> Iterator[str]:
 def _page_note(table: Table, fields: Sequence[_Stated], all_rows: int) -> str:
     """Return a sentence on the rows that the answer lacks, by its fields beside the rows; empty: it lacks none.
 
-    Deep in a document, only those count that are beside ``table``, and in an object beside it.
+    Deep in a document, only those count that are beside ``table``, or in an object about pages. Words that are as often
+    of something else count there, and beside a field that is of pages alone.
     """
-    name, row_count = table.name, len(table.rows)
-    paged = {path[:-1] for word, path, value, _ in fields if word in _OF_PAGES or _is_link(word, value)}
-    sums: Collection[int] | None = None
+    paged = [one.path[:-1] for one in fields if one.word in _OF_PAGES or _is_link(one.word, one.value)]
+    page = f"{'This is' if len(table.rows) == 1 else 'These are'} {counted(len(table.rows), 'row')} of one page"
+    lacking, notes = list[str](), list[str]()
     for word, path, value, _ in fields:
+        name, is_about = quoted_name(path[-1]), any(normalize(part) in _ABOUT_PAGES for part in path[:-1])
+        is_of_pages = is_about or path[:-1] in paged or (len(path) == 1 and bool(paged))
+        is_near = is_about or len(path) < 3
         total = values.parse_number(value) if isinstance(value, str) else value
-        if word not in _TOTALS or type(total) is not int or total <= row_count or total == all_rows:
-            continue
-        where = f"{row_count:,} of {total:,} rows ({quoted_name(path[-1])}): the answer"
-        if (_is_near(path) and word not in _COMMON) or _is_of_pages(path, paged):
-            return f"These are {where} is one page."
-        sums = _sums(table) if sums is None else sums
-        if name.startswith(".".join(path[:-1])) and total not in sums:
-            return f"These may be {where} may be one page."
-    page = f"{'This is' if row_count == 1 else 'These are'} {counted(row_count, 'row')} of one page"
-    for word, path, value, _ in fields:
-        if word in _COMMON and not _is_of_pages(path, paged):
-            continue
-        if word in _PAGES and _is_near(path) and type(value) is int and value > 1:
-            return f"{page} of {value:,} ({quoted_name(path[-1])})."
-        if word in _NEXT and (_is_near(path) or name.startswith(".".join(path[:-2]))):
-            return f"{page}: there are more, as {quoted_name(path[-1])} states."
-    return ""
-
-
-def _is_near(path: Sequence[str]) -> bool:
-    """Return whether a field is not deep in a document, or in an object about pages."""
-    return len(path) < 3 or any(normalize(part) in _ABOUT_PAGES for part in path[:-1])
-
-
-def _is_of_pages(path: Sequence[str], paged: Collection[Sequence[str]]) -> bool:
-    """Return whether a field is in an object about pages, or beside one, or beside a field that is of pages alone."""
-    about = any(normalize(part) in _ABOUT_PAGES for part in path[:-1])
-    return about or path[:-1] in paged or (len(path) == 1 and bool(paged))
+        if word in _TOTALS and type(total) is int and total > len(table.rows) and total != all_rows:
+            is_sure = is_of_pages or (is_near and word not in _COMMON)
+            if is_sure or (table.name.startswith(".".join(path[:-1])) and total not in _sums(table)):
+                are, is_page = ("are", "is") if is_sure else ("may be", "may be")
+                rows = f"{len(table.rows):,} of {total:,} rows ({name})"
+                lacking.append(f"These {are} {rows}: the answer {is_page} one page.")
+        if word in _PAGES and is_of_pages and is_near and type(value) is int and value > 1:
+            notes.append(f"{page} of {value:,} ({name}).")
+        is_near = is_near or table.name.startswith(".".join(path[:-2]))
+        if word in _NEXT and is_near and (is_of_pages or word not in _COMMON):
+            notes.append(f"{page}: there are more, as {name} states.")
+    return next(iter((*lacking, *notes)), "")
 
 
 def _is_link(word: str, value: Any) -> bool:

@@ -5,7 +5,6 @@ What sqlglot writes for SQLite is not repeated here. A form that there is not is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,7 +14,7 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from toolfold.fuzzy import did_you_mean
 from toolfold.results.select.functions import AGGREGATES, DATE_PARTS, FUNCTION_NAMES
-from toolfold.results.select.names import Column, invalid, written_name
+from toolfold.results.select.names import Column, invalid
 from toolfold.results.select.sandbox import CALLABLE
 from toolfold.results.types import Kind, number_of
 from toolfold.text_safety import quoted_name
@@ -65,6 +64,7 @@ _REFUSED: Mapping[type[exp.Expr], tuple[str, str]] = {
     exp.Unnest: ("UNNEST", "Write FROM data, json_each(data.list) AS j, and j.value for the items."),
     exp.Lateral: ("LATERAL", "Write a subquery in WITH."),
     exp.TableSample: ("TABLESAMPLE", "Write ORDER BY random() LIMIT 10."),
+    exp.Bracket: ("the place of an item in a list", "Write json_extract(list, '$[0]'), or '$[#-1]' for the last one."),
     exp.Placeholder: ("a parameter", "Write its value."),
     exp.Parameter: ("a parameter", "Write its value."),
 }
@@ -229,13 +229,6 @@ def _difference(node: exp.Expr) -> exp.Expr:
     return call_of("date_diff", _unit(unit) or "day", start, end)
 
 
-def _logarithm(node: exp.Log) -> exp.Expr:
-    """Return the logarithm of a number; with two arguments the base is the first."""
-    if node.expression is None:
-        return call_of("log", node.this)
-    return _divided(exp.Div(this=call_of("ln", node.expression), expression=call_of("ln", node.this)))
-
-
 def _truncated(node: exp.Expr) -> exp.Expr:
     unit, moment = node.args.get("unit"), node.this
     if _unit(moment) in DATE_PARTS and unit is not None and _unit(unit) not in DATE_PARTS:  # DATE_TRUNC(date, MONTH)
@@ -257,27 +250,6 @@ def _converted(node: exp.Cast) -> exp.Expr:
     cast = exp.Cast(this=value, to=exp.DataType.build(target, dialect="sqlite"))
     scale = [part.this.name for part in node.to.expressions if isinstance(part, exp.DataTypeParam)]
     return call_of("round", cast, int(scale[1])) if target == "REAL" and len(scale) > 1 else cast
-
-
-def _item(node: exp.Bracket) -> exp.Expr:
-    """Refuse the place of an item in a list: ``coordinates[2]``."""
-    whole: exp.Expr = node
-    while isinstance(whole.parent, exp.Bracket):
-        whole = whole.parent
-    places = [one.expressions[0] for one in whole.walk() if isinstance(one, exp.Bracket)][::-1]
-    if not all(place.name.isdecimal() for place in places):
-        return node
-    column, rest = whole.find(exp.Column, exp.Identifier) or whole, ""
-    while isinstance(whole.parent, exp.Dot):
-        whole = whole.parent
-        rest += f".{whole.expression.name}"
-    name = ".".join(part.name for part in (column.parts if isinstance(column, exp.Column) else [column]))
-    texts = [f"-{place.name}" if isinstance(place, exp.Neg) else place.name for place in places]
-    path = "".join(f"[#{text}]" if text.startswith("-") else f"[{text}]" for text in texts)
-    form = f"json_extract({written_name(name)}, '${path}{rest}')"
-    given = r"\s*".join(rf"\[{text}\]" for text in texts) + re.escape(rest)
-    problem = f'"[{"][".join(texts)}]" cannot follow {quoted_name(name)}'
-    raise invalid(problem, f"Write {form}.", replaces=[(rf"\"?{re.escape(name)}\"?{given}", form)])
 
 
 def _share(node: exp.WithinGroup) -> exp.Expr:
@@ -310,7 +282,6 @@ _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
         (exp.CurrentTimestamp, exp.CurrentDatetime), lambda _node: call_of("strftime", "%Y-%m-%dT%H:%M:%S", "now")
     ),
     exp.CurrentDate: lambda _node: call_of("date", "now"),
-    exp.Bracket: _item,
     exp.Extract: lambda node: call_of("date_part", _unit(node.this), node.expression),
     exp.WithinGroup: _share,
     exp.ILike: lambda node: exp.Like(this=node.this, expression=node.expression),
@@ -319,7 +290,7 @@ _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.ToChar: lambda node: call_of("date_format", node.this, node.args.get("format") or "%Y-%m-%d"),
     exp.JSONExtract: lambda node: exp.JSONExtractScalar(this=node.this, expression=node.expression),
     exp.Mod: lambda node: call_of("mod", node.this, node.expression),
-    exp.Log: _logarithm,
+    exp.Log: lambda node: call_of("log", *node.iter_expressions()),
 }
 
 

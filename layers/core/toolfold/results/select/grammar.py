@@ -26,8 +26,9 @@ date       = 2025 | 2025-06 | 2025-Q2 | 2025-06-30 | 2025-06-30T16:00
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -182,6 +183,14 @@ def parse_select(value: Any) -> Selection | None:
     Raises:
         InvalidSelect: it is not text, or a step cannot be read.
     """
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if isinstance(value, Mapping):
+        text = "; ".join(_steps_of(value))
+        guesses = (*reversed(suggested(text, kind_of_step) or ()), text)
+        form = next((form for form in guesses if _is_readable(form) and not _has_phrase(form)), "")
+        raise invalid("an object is not read", f'Write "{form}".' if form else "")
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = ";".join(value)
     if value is None:
@@ -232,6 +241,17 @@ def rows_before_summary(select: str) -> str:
     kinds = () if after[:1] == ["count"] else ("slice", "order", "top", "bottom")
     rows = [step for step in after if kind_of_step(step) in kinds]
     return "; ".join([*before, *rows, *(step for step in after if step not in rows)])
+
+
+def _steps_of(value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the members of an object as a guess has them: ``limit 3``, ``volume gt 5``."""
+    for key, part in value.items():
+        if isinstance(part, Mapping):
+            for column, bounds in part.items():
+                signs = bounds.items() if isinstance(bounds, Mapping) else (("=", bounds),)
+                yield from (f"{column} {sign.strip('$')} {bound}" for sign, bound in signs)
+        else:
+            yield f"{key} {', '.join(map(str, part)) if isinstance(part, list) else part}"
 
 
 def _is_summary(text: str) -> bool:

@@ -40,6 +40,9 @@ _TEXT = r"(['\"][^'\"<>=]+['\"])"
 _CLOCK = r"['\"]?(\d\d:\d\d)(?![:\d])['\"]?"
 _OF_TIMES = r"\b(?:time|date|datetime|timestamp)"
 
+_SIDE = r"[\w.$'-]+"
+"""What a value is compared with."""
+
 _METHODS = "max|min|sum|avg|mean|median|std|stddev|count|first|last|diff|change|pct_change"
 
 _WORDS: tuple[tuple[str, str], ...] = (
@@ -51,6 +54,9 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\s\|\s", "; "),
     (r"\[\.\[\]; ([^\[\]]+)\]; length", r"\1; count"),
     (r"!\s*\(", "not ("),
+    *((rf"\b{end}_?date[ :=]+(?=\d)", f"{word} ") for end, word in (("start", "since"), ("end", "until"))),
+    (rf"(?<![\w.$'-])({_SIDE} ?[<>≥≤]=?) ?([\w.]+(?: ?[-+*/] ?[\w.]+)*) ?([<>≥≤]=? ?{_SIDE})", r"(\1 \2 and \2 \3)"),
+    (r"\b(change|pct_change|lag)\(([^()]*)\) over (\d+)", r"\1(\2, \3)"),
     (r"\b(?:is )?(?:at least|no less than)\b", ">="),
     (r"\b(?:is )?(?:at most|no more than)\b", "<="),
     (r"(?<!\) )\b(?:is )?(?:(?:greater|more|larger|higher) than\b|(?:above|over)(?= *[\d$]))", ">"),
@@ -145,6 +151,7 @@ _STEPS: tuple[tuple[str, str], ...] = (
     (r"(?!df\b|data\b)(\w+)\.(?:last|tail)\( ?(\d+) ?\)", r"\1; last \2"),
     (r"total (?:of )?([\w ]+) by (.+)", r"sum(\1) by \2"),
     (r"(?:(\w+)\.)?value_counts\((\w*)\)|(\w+) value_counts", r"count by \1\2\3; order by count desc"),
+    (r"(.+) by ([\w., ]+) as (\w+)", r"\1 as \3 by \2"),
     (r"mode\((\w+)\)", r"count by \1; top 1 by count"),
     (r"cumsum\((\w+)\)", r"SELECT date, sum(\1) OVER (ORDER BY date) AS cumsum FROM data"),
     (

@@ -36,9 +36,6 @@ _SHOWN_PARTS = {
 _ORDERED = re.compile(r"\border\s+by\b[^()]*(?:\([^()]*\)[^()]*)*$", re.I)
 """``ORDER BY`` of a whole statement, outside parentheses."""
 
-_ALONE = re.compile(r"(\b\w+\([^()]*\))(?!\s*over\b)", re.I)
-"""A function without ``over``."""
-
 _MOST_LABELS = 3
 """Columns that are looked at for a note on rows that are taken together: each takes a statement."""
 
@@ -132,19 +129,17 @@ class Query(RowSteps):
 
     def _require_no_flag(self) -> None:
         """Refuse to count behind a column of yes and no alone: it chooses no rows."""
-        chosen = [column for column in self.names.columns if not column.is_key]
+        chosen = [column for column in self.names.columns if not column.is_key and column.index is not None]
         before = self.before[-1] if self.before and len(chosen) == 1 else ""
-        if not before or normalize(before.removeprefix("where ")) != normalize(chosen[0].name):
-            return
-        column, source = self.loaded(chosen[0]), self._current
-        statement = f"SELECT DISTINCT {column.sql} FROM {source} WHERE {column.sql} IS NOT NULL LIMIT 3"
-        words = [str(value) for (value,) in self.rows.run(self.ctes, statement)]
-        # A column in which all numbers are 1 may be one of amounts.
-        if TRUTHS.keys() >= set(map(str.lower, words)) and len(words) > column.kind.is_number:
-            word = next((word for word in words if TRUTHS[word.lower()]), "true")
-            condition = f"{before} = {word if column.kind is not Kind.BOOLEAN else 'true'}"
-            forms = ["; ".join([*self.before[:-1], condition, self.step.text])]
-            raise invalid(f"{quoted_name(column.name)} is a column, which chooses no rows", forms=forms)
+        if before and normalize(before.removeprefix("where ")) == normalize(chosen[0].name):
+            typed = self.rows.table.type_of(chosen[0].index or 0)
+            # A column in which all numbers are 1 may be one of amounts.
+            if typed.folded <= TRUTHS.keys() and len(typed.folded) > typed.kind.is_number:
+                words = [word for word in sorted(typed.folded) if TRUTHS[word]]
+                forms = [
+                    "; ".join([*self.before[:-1], f"{before} = {word}", self.step.text]) for word in [*words, "true"]
+                ]
+                raise invalid(f"{quoted_name(chosen[0].name)} is a column, which chooses no rows", forms=forms)
 
     def _columns(self, trees: Sequence[exp.Expr]) -> None:
         if len(trees) > _MAX_COLUMNS:
@@ -200,16 +195,14 @@ class Query(RowSteps):
         windows = list(tree.find_all(exp.Window))
         for one in windows:
             if function_of(one.this) in NEIGHBOURS and (count := dialect.count_of(one)):
-                form = re.sub(r"(\w+)\(([^()]*)\)\s+over\s+\d+", rf"\1(\2, {count})", self.step.text)
-                raise self._invalid(f"{text_of(one.this)} compares two rows", f"Write {form}.", [form])
+                raise self._invalid(f"{text_of(one.this)} compares two rows", f"Write lag(x, {count}), or change.")
         open_ones = [one for one in windows if not isinstance(one.parent, exp.Paren | exp.Alias)]
         beside = [one for one in tree.walk() if is_aggregate(one)]
         outside = [one for one in tree.find_all(exp.Column) if not is_inside_aggregate(one)]
         if open_ones and beside and all(column.find_ancestor(exp.Window) for column in outside):
             count = dialect.count_of(open_ones[0])
             problem = f"{text_of(beside[0])} is of all rows, and {text_of(open_ones[0].this)} of {count or 'some'}"
-            forms = [_ALONE.sub(rf"\1 over {count}", self.step.text)] if count else []
-            raise self._invalid(problem, "Write over behind each, or set what has it in parentheses.", forms)
+            raise self._invalid(problem, "Write over behind each, or set what has it in parentheses.")
 
     def _group(self, clause: Clause) -> None:
         if self.groups is not None:
@@ -235,11 +228,7 @@ class Query(RowSteps):
         if len(trees) != 1 or self._is_summary(trees[0]):
             raise self._invalid(f"{quoted_name(text)} cannot group rows", "Write by and a column, or by month.")
         if isinstance(trees[0], exp.Alias):  # in "sum(volume) by month as total", the name is meant for the sum
-            key, values = text_of(trees[0]), self.step.clause.text
-            if len(named := self._parsed(values)) == 1 and not isinstance(named[0], exp.Alias):
-                values = f"{values} as {written_name(trees[0].alias)}"
-            problem = f"{quoted_name(f'as {trees[0].alias}')} comes behind {quoted_name(f'by {key}')}"
-            raise self._invalid(problem, "Write as before by.", [f"{values} by {key}"])
+            raise self._invalid(f"{quoted_name(f'as {trees[0].alias}')} comes behind by", "Write as before by.")
         column = self._computed_column(trees[0])
         items = ["count(*) AS count" if item == "count" else item for item in split_items(self.step.clause.text)]
         is_only = self.step.clause.by == text

@@ -60,7 +60,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
             raise column_and_number(one.name)
     with Statements(budget) as statements:
         sources = _sources(tree, tables, step, statements)
-        _join_by_name(tree, sources)
+        _load_joined(tree, sources)
         _name_outputs(tree)
         tree = dialect.to_sqlite(tree)
         shown = _resolve(tree, sources, step)
@@ -157,23 +157,14 @@ def _sources(tree: exp.Expr, tables: Mapping[str, Table], step: Step, statements
     return found
 
 
-def _join_by_name(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
-    """Write ``USING (date)`` as a comparison, because the columns of two tables may have other names."""
+def _load_joined(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
+    """Give the columns of ``USING (date)`` their names in SQL, which SQLite finds if both tables have the same."""
     for select in tree.find_all(exp.Select):
-        tables = list(_tables_of(select, sources)[0].items())
-        for join in select.args.get("joins") or ():
-            using, joined = join.args.get("using") or (), (join.this.alias or join.this.name).lower()
-            before = next((alias for alias, _ in tables if alias != joined), "")
-            if not using or not before or joined not in dict(tables):
-                continue
-            equal = [
-                exp.EQ(this=exp.column(name.name, before), expression=exp.column(name.name, joined)) for name in using
-            ]
-            join.set("using", None)
-            join.set("on", exp.and_(*equal))
-            for node in select.find_all(exp.Column):  # both tables have it, with the same value
-                if node.parent_select is select and not node.table and node.name in {name.name for name in using}:
-                    node.set("table", exp.to_identifier(before, quoted=True))
+        tables = _tables_of(select, sources)[0].values()
+        for using in [using for join in select.args.get("joins") or () for using in join.args.get("using") or ()]:
+            for source in tables:
+                if (column := source.names.find(using.name, by_word=False)) is not None:
+                    using.set("this", source.rows.typed(column).sql)
 
 
 def _name_outputs(tree: exp.Expr) -> None:

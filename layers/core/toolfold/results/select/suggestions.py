@@ -63,6 +63,7 @@ _OF_ROW = re.compile(r"(?P<head>[A-Za-z_][\w.]*\[\d+\])\.(?P<rest>.+)")
 BOUNDS = {"since": ">=", "after": ">", "before": "<", "until": "<="}
 """Words of a period → the comparison of dates that each is."""
 
+_ITEM = re.compile(r"(\"[^\"]+\"|\b[A-Za-z_][\w.]*)((?:\[-?\d+\])+(?:\.\w+)*)")
 _COMPARED = re.compile(r"((?:[<>=]|\bbetween\b|\band\b) ?)([-+]?[\d.]*,\d+)(?![\w.,])", re.I)
 
 
@@ -84,7 +85,7 @@ def suggested(
     if len(select) > _MAX_CHARS:
         return []
     if re.match(r"\s*(?:select\b.+\bfrom|with)\b", select, re.I | re.S):
-        written = _COMPARED.sub(_with_decimal_point, select)
+        written = _ITEM.sub(_item, _COMPARED.sub(_with_decimal_point, select))
         return [written] if written != select else []
     has_signs = re.search(r"\[\*\]|^\s*\$|\[\]|\.\{|\|", select) and not re.search(r";|\s\|\s", select)
     is_path = "[?" in select or has_signs
@@ -110,13 +111,19 @@ def suggested(
     if steps and _SUMMARY_STEP.match(steps[0]):
         forms.reverse()
     forms += [f"jmespath: {re.sub(r'^[$]?[.]?', '', select.strip())}"] if is_path else []
-    forms += _as_sql(select, kind_of)
+    forms += [*_as_sql(select, kind_of), *([_ITEM.sub(_item, select)] if "?" not in select else [])]
     written = " ".join(select.split())
     return [form for form in dict.fromkeys(forms) if form and form != written]
 
 
 def _with_decimal_point(match: re.Match[str]) -> str:
     return match[1] + (with_decimal_point(match[2]) if has_decimal_comma(match[2]) else match[2])
+
+
+def _item(match: re.Match[str]) -> str:
+    """Return the place of an item in the list of a cell as SQL has it: ``p[-1]``."""
+    path, name = match[2].replace("[-", "[#-"), match[1].strip('"')
+    return f"json_extract({written_name(name)}, '${path}')"
 
 
 def _in_order(steps: Sequence[str], ranks: Mapping[str, int], kind_of: KindOf) -> list[str]:

@@ -165,21 +165,13 @@ class View:
             return column
         if not (step := self.names.step_without(name)):
             known = known_names(self.rows.table, [one.name for one in self.names.columns])
-            error = unknown_column(name, known, offset=self.step.offset, step=self.step.text)
-            if not (of_key := self._of_key(name)):
-                raise error
-            replaces = [(re.escape(name), of_key)]
-            raise invalid(error.reason, f"Columns: {listed(known)}.", replaces=replaces, unknown=name)
-        at, text, clause = self.before.index(step), self.step.text, self.step.clause
-        earlier, later, adds = self.before[:at], self.before[at + 1 :], kind_of_step(step) == "items"
-        forms: list[list[str]] = []
-        is_summary = any(is_aggregate(one) for tree in self._parsed(clause.text or clause.by) for one in tree.walk())
-        forms += [[*earlier, form, *later] for form in self._of_extreme(step, text) if clause.kind == "items"]
-        if is_summary and not _AS.search(step):
-            forms.append([*earlier, f"{text} by {step}", *later])
-        if adds and clause.kind == "items":
-            forms.append([*earlier, f"{step}, {text}", *later])
-        forms.append([*earlier, text, step, *later])
+            raise unknown_column(name, known, offset=self.step.offset, step=self.step.text)
+        at, text, adds = self.before.index(step), self.step.text, kind_of_step(step) == "items"
+        earlier, later = self.before[:at], self.before[at + 1 :]
+        is_columns = self.step.clause.kind == "items"
+        joined = [*self._of_extreme(step, text), f"{text} by {step}"] if is_columns else []
+        joined += [f"{step}, {text}"] if is_columns and adds else []
+        forms = [[*earlier, one, *later] for one in joined] + [[*earlier, text, step, *later]]
         if adds:
             forms.append([*earlier, f"{step}, {written_name(name)}", *later, text])
         needed = quoted_name(name)
@@ -192,18 +184,6 @@ class View:
         found = _EXTREME.fullmatch(function)
         word = "top" if found and found[1].lower() == "max" else "bottom"
         return [f"{word} 1 by {found[2]}; {columns}, {found[2]}"] if found else []
-
-    def _of_key(self, name: str) -> str:
-        """Return what a path means that begins with a value in a row, as ``AAPL.price`` does; empty: it does not."""
-        table, parts = self.rows.table, name.split(".")
-        for at in range(len(parts) - 1, 0, -1):
-            key, found = ".".join(parts[:at]), self.names.exact(".".join(parts[at:]))
-            cells = ((index, cell) for row in table.rows for index, cell in enumerate(row))
-            index = next((index for index, cell in cells if cell == key), None) if found else None
-            if found and index is not None:
-                key_column, key = written_name(table.columns[index]), key.replace("'", "''")
-                return f"max(CASE WHEN {key_column} = '{key}' THEN {written_name(found.name)} END)"
-        return ""
 
     def loaded(self, column: Column) -> Column:
         """Return a column with its kind, and load it with the table."""
