@@ -56,7 +56,7 @@ FAULTS = {
     "DynamoDB absent": CacheFault(),
     "no such table": CacheFault(table="nobody"),
     "a table of another shape": CacheFault(table="other-shape"),
-    "DynamoDB takes no writes": CacheFault({"PutItem": refused("ThrottlingException")}),
+    "DynamoDB takes no writes": CacheFault({"UpdateItem": refused("ThrottlingException")}),
     "cache bucket denied": CacheFault({"PUT /": Fault(status=403, body=DENIED)}, large=True),
     "cache bucket slow": CacheFault({"PUT /": Fault(is_silent=True)}, large=True),
 }

@@ -238,7 +238,7 @@ ALWAYS = [
     ),
     (
         "ReadAndWriteCache",
-        ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"],
+        ["dynamodb:GetItem", "dynamodb:UpdateItem"],
         "CacheTable.Arn",
         None,
     ),

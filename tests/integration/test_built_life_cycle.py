@@ -164,7 +164,7 @@ def get_both_back(deployment: Deployment, running: LambdaRuntime) -> None:
     before = len(deployment.proxy.requests)
     answer = call_tool(running, "TIME_SERIES_DAILY", key="", symbol="MSFT", outputsize="full", max_tokens=500)
     assert "X-Amz-Signature" in answer["preview"]["full"]["url"]
-    assert [line for line in deployment.proxy.requests[before:] if "PutItem" in line], "the cache is used again"
+    assert [line for line in deployment.proxy.requests[before:] if "UpdateItem" in line], "the cache is used again"
     deployment.mock_api.clear_requests()
     with deployment.runtime() as new:
         assert served(new) == "first"

@@ -12,9 +12,8 @@ from tests.support.clocks import Clock
 from tests.support.executor import BUSY, answered, settings_for
 from tests.support.upstream import Upstream, notice
 from toolfold.aws.clients import AwsClients
-from toolfold.cache.base import FailSafeStore, increment
 from toolfold.cache.dynamodb import DynamoDBStore
-from toolfold.cache.records import create_shared_store
+from toolfold.cache.stores import FailSafeStore, create_shared_store, increment
 from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
 from toolfold.execution.call import CallResult
@@ -34,7 +33,7 @@ def aws(on_moto: None) -> Iterator[Any]:
 @pytest.fixture
 def table(aws: Any) -> DynamoDBStore:
     # Longer than in service: the imitation is in Python, and the machine may be busy.
-    s3: FailSafeStore[Any] = FailSafeStore(lambda: AwsClients().client("s3", timeout_s=30.0), 30.0, time.monotonic)
+    s3 = FailSafeStore(AwsClients(), 30.0, time.monotonic)
     return DynamoDBStore(AwsClients(), TABLE, 30.0, f"s3://{BUCKET}/cache", s3)
 
 

@@ -97,8 +97,8 @@ class World:
         """Return the records that are stored, by their names; ``content`` replaces all of them first."""
         with contextlib.closing(sqlite3.connect(self.key_file().with_name("sign-ins.sqlite"))) as file, file:
             if content is not None:
-                file.execute("UPDATE entries SET value = ? WHERE typeof(value) = 'blob'", (content,))
-            rows = file.execute("SELECT key, value FROM entries WHERE typeof(value) = 'blob'").fetchall()
+                file.execute("UPDATE entries SET value = ? WHERE key NOT GLOB 'user-token/*/*'", (content,))
+            rows = file.execute("SELECT key, value FROM entries WHERE key NOT GLOB 'user-token/*/*'").fetchall()
         return {key.removeprefix("user-token/"): value for key, value in rows if value}
 
     def sign_in(self) -> Browser:

@@ -20,8 +20,8 @@ from tests.support.threads import run_concurrently
 from tests.support.trees import snapshot
 from toolfold import private_folder
 from toolfold.cache import sqlite as stores
-from toolfold.cache.base import increment
 from toolfold.cache.sqlite import APPLICATION_ID, SQLiteStore, check_cache_file
+from toolfold.cache.stores import increment
 from toolfold.errors import SettingsError
 from toolfold.private_folder import PathRefused
 from toolfold.settings import Settings
@@ -61,7 +61,7 @@ def test_a_file_that_toolfold_did_not_make_is_refused_and_stays_as_it_is(tmp_pat
 @pytest.mark.parametrize("path", ["/dev/full", "/", "/tmp/", "~nobody-has-this-name/x"])
 def test_devices_and_folders_of_the_system_are_refused(path: str) -> None:
     with pytest.raises(PathRefused):
-        SQLiteStore(path, LIMIT, 0.3)
+        SQLiteStore(path, LIMIT, 0.3).get("a")
 
 
 def test_a_folder_in_which_other_users_can_write_is_refused(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ WRITER = """
 import sys
 from toolfold import private_folder
 from toolfold.cache import sqlite as stores
-from toolfold.cache.base import increment
+from toolfold.cache.stores import increment
 from toolfold.cache.sqlite import SQLiteStore
 path, name, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
 store = SQLiteStore(path, 20_000_000, 30)
@@ -260,6 +260,7 @@ def test_what_is_not_a_file_of_the_user_alone_stays_also_at_toolfolds_own_place(
 def test_threads_do_not_wait_in_turn_for_a_process_that_keeps_a_lock(tmp_path: Path, locked: str) -> None:
     path = tmp_path / "responses.sqlite"
     store = SQLiteStore(path, LIMIT, 1.5)
+    assert increment(store, "n", 2.0) == 1
     failures: list[Exception] = []
 
     def increment_once() -> None:
@@ -276,7 +277,7 @@ def test_threads_do_not_wait_in_turn_for_a_process_that_keeps_a_lock(tmp_path: P
         with ends_within(1.5):  # not 20 times 1.5 s
             run_concurrently([increment_once] * 20)
     assert len(failures) == 20
-    assert increment(store, "n", 2.0) == 1
+    assert increment(store, "n", 2.0) == 2
     store.close()
 
 
@@ -290,7 +291,7 @@ def test_a_process_that_opens_the_file_again_while_it_writes_keeps_its_locks(tmp
 
     def open_again() -> None:
         while not stop.is_set():
-            SQLiteStore(path, 20_000_000, 30).close()
+            use(path)
 
     opener = threading.Thread(target=open_again)
     opener.start()
@@ -470,7 +471,7 @@ def test_the_limit_of_bytes_holds_for_all_files_at_every_moment(tmp_path: Path, 
     for number in range(200):
         size = (50, 3_000, limit // 20, limit // 8)[number % 4]
         (store, other)[number % 2].put(f"{number}", os.urandom(size), float(number), 1e6 + number)
-        increment(store, f"{number}", 1e6)
+        increment(store, f"n{number}", 1e6)
         sizes.append(disk_bytes(tmp_path))
     assert max(sizes) <= limit * 0.75
     assert store.get("196") is not None
@@ -483,7 +484,7 @@ def test_expired_values_and_counters_are_deleted(tmp_path: Path) -> None:
     store = SQLiteStore(path, LIMIT, 0.3)
     for number in range(100):
         store.put(f"{number}", b"value", 1.0, 10.0)
-        increment(store, f"{number}", 10.0)
+        increment(store, f"n{number}", 10.0)
     for number in range(10):
         store.put(f"new {number}", b"value", 20.0, 100.0)
     store.close()

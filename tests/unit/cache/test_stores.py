@@ -1,7 +1,6 @@
 """What every store does, what the one in a file does beside that, and what happens when one fails."""
 
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,10 +9,9 @@ from botocore.exceptions import NoCredentialsError
 
 from tests.support.threads import run_concurrently
 from toolfold.cache import response_cache
-from toolfold.cache.base import CacheStore, FailSafeStore, increment
-from toolfold.cache.records import Records
 from toolfold.cache.response_cache import MemoryStore
 from toolfold.cache.sqlite import SQLiteStore
+from toolfold.cache.stores import CacheStore, FailSafeStore, increment
 
 LIMIT = 1_000_000
 
@@ -78,11 +76,11 @@ class TestEveryStore:
 
 
 def test_counters_in_memory_are_bounded_by_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(response_cache, "_MAX_NUMBERS", 20)
+    monkeypatch.setattr(response_cache, "_MAX_RECORD_BYTES", 4_000)
     store = MemoryStore(1000)
-    for number in range(60):
-        store.count_within(f"caller {number % 6}", {f"minute {number}": 9}, 100.0)
-    assert sum(map(len, store._numbers.values())) <= 20
+    for number in range(600):
+        store.count_within(f"caller {number % 60}", {f"minute {number}": 9}, 100.0)
+    assert 0 < sum(map(len, store._records.values())) <= 4_000
 
 
 class TestSQLiteStore:
@@ -102,13 +100,14 @@ class TestSQLiteStore:
         held = []
         for number in range(60):
             store.put(f"entry {number}", bytes(20_000), 1.0, 100.0 + number)
-            held.append(store.count().entries)
+            held.append(store.count()[0])
         store.close()
         assert min(held[30:]) > 20
 
     def test_a_busy_file_is_an_error_after_the_timeout(self, tmp_path: Path) -> None:
         path = tmp_path / "answers.sqlite"
         file = SQLiteStore(path, LIMIT, 0.05)
+        file.put("a", b"value", 1.0, 2.0)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(sqlite3.OperationalError, match="locked"):
@@ -120,7 +119,7 @@ class TestSQLiteStore:
 def test_a_store_is_used_again_after_the_cooldown() -> None:
     now, memory = [0.0], MemoryStore(1000)
     memory.put("a", b"value", 1.0, 2.0)
-    careful = FailSafeStore(lambda: memory, 30.0, lambda: now[0])
+    careful = FailSafeStore(memory, 30.0, lambda: now[0])
     assert careful.run(lambda store: store.get("a")) == b"value"
 
     def fails(store: CacheStore) -> None:
@@ -135,30 +134,20 @@ def test_a_store_is_used_again_after_the_cooldown() -> None:
 def test_a_store_that_cannot_be_opened_is_a_miss_and_reported_with_its_reason() -> None:
     reasons: list[str] = []
 
-    def refuse() -> CacheStore:
+    def refuse(_store: object) -> None:
         raise NoCredentialsError
 
-    store = FailSafeStore(refuse, 30.0, lambda: 0.0, on_failure=reasons.append)
-    assert [store.run(lambda one: one.get("a")) for _ in range(2)] == [None, None]
+    store = FailSafeStore(object(), 30.0, lambda: 0.0, on_failure=reasons.append)
+    assert [store.run(refuse) for _ in range(2)] == [None, None]
     assert reasons == ["NoCredentialsError"]
 
 
 def test_a_lack_of_memory_is_a_miss_without_a_cooldown() -> None:
     """SQL over an answer of another call may have all memory of SQLite for a moment."""
-    store = FailSafeStore(object, 30, lambda: 0)
+    store = FailSafeStore(object(), 30, lambda: 0)
 
     def fail(_store: object) -> None:
         raise MemoryError
 
     assert store.run(fail) is None
     assert store.run(lambda _store: "value") == "value"
-
-
-def test_threads_that_use_records_first_have_one_store() -> None:
-    def open_store() -> MemoryStore:
-        time.sleep(0.02)
-        return MemoryStore(1000)
-
-    records, added = Records(open_store), list[bool]()
-    run_concurrently([lambda: added.append(records.run(lambda store: store.replace("a", None, b"1")))] * 4)
-    assert sorted(added) == [False, False, False, True]

@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.commands import CommandLine, Run
 from tests.support.http import KEY
-from toolfold.cache.base import increment
 from toolfold.cache.sqlite import SQLiteStore
+from toolfold.cache.stores import increment
 from toolfold.mock_api.server import MockApi
 from toolfold.results.offload import FOLDER, AnswerStore
 from toolfold.settings import VARIABLES

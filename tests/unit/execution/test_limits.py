@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.clocks import Clock, timestamp
-from toolfold.cache.base import CacheStore, FailSafeStore
 from toolfold.cache.response_cache import MemoryStore
+from toolfold.cache.stores import CacheStore, FailSafeStore
 from toolfold.catalog.entries import Auth, Source
 from toolfold.catalog.model import Catalog
 from toolfold.errors import ClientLimit, RateLimited
@@ -48,7 +48,7 @@ class World:
         self.processes = []
         for name in ("one", "two"):
             shared: FailSafeStore[CacheStore] = FailSafeStore(
-                lambda: self.store,
+                self.store,
                 30.0,
                 self.clock.monotonic,
                 on_failure=lambda _, name=name: self.failures.append(name),  # type: ignore[misc]
@@ -241,7 +241,7 @@ def clock() -> Clock:
 def make(clock: Clock) -> Make:
     def limits(shared: MemoryStore | None = None, **environment: str) -> RateLimiter:
         settings = Settings.from_environment({f"TOOLFOLD_{name}": value for name, value in environment.items()})
-        careful = None if shared is None else FailSafeStore(lambda: shared, 30.0, clock.monotonic)
+        careful = None if shared is None else FailSafeStore(shared, 30.0, clock.monotonic)
         return RateLimiter("The source", next_midnight, settings, MemoryStore(1_000_000), careful, clock.clocks())
 
     return limits

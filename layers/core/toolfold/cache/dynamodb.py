@@ -1,7 +1,7 @@
 """The shared cache on AWS: one DynamoDB table, and a bucket for values that are too large for its items.
 
-Attributes of an item: ``pk`` is the key, ``v`` the value, ``at`` when it was made, ``n`` a number, ``c_…`` counters,
-``large`` the object in S3 that has the value instead, ``expires_at`` the table's TTL attribute. DynamoDB deletes
+Attributes of an item: ``pk`` is the key, ``v`` the value or record, ``made_at`` its time, ``c_…`` counters,
+``s3_key`` the object in S3 that has the value instead, ``expires_at`` the table's TTL attribute. DynamoDB deletes
 expired items days late, so a value says itself until when it is good.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from toolfold.aws.clients import AwsClients, error_code
-from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore
+from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore
 
 _MAX_ITEM_BYTES = 390_000
 """DynamoDB takes items of 400 KB (409,600 bytes), names and numbers included."""
@@ -24,11 +24,11 @@ class DynamoDBStore(CacheStore):
     """Values and counters in ``table``; values over 390 KB in ``bucket`` (``s3://bucket/prefix``), if there is one.
 
     Args:
-        aws: creates the client of the table.
+        aws: creates the clients.
         table: name of the table, whose key is ``pk``, a string.
         timeout_s: seconds to connect, and as many for each request with its response. Requests are not retried.
         bucket: ``s3://bucket/prefix``.
-        s3: the client of the bucket; without it, large values are not stored. While it fails, only they are not
+        s3: what uses the bucket; without it, large values are not stored. While it fails, only they are not
             cached: a caller chooses how large an answer is, and may choose one that takes too long.
         is_consistent: whether what another process has just written counts, at twice the price of a read.
 
@@ -41,57 +41,50 @@ class DynamoDBStore(CacheStore):
         table: str,
         timeout_s: float,
         bucket: str = "",
-        s3: FailSafeStore[Any] | None = None,
+        s3: FailSafeStore[AwsClients] | None = None,
         *,
         is_consistent: bool = False,
     ) -> None:
-        self._table, self._s3, self._is_consistent = table, s3, is_consistent
-        self._bucket, _, prefix = bucket.removeprefix("s3://").partition("/")
-        self._prefix = prefix.strip("/")
-        self._dynamodb = aws.client("dynamodb", timeout_s=timeout_s)
+        self._aws, self._table, self._timeout_s, self._s3 = aws, table, timeout_s, s3
+        self._bucket, _, self._prefix = bucket.removeprefix("s3://").rstrip("/").partition("/")
+        self._is_consistent = is_consistent
 
     def get(self, key: str) -> bytes | None:
-        """Return the value last put, or None."""
-        item = self._dynamodb.get_item(TableName=self._table, Key=_key(key), ConsistentRead=self._is_consistent).get(
-            "Item", {}
-        )
-        path, value = item.get("large", {}).get("S"), item.get("v", {}).get("B")
-        if path and self._s3 is not None:
-            return self._s3.run(lambda s3: self._get_object(s3, path))
-        return None if value is None else bytes(value)
+        """Return the value or record last stored, or None."""
+        item = self._get_item(key, self._is_consistent)
+        if (path := item.get("s3_key", {}).get("S")) and self._s3 is not None:
+            return self._s3.run(lambda aws: self._get_object(aws, path))
+        value: bytes | None = item.get("v", {}).get("B")  # what has another form is a miss
+        return value
 
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
         """Store ``value``, unless a newer one is stored."""
-        item = {**_key(key), "at": _number(created_at), "expires_at": _number(math.ceil(expires_at))}
-        if len(value) <= _MAX_ITEM_BYTES:
-            item["v"] = {"B": value}
-        elif self._s3 is not None:
-            path = f"{self._prefix}/{key}".strip("/")
-            if self._s3.run(lambda s3: s3.put_object(Bucket=self._bucket, Key=path, Body=value)) is None:
+        held: str | bytes = value
+        if is_large := len(value) > _MAX_ITEM_BYTES:
+            held = f"{self._prefix}/{key}".strip("/")
+            request = {"Bucket": self._bucket, "Key": held, "Body": value}
+            if self._s3 is None or self._s3.run(lambda aws: self._client(aws, "s3").put_object(**request)) is None:
                 return
-            item["large"] = {"S": path}
-        else:
-            return
-        self._write(
-            self._dynamodb.put_item,
-            Item=item,
-            ConditionExpression="attribute_not_exists(#at) OR #at <= :at OR #at > :wrong",
-            ExpressionAttributeNames={"#at": "at"},
-            ExpressionAttributeValues={":at": _number(created_at), ":wrong": _number(created_at + MAX_CLOCK_SKEW_S)},
+        self._update(
+            key,
+            f", made_at = :made_at, {'s3_key = :held REMOVE v' if is_large else 'v = :held REMOVE s3_key'}",
+            "attribute_not_exists(made_at) OR made_at <= :made_at OR made_at > :wrong",
+            {"made_at": created_at, "wrong": created_at + MAX_CLOCK_SKEW_S, "held": held},
+            expires_at,
         )
 
-    def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
-        """Store a record if the one before is ``expected``, None for a new one; return whether it was."""
-        until = {} if expires_at is None else {":until": _number(math.ceil(expires_at))}
-        before = {} if expected is None else {":expected": {"B": expected}}
-        is_stored, _ = self._write(
-            self._dynamodb.update_item,
-            Key=_key(key),
-            UpdateExpression="SET v = :value" + (", expires_at = :until" if until else ""),
-            ConditionExpression="v = :expected" if before else "attribute_not_exists(pk)",
-            ExpressionAttributeValues={":value": {"B": value}, **before, **until},
-        )
-        return is_stored
+    def change(
+        self, key: str, change: Callable[[bytes | None], bytes | None], expires_at: float | None
+    ) -> bytes | None:
+        """Store what ``change`` makes of a record; return the one before."""
+        item, is_stored = self._get_item(key, is_consistent=True), False
+        while not is_stored and (value := change(before := item["v"]["B"] if "v" in item else None)) is not None:
+            until = float(item["expires_at"]["N"]) if expires_at is None else expires_at
+            condition, values = "attribute_not_exists(v)", {"value": value}
+            if before is not None:
+                condition, values["before"] = "v = :before", before
+            is_stored, item = self._update(key, ", v = :value", condition, values, until)
+        return before
 
     def count_within(
         self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
@@ -100,52 +93,44 @@ class DynamoDBStore(CacheStore):
 
         All are attributes of one item, so that a call needs one write, with one counter or with several.
         """
-        adds = ", ".join(f"c_{name} :one" for name in limits)
-        removes = ", ".join(f"c_{name}" for name in over)
-        is_counted, item = self._write(
-            self._dynamodb.update_item,
-            Key=_key(key),
-            UpdateExpression=f"ADD {adds} SET expires_at = :until" + (f" REMOVE {removes}" if removes else ""),
-            ConditionExpression=" AND ".join(
-                f"(attribute_not_exists(c_{name}) OR c_{name} < :limit{index})" for index, name in enumerate(limits)
-            ),
-            ExpressionAttributeValues={
-                ":one": _number(1),
-                ":until": _number(math.ceil(expires_at)),
-                **{f":limit{index}": _number(limit) for index, limit in enumerate(limits.values())},
-            },
-            ReturnValues="UPDATED_NEW",
-            ReturnValuesOnConditionCheckFailure="ALL_OLD",
-        )
+        changed = " REMOVE " + ", ".join(f"c_{name}" for name in over) if over else ""
+        changed += " ADD " + ", ".join(f"c_{name} :one" for name in limits)
+        condition = " AND ".join(f"(attribute_not_exists(c_{name}) OR c_{name} < :c_{name})" for name in limits)
+        values = {"one": 1, **{f"c_{name}": limit for name, limit in limits.items()}}
+        is_counted, item = self._update(key, changed, condition, values, expires_at, returns="UPDATED_NEW")
         return {name: int(item.get(f"c_{name}", {"N": "0"})["N"]) - is_counted for name in limits}
 
-    def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
-        """Take the slot ``key``: return 0, or the time at which it becomes free."""
-        is_acquired, item = self._write(
-            self._dynamodb.update_item,
-            Key=_key(key),
-            UpdateExpression="SET n = :until, expires_at = :deleted_after",
-            ConditionExpression="attribute_not_exists(n) OR n <= :now",
-            ExpressionAttributeValues={
-                ":until": _number(expires_at),
-                ":now": _number(now),
-                ":deleted_after": _number(math.ceil(expires_at) + 60),
-            },
-            ReturnValuesOnConditionCheckFailure="ALL_OLD",
-        )
-        return 0.0 if is_acquired else float(item["n"]["N"])
+    def _client(self, aws: AwsClients, service: str = "dynamodb") -> Any:
+        return aws.client(service, timeout_s=self._timeout_s)
 
-    def _write(self, send: Callable[..., Mapping[str, Any]], **request: Any) -> tuple[bool, Mapping[str, Any]]:
-        """Return whether the condition of ``request`` holds, and the attributes that it names."""
-        try:
-            response = send(TableName=self._table, **request)
-            return True, response["Attributes"] if "ReturnValues" in request else {}
-        except self._dynamodb.exceptions.ConditionalCheckFailedException as error:
-            return False, error.response["Item"] if "ReturnValuesOnConditionCheckFailure" in request else {}
+    def _get_item(self, key: str, is_consistent: bool) -> Mapping[str, Any]:
+        request = {"TableName": self._table, "Key": {"pk": _typed(key)}, "ConsistentRead": is_consistent}
+        found: Mapping[str, Any] = self._client(self._aws).get_item(**request).get("Item", {})
+        return found
 
-    def _get_object(self, s3: Any, path: str) -> bytes | None:
+    def _update(
+        self, key: str, update: str, condition: str, values: Mapping[str, Any], until: float, returns: str = "NONE"
+    ) -> tuple[bool, Mapping[str, Any]]:
+        """Return whether the condition holds, and the attributes that ``returns`` names, or else the whole item."""
+        values = {"until": math.ceil(until), **values}
+        dynamodb = self._client(self._aws)
         try:
-            return bytes(s3.get_object(Bucket=self._bucket, Key=path)["Body"].read())
+            response = dynamodb.update_item(
+                TableName=self._table,
+                Key={"pk": _typed(key)},
+                UpdateExpression=f"SET expires_at = :until{update}",
+                ConditionExpression=condition,
+                ExpressionAttributeValues={f":{name}": _typed(value) for name, value in values.items()},
+                ReturnValues=returns,
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+            return True, {} if returns == "NONE" else response["Attributes"]
+        except dynamodb.exceptions.ConditionalCheckFailedException as error:
+            return False, error.response["Item"]
+
+    def _get_object(self, aws: AwsClients, path: str) -> bytes | None:
+        try:
+            return bytes(self._client(aws, "s3").get_object(Bucket=self._bucket, Key=path)["Body"].read())
         except Exception as error:
             # The bucket's lifecycle deleted it first. S3 calls that "denied" to callers that may not list.
             if error_code(error) in _OBJECT_GONE:
@@ -153,9 +138,7 @@ class DynamoDBStore(CacheStore):
             raise
 
 
-def _key(key: str) -> dict[str, Any]:
-    return {"pk": {"S": key}}
-
-
-def _number(value: float) -> dict[str, str]:
+def _typed(value: str | bytes | float) -> dict[str, Any]:
+    if isinstance(value, str | bytes):
+        return {"S" if isinstance(value, str) else "B": value}
     return {"N": repr(round(value, 3))}

@@ -1,7 +1,7 @@
 """The cache of responses: its keys, the memory of this process, and entries in memory and in a shared store.
 
 Calls and API keys are named by hashes, from which neither arguments nor keys can be read. Cached responses are bytes:
-compressed, dated, and bound by a hash to their cache key.
+compressed, dated, and with their cache key.
 """
 
 from __future__ import annotations
@@ -13,21 +13,18 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cachetools import LRUCache
 
-from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore, LockedStore
+from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore
 from toolfold.catalog.json_schema import properties
 from toolfold.errors import CALL_ERRORS, CallError, InternalError
 from toolfold.wording import from_data, to_data
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
-
-T = TypeVar("T")
 
 _LAYOUT = 3
 """Increased when a stored entry changes its meaning: old entries are then never found again."""
@@ -38,20 +35,6 @@ _MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
 
 _NOT_SENT = frozenset({"function", "lists", "sends", "arguments", "blank_allowed"})
 """Keys of a tool's ``call`` that say how arguments are read, or whose effect is in the arguments."""
-
-
-class CacheKeys(NamedTuple):
-    """The cache keys of one call.
-
-    Attributes:
-        data: of data that it may get: first what all API keys share, where there is such, then what is its key's alone.
-        own: where data is stored for the key alone.
-        error: of the error that its key met.
-    """
-
-    data: tuple[str, ...]
-    own: str
-    error: str
 
 
 def hash_api_key(source: Source, endpoint: str, key: str, salt: str) -> str:
@@ -110,12 +93,6 @@ _OVERHEAD_BYTES = 600
 """What a value takes beside its own size: its key, its place in the cache, and the references to its owners."""
 
 
-class _Stored(NamedTuple):
-    owners: tuple[object, ...]
-    value: Any
-    size: int
-
-
 class Memo:
     """Values computed from immutable objects, their owners; the ones used last. Safe to use from many threads.
 
@@ -127,54 +104,52 @@ class Memo:
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_value_bytes = max_bytes // _MAX_SHARE
-        # An id stays that of its owner as long as the owner is stored.
-        self._stored: LRUCache[tuple[object, ...], _Stored] = LRUCache(max_bytes, getsizeof=attrgetter("size"))
+        # By kind, key and ids of the owners; with the owners, as an id stays that of its owner as long as it is stored.
+        self._stored: LRUCache[Any, tuple[Any, Any, int]] = LRUCache(max_bytes, getsizeof=itemgetter(2))
         self._lock = threading.Lock()
 
     def get(self, kind: str, owners: tuple[object, ...], key: Hashable = None) -> Any:
         """Return the value that was computed from ``owners`` and an equal ``key``, or None."""
         with self._lock:
             found = self._stored.get((kind, key, *map(id, owners)))
-            return None if found is None else found.value
+            return None if found is None else found[1]
 
     def put(self, kind: str, owners: tuple[object, ...], key: Hashable, value: Any, size: int) -> None:
         """Store ``value``, which takes ``size`` bytes, unless it is too large."""
         size += _OVERHEAD_BYTES
-        if size > self._max_value_bytes:
-            return
-        with self._lock:
-            self._stored[(kind, key, *map(id, owners))] = _Stored(owners, value, size)
+        if size * _MAX_SHARE <= self._stored.maxsize:
+            with self._lock:
+                self._stored[(kind, key, *map(id, owners))] = owners, value, size
 
 
-_MAX_NUMBERS = 50_000
-"""Counters kept, and slots; each is for one API key and one day, or for one second. About 15 MB."""
+_MAX_RECORD_BYTES = 16_000_000
+_RECORD_BYTES = 300
+"""What a record takes beside its own size: one is of one API key or caller, and one day."""
 
 
-class MemoryStore(LockedStore):
+class MemoryStore(CacheStore):
     """Keep the values used last, within a limit of bytes. Safe to use from many threads.
 
     Values for all API keys and values for one key are evicted apart: what belongs to made-up keys does not displace
-    what all callers use.
+    what all callers use. Nor do values displace records, whose limit is their own.
 
     Args:
         max_bytes: limit of all values together. A larger value is not stored.
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
         self._common: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
         self._own: LRUCache[str, bytes] = LRUCache(max_bytes, getsizeof=len)
-        self._numbers: LRUCache[str, Any] = LRUCache(
-            _MAX_NUMBERS, getsizeof=lambda kept: len(kept) if isinstance(kept, dict) else 1
-        )
+        self._records: LRUCache[str, bytes] = LRUCache(_MAX_RECORD_BYTES, lambda record: len(record) + _RECORD_BYTES)
         self._lock = threading.Lock()
 
     def get(self, key: str) -> bytes | None:
-        """Return the value last put, or None."""
+        """Return the value or record last stored, or None."""
         with self._lock:
-            value = self._common.get(key)
-            return self._own.get(key) if value is None else value
+            for stored in (self._common, self._own, self._records):
+                if (found := stored.get(key)) is not None:
+                    return found
+        return None
 
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
         """Store ``value``; the last one put wins.
@@ -182,39 +157,33 @@ class MemoryStore(LockedStore):
         Values for one API key may displace others only from the half of the space that those take, and the other way
         round.
         """
+        own, common = self._own, self._common
         with self._lock:
-            self._common.pop(key, None)
-            self._own.pop(key, None)
-            if len(value) <= self._max_bytes:
-                (self._own if "-" in key else self._common)[key] = value  # which ends with the hash of the API key
-            while self._common.currsize + self._own.currsize > self._max_bytes:
-                (self._own if 2 * self._own.currsize > self._max_bytes else self._common).popitem()
+            for stored in (own, common):
+                stored.pop(key, None)
+            if len(value) <= own.maxsize:
+                (own if "-" in key else common)[key] = value  # which ends with the hash of the API key
+            while common.currsize + own.currsize > own.maxsize:
+                (own if 2 * own.currsize > own.maxsize else common).popitem()
 
-    def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
-        """Store a record if the one before is ``expected``, None for a new one; return whether it was."""
+    def change(
+        self, key: str, change: Callable[[bytes | None], bytes | None], expires_at: float | None
+    ) -> bytes | None:
+        """Store what ``change`` makes of a record; return the one before."""
         with self._lock:
-            if self._common.get(key) != expected:
-                return False
-            self._common[key] = value
-            return True
-
-    def _change(self, key: str, expires_at: float, change: Callable[[Any], tuple[T, Any]]) -> T:
-        with self._lock:
-            result, after = change(self._numbers.get(key))
-            if after is not None:
-                self._numbers[key] = after
-        return result
+            before = self._records.get(key)
+            if (after := change(before)) is not None:
+                self._records[key] = after
+        return before
 
 
-_DIGEST_BYTES = 16
 _COMPRESSION_LEVEL = 1
 """Of zlib. Prices shrink to a fifth at this level, in a third of the time that the default level takes."""
 
 _MAX_HEADER_BYTES = 1000
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A response, or an error that a repeated call would meet again.
 
     Attributes:
@@ -233,12 +202,12 @@ class Entry:
     repeats_key: bool = False
     blocks: str = ""
 
-    def is_usable(self, now: float, stale_if_error_s: float = 0.0) -> bool:
-        """Return whether the entry is fresh at ``now``, or stale by less than ``stale_if_error_s``.
+    def is_usable(self, now: float, stale_s: float = 0.0) -> bool:
+        """Return whether the entry is fresh at ``now``, or stale by less than ``stale_s``.
 
         One from the future is not: the clock of the machine that wrote it is wrong.
         """
-        return self.created_at - MAX_CLOCK_SKEW_S <= now < self.expires_at + stale_if_error_s
+        return self.created_at - MAX_CLOCK_SKEW_S <= now < self.expires_at + stale_s
 
     @classmethod
     def from_error(cls, error: CallError, created_at: float, expires_at: float) -> Entry:
@@ -254,37 +223,28 @@ class Entry:
 
 def encode(entry: Entry, key: str) -> bytes:
     """Return ``entry`` as bytes that :func:`decode` accepts under ``key`` only."""
-    header = json.dumps([entry.kind, entry.created_at, entry.expires_at, entry.repeats_key, len(entry.blocks)])
-    content = zlib.compress(f"{header}\n{entry.blocks}{entry.body}".encode(), _COMPRESSION_LEVEL)
-    return _digest(key, content) + content
+    header = json.dumps([key, *entry._replace(body="", blocks=""), len(entry.blocks)])
+    return zlib.compress(f"{header}\n{entry.blocks}{entry.body}".encode(), _COMPRESSION_LEVEL)
 
 
-def decode(blob: bytes, key: str, now: float, max_bytes: int, stale_if_error_s: float = 0.0) -> Entry | None:
-    """Return the entry in ``blob``; None when it is damaged, too large, of another key, from the future, or stale."""
-    digest, content = blob[:_DIGEST_BYTES], blob[_DIGEST_BYTES:]
-    if digest != _digest(key, content):
-        return None
+def decode(blob: bytes, key: str, max_bytes: int) -> Entry | None:
+    """Return the entry in ``blob``; None when it is damaged, too large, or of another key."""
     try:
         decompressor = zlib.decompressobj()
-        text = decompressor.decompress(content, max_bytes + _MAX_HEADER_BYTES)
-        if not decompressor.eof:
-            return None
-        header, _, body = text.decode().partition("\n")
-        kind, created_at, expires_at, repeats_key, split = json.loads(header)
+        header, _, body = decompressor.decompress(blob, max_bytes + _MAX_HEADER_BYTES).decode().partition("\n")
+        found, *fields, split = json.loads(header)
+        if found == key and decompressor.eof:  # where zlib has compared its checksum
+            return Entry(*fields)._replace(body=body[split:], blocks=body[:split])
     except (zlib.error, ValueError, TypeError):
-        return None
-    entry = Entry(kind, body[split:], created_at, expires_at, repeats_key, body[:split])
-    return entry if entry.is_usable(now, stale_if_error_s) else None
-
-
-def _digest(key: str, content: bytes) -> bytes:
-    return hashlib.blake2b(content, digest_size=_DIGEST_BYTES, key=hashlib.sha256(key.encode()).digest()).digest()
+        pass
+    return None
 
 
 class ResponseCache:
     """Look up entries in memory and in a shared store. Nothing here raises: a damaged entry is a miss.
 
-    ``memo`` has the decoded entries that were used last.
+    A look-up returns an entry that is fresh at ``now``, or stale by no more than ``stale_s``. ``memo`` has the decoded
+    entries that were used last.
     """
 
     def __init__(
@@ -292,40 +252,37 @@ class ResponseCache:
         memory: MemoryStore,
         shared: FailSafeStore[CacheStore] | None,
         max_entry_bytes: int,
-        stale_if_error_s: float = 0.0,
-        memo: Memo | None = None,
+        stale_if_error_s: float,
+        memo: Memo,
     ) -> None:
-        self._memory, self._shared, self._memo = memory, shared, memo or Memo(0)
+        self._memory, self._shared, self._memo = memory, shared, memo
         self._max_entry_bytes, self._stale_if_error_s = max_entry_bytes, stale_if_error_s
 
-    def get_local(self, keys: Iterable[str], now: float, stale_if_error_s: float = 0.0) -> Entry | None:
-        """Return the newest entry under ``keys`` that is fresh at ``now``, from memory alone."""
-        found = None
+    def get_local(self, keys: Iterable[str], now: float, stale_s: float = 0.0) -> Entry | None:
+        """Return the newest entry under ``keys``, from memory alone."""
+        found: Entry | None = None
         for key in keys:
             if (blob := self._memory.get(key)) is None:
                 continue
             entry: Entry | None = self._memo.get("entry", (blob,), key)  # the same object as long as it is in memory
-            if entry is None:
-                entry = decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
-                if entry is not None and not entry.repeats_key:
-                    size = len(blob) + sys.getsizeof(entry.body) + sys.getsizeof(entry.blocks)
-                    self._memo.put("entry", (blob,), key, entry, size)
-            elif not entry.is_usable(now, stale_if_error_s):
-                entry = None
-            if entry is not None and (found is None or entry.created_at > found.created_at):
-                found = entry
+            if entry is None and (entry := decode(blob, key, self._max_entry_bytes)) is not None:
+                size = len(blob) + sys.getsizeof(entry.body) + sys.getsizeof(entry.blocks)
+                self._memo.put("entry", (blob,), key, entry, size)
+            if entry is not None and entry.is_usable(now, stale_s):
+                found = entry if found is None or entry.created_at > found.created_at else found
         return found
 
-    def get_shared(self, key: str, now: float, stale_if_error_s: float = 0.0) -> Entry | None:
-        """Return the entry under ``key`` that is fresh at ``now``, from the shared store; and keep it in memory."""
+    def get_shared(self, key: str, now: float, stale_s: float = 0.0) -> Entry | None:
+        """Return the entry under ``key``, from the shared store; and keep it in memory."""
         blob = None if self._shared is None else self._shared.run(lambda store: store.get(key))
-        entry = None if blob is None else decode(blob, key, now, self._max_entry_bytes, stale_if_error_s)
-        if blob is not None and entry is not None:
-            self._memory.put(key, blob, entry.created_at, entry.expires_at)
+        entry = None if blob is None else decode(blob, key, self._max_entry_bytes)
+        if blob is None or entry is None or not entry.is_usable(now, stale_s):
+            return None
+        self._memory.put(key, blob, entry.created_at, entry.expires_at)
         return entry
 
     def get_stale(self, keys: Sequence[str], now: float) -> Entry | None:
-        """Return the newest entry that is fresh at ``now``, or stale by no more than ``stale_if_error_s``."""
+        """Return the newest entry under ``keys`` that may be returned while its source fails."""
         stale_s = self._stale_if_error_s
         return self.get_local(keys, now, stale_s) or self.get_shared(keys[0], now, stale_s)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from toolfold.app import App
 from toolfold.aws.clients import AwsClients
-from toolfold.cache.records import Unavailable
+from toolfold.cache.stores import Unavailable
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, os_errors
 from toolfold.cli.entry_point import output_errors

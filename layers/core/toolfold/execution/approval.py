@@ -22,8 +22,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold import messages
-from toolfold.cache.records import Unavailable
 from toolfold.cache.sqlite import SQLiteStore
+from toolfold.cache.stores import Unavailable
 from toolfold.client_call import iso_time
 from toolfold.errors import (
     ApprovalDenied,

@@ -23,7 +23,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from toolfold.cache.records import (
+from toolfold.cache.response_cache import MemoryStore
+from toolfold.cache.stores import (
     Records,
     Unavailable,
     given_secret,
@@ -31,7 +32,6 @@ from toolfold.cache.records import (
     records_in_file,
     records_in_table,
 )
-from toolfold.cache.response_cache import MemoryStore
 from toolfold.local_defaults import with_local_defaults
 
 if TYPE_CHECKING:
@@ -157,7 +157,6 @@ class ApprovalRecord(NamedTuple):
 FILE_NAME, KEY_FILE_NAME = "approvals.sqlite", "approvals.secret"
 """In the folder of the cache file. Not in that file: a full cache evicts what expires first."""
 
-_MAX_BYTES = 8_000_000
 KEPT_AFTER_S = 3600
 """Seconds after its expiry for which a record is stored, so that the answer to a late call names the reason."""
 
@@ -186,7 +185,7 @@ def approval_records(settings: Settings, aws: AwsClients) -> Records:
     if settings.cache_table:
         return records_in_table(settings, aws)
     if _is_in_memory(settings):
-        return Records(lambda: MemoryStore(_MAX_BYTES))
+        return Records(MemoryStore(0))
     return records_in_file(approval_file(settings), settings.secret_timeout_s)
 
 

@@ -229,7 +229,7 @@ class AuditLog:
 
     def _own_key(self) -> bytes:
         if self._file is not None:
-            from toolfold.cache.records import Unavailable
+            from toolfold.cache.stores import Unavailable
             from toolfold.execution.approval_store import local_secret
 
             try:

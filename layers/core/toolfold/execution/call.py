@@ -19,7 +19,7 @@ from toolfold.models import ResultKind, SourceCredentials
 from toolfold.redaction import NO_REDACTION, Redactor
 
 if TYPE_CHECKING:
-    from toolfold.cache.response_cache import CacheKeys, Entry
+    from toolfold.cache.response_cache import Entry
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
     from toolfold.execution.upstream import Upstream
@@ -160,7 +160,8 @@ class CallContext:
         operator_key: the API key of the deployment, which no caller may see.
         key_id: the hash of the API key and of the address that it is sent to.
         ends_at: ``deadline``, or the end of the time-out before it.
-        keys: by which it is cached.
+        keys: of cached data that it may get: what all API keys share, where there is such, then its key's alone.
+        own_key: by which it is cached for its API key alone.
         upstream: what sends the calls of its source.
     """
 
@@ -183,7 +184,8 @@ class CallContext:
     operator_key: str = field(default="", repr=False)
     key_id: str = ""
     ends_at: float = math.inf
-    keys: CacheKeys = field(init=False)
+    keys: tuple[str, ...] = ()
+    own_key: str = ""
     upstream: Upstream = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

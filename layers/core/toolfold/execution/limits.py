@@ -26,15 +26,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
-from toolfold.cache.base import MAX_CLOCK_SKEW_S, CacheStore, increment
 from toolfold.cache.response_cache import MemoryStore
+from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore, increment
 from toolfold.client_call import iso_time
 from toolfold.errors import ClientLimit, RateLimited
 from toolfold.messages import DAY_USED_UP, WAIT, WAIT_IN_TURN
 from toolfold.wording import from_data, to_data
 
 if TYPE_CHECKING:
-    from toolfold.cache.base import FailSafeStore
+    from toolfold.cache.stores import FailSafeStore
     from toolfold.catalog.entries import Source
     from toolfold.client_call import Clock
     from toolfold.execution.credentials import RequestCredentials

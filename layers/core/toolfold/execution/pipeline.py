@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from toolfold import client_call, errors
-from toolfold.cache.response_cache import CacheKeys, Entry, cache_key, hash_api_key, simple_text
+from toolfold.cache.response_cache import Entry, cache_key, hash_api_key, simple_text
 from toolfold.execution import api_keys
 from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.call import CallResult, UpstreamUse, log_call
@@ -220,8 +220,9 @@ def answer_prepared(services: Services, call: CallContext) -> CallResult:
             services.memo.put("cache key", (upstream, tool), text, known, len(text))
     common, varies_by_key = known
     own = f"{common}-{call.key_id}"
-    data = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
-    call.keys = CacheKeys(data, own, f"{own}/error")  # without API keys all callers are the same
+    # Without API keys all callers are the same.
+    call.keys = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
+    call.own_key = own
     result = _read(services, call) if tool.effect == "read" else _write(services, call)
     call.log.response_chars = len(result.body)
     return result
@@ -266,7 +267,7 @@ def _read(services: Services, call: CallContext) -> CallResult:
             entry = _fetch_together(services, call)
         except (errors.RateLimited, errors.UpstreamError, errors.UpstreamTimeout) as error:
             now, stale_reason = services.clock.now(), error.code
-            entry = None if call.bypass_cache else services.cache.get_stale(call.keys.data, now)
+            entry = None if call.bypass_cache else services.cache.get_stale(call.keys, now)
             if entry is None:
                 raise
             call.log.cache, call.log.error_message = "stale", error.message
@@ -290,12 +291,12 @@ def _read(services: Services, call: CallContext) -> CallResult:
 
 def _find(services: Services, call: CallContext, local: bool = False) -> Entry | None:
     """Return the cached data of this call, or the error that its key met; ``local``: from memory alone."""
-    cache, now, keys, where = services.cache, services.clock.now(), call.keys, "memory"
-    found = cache.get_local(keys.data, now)
+    cache, now, where = services.cache, services.clock.now(), "memory"
+    found = cache.get_local(call.keys, now)
     if found is None and not local:
-        found, where = cache.get_shared(keys.data[0], now), "shared"
+        found, where = cache.get_shared(call.keys[0], now), "shared"
     if found is None:
-        found, where = cache.get_local((keys.error,), now), "memory"
+        found, where = cache.get_local((f"{call.own_key}/error",), now), "memory"
     if found is None or found.created_at <= _written_at(services, call, local):
         return None
     call.log.cache = where
@@ -324,7 +325,7 @@ def _fetch_together(services: Services, call: CallContext) -> Entry:
         while True:
             try:
                 return services.flights.run(
-                    (call.keys.own, call.bypass_cache, _written_at(services, call, local=True)),
+                    (call.own_key, call.bypass_cache, _written_at(services, call, local=True)),
                     functools.partial(_fetch_and_store, services, call),
                     max(0.0, call.ends_at - services.clock.monotonic()),
                 )
@@ -354,7 +355,7 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
         elif isinstance(error, errors.InvalidArguments | errors.PremiumOnly):
             ttl_s = services.settings.negative_ttl_s
         if ttl_s:
-            services.cache.put(call.keys.error, Entry.from_error(error, now, now + ttl_s), shared=False)
+            services.cache.put(f"{call.own_key}/error", Entry.from_error(error, now, now + ttl_s), shared=False)
         if call.added and isinstance(error, errors.PremiumOnly):
             kept = Entry.from_error(error, now, now + _REFUSAL_S)
             services.refusals.put("plan", (call.upstream,), _refusal_key(call), kept, len(kept.body))
@@ -363,9 +364,9 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
     repeats_key = call.redactor.appears_in(response.body, response.blocks)
     entry = Entry(response.kind, response.body, now, now + policy.ttl_s, repeats_key, response.blocks)
     if policy.ttl_s > 0 and response.is_final:
-        key = call.keys.data[0] if response.is_recognized and not repeats_key else call.keys.own
+        key = call.keys[0] if response.is_recognized and not repeats_key else call.own_key
         # What repeats a key is nowhere but in this process, which has the key anyway.
-        services.cache.put(key, entry, shared=key == call.keys.data[0] and not repeats_key)
+        services.cache.put(key, entry, shared=key == call.keys[0] and not repeats_key)
     return entry
 
 

@@ -22,7 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from toolfold.cache.records import Unavailable
+from toolfold.cache.stores import Unavailable
 from toolfold.errors import CallError
 from toolfold.models import SIGN_IN_S
 from toolfold.sources.http_api.authentication import authorization_query, requested_access

@@ -27,7 +27,7 @@ from joserfc import jwe
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 
-from toolfold.cache.records import (
+from toolfold.cache.stores import (
     Locked,
     Records,
     Unavailable,

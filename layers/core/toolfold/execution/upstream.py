@@ -126,12 +126,12 @@ class Upstream:
             self._record_failure(call, error)
             self._circuits(call)
             raise
-        self.breakers.record_success(OF_SOURCE, call.keys.own)
+        self.breakers.record_success(OF_SOURCE, call.own_key)
         return found
 
     def _circuits(self, call: CallContext) -> tuple[Circuit, Circuit]:
         """Return the breakers of the source and of the call, and log the first that is not closed."""
-        of_source, of_call = self.breakers.find(OF_SOURCE), self.breakers.find(call.keys.own)
+        of_source, of_call = self.breakers.find(OF_SOURCE), self.breakers.find(call.own_key)
         call.log.circuit_breaker = of_call.state if of_source.state == "closed" else of_source.state
         return of_source, of_call
 
@@ -144,9 +144,9 @@ class Upstream:
             if not isinstance(error, UpstreamTimeout):  # which may have come before there was a connection
                 self.breakers.record_success(OF_SOURCE)
             if isinstance(error, UpstreamError | UpstreamTimeout) and error.details.get("retryable"):
-                self.breakers.record_failure(call.keys.own)
+                self.breakers.record_failure(call.own_key)
             else:
-                self.breakers.record_success(call.keys.own)
+                self.breakers.record_success(call.own_key)
 
     def _fetch(self, call: CallContext) -> ParsedResponse:
         """Return the upstream's data, or raise the outcome of the last request, without the keys of the call.

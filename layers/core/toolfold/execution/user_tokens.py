@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from toolfold.cache.records import Locked, Unavailable
+from toolfold.cache.stores import Locked, Unavailable
 from toolfold.errors import AuthorizationRequired, UpstreamError, UpstreamTimeout
 from toolfold.execution.sign_in_page import SignInPage
 from toolfold.extras import on_lambda

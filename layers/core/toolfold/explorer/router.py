@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from toolfold.aws.clients import error_code
-from toolfold.cache.records import Unavailable
+from toolfold.cache.stores import Unavailable
 from toolfold.errors import CallError, CatalogUnavailable
 from toolfold.explorer.feed import CallFeed
 from toolfold.explorer.page import (

@@ -29,7 +29,7 @@ from urllib.parse import urlencode
 from toolfold.auth.issuer_keys import IssuerUnreachable, UnusableDocument, new_deadline
 from toolfold.auth.resource_server import SCOPES, ResourceServer
 from toolfold.auth.token_verifier import InvalidToken
-from toolfold.cache.records import Unavailable
+from toolfold.cache.stores import Unavailable
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.text_checks import host_of
 from toolfold.errors import CallError

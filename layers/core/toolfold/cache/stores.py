@@ -1,0 +1,284 @@
+"""The stores of cached responses, counters and records: their interface, and which one the settings name.
+
+A failure of the cache only costs time (:class:`FailSafeStore`); one of records must be known (:class:`Records`): they
+are approvals and sign-ins, in the table of the cache, in a SQLite file of the user, or in this process. The secret that
+protects them comes from the settings, from AWS, or from a file of the user, where it is generated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import re
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from toolfold import private_folder
+from toolfold.aws.clients import error_code
+from toolfold.private_folder import PathRefused, replace_file
+
+if TYPE_CHECKING:
+    from toolfold.aws.clients import AwsClients
+    from toolfold.settings import Settings
+
+logger = logging.getLogger("toolfold")
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+MAX_CLOCK_SKEW_S = 300.0
+"""A value dated further in the future than this was written by a machine whose clock is wrong, and is ignored."""
+
+_MAX_FILE_BYTES = 8_000_000
+_SECRET = re.compile(rb"[0-9a-f]{64}\n")
+_MIN_SECRET_CHARS = 32
+
+
+class CacheStore(ABC):
+    """Store values and records by key. Times are seconds since 1970; after ``expires_at`` a key may go.
+
+    A value goes also where others need its space. A record is what callers change in turn: a text of one of several
+    states, counters, or the time until which a slot is taken.
+    A store may raise anything; :class:`FailSafeStore` turns every failure into a miss.
+    """
+
+    @abstractmethod
+    def get(self, key: str) -> bytes | None:
+        """Return the value or record last stored, stale or not, or None."""
+
+    @abstractmethod
+    def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
+        """Store ``value`` unless a newer one is stored.
+
+        A stored value dated more than ``MAX_CLOCK_SKEW_S`` after ``created_at`` does not count as newer.
+        """
+
+    @abstractmethod
+    def change(
+        self, key: str, change: Callable[[bytes | None], bytes | None], expires_at: float | None
+    ) -> bytes | None:
+        """Store what ``change`` makes of a record, None for a new one; if that is None, the record stays.
+
+        One step: each of several callers changes what the one before has stored. Raises where there is no space:
+        nothing else is evicted for it. Without ``expires_at`` the record keeps its time.
+
+        Returns:
+            The record before.
+        """
+
+    def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
+        """Store a record if the one before is ``expected``; return whether it was. Of several callers one gets True."""
+        return self.change(key, lambda before: value if before == expected else None, expires_at) == expected
+
+    def count_within(
+        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
+    ) -> Mapping[str, int]:
+        """Add 1 to each counter of ``key`` that ``limits`` names, unless one of them has reached its limit.
+
+        One step: of calls at the same time, as many count as the limits allow.
+
+        Args:
+            key: whose counters they are.
+            limits: counter → its limit.
+            expires_at: when all of them may be deleted.
+            over: counters of ``key`` that are not needed any more.
+
+        Returns:
+            The counters before. If one has its limit, or more, none has changed.
+        """
+
+        def count(record: bytes | None) -> bytes | None:
+            counters = json.loads(record or b"{}")
+            before.update({name: counters.get(name, 0) for name in limits})
+            if any(before[name] >= limit for name, limit in limits.items()):
+                return None
+            kept = {name: number for name, number in counters.items() if name not in over}
+            return json.dumps(kept | {name: number + 1 for name, number in before.items()}).encode()
+
+        before: dict[str, int] = {}
+        self.change(key, count, expires_at)
+        return before
+
+    def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
+        """Take the slot ``key`` until ``expires_at``, unless another caller holds it.
+
+        Returns:
+            0 when the slot was free and is now taken; otherwise the time at which it becomes free.
+        """
+        until = repr(expires_at).encode()
+        taken = self.change(key, lambda record: None if float(record or 0) > now else until, expires_at)
+        return free_at if (free_at := float(taken or 0)) > now else 0.0
+
+
+def increment(store: CacheStore, key: str, expires_at: float) -> int:
+    """Add 1 to the counter ``key``, which has no limit, and return its new value."""
+    return store.count_within(key, {"n": sys.maxsize}, expires_at)["n"] + 1
+
+
+class FailSafeStore(Generic[S]):
+    """Use a store that may be slow, absent or broken. After a failure it is not used for ``cooldown_s`` seconds.
+
+    Args:
+        store: the store.
+        cooldown_s: seconds between a failure and the next attempt.
+        clock: a monotonic clock.
+        repeats_warnings: whether a failure is logged each time. If not, each kind of failure is logged once: that of a
+            file lasts until the user changes something.
+        name: what is logged as unavailable.
+        on_failure: called after each failure with its reason: a code of AWS or the name of an exception.
+    """
+
+    def __init__(
+        self,
+        store: S,
+        cooldown_s: float,
+        clock: Callable[[], float],
+        *,
+        repeats_warnings: bool = True,
+        name: str = "Shared cache",
+        on_failure: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._store, self._cooldown_s, self._clock = store, cooldown_s, clock
+        self._repeats_warnings, self._logged = repeats_warnings, set[str]()
+        self._name, self._on_failure = name, on_failure
+        self._unavailable_until = float("-inf")
+
+    def run(self, operation: Callable[[S], T]) -> T | None:
+        """Return the result of ``operation`` on the store; None when it fails or is not to be used yet."""
+        # At most the cooldown: the clock of an environment that was suspended may return to an earlier time.
+        if 0 < self._unavailable_until - self._clock() <= self._cooldown_s:
+            return None
+        try:
+            return operation(self._store)
+        except MemoryError:  # SQL over an answer may have all memory of SQLite, but for a moment only
+            return None
+        except Exception as error:  # noqa: BLE001 - no failure of the store may fail the call
+            reason = _reason(error)
+        if self._repeats_warnings or reason not in self._logged:
+            logger.warning("%s unavailable (%s); retrying in %g s", self._name, reason, self._cooldown_s)
+        self._logged.add(reason)
+        self._unavailable_until = self._clock() + self._cooldown_s
+        self._on_failure(reason)
+        return None
+
+
+def create_shared_store(
+    settings: Settings,
+    clock: Callable[[], float],
+    aws: AwsClients,
+    *,
+    name: str = "Shared cache",
+    on_failure: Callable[[str], None] = lambda _: None,
+) -> FailSafeStore[CacheStore] | None:
+    """Return the store that other processes share, or None where ``settings.cache`` names none.
+
+    ``name`` is what is logged as unavailable when it fails; ``on_failure`` is called at each failure with its reason,
+    also at those of the bucket. ``clock`` is monotonic.
+    """
+    make = partial(FailSafeStore, cooldown_s=settings.cache_cooldown_s, clock=clock, on_failure=on_failure)
+    if settings.cache_table:
+        from toolfold.cache.dynamodb import DynamoDBStore
+
+        bucket, timeout_s = settings.cache_bucket, settings.cache_timeout_s
+        s3 = make(aws, name="Bucket of the shared cache") if bucket else None
+        return make(DynamoDBStore(aws, settings.cache_table, timeout_s, bucket, s3), name=name)
+    if not settings.cache_file:
+        return None
+    file = _file(settings.cache_file, settings.cache_file_bytes, settings.cache_timeout_s)
+    return make(file, name=name, repeats_warnings=False)
+
+
+class Unavailable(Exception):
+    """Records, or a secret, cannot be used. The text is for the log: it may name a path, but no secret."""
+
+
+class Locked(Unavailable):
+    """Another process is changing a record."""
+
+
+def _reason(error: Exception) -> str:
+    # The code or the type alone: another text may have an address or a name. That of a refused path is for the user.
+    return str(error) if isinstance(error, PathRefused) else error_code(error)
+
+
+class Records:
+    """A store whose failures are raised. Safe to use from many threads."""
+
+    def __init__(self, store: CacheStore) -> None:
+        self._store = store
+
+    def run(self, operation: Callable[[CacheStore], T]) -> T:
+        """Return the result of ``operation`` on the store.
+
+        Raises:
+            Unavailable: it failed, and nothing is known about the record.
+        """
+        try:
+            return operation(self._store)
+        except Exception as error:
+            raise Unavailable(_reason(error)) from error
+
+
+def records_in_table(settings: Settings, aws: AwsClients) -> Records:
+    """Return the records in the table that ``settings.cache`` names."""
+    from toolfold.cache.dynamodb import DynamoDBStore
+
+    return Records(DynamoDBStore(aws, settings.cache_table, settings.secret_timeout_s, is_consistent=True))
+
+
+def records_in_file(path: str, timeout_s: float) -> Records:
+    """Return the records in a SQLite file of the user; ``timeout_s`` is for another process that writes."""
+    return Records(_file(path, _MAX_FILE_BYTES, timeout_s, is_durable=True))
+
+
+def _file(path: str, max_bytes: int, timeout_s: float, *, is_durable: bool = False) -> CacheStore:
+    from toolfold.cache.sqlite import SQLiteStore
+
+    return SQLiteStore(path, max_bytes, timeout_s, is_durable=is_durable)
+
+
+def given_secret(variable: str, given: str, read_reference: Callable[[str], str]) -> bytes:
+    """Return the secret of a setting, which it has or refers to; empty where it is not set.
+
+    Raises:
+        Unavailable: AWS does not return it, or it is too short.
+    """
+    if given.startswith(("arn:", "ssm:")):
+        given = read_reference(given)
+        if len(given) < _MIN_SECRET_CHARS:
+            raise Unavailable(f"{variable} cannot be read from AWS, or is too short")
+    return given.encode()
+
+
+def own_secret(path: str, *, is_replaced: bool = False) -> bytes:
+    """Return the secret in a file that only this user can read: 64 hexadecimal digits, generated when needed first.
+
+    Args:
+        path: the file, whose folder is made as well.
+        is_replaced: whether another content is replaced. Otherwise it may be the file of another program, and stays.
+
+    Raises:
+        Unavailable: the file cannot be used.
+    """
+    try:
+        path = os.path.join(private_folder.resolve(os.path.dirname(path), create=True), os.path.basename(path))
+        for overwrite in (False, is_replaced):
+            if overwrite or not os.path.lexists(path):
+                with contextlib.suppress(FileExistsError):  # of several processes, the first one writes it
+                    replace_file(path, os.urandom(32).hex().encode() + b"\n", overwrite=overwrite, mode=0o600)
+            with open(os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW), "rb") as file:
+                status = os.fstat(file.fileno())
+                private_folder.check_owned_file(path, status)
+                if os.name != "nt" and status.st_mode & 0o077:
+                    raise PathRefused(f"other users can read {path}: delete it")
+                content = file.read(100)
+            if _SECRET.fullmatch(content):
+                return content.strip()
+        raise PathRefused(f"{path} was not made by toolfold: delete or move it")
+    except (PathRefused, OSError) as error:
+        raise Unavailable(_reason(error)) from error
