@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from toolfold.budget import WorkBudget
-from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache, cache_key, decode, encode
+from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache, decode, encode
 from toolfold.catalog.entries import Source, Tool
 from toolfold.errors import InvalidArguments
+from toolfold.execution.pipeline import cache_key
 from toolfold.results import output
 
 SOURCE = Source("a", "A", "http_api", "https://a.test", "", None, {"default": 60}, "-", (), ())

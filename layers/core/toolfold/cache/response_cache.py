@@ -1,4 +1,4 @@
-"""The cache of responses: its keys, the memory of this process, and entries in memory and in a shared store.
+"""The cache of responses: the memory of this process, and entries in memory and in a shared store.
 
 Calls and API keys are named by hashes, from which neither arguments nor keys can be read. Cached responses are bytes:
 compressed, dated, and with their cache key.
@@ -6,85 +6,19 @@ compressed, dated, and with their cache key.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from cachetools import LRUCache
 
 from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore
-from toolfold.catalog.json_schema import properties
 from toolfold.errors import CALL_ERRORS, CallError, InternalError
 from toolfold.wording import from_data, to_data
-
-if TYPE_CHECKING:
-    from toolfold.catalog.entries import Source, Tool
-
-_LAYOUT = 3
-"""Increased when a stored entry changes its meaning: old entries are then never found again."""
-
-_SIMPLE_TYPES = frozenset({str, int, float, bool, type(None)})
-_MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
-"""Arguments, and characters of each, that :func:`simple_text` accepts: those of usual calls."""
-
-_NOT_SENT = frozenset({"function", "lists", "sends", "arguments", "blank_allowed"})
-"""Keys of a tool's ``call`` that say how arguments are read, or whose effect is in the arguments."""
-
-
-def hash_api_key(source: Source, endpoint: str, key: str, salt: str) -> str:
-    """Return the hash that stands for an API key in counters, limits and cache keys.
-
-    The address is part of it: what one service refuses says nothing about another that is called with the same key. So
-    is the salt, which differs from one deployment to the next.
-    """
-    secret = f"toolfold {salt}".encode(errors="surrogatepass")  # an environment may hold any bytes
-    message = f"{source.id}\0{endpoint}\0{key}".encode(errors="surrogatepass")
-    return hmac.digest(secret, message, "sha256").hex()[:32]
-
-
-def sent_values(tool: Tool, declared: Mapping[str, Mapping[str, Any]], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``arguments`` with what is sent for those of ``declared``, the parameters, that are not given."""
-    defaults = {name: rule["default"] for name, rule in declared.items() if rule.get("default") is not None}
-    return {**defaults, **tool.call.get("sends", {}), **arguments}
-
-
-def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint: str) -> str:
-    """Return the key under which the response to a call is stored.
-
-    Two calls have the same key when they send the upstream the same: to the same endpoint, for the same function, with
-    the same values, given or left to their defaults, in any order. Values keep their spelling and their type, since an
-    upstream may distinguish ``ibm`` from ``IBM``; lists and nested objects keep their order, since responses follow it.
-    """
-    declared = properties(tool.parameters)
-    values = sent_values(tool, declared, arguments)
-    named = [(name, values[name]) for name in declared if name in values]
-    # What the schema does not name is sent in the order in which it is given.
-    other = [(name, value) for name, value in values.items() if name not in declared]
-    parts = [_LAYOUT, source.id, endpoint, tool.call.get("function"), tool.name, named, other]
-    # The rest of what an imported tool sends, which another version of the catalog may change.
-    if binding := {key: value for key, value in tool.call.items() if key not in _NOT_SENT}:
-        parts.append(binding)
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def simple_text(arguments: Mapping[str, Any]) -> str | None:
-    """Return a text that only equal arguments in the same order have; None for many, long or nested ones.
-
-    Values of different types differ: ``1``, ``1.0``, ``true`` and ``"1"``.
-    """
-    if len(arguments) > _MAX_SIMPLE:
-        return None
-    for value in arguments.values():
-        if type(value) not in _SIMPLE_TYPES or (type(value) is str and len(value) > _MAX_SIMPLE_CHARS):
-            return None
-    return repr(arguments)
-
 
 _MAX_SHARE = 4
 """A value that takes more than this fraction of the limit is not stored: it would displace too many others."""

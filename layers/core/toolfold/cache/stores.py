@@ -1,26 +1,21 @@
 """The stores of cached responses, counters and records: their interface, and which one the settings name.
 
 A failure of the cache only costs time (:class:`FailSafeStore`); one of records must be known (:class:`Records`): they
-are approvals and sign-ins, in the table of the cache, in a SQLite file of the user, or in this process. The secret that
-protects them comes from the settings, from AWS, or from a file of the user, where it is generated.
+are approvals and sign-ins, in the table of the cache, in a SQLite file of the user, or in this process.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
-import os
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from toolfold import private_folder
 from toolfold.aws.clients import error_code
-from toolfold.private_folder import PathRefused, replace_file
+from toolfold.private_folder import PathRefused
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
@@ -35,8 +30,6 @@ MAX_CLOCK_SKEW_S = 300.0
 """A value dated further in the future than this was written by a machine whose clock is wrong, and is ignored."""
 
 _MAX_FILE_BYTES = 8_000_000
-_SECRET = re.compile(rb"[0-9a-f]{64}\n")
-_MIN_SECRET_CHARS = 32
 
 
 class CacheStore(ABC):
@@ -158,7 +151,7 @@ class FailSafeStore(Generic[S]):
         except MemoryError:  # SQL over an answer may have all memory of SQLite, but for a moment only
             return None
         except Exception as error:  # noqa: BLE001 - no failure of the store may fail the call
-            reason = _reason(error)
+            reason = reason_of(error)
         if self._repeats_warnings or reason not in self._logged:
             logger.warning("%s unavailable (%s); retrying in %g s", self._name, reason, self._cooldown_s)
         self._logged.add(reason)
@@ -201,7 +194,8 @@ class Locked(Unavailable):
     """Another process is changing a record."""
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Return what may be logged of a failure."""
     # The code or the type alone: another text may have an address or a name. That of a refused path is for the user.
     return str(error) if isinstance(error, PathRefused) else error_code(error)
 
@@ -221,7 +215,7 @@ class Records:
         try:
             return operation(self._store)
         except Exception as error:
-            raise Unavailable(_reason(error)) from error
+            raise Unavailable(reason_of(error)) from error
 
 
 def records_in_table(settings: Settings, aws: AwsClients) -> Records:
@@ -240,45 +234,3 @@ def _file(path: str, max_bytes: int, timeout_s: float, *, is_durable: bool = Fal
     from toolfold.cache.sqlite import SQLiteStore
 
     return SQLiteStore(path, max_bytes, timeout_s, is_durable=is_durable)
-
-
-def given_secret(variable: str, given: str, read_reference: Callable[[str], str]) -> bytes:
-    """Return the secret of a setting, which it has or refers to; empty where it is not set.
-
-    Raises:
-        Unavailable: AWS does not return it, or it is too short.
-    """
-    if given.startswith(("arn:", "ssm:")):
-        given = read_reference(given)
-        if len(given) < _MIN_SECRET_CHARS:
-            raise Unavailable(f"{variable} cannot be read from AWS, or is too short")
-    return given.encode()
-
-
-def own_secret(path: str, *, is_replaced: bool = False) -> bytes:
-    """Return the secret in a file that only this user can read: 64 hexadecimal digits, generated when needed first.
-
-    Args:
-        path: the file, whose folder is made as well.
-        is_replaced: whether another content is replaced. Otherwise it may be the file of another program, and stays.
-
-    Raises:
-        Unavailable: the file cannot be used.
-    """
-    try:
-        path = os.path.join(private_folder.resolve(os.path.dirname(path), create=True), os.path.basename(path))
-        for overwrite in (False, is_replaced):
-            if overwrite or not os.path.lexists(path):
-                with contextlib.suppress(FileExistsError):  # of several processes, the first one writes it
-                    replace_file(path, os.urandom(32).hex().encode() + b"\n", overwrite=overwrite, mode=0o600)
-            with open(os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW), "rb") as file:
-                status = os.fstat(file.fileno())
-                private_folder.check_owned_file(path, status)
-                if os.name != "nt" and status.st_mode & 0o077:
-                    raise PathRefused(f"other users can read {path}: delete it")
-                content = file.read(100)
-            if _SECRET.fullmatch(content):
-                return content.strip()
-        raise PathRefused(f"{path} was not made by toolfold: delete or move it")
-    except (PathRefused, OSError) as error:
-        raise Unavailable(_reason(error)) from error

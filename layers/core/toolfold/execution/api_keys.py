@@ -1,7 +1,11 @@
-"""Find the API key of a call: the caller's, where its source takes keys of callers, or that of the deployment."""
+"""Find the API key of a call: the caller's, where its source takes keys of callers, or that of the deployment.
+
+So are the secrets that protect records found: in the settings, in AWS, or in a file of the user, where it is generated.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -10,7 +14,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolfold import private_folder
 from toolfold.aws.clients import AwsClients, error_code
+from toolfold.cache.stores import Unavailable, reason_of
 from toolfold.errors import KEY_UNREADABLE, AuthRequired
 from toolfold.execution.credentials import MAX_KEY_CHARACTERS, RequestCredentials, header_for, is_possible_key
 from toolfold.messages import (
@@ -23,6 +29,7 @@ from toolfold.messages import (
     SET_DATABASE,
     SET_KEY,
 )
+from toolfold.private_folder import PathRefused, replace_file
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source
@@ -31,6 +38,9 @@ if TYPE_CHECKING:
 
 _REFERENCE_PREFIXES = ("arn:", "ssm:")
 """An environment variable that starts with one of these refers to a key in AWS; see :class:`SecretProvider`."""
+
+_SECRET = re.compile(rb"[0-9a-f]{64}\n")
+_MIN_SECRET_CHARS = 32
 
 
 def resolve_api_key(
@@ -310,3 +320,45 @@ def _parsed(text: str) -> Any:
         return json.loads(text) if text[:1] in ("{", "[") else None
     except (ValueError, RecursionError):
         return None
+
+
+def given_secret(variable: str, given: str, read_reference: Callable[[str], str]) -> bytes:
+    """Return the secret of a setting, which it has or refers to; empty where it is not set.
+
+    Raises:
+        Unavailable: AWS does not return it, or it is too short.
+    """
+    if given.startswith(_REFERENCE_PREFIXES):
+        given = read_reference(given)
+        if len(given) < _MIN_SECRET_CHARS:
+            raise Unavailable(f"{variable} cannot be read from AWS, or is too short")
+    return given.encode()
+
+
+def own_secret(path: str, *, is_replaced: bool = False) -> bytes:
+    """Return the secret in a file that only this user can read: 64 hexadecimal digits, generated when needed first.
+
+    Args:
+        path: the file, whose folder is made as well.
+        is_replaced: whether another content is replaced. Otherwise it may be the file of another program, and stays.
+
+    Raises:
+        Unavailable: the file cannot be used.
+    """
+    try:
+        path = os.path.join(private_folder.resolve(os.path.dirname(path), create=True), os.path.basename(path))
+        for overwrite in (False, is_replaced):
+            if overwrite or not os.path.lexists(path):
+                with contextlib.suppress(FileExistsError):  # of several processes, the first one writes it
+                    replace_file(path, os.urandom(32).hex().encode() + b"\n", overwrite=overwrite, mode=0o600)
+            with open(os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW), "rb") as file:
+                status = os.fstat(file.fileno())
+                private_folder.check_owned_file(path, status)
+                if os.name != "nt" and status.st_mode & 0o077:
+                    raise PathRefused(f"other users can read {path}: delete it")
+                content = file.read(100)
+            if _SECRET.fullmatch(content):
+                return content.strip()
+        raise PathRefused(f"{path} was not made by toolfold: delete or move it")
+    except (PathRefused, OSError) as error:
+        raise Unavailable(reason_of(error)) from error

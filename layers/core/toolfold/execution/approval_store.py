@@ -24,14 +24,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from toolfold.cache.response_cache import MemoryStore
-from toolfold.cache.stores import (
-    Records,
-    Unavailable,
-    given_secret,
-    own_secret,
-    records_in_file,
-    records_in_table,
-)
+from toolfold.cache.stores import Records, Unavailable, records_in_file, records_in_table
+from toolfold.execution.api_keys import given_secret, own_secret
 from toolfold.local_defaults import with_local_defaults
 
 if TYPE_CHECKING:

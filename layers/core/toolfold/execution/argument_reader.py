@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
-from toolfold.cache.response_cache import simple_text
 from toolfold.catalog.json_schema import allowed_types, keyword
 from toolfold.catalog.reader import damaged
 from toolfold.dates import UNITS, Bound, Period, Reading, impossible_date, parse_date, parse_period, spellings
 from toolfold.execution import argument_values
-from toolfold.execution.argument_values import Proposal
+from toolfold.execution.argument_values import Proposal, simple_text
 from toolfold.execution.validation import ArgumentValidator, SchemaError
 from toolfold.execution.validation_problems import UNKNOWN, Problem, ResolvedArguments, describe_expected
 from toolfold.fuzzy import normalize

@@ -399,3 +399,21 @@ def _join_quarter(found: Renamed, unknown: dict[str, Any], names: list[str], tak
 
 def _problem(parameter: str, problem: str, expected: str) -> Problem:
     return {"parameter": parameter[:60], "problem": problem, "expected": expected}
+
+
+_SIMPLE_TYPES = frozenset({str, int, float, bool, type(None)})
+_MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
+"""Arguments, and characters of each, that :func:`simple_text` accepts: those of usual calls."""
+
+
+def simple_text(arguments: Mapping[str, Any]) -> str | None:
+    """Return a text that only equal arguments in the same order have; None for many, long or nested ones.
+
+    Values of different types differ: ``1``, ``1.0``, ``true`` and ``"1"``.
+    """
+    if len(arguments) > _MAX_SIMPLE:
+        return None
+    for value in arguments.values():
+        if type(value) not in _SIMPLE_TYPES or (type(value) is str and len(value) > _MAX_SIMPLE_CHARS):
+            return None
+    return repr(arguments)

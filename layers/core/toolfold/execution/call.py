@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from toolfold.cache.response_cache import sent_values
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
@@ -267,6 +266,12 @@ class Observer(Protocol):
 
     def record_call(self, call: CallLog) -> None:
         """Note the log line of a call, in the thread that performs it, before the call ends."""
+
+
+def sent_values(tool: Tool, declared: Mapping[str, Mapping[str, Any]], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``arguments`` with what is sent for those of ``declared``, the parameters, that are not given."""
+    defaults = {name: rule["default"] for name, rule in declared.items() if rule.get("default") is not None}
+    return {**defaults, **tool.call.get("sends", {}), **arguments}
 
 
 def canonical_arguments(call: CallContext) -> str:

@@ -18,14 +18,20 @@ What the plan of an API key does not include is kept for a while, so that trying
 from __future__ import annotations
 
 import functools
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolfold import client_call, errors
-from toolfold.cache.response_cache import Entry, cache_key, hash_api_key, simple_text
+from toolfold.cache.response_cache import Entry
+from toolfold.catalog.json_schema import properties
 from toolfold.execution import api_keys
 from toolfold.execution.argument_reader import reader_of
-from toolfold.execution.call import CallResult, UpstreamUse, log_call
+from toolfold.execution.argument_values import simple_text
+from toolfold.execution.call import CallResult, UpstreamUse, log_call, sent_values
 from toolfold.execution.limits import caller_id
 from toolfold.execution.validation import invalid_arguments
 from toolfold.messages import CALL_WRITE, READS_ONLY, SIGN_IN_AGAIN, SLOW
@@ -33,9 +39,16 @@ from toolfold.models import SourceCredentials
 from toolfold.redaction import NO_REDACTION
 
 if TYPE_CHECKING:
+    from toolfold.catalog.entries import Source, Tool
     from toolfold.execution.call import CallContext, Middleware
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.services import Services
+
+_LAYOUT = 3
+"""Increased when a stored entry changes its meaning: old entries are then never found again."""
+
+_NOT_SENT = frozenset({"function", "lists", "sends", "arguments", "blank_allowed"})
+"""Keys of a tool's ``call`` that say how arguments are read, or whose effect is in the arguments."""
 
 _WRITTEN = "written/"
 """What the cache key of the time of a source's last write begins with."""
@@ -209,7 +222,10 @@ def answer_prepared(services: Services, call: CallContext) -> CallResult:
     end = services.clock.monotonic() + timeout_s
     call.ends_at = end if call.deadline is None else min(end, call.deadline)
     upstream = call.upstream
-    call.key_id = hash_api_key(source, upstream.endpoint, api_key, settings.key_salt)
+    # With the address: what one service refuses says nothing about another that is called with the same key.
+    message = f"{source.id}\0{upstream.endpoint}\0{api_key}".encode(errors="surrogatepass")
+    secret = f"toolfold {settings.key_salt}".encode(errors="surrogatepass")  # an environment may hold any bytes
+    call.key_id = hmac.digest(secret, message, "sha256").hex()[:32]
     text = simple_text(call.arguments)
     known = None if text is None else services.memo.get("cache key", (upstream, tool), text)
     if known is None:
@@ -249,6 +265,25 @@ def _write(services: Services, call: CallContext) -> CallResult:
         blocks=found.blocks,
         use=UpstreamUse(call.log.requests, call.log.upstream_s),
     )
+
+
+def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint: str) -> str:
+    """Return the key under which the response to a call is stored.
+
+    Two calls have the same key when they send the upstream the same: to the same endpoint, for the same function, with
+    the same values, given or left to their defaults, in any order. Values keep their spelling and their type, since an
+    upstream may distinguish ``ibm`` from ``IBM``; lists and nested objects keep their order, since responses follow it.
+    """
+    declared = properties(tool.parameters)
+    values = sent_values(tool, declared, arguments)
+    named = [(name, values[name]) for name in declared if name in values]
+    # What the schema does not name is sent in the order in which it is given.
+    other = [(name, value) for name, value in values.items() if name not in declared]
+    parts = [_LAYOUT, source.id, endpoint, tool.call.get("function"), tool.name, named, other]
+    # The rest of what an imported tool sends, which another version of the catalog may change.
+    if binding := {key: value for key, value in tool.call.items() if key not in _NOT_SENT}:
+        parts.append(binding)
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _read(services: Services, call: CallContext) -> CallResult:
