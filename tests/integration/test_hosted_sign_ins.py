@@ -6,6 +6,7 @@ table is searched for tokens, codes and secrets.
 
 import json
 import logging
+import re
 import threading
 import time
 import urllib.error
@@ -358,7 +359,9 @@ def test_records_are_of_one_caller_and_of_one_secret(world: World, monkeypatch: 
     world.sign_in("ann")
     world.sign_in("ben")
     dynamodb = client("dynamodb", str(world.handler.app.aws.client("dynamodb", timeout_s=1).meta.endpoint_url))
-    items = [item for item in dynamodb.scan(TableName=TABLE)["Items"] if "v" in item and "user-token/" in str(item)]
+    items = [
+        item for item in dynamodb.scan(TableName=TABLE)["Items"] if re.fullmatch(r"user-token/\w+", item["pk"]["S"])
+    ]
     assert len(items) == 2
     for item, other in (items, items[::-1]):  # who can write the table gives ann's record to ben
         dynamodb.put_item(TableName=TABLE, Item={**item, "v": other["v"]})

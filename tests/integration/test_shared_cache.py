@@ -33,7 +33,7 @@ def aws(on_moto: None) -> Iterator[Any]:
 @pytest.fixture
 def table(aws: Any) -> DynamoDBStore:
     # Longer than in service: the imitation is in Python, and the machine may be busy.
-    s3 = FailSafeStore(AwsClients(), 30.0, time.monotonic)
+    s3 = FailSafeStore(lambda: AwsClients().client("s3", timeout_s=30.0), 30.0, time.monotonic)
     return DynamoDBStore(AwsClients(), TABLE, 30.0, f"s3://{BUCKET}/cache", s3)
 
 

@@ -100,7 +100,7 @@ class TestSQLiteStore:
         held = []
         for number in range(60):
             store.put(f"entry {number}", bytes(20_000), 1.0, 100.0 + number)
-            held.append(store.count()[0])
+            held.append(store.count())
         store.close()
         assert min(held[30:]) > 20
 

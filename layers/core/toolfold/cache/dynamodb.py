@@ -8,11 +8,12 @@ expired items days late, so a value says itself until when it is good.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from toolfold.aws.clients import AwsClients, error_code
-from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore
+from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore, Change, FailSafeStore
 
 _MAX_ITEM_BYTES = 390_000
 """DynamoDB takes items of 400 KB (409,600 bytes), names and numbers included."""
@@ -23,16 +24,14 @@ _OBJECT_GONE = ("NoSuchKey", "AccessDenied", "403", "404")
 class DynamoDBStore(CacheStore):
     """Values and counters in ``table``; values over 390 KB in ``bucket`` (``s3://bucket/prefix``), if there is one.
 
+    Every method raises what boto3 raises for the table. Requests are not retried.
+
     Args:
-        aws: creates the clients.
-        table: name of the table, whose key is ``pk``, a string.
-        timeout_s: seconds to connect, and as many for each request with its response. Requests are not retried.
-        bucket: ``s3://bucket/prefix``.
-        s3: what uses the bucket; without it, large values are not stored. While it fails, only they are not
+        aws: creates the client of the table, whose key is ``pk``, a string.
+        timeout_s: seconds to connect, and as many for each request with its response.
+        s3: returns the client of the bucket; without it, large values are not stored. While it fails, only they are not
             cached: a caller chooses how large an answer is, and may choose one that takes too long.
         is_consistent: whether what another process has just written counts, at twice the price of a read.
-
-    Every method raises what boto3 raises for the table.
     """
 
     def __init__(
@@ -41,11 +40,11 @@ class DynamoDBStore(CacheStore):
         table: str,
         timeout_s: float,
         bucket: str = "",
-        s3: FailSafeStore[AwsClients] | None = None,
+        s3: FailSafeStore[Any] | None = None,
         *,
         is_consistent: bool = False,
     ) -> None:
-        self._aws, self._table, self._timeout_s, self._s3 = aws, table, timeout_s, s3
+        self._dynamodb, self._table, self._s3 = partial(aws.client, "dynamodb", timeout_s=timeout_s), table, s3
         self._bucket, _, self._prefix = bucket.removeprefix("s3://").rstrip("/").partition("/")
         self._is_consistent = is_consistent
 
@@ -53,9 +52,8 @@ class DynamoDBStore(CacheStore):
         """Return the value or record last stored, or None."""
         item = self._get_item(key, self._is_consistent)
         if (path := item.get("s3_key", {}).get("S")) and self._s3 is not None:
-            return self._s3.run(lambda aws: self._get_object(aws, path))
-        value: bytes | None = item.get("v", {}).get("B")  # what has another form is a miss
-        return value
+            return self._s3.run(lambda s3: self._get_object(s3(), path))
+        return item.get("v", {}).get("B")  # type: ignore[no-any-return]  # of another form: a miss
 
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
         """Store ``value``, unless a newer one is stored."""
@@ -63,7 +61,7 @@ class DynamoDBStore(CacheStore):
         if is_large := len(value) > _MAX_ITEM_BYTES:
             held = f"{self._prefix}/{key}".strip("/")
             request = {"Bucket": self._bucket, "Key": held, "Body": value}
-            if self._s3 is None or self._s3.run(lambda aws: self._client(aws, "s3").put_object(**request)) is None:
+            if self._s3 is None or self._s3.run(lambda s3: s3().put_object(**request)) is None:
                 return
         self._update(
             key,
@@ -73,9 +71,7 @@ class DynamoDBStore(CacheStore):
             expires_at,
         )
 
-    def change(
-        self, key: str, change: Callable[[bytes | None], bytes | None], expires_at: float | None
-    ) -> bytes | None:
+    def change(self, key: str, change: Change, expires_at: float | None) -> bytes | None:
         """Store what ``change`` makes of a record; return the one before."""
         item, is_stored = self._get_item(key, is_consistent=True), False
         while not is_stored and (value := change(before := item["v"]["B"] if "v" in item else None)) is not None:
@@ -100,20 +96,16 @@ class DynamoDBStore(CacheStore):
         is_counted, item = self._update(key, changed, condition, values, expires_at, returns="UPDATED_NEW")
         return {name: int(item.get(f"c_{name}", {"N": "0"})["N"]) - is_counted for name in limits}
 
-    def _client(self, aws: AwsClients, service: str = "dynamodb") -> Any:
-        return aws.client(service, timeout_s=self._timeout_s)
-
     def _get_item(self, key: str, is_consistent: bool) -> Mapping[str, Any]:
         request = {"TableName": self._table, "Key": {"pk": _typed(key)}, "ConsistentRead": is_consistent}
-        found: Mapping[str, Any] = self._client(self._aws).get_item(**request).get("Item", {})
-        return found
+        return dict(self._dynamodb().get_item(**request).get("Item", {}))
 
     def _update(
         self, key: str, update: str, condition: str, values: Mapping[str, Any], until: float, returns: str = "NONE"
     ) -> tuple[bool, Mapping[str, Any]]:
         """Return whether the condition holds, and the attributes that ``returns`` names, or else the whole item."""
         values = {"until": math.ceil(until), **values}
-        dynamodb = self._client(self._aws)
+        dynamodb = self._dynamodb()
         try:
             response = dynamodb.update_item(
                 TableName=self._table,
@@ -128,9 +120,9 @@ class DynamoDBStore(CacheStore):
         except dynamodb.exceptions.ConditionalCheckFailedException as error:
             return False, error.response["Item"]
 
-    def _get_object(self, aws: AwsClients, path: str) -> bytes | None:
+    def _get_object(self, s3: Any, path: str) -> bytes | None:
         try:
-            return bytes(self._client(aws, "s3").get_object(Bucket=self._bucket, Key=path)["Body"].read())
+            return bytes(s3.get_object(Bucket=self._bucket, Key=path)["Body"].read())
         except Exception as error:
             # The bucket's lifecycle deleted it first. S3 calls that "denied" to callers that may not list.
             if error_code(error) in _OBJECT_GONE:

@@ -10,13 +10,13 @@ import json
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from cachetools import LRUCache
 
-from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore, FailSafeStore
+from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore, Change, FailSafeStore
 from toolfold.errors import CALL_ERRORS, CallError, InternalError
 from toolfold.wording import from_data, to_data
 
@@ -32,9 +32,7 @@ class Memo:
 
     A value is found again with the same owners only. They are compared by identity, so that a cache entry, a tool or a
     source that was replaced by another with the same name has no values. Values are shared and must not be changed.
-
-    Args:
-        max_bytes: limit of all values together.
+    ``max_bytes`` is the limit of all together.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -62,13 +60,10 @@ _RECORD_BYTES = 300
 
 
 class MemoryStore(CacheStore):
-    """Keep the values used last, within a limit of bytes. Safe to use from many threads.
+    """Keep the values used last, ``max_bytes`` of them together. Safe to use from many threads.
 
     Values for all API keys and values for one key are evicted apart: what belongs to made-up keys does not displace
     what all callers use. Nor do values displace records, whose limit is their own.
-
-    Args:
-        max_bytes: limit of all values together. A larger value is not stored.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -100,9 +95,7 @@ class MemoryStore(CacheStore):
             while common.currsize + own.currsize > own.maxsize:
                 (own if 2 * own.currsize > own.maxsize else common).popitem()
 
-    def change(
-        self, key: str, change: Callable[[bytes | None], bytes | None], expires_at: float | None
-    ) -> bytes | None:
+    def change(self, key: str, change: Change, expires_at: float | None) -> bytes | None:
         """Store what ``change`` makes of a record; return the one before."""
         with self._lock:
             before = self._records.get(key)
@@ -182,15 +175,10 @@ class ResponseCache:
     """
 
     def __init__(
-        self,
-        memory: MemoryStore,
-        shared: FailSafeStore[CacheStore] | None,
-        max_entry_bytes: int,
-        stale_if_error_s: float,
-        memo: Memo,
+        self, memory: MemoryStore, shared: FailSafeStore[CacheStore] | None, max_bytes: int, stale_s: float, memo: Memo
     ) -> None:
         self._memory, self._shared, self._memo = memory, shared, memo
-        self._max_entry_bytes, self._stale_if_error_s = max_entry_bytes, stale_if_error_s
+        self._max_bytes, self._stale_s = max_bytes, stale_s
 
     def get_local(self, keys: Iterable[str], now: float, stale_s: float = 0.0) -> Entry | None:
         """Return the newest entry under ``keys``, from memory alone."""
@@ -199,7 +187,7 @@ class ResponseCache:
             if (blob := self._memory.get(key)) is None:
                 continue
             entry: Entry | None = self._memo.get("entry", (blob,), key)  # the same object as long as it is in memory
-            if entry is None and (entry := decode(blob, key, self._max_entry_bytes)) is not None:
+            if entry is None and (entry := decode(blob, key, self._max_bytes)) is not None:
                 size = len(blob) + sys.getsizeof(entry.body) + sys.getsizeof(entry.blocks)
                 self._memo.put("entry", (blob,), key, entry, size)
             if entry is not None and entry.is_usable(now, stale_s):
@@ -209,7 +197,7 @@ class ResponseCache:
     def get_shared(self, key: str, now: float, stale_s: float = 0.0) -> Entry | None:
         """Return the entry under ``key``, from the shared store; and keep it in memory."""
         blob = None if self._shared is None else self._shared.run(lambda store: store.get(key))
-        entry = None if blob is None else decode(blob, key, self._max_entry_bytes)
+        entry = None if blob is None else decode(blob, key, self._max_bytes)
         if blob is None or entry is None or not entry.is_usable(now, stale_s):
             return None
         self._memory.put(key, blob, entry.created_at, entry.expires_at)
@@ -217,13 +205,11 @@ class ResponseCache:
 
     def get_stale(self, keys: Sequence[str], now: float) -> Entry | None:
         """Return the newest entry under ``keys`` that may be returned while its source fails."""
-        stale_s = self._stale_if_error_s
-        return self.get_local(keys, now, stale_s) or self.get_shared(keys[0], now, stale_s)
+        return self.get_local(keys, now, self._stale_s) or self.get_shared(keys[0], now, self._stale_s)
 
     def put(self, key: str, entry: Entry, shared: bool = True) -> None:
         """Store ``entry`` in memory and, if ``shared``, in the shared store."""
         blob = encode(entry, key)
         self._memory.put(key, blob, entry.created_at, entry.expires_at)
         if shared and self._shared is not None:
-            kept_until = entry.expires_at + self._stale_if_error_s
-            self._shared.run(lambda store: store.put(key, blob, entry.created_at, kept_until))
+            self._shared.run(lambda store: store.put(key, blob, entry.created_at, entry.expires_at + self._stale_s))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from toolfold import private_folder
-from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore
+from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore, Change
 from toolfold.errors import SettingsError
 from toolfold.private_folder import PathRefused, replace_file
 
@@ -79,14 +79,14 @@ _LOCK = threading.RLock()
 class SQLiteStore(CacheStore):
     """Store values in a SQLite file; those that expire first are evicted first. A file that does not open is replaced.
 
+    Each method raises PathRefused where the file is not toolfold's, and OSError or sqlite3.Error where it cannot be
+    made, or is busy or full.
+
     Args:
         path: the file; it is made, with its folder, where it does not exist.
         max_bytes: limit of the file and its journal together.
         timeout_s: seconds to wait for another process that writes.
         is_durable: whether a loss of power undoes no write. Otherwise it may damage the file, which is then replaced.
-
-    Each method raises PathRefused where the file is not toolfold's, and OSError or sqlite3.Error where it cannot be
-    made, or is busy or full.
     """
 
     def __init__(
@@ -122,9 +122,7 @@ class SQLiteStore(CacheStore):
 
         self._write(put)
 
-    def change(
-        self, key: str, change: Callable[[bytes | None], bytes | None], expires_at: float | None
-    ) -> bytes | None:
+    def change(self, key: str, change: Change, expires_at: float | None) -> bytes | None:
         """Store what ``change`` makes of a record; return the one before."""
 
         def change_row(connection: sqlite3.Connection) -> bytes | None:
@@ -142,10 +140,9 @@ class SQLiteStore(CacheStore):
         found = "FROM entries WHERE expires_at > ? AND typeof(value) = 'blob' ORDER BY expires_at LIMIT ?"
         return self._execute(f"SELECT key, value {found}", now, most)
 
-    def count(self) -> tuple[int, int]:
-        """Return the number of values, and the bytes of the file."""
-        count = "SELECT count(*), (SELECT page_count FROM pragma_page_count) * ? FROM entries WHERE created_at > 0"
-        return self._execute(count, _PAGE_BYTES)[0]  # type: ignore[no-any-return]  # two numbers
+    def count(self) -> int:
+        """Return the number of values."""
+        return int(self._execute("SELECT count(*) FROM entries WHERE created_at > 0")[0][0])
 
     def clear(self) -> None:
         """Delete everything, and give the space back to the disk. Other processes may use the file."""
@@ -194,7 +191,7 @@ class SQLiteStore(CacheStore):
                             self._recreate()
                             return operation(self._open())
                 raise AssertionError
-            except (TimeoutError, sqlite3.OperationalError):
+            except (TimeoutError, sqlite3.Error):
                 self.close()
                 self._failed_at = time.monotonic()
                 raise
@@ -218,16 +215,11 @@ class SQLiteStore(CacheStore):
             uri=True, timeout=self._timeout_s, isolation_level=None, check_same_thread=False, cached_statements=32,
         )  # fmt: skip
         self._connection, self._opened = connection, (status.st_dev, status.st_ino)
-        try:
-            marks = [connection.execute(f"PRAGMA {mark}").fetchone()[0] for mark in ("application_id", "user_version")]
-            if marks != [APPLICATION_ID, LAYOUT]:  # a link since the file was looked at
-                raise sqlite3.DatabaseError("another file")
-            pages = int(self._max_bytes * _FILE) // _PAGE_BYTES
-            synchronous = "FULL" if self._is_durable else "OFF"
-            connection.executescript(f"{_PRAGMAS} PRAGMA synchronous = {synchronous}; PRAGMA max_page_count = {pages}")
-        except sqlite3.DatabaseError:
-            self.close()
-            raise
+        marks = [connection.execute(f"PRAGMA {mark}").fetchone()[0] for mark in ("application_id", "user_version")]
+        if marks != [APPLICATION_ID, LAYOUT]:  # a link since the file was looked at
+            raise sqlite3.DatabaseError("another file")
+        pages, synchronous = int(self._max_bytes * _FILE) // _PAGE_BYTES, "FULL" if self._is_durable else "OFF"
+        connection.executescript(f"{_PRAGMAS} PRAGMA synchronous = {synchronous}; PRAGMA max_page_count = {pages}")
         return connection
 
     def _recreate(self) -> None:

@@ -29,7 +29,8 @@ T = TypeVar("T")
 MAX_CLOCK_SKEW_S = 300.0
 """A value dated further in the future than this was written by a machine whose clock is wrong, and is ignored."""
 
-_MAX_FILE_BYTES = 8_000_000
+Change = Callable[[bytes | None], bytes | None]
+"""A record, None for a new one → what is stored instead; None: nothing."""
 
 
 class CacheStore(ABC):
@@ -46,22 +47,14 @@ class CacheStore(ABC):
 
     @abstractmethod
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
-        """Store ``value`` unless a newer one is stored.
-
-        A stored value dated more than ``MAX_CLOCK_SKEW_S`` after ``created_at`` does not count as newer.
-        """
+        """Store ``value`` unless a newer one is stored, which is not dated more than ``MAX_CLOCK_SKEW_S`` after it."""
 
     @abstractmethod
-    def change(
-        self, key: str, change: Callable[[bytes | None], bytes | None], expires_at: float | None
-    ) -> bytes | None:
-        """Store what ``change`` makes of a record, None for a new one; if that is None, the record stays.
+    def change(self, key: str, change: Change, expires_at: float | None) -> bytes | None:
+        """Store what ``change`` makes of a record; return the one before. Without ``expires_at`` it keeps its time.
 
         One step: each of several callers changes what the one before has stored. Raises where there is no space:
-        nothing else is evicted for it. Without ``expires_at`` the record keeps its time.
-
-        Returns:
-            The record before.
+        nothing else is evicted for it.
         """
 
     def replace(self, key: str, expected: bytes | None, value: bytes, expires_at: float | None = None) -> bool:
@@ -73,13 +66,8 @@ class CacheStore(ABC):
     ) -> Mapping[str, int]:
         """Add 1 to each counter of ``key`` that ``limits`` names, unless one of them has reached its limit.
 
-        One step: of calls at the same time, as many count as the limits allow.
-
-        Args:
-            key: whose counters they are.
-            limits: counter → its limit.
-            expires_at: when all of them may be deleted.
-            over: counters of ``key`` that are not needed any more.
+        One step: of calls at the same time, as many count as the limits allow. ``over`` names counters of ``key`` that
+        are not needed any more.
 
         Returns:
             The counters before. If one has its limit, or more, none has changed.
@@ -98,11 +86,7 @@ class CacheStore(ABC):
         return before
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
-        """Take the slot ``key`` until ``expires_at``, unless another caller holds it.
-
-        Returns:
-            0 when the slot was free and is now taken; otherwise the time at which it becomes free.
-        """
+        """Take the slot ``key`` until ``expires_at``; return 0, or the time at which it becomes free if it is taken."""
         until = repr(expires_at).encode()
         taken = self.change(key, lambda record: None if float(record or 0) > now else until, expires_at)
         return free_at if (free_at := float(taken or 0)) > now else 0.0
@@ -116,14 +100,8 @@ def increment(store: CacheStore, key: str, expires_at: float) -> int:
 class FailSafeStore(Generic[S]):
     """Use a store that may be slow, absent or broken. After a failure it is not used for ``cooldown_s`` seconds.
 
-    Args:
-        store: the store.
-        cooldown_s: seconds between a failure and the next attempt.
-        clock: a monotonic clock.
-        repeats_warnings: whether a failure is logged each time. If not, each kind of failure is logged once: that of a
-            file lasts until the user changes something.
-        name: what is logged as unavailable.
-        on_failure: called after each failure with its reason: a code of AWS or the name of an exception.
+    A failure is logged as that of ``name``, and ``on_failure`` is called with its reason: a code of AWS or the name of
+    an exception. ``clock`` is monotonic.
     """
 
     def __init__(
@@ -132,12 +110,10 @@ class FailSafeStore(Generic[S]):
         cooldown_s: float,
         clock: Callable[[], float],
         *,
-        repeats_warnings: bool = True,
         name: str = "Shared cache",
         on_failure: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store, self._cooldown_s, self._clock = store, cooldown_s, clock
-        self._repeats_warnings, self._logged = repeats_warnings, set[str]()
         self._name, self._on_failure = name, on_failure
         self._unavailable_until = float("-inf")
 
@@ -152,9 +128,7 @@ class FailSafeStore(Generic[S]):
             return None
         except Exception as error:  # noqa: BLE001 - no failure of the store may fail the call
             reason = reason_of(error)
-        if self._repeats_warnings or reason not in self._logged:
-            logger.warning("%s unavailable (%s); retrying in %g s", self._name, reason, self._cooldown_s)
-        self._logged.add(reason)
+        logger.warning("%s unavailable (%s); retrying in %g s", self._name, reason, self._cooldown_s)
         self._unavailable_until = self._clock() + self._cooldown_s
         self._on_failure(reason)
         return None
@@ -174,16 +148,15 @@ def create_shared_store(
     also at those of the bucket. ``clock`` is monotonic.
     """
     make = partial(FailSafeStore, cooldown_s=settings.cache_cooldown_s, clock=clock, on_failure=on_failure)
+    timeout_s, bucket = settings.cache_timeout_s, settings.cache_bucket
     if settings.cache_table:
         from toolfold.cache.dynamodb import DynamoDBStore
 
-        bucket, timeout_s = settings.cache_bucket, settings.cache_timeout_s
-        s3 = make(aws, name="Bucket of the shared cache") if bucket else None
+        s3 = make(partial(aws.client, "s3", timeout_s=timeout_s), name="Bucket of the shared cache") if bucket else None
         return make(DynamoDBStore(aws, settings.cache_table, timeout_s, bucket, s3), name=name)
     if not settings.cache_file:
         return None
-    file = _file(settings.cache_file, settings.cache_file_bytes, settings.cache_timeout_s)
-    return make(file, name=name, repeats_warnings=False)
+    return make(_file(settings.cache_file, settings.cache_file_bytes, timeout_s), name=name)
 
 
 class Unavailable(Exception):
@@ -227,7 +200,7 @@ def records_in_table(settings: Settings, aws: AwsClients) -> Records:
 
 def records_in_file(path: str, timeout_s: float) -> Records:
     """Return the records in a SQLite file of the user; ``timeout_s`` is for another process that writes."""
-    return Records(_file(path, _MAX_FILE_BYTES, timeout_s, is_durable=True))
+    return Records(_file(path, 8_000_000, timeout_s, is_durable=True))
 
 
 def _file(path: str, max_bytes: int, timeout_s: float, *, is_durable: bool = False) -> CacheStore:

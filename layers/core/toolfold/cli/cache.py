@@ -84,7 +84,7 @@ def _cache_place(settings: Settings) -> Place:
     if not os.path.lexists(path):
         return Place("cache", path, note="not made yet")
     with os_errors(f"The cache {path} cannot be read", "", sqlite3.Error):
-        return Place("cache", path, True, *_open_cache(settings).count())
+        return Place("cache", path, True, _open_cache(settings).count(), os.path.getsize(path))
 
 
 def _answers_place(settings: Settings) -> Place:
