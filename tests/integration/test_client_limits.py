@@ -17,7 +17,7 @@ from tests.support.threads import run_concurrently
 from toolfold import client_call
 from toolfold.app import build_app
 from toolfold.aws.clients import AwsClients
-from toolfold.cache.stores import create_shared_store
+from toolfold.cache import create_shared_store
 from toolfold.errors import ClientLimit
 from toolfold.execution.limits import ClientLimits
 from toolfold.mock_api.server import MockApi

@@ -12,8 +12,9 @@ from tests.support.clocks import Clock
 from tests.support.executor import BUSY, answered, settings_for
 from tests.support.upstream import Upstream, notice
 from toolfold.aws.clients import AwsClients
+from toolfold.cache import create_shared_store
 from toolfold.cache.dynamodb import DynamoDBStore
-from toolfold.cache.stores import FailSafeStore, create_shared_store, increment
+from toolfold.cache.stores import FailSafeStore, increment
 from toolfold.catalog.model import Catalog
 from toolfold.errors import RateLimited
 from toolfold.execution.call import CallResult

@@ -199,9 +199,7 @@ class SQLiteStore(CacheStore):
     def _open(self) -> sqlite3.Connection:
         """Return the connection to the file that is at the path now: another process may have replaced it.
 
-        Raises:
-            PathRefused: it is not toolfold's.
-            FileNotFoundError, sqlite3.DatabaseError: it is missing, damaged, or of another version.
+        FileNotFoundError and sqlite3.DatabaseError mean that it is missing, damaged, or of another version.
         """
         status = os.lstat(self._path)
         if self._connection is not None and self._opened == (status.st_dev, status.st_ino):
@@ -236,11 +234,9 @@ class SQLiteStore(CacheStore):
 
 
 def _resolve_file(path: str, *, create: bool) -> str:
-    """Return ``path`` without symbolic links in its folder, which is made if ``create``.
+    """Return ``path`` without symbolic links in its folder, which is made if ``create``, and no other user can change.
 
-    Raises:
-        PathRefused: others can change files in the folder.
-        OSError: the folder does not exist, or cannot be made.
+    Raises PathRefused where others can, and OSError where it does not exist or cannot be made.
     """
     parent, name = os.path.split(private_folder.absolute_path(path))
     folder = private_folder.resolve(parent, create=create)
@@ -253,9 +249,7 @@ def _resolve_file(path: str, *, create: bool) -> str:
 def _layout(path: str) -> int:
     """Return the layout of a file of toolfold; 0: it was damaged.
 
-    Raises:
-        PathRefused: it is something else than a file that toolfold has made for this user.
-        FileNotFoundError: it does not exist.
+    Raises PathRefused for something else than a file that toolfold has made for this user.
     """
     private_folder.check_owned_file(path, os.lstat(path))
     with open(os.open(path, os.O_RDONLY | private_folder.NO_FOLLOW), "rb") as file:

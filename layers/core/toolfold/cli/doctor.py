@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from toolfold.aws.clients import AwsClients
 from toolfold.build.text_safety import find_prompt_injection
-from toolfold.cache.stores import create_shared_store
+from toolfold.cache import create_shared_store
 from toolfold.catalog.entries import Source
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.start_check import check_catalog

@@ -23,8 +23,9 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
+from toolfold.cache import records_in_file, records_in_table
 from toolfold.cache.response_cache import MemoryStore
-from toolfold.cache.stores import Records, Unavailable, records_in_file, records_in_table
+from toolfold.cache.stores import Records, Unavailable
 from toolfold.execution.api_keys import given_secret, own_secret
 from toolfold.local_defaults import with_local_defaults
 

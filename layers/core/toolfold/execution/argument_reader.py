@@ -17,7 +17,7 @@ from toolfold.catalog.json_schema import allowed_types, keyword
 from toolfold.catalog.reader import damaged
 from toolfold.dates import UNITS, Bound, Period, Reading, impossible_date, parse_date, parse_period, spellings
 from toolfold.execution import argument_values
-from toolfold.execution.argument_values import Proposal, simple_text
+from toolfold.execution.argument_values import REQUESTED, Proposal
 from toolfold.execution.validation import ArgumentValidator, SchemaError
 from toolfold.execution.validation_problems import UNKNOWN, Problem, ResolvedArguments, describe_expected
 from toolfold.fuzzy import normalize
@@ -41,24 +41,9 @@ _MAX_WORD_CHARS, _MAX_COLUMNS_CHARS = 64, 200
 _NOTHING = frozenset({"None", "none", "null", "Null", "undefined", "NaN"})
 """What programs print for no value. In capitals each of them can be a ticker, as NAN is."""
 
-_PERIOD_WORDS = {
-    "start": "start startdate starttime startdatetime startday from fromdate fromtime since datefrom timefrom begin "
-    "begindate after mindate period1 rangestart startyear fromyear yearfrom",
-    "end": "end enddate endtime enddatetime endday to todate totime until till dateto timeto before maxdate period2 "
-    "rangeend endyear toyear yearto",
-    "day": "date day on asof ondate tradingday month yearmonth quarter time datetime",
-    "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize perpage",
-    "last": "last tail",
-    "columns": "columns column fields field cols metrics",
-    "days": "days ndays numdays lastdays daysback",
-    "weeks": "weeks nweeks numweeks lastweeks",
-    "months": "months nmonths nummonths lastmonths",
-    "years": "years nyears numyears lastyears",
-    "year": "year",
-    "span": "period range lookback timespan timerange daterange duration history span window",
-}
-REQUESTED = {word: kind for kind, words in _PERIOD_WORDS.items() for word in words.split()}
-"""Name of an argument, as ``fuzzy.normalize`` spells it → what is requested by it."""
+_SIMPLE_TYPES = frozenset({str, int, float, bool, type(None)})
+_MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
+"""Arguments, and characters of each, that :func:`simple_text` accepts: those of usual calls."""
 
 _A_DAY_OR_MORE = ("daily", "weekly", "monthly", "DAILY", "WEEKLY", "MONTHLY")
 
@@ -354,6 +339,19 @@ class ArgumentReader(ArgumentValidator):
         takes = self.accepts
         months = [name for name in free if takes(name, dates[0][:7]) and not takes(name, dates[0])]
         return {months[0]: dates[0][:7]} if len(months) == 1 else {}
+
+
+def simple_text(arguments: Mapping[str, Any]) -> str | None:
+    """Return a text that only equal arguments in the same order have; None for many, long or nested ones.
+
+    Values of different types differ: ``1``, ``1.0``, ``true`` and ``"1"``.
+    """
+    if len(arguments) > _MAX_SIMPLE:
+        return None
+    for value in arguments.values():
+        if type(value) not in _SIMPLE_TYPES or (type(value) is str and len(value) > _MAX_SIMPLE_CHARS):
+            return None
+    return repr(arguments)
 
 
 def reader_of(catalog: Catalog, tool: Tool) -> ArgumentReader:

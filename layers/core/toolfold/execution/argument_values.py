@@ -25,6 +25,25 @@ from toolfold.text_safety import quoted
 _MAX_CHARS = 64
 """Characters of a value that is read: no enum value or number is longer."""
 
+_PERIOD_WORDS = {
+    "start": "start startdate starttime startdatetime startday from fromdate fromtime since datefrom timefrom begin "
+    "begindate after mindate period1 rangestart startyear fromyear yearfrom",
+    "end": "end enddate endtime enddatetime endday to todate totime until till dateto timeto before maxdate period2 "
+    "rangeend endyear toyear yearto",
+    "day": "date day on asof ondate tradingday month yearmonth quarter time datetime",
+    "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize perpage",
+    "last": "last tail",
+    "columns": "columns column fields field cols metrics",
+    "days": "days ndays numdays lastdays daysback",
+    "weeks": "weeks nweeks numweeks lastweeks",
+    "months": "months nmonths nummonths lastmonths",
+    "years": "years nyears numyears lastyears",
+    "year": "year",
+    "span": "period range lookback timespan timerange daterange duration history span window",
+}
+REQUESTED = {word: kind for kind, words in _PERIOD_WORDS.items() for word in words.split()}
+"""Name of an argument, as ``fuzzy.normalize`` spells it → what is requested by it."""
+
 _SIZES = {"second": ("s", 1), "minute": ("s", 60), "hour": ("s", 3600), "day": ("d", 1), "week": ("d", 7),
           "month": ("m", 1), "quarter": ("m", 3), "halfyear": ("m", 6), "year": ("m", 12)}  # fmt: skip
 """Unit → what it is counted in (seconds, days, months), and how many of these. The three are not comparable."""
@@ -399,21 +418,3 @@ def _join_quarter(found: Renamed, unknown: dict[str, Any], names: list[str], tak
 
 def _problem(parameter: str, problem: str, expected: str) -> Problem:
     return {"parameter": parameter[:60], "problem": problem, "expected": expected}
-
-
-_SIMPLE_TYPES = frozenset({str, int, float, bool, type(None)})
-_MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
-"""Arguments, and characters of each, that :func:`simple_text` accepts: those of usual calls."""
-
-
-def simple_text(arguments: Mapping[str, Any]) -> str | None:
-    """Return a text that only equal arguments in the same order have; None for many, long or nested ones.
-
-    Values of different types differ: ``1``, ``1.0``, ``true`` and ``"1"``.
-    """
-    if len(arguments) > _MAX_SIMPLE:
-        return None
-    for value in arguments.values():
-        if type(value) not in _SIMPLE_TYPES or (type(value) is str and len(value) > _MAX_SIMPLE_CHARS):
-            return None
-    return repr(arguments)

@@ -29,8 +29,7 @@ from toolfold import client_call, errors
 from toolfold.cache.response_cache import Entry
 from toolfold.catalog.json_schema import properties
 from toolfold.execution import api_keys
-from toolfold.execution.argument_reader import reader_of
-from toolfold.execution.argument_values import simple_text
+from toolfold.execution.argument_reader import reader_of, simple_text
 from toolfold.execution.call import CallResult, UpstreamUse, log_call, sent_values
 from toolfold.execution.limits import caller_id
 from toolfold.execution.validation import invalid_arguments

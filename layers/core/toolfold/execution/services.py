@@ -17,8 +17,9 @@ from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
+from toolfold.cache import create_shared_store
 from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache
-from toolfold.cache.stores import CacheStore, FailSafeStore, create_shared_store
+from toolfold.cache.stores import CacheStore, FailSafeStore
 from toolfold.catalog.allow_list import AllowList
 from toolfold.client_call import Clock
 from toolfold.errors import CACHE_UNAVAILABLE, LIMITS_UNAVAILABLE, CallError, SourceChanged, UpstreamTimeout

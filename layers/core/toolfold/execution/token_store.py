@@ -27,7 +27,8 @@ from joserfc import jwe
 from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 
-from toolfold.cache.stores import Locked, Records, Unavailable, records_in_file, records_in_table
+from toolfold.cache import records_in_file, records_in_table
+from toolfold.cache.stores import Locked, Records, Unavailable
 from toolfold.execution.api_keys import given_secret, own_secret
 from toolfold.models import SIGN_IN_S, Tokens
 from toolfold.sources.http_api.authentication import is_token

@@ -21,7 +21,7 @@ from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.catalog.json_schema import properties
 from toolfold.dates import bounds, parse_date
 from toolfold.errors import CallError, InvalidArguments
-from toolfold.execution.argument_values import simple_text
+from toolfold.execution.argument_reader import simple_text
 from toolfold.execution.call import CallContext
 from toolfold.execution.pipeline import run_call
 from toolfold.fuzzy import normalize

@@ -16,8 +16,8 @@ from toolfold import messages
 from toolfold.catalog.json_schema import allowed_types, keyword, properties
 from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import CallError, InvalidArguments
-from toolfold.execution.argument_reader import REQUESTED, ArgumentReader, reader_of
-from toolfold.execution.argument_values import bound_of, listed_values
+from toolfold.execution.argument_reader import ArgumentReader, reader_of
+from toolfold.execution.argument_values import REQUESTED, bound_of, listed_values
 from toolfold.execution.validation_problems import Problem, parameter_of
 from toolfold.fuzzy import closest_matches, names_beginning, normalize
 from toolfold.meta_tools.arguments import is_blank, next_call, whole_number

@@ -17,8 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError, InvalidArguments, NoData, NotCached, PremiumOnly, UpstreamTimeout
-from toolfold.execution.argument_reader import reader_of
-from toolfold.execution.argument_values import simple_text
+from toolfold.execution.argument_reader import reader_of, simple_text
 from toolfold.meta_tools import corrections, next_steps
 from toolfold.meta_tools.answer_reader import CallSession
 from toolfold.meta_tools.call import (
