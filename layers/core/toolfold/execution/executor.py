@@ -42,7 +42,7 @@ class ToolExecutor:
 
     Attributes:
         observer: sees calls while they run; None: none does. Set before the first call.
-        used: what calls share, where there was one; else None.
+        used: what calls share; None before the first call.
     """
 
     def __init__(
