@@ -248,7 +248,7 @@ def plain_dates(cells: Sequence[Any]) -> list[Any] | None:
     """Return the cells where all are days in ISO 8601 or have no value, which is then None; else None."""
     given = [cell for cell in cells if cell is not None and cell not in MISSING]
     starts = range(0, len(given), _CELLS_AT_ONCE)
-    if not given or not all(isinstance(cell, str) for cell in given):
+    if {*map(type, given)} != {str}:
         return None
     if not all(_DATES.fullmatch(",".join(given[start : start + _CELLS_AT_ONCE])) for start in starts):
         return None

@@ -131,7 +131,8 @@ def bind(
         elif one.location == "header":
             headers[one.name] = _header(one, value)
         else:
-            _check_items(one, value, parameters, taken)
+            if isinstance(value, dict) or not one.explode:
+                _check_items(one, value, parameters, taken)
             encode = cookie_text if one.location == "cookie" else _encode_reserved if one.reserved else encode_all
             pairs[one.location] += named_values(one.name, value, one.style, one.explode, encode)
     path = expand_path(template, segments)
