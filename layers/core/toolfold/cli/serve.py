@@ -1,4 +1,4 @@
-"""The servers of the command line: ``toolfold serve``, ``stdio``, ``ui`` and ``mock-api``, and ``toolfold demo``."""
+"""The servers of the command line: ``toolfold serve``, ``stdio``, ``ui`` and ``mock-api``."""
 
 from __future__ import annotations
 
@@ -148,10 +148,3 @@ def run_mock_api(options: Options) -> int:
         )
         mock_api.serve_forever()
     return 0
-
-
-def run_demo(_options: Options) -> int:
-    """Answer a question offline, step by step; return 0, or 1 when a step failed."""
-    from toolfold import demo
-
-    return demo.run(terminal.width())

@@ -1,4 +1,4 @@
-"""Answer "give me aapl price" in two calls, with the real meta-tools, the real catalog and the mock API.
+"""``toolfold demo``: answer "give me aapl price" with the real meta-tools, the real catalog and the mock API.
 
 Neither a network nor a key is needed. The choices between the steps, which a model would make, are written down here.
 """
@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolfold.app import build_app
+from toolfold.cli import terminal
+from toolfold.cli.application import Options
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.settings import Settings
 
@@ -51,9 +53,11 @@ _STEPS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
 """What the user or the model wants → the call of a meta-tool."""
 
 
-def run(width: int = 100) -> int:
-    """Print the demo to stdout in lines of ``width`` columns; return 0, or 1 when a step failed."""
+def run(_options: Options) -> int:
+    """Print the demo to stdout; return 0, or 1 when a step failed."""
     from toolfold.mock_api.server import MockApi
+
+    width = terminal.width()
 
     def show(text: str, indent: str = "") -> None:
         print(textwrap.fill(text, width, subsequent_indent=indent))
