@@ -49,8 +49,6 @@ _MAX_RECORDS = 10
 _OTHER_FORMATS = frozenset({".xlsx", ".xls", ".ods", ".parquet", ".tsv", ".xml", ".html"})
 """Suffixes of programs that could not read what is written."""
 
-_OTHER_FILE = "Name another file."
-
 
 def run(options: Options) -> int:
     """Call the tool and print or write its answer."""
