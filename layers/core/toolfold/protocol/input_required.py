@@ -15,7 +15,7 @@ comes from the cache, and the rest has the time of one more request, in any proc
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.client_call import iso_time
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from toolfold.execution.services import KeptRequests
     from toolfold.protocol.http import Exchange, Request
     from toolfold.protocol.jsonrpc import Message
-    from toolfold.protocol.mcp import Server
 
+    Perform = Callable[[str, Mapping[str, Any]], tuple[dict[str, Any], int | None]]
 
 _KEY, _SIGN_IN = "approval", "sign_in"
 _FIELD = "approve"
@@ -94,22 +94,21 @@ def _action(message: Message, key: str) -> str:
     return action if action in ("accept", "decline", "cancel") else ""
 
 
-def create_task(server: Server, exchange: Exchange, answered: int | None) -> dict[str, Any] | None:
+def create_task(store: KeptRequests, exchange: Exchange, answered: int | None) -> dict[str, Any] | None:
     """Return the task of a call whose result is not complete; None where it cannot be kept."""
-    store, params = server.tools.executor.services.kept_requests, exchange.message.params
+    params = exchange.message.params
     call = {"name": params["name"], "arguments": params.get("arguments") or {}, **_owner(store, exchange.request)}
     added = store.add({**call, "status": "working", "answered": answered})
     return None if added is None else {"resultType": "task", **_shown(*added)}
 
 
-def answer_task(server: Server, exchange: Exchange) -> dict[str, Any]:
+def answer_task(store: KeptRequests, exchange: Exchange, perform: Perform) -> dict[str, Any]:
     """Return the result of a method of tasks, with that of the call if it is complete.
 
     Raises:
         JsonRpcError: the client has not declared the extension, or has no such task.
     """
     method, params = exchange.message.method, exchange.message.params
-    store = server.tools.executor.services.kept_requests
     if versions.declared(params, versions.TASKS) is None:
         needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {versions.TASKS: {}}}}
         raise JsonRpcError(versions.MISSING_CAPABILITY, f"{method} needs the extension {versions.TASKS}.", needed)
@@ -124,7 +123,7 @@ def answer_task(server: Server, exchange: Exchange) -> dict[str, Any]:
         return {}
     if task["status"] == "cancelled":
         return _shown(id_, task)
-    result, answered = server.perform(exchange, task["name"], task["arguments"], is_repeated=True)
+    result, answered = perform(task["name"], task["arguments"])
     latest = store.get(id_)
     if latest is not None and latest["status"] == "cancelled":  # while the call was made
         return _shown(id_, latest)

@@ -11,7 +11,7 @@ import os.path
 import re
 import time
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import META_TOOLS, RESERVED_NAMES
@@ -245,7 +245,7 @@ class Server:
         from toolfold.protocol import input_required  # few calls need it
 
         if is_long:
-            return input_required.create_task(self, exchange, answered) or result
+            return input_required.create_task(self.tools.executor.services.kept_requests, exchange, answered) or result
         return input_required.from_result(exchange, result)
 
     def perform(
@@ -292,7 +292,8 @@ class Server:
     def _task(self, exchange: Exchange) -> dict[str, Any]:
         from toolfold.protocol import input_required  # few clients need it
 
-        return input_required.answer_task(self, exchange)
+        perform = partial(self.perform, exchange, is_repeated=True)
+        return input_required.answer_task(self.tools.executor.services.kept_requests, exchange, perform)
 
 
 _SHARED: Mapping[str, _Method] = {"tools/list": Server._list_tools, "tools/call": Server._call_tool}
