@@ -11,7 +11,9 @@ import pytest
 from tests.support.mcp_requests import stateless
 from tests.support.request_time import end_requests_after
 from tests.support.upstream import Upstream
+from toolfold.errors import AuthorizationRequired
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import error_result
 from toolfold.protocol.mcp import Server
 from toolfold.protocol.versions import META_CAPABILITIES, META_VERSION, TASKS
 
@@ -137,6 +139,19 @@ def test_a_call_that_gets_no_further_ends_with_what_it_has(make_server: Callable
     task = finished(iter(lambda: client, None), created["taskId"])
     assert task["status"] == "completed"
     assert task["result"]["structuredContent"]["summary"]["skipped"]
+
+
+def test_a_task_whose_call_needs_its_user_in_the_end_has_that_error(
+    make_server: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = make_server()
+    client = Client(server)
+    created = client.call(*LONG["batch"])
+    result = error_result(AuthorizationRequired("Sign in at the source.", "Open the link."))
+    monkeypatch.setattr(MetaTools, "call", lambda *_, **__: result)
+    task = client.task("get", created["taskId"])["result"]
+    assert (task["status"], task["result"]["isError"]) == ("completed", True)
+    assert task["result"]["structuredContent"]["error"]["code"] == AuthorizationRequired.code
 
 
 def test_a_task_is_of_the_tool_that_was_called_by_its_own_name(make_server: Callable[..., Server]) -> None:

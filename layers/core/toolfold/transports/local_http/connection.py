@@ -139,7 +139,7 @@ class LimitedProtocol(H11Protocol):
             self._head_timer = None
 
     def _time_out(self) -> None:
-        if self.conn.trailing_data[0]:
+        if self.conn.trailing_data[0] and not self.transport.is_closing():
             self._refuse(408)
         else:
             self.transport.close()
