@@ -19,8 +19,10 @@ from tests.support.cpu_time import ends_within
 from tests.support.mcp_requests import message
 from tests.support.waiting import wait_until
 from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.errors import AuthorizationRequired
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import error_result
 from toolfold.protocol.mcp import Server
 from toolfold.settings import Settings
 from toolfold.transports import stdio
@@ -274,6 +276,23 @@ def test_an_input_that_cannot_be_read_has_ended(monkeypatch: pytest.MonkeyPatch)
         StdioSession(server(), drain_timeout_s=60).serve(incoming, outgoing)
     assert [answer["id"] for answer in answers(outgoing.getvalue())] == [1]
     assert not raised
+
+
+def test_a_client_that_opens_links_is_known_to_the_next_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = AuthorizationRequired(
+        "Sign in at the source.", "Open the link.", authorization_url="https://a.test/?ticket=1"
+    )
+    monkeypatch.setattr(MetaTools, "call", lambda *_, **__: error_result(error))
+    session, outgoing = StdioSession(server(), 20), BytesIO()
+
+    class Reloading(BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            session.use(server())
+            return super().readline(size)
+
+    opening = line("initialize", 1, capabilities={"elicitation": {"url": {}}})
+    session.serve(Reloading(b"\n".join([opening, call(2)])), outgoing)
+    assert [answer["error"]["code"] for answer in answers(outgoing.getvalue()) if answer.get("id") == 2] == [-32042]
 
 
 def test_internal_error_fails_one_request(caplog: pytest.LogCaptureFixture) -> None:

@@ -57,6 +57,7 @@ class Server:
 
     Attributes:
         reports_changes: whether the transport informs clients when the tools have changed.
+        without_http: what stands for the request of a message that comes without HTTP, with what its client can do.
     """
 
     reports_changes = False
@@ -72,7 +73,7 @@ class Server:
         self.tools, self._authorization = tools, authorization
         self.origin_policy = origin_policy or http.OriginPolicy()
         self._on_message = on_message
-        self._without_http = http.Request("", (), b"", profile=profile)
+        self.without_http = http.Request("", (), b"", profile=profile)
 
     def tools_of(self, profile: str) -> dispatcher.MetaTools:
         """Return what the clients of a profile see; empty: those of the path without a name.
@@ -136,8 +137,8 @@ class Server:
         started = time.perf_counter()
         stateless = versions.META_VERSION in message.meta and message.method != "initialize"
         if message.method == "initialize":  # all that comes without HTTP is of one client
-            self._without_http = self._without_http._replace(opens_urls=versions.elicits(message.params, "url"))
-        exchange = Exchange(self._without_http, message, stateless, {"rpc": _loggable(message.method)})
+            self.without_http = self.without_http._replace(opens_urls=versions.elicits(message.params, "url"))
+        exchange = Exchange(self.without_http, message, stateless, {"rpc": _loggable(message.method)})
         answer, _ = self._answer(exchange)
         if self._on_message is not None:
             self._on_message({**exchange.log_fields, "ms": round((time.perf_counter() - started) * 1000, 2)})

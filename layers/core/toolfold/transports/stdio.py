@@ -189,6 +189,7 @@ class StdioSession:
 
         It is informed by its session, or by each of its subscriptions.
         """
+        server.without_http = self._server.without_http  # the client is the same
         self._server = server
         with self._changed:
             channels = [{"_meta": {META_SUBSCRIPTION: id_}} for id_ in self._subscriptions]
