@@ -104,17 +104,17 @@ def test_variables_apply_to_a_catalog_without_profiles() -> None:
 def test_kinds_are_switched_by_their_names(app: App, catalog: Path) -> None:
     settings = app.settings
     closed = resolve_profile(app.catalog_store(), "closed", settings)
-    assert closed.with_mode("off") == {"database", "mcp"}
-    assert closed.kinds["database"].origin == "profiles.yaml:6"
+    assert closed.names_with("off") == {"database", "mcp"}
+    assert closed.decisions["database"].origin == "profiles.yaml:6"
     strict = app_of(catalog, TOOLFOLD_DATABASE_MODE="off").settings
-    assert resolve_profile(app.catalog_store(), "opened", strict).with_mode("off") == frozenset()
-    assert resolve_profile(app.catalog_store(), "single", strict).with_mode("off") == {"database"}
+    assert resolve_profile(app.catalog_store(), "opened", strict).names_with("off") == frozenset()
+    assert resolve_profile(app.catalog_store(), "single", strict).names_with("off") - REQUESTS.keys() == {"database"}
 
 
 def test_origin_of_a_switch_is_named(app: App) -> None:
-    found = resolve_profile(app.catalog_store(), "single", app.settings).combining
+    found = resolve_profile(app.catalog_store(), "single", app.settings).decisions
     assert found["TOOL_SCRIPT"] == ("off", "profiles.yaml:3")
-    assert resolve_profile(app.catalog_store(), "closed", app.settings).combining["TOOL_SCRIPT"] == ("on", "default")
+    assert resolve_profile(app.catalog_store(), "closed", app.settings).decisions["TOOL_SCRIPT"] == ("on", "default")
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from toolfold.catalog.model import Catalog
+from toolfold.catalog.profiles import KINDS
+from toolfold.catalog.reader import positions_in
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
 from toolfold.cli.tools import meta_tools
-from toolfold.exposure.profiles import ExposedTools, describe_restrictions, profile_names, select
+from toolfold.exposure.profiles import ExposedTools, profile_names, select
 from toolfold.meta_tools.result import dumps_compact
 from toolfold.results import tokens
 from toolfold.text_safety import counted
@@ -35,7 +37,7 @@ def print_list(options: Options) -> int:
 def _row(exposed: ExposedTools) -> dict[str, Any]:
     resolution = exposed.resolution
     definitions = exposed.every_definition()
-    mode = resolution.mode.value
+    mode = resolution.mode
     return {
         "profile": resolution.profile.name,
         "mode": mode if exposed.mode == mode else f"{mode} ({exposed.mode})",
@@ -78,11 +80,9 @@ def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, tuple[Any, str
     resolution, tools = exposed.resolution, len(exposed.catalog())
     profile = resolution.profile
     found: dict[str, tuple[Any, str]] = {
-        "mode": (resolution.mode.value, resolution.mode.origin),
-        **{f"kind {kind}": (made.value, made.origin) for kind, made in resolution.kinds.items()},
-        **{name: (made.value, made.origin) for name, made in resolution.combining.items()},
+        f"kind {name}" if name in KINDS else name: decision for name, decision in resolution.decisions.items()
     }
-    if exposed.mode != resolution.mode.value:
+    if exposed.mode != resolution.mode:
         found["shown as"] = exposed.mode, f"{counted(tools, 'tool')}; up to 12 are shown directly"
     for key in ("pinned", "most_used"):
         if positions := getattr(profile, key):
@@ -92,7 +92,8 @@ def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, tuple[Any, str
     found["tools"] = f"{tools} of {len(catalog)}", where
     if profile.context:
         found["context"] = profile.context, profile.where.get("context", "")
-    if restrictions := describe_restrictions(profile):
-        withheld = [f"{counted(count, 'tool')} by {what}" for what, count in restrictions.items()]
+    others = {"expose: false": profile.unexposed, **{f"context {one.context}": one.runs for one in profile.elsewhere}}
+    counts = {what: len(list(positions_in(runs))) for what, runs in others.items()}
+    if withheld := [f"{counted(count, 'tool')} by {what}" for what, count in counts.items() if count]:
         found["withheld"] = withheld, "described, and not called"
     return found

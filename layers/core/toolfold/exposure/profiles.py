@@ -1,7 +1,8 @@
-"""The profile of a path: what ``tools/list`` answers there, and what a call of a name stands for.
+"""The profile of a path and its mode: what ``tools/list`` has there, and what a call of a name stands for.
 
-A cursor of ``tools/list`` has a hash of the catalog, the profile and its mode, and an offset. A cursor of another
-catalog or profile is not valid: the client starts again.
+A client lets its model call the tools of ``tools/list``, and no others: a text that names the tools of another mode is
+read as this mode has them. A cursor of ``tools/list`` has a hash of the catalog, the profile and its mode, and an
+offset. A cursor of another catalog or profile is not valid: the client starts again.
 """
 
 from __future__ import annotations
@@ -13,26 +14,24 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, EFFECT_WORDS, Tool
+from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, EFFECT_WORDS, META_TOOLS, Tool
+from toolfold.catalog.json_schema import properties
 from toolfold.catalog.profiles import KINDS, SWITCHES, Elsewhere, Profile, kind_of
 from toolfold.catalog.reader import positions_in
-from toolfold.errors import CallError, ContextMismatch, InsufficientScope, ProfileNotFound, ToolNotExposed
-from toolfold.execution.credentials import NO_CREDENTIALS
-from toolfold.exposure.modes import MODES, ModeReader
+from toolfold.errors import CallError, ContextMismatch, ProfileNotFound, ToolNotExposed
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.messages import CONNECT, OTHER_CONTEXT, OTHER_TOOL
 from toolfold.meta_tools.definitions import definitions, instructions
-from toolfold.meta_tools.dispatcher import MetaTools, ToolPage, UnknownCursor
-from toolfold.meta_tools.result import MetaCall, Result, dumps_compact, error_result
+from toolfold.meta_tools.dispatcher import MetaRequest, MetaTools, ToolPage, UnknownCursor
+from toolfold.meta_tools.result import WRITE, MetaCall, Result, dumps_compact
 from toolfold.meta_tools.tool_names import call_of
 from toolfold.settings.model import MODE_SYNONYMS
+from toolfold.wording import ProposedCall, Reader
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.credentials import RequestCredentials
     from toolfold.scripts.interpreter import Interpreter
     from toolfold.settings import Settings
-    from toolfold.wording import Reader
 
 AUTO_DIRECT = 12
 """Tools up to which ``auto`` shows each alone."""
@@ -40,8 +39,56 @@ AUTO_DIRECT = 12
 PAGE_SIZE = 100
 """Definitions of a page: some 25,000 tokens, and 100 kB."""
 
-_CURSOR = re.compile(r"([0-9a-f]{16})\.([1-9][0-9]{0,8})")
-"""Of a list and a page: the hash of the list, a dot, and the offset of the page."""
+
+class Mode(NamedTuple):
+    """A mode.
+
+    Attributes:
+        meta_tools: How the names of those begin that it lists; empty: none.
+        combines: Whether it lists what combines calls, except scripts.
+        steps: How to call, in the instructions, before what follows; empty: by the meta-tools.
+        terms: Meta-tool that it does not list → what a text has in its place.
+    """
+
+    meta_tools: tuple[str, ...] = ("TOOL_",)
+    combines: bool = False
+    steps: str = ""
+    terms: Mapping[str, str] = {}
+
+
+MODES: Mapping[str, Mode] = {
+    "progressive": Mode(),
+    "lazy": Mode(combines=True),
+    "grouped": Mode(
+        ("TOOL_CALL",),
+        True,
+        "Each tool is a category: action names one of its tools, and the parameters of that tool are beside it. "
+        "An error has the parameters of the tool. TOOL_CALL(tool_name, arguments, select) runs any tool, and its "
+        "select picks a part of an answer; by it TOOL_LIST(query) finds tools, and TOOL_GET(tool_name) describes one. ",
+        {"TOOL_LIST": "TOOL_CALL of TOOL_LIST", "TOOL_GET": "TOOL_CALL of TOOL_GET"},
+    ),
+    "direct": Mode(
+        (),
+        False,
+        "Each tool is called by its own name; select among its arguments picks a part of the answer. ",
+        {"TOOL_LIST": "tools/list", "TOOL_GET": "tools/list", "TOOL_CALL": "the tool itself"},
+    ),
+    "kinds": Mode(
+        (),
+        False,
+        "Each tool stands for a kind of source. Its subcommands return the tools of a source with their parameters, "
+        "and run one; request_tools(query) finds tools. For a tool you know, run it: an error has the call to make "
+        "instead. ",
+        {"TOOL_LIST": "request_tools", "TOOL_GET": "request_tools", "TOOL_CALL": "the tool of its kind"},
+    ),
+    "auto": Mode(),  # which is that of ``direct`` or ``progressive``
+    "research": Mode(
+        (),
+        False,
+        "search(query) finds tools, and answers where the query names all that a call needs; fetch(id) returns one. ",
+        {"TOOL_LIST": "search", "TOOL_GET": "fetch", "TOOL_CALL": "fetch"},
+    ),
+}
 
 
 class Decision(NamedTuple):
@@ -55,23 +102,21 @@ class Resolution(NamedTuple):
     """What a profile is in this process.
 
     Attributes:
-        mode: The mode, which may be ``auto``.
-        kinds: Kind of source → its mode.
-        combining: Tool that combines several calls → ``on`` or ``off``.
+        decisions: ``mode``, which may be ``auto``; the mode of each kind of source; and for each tool that combines
+            several calls ``on`` or ``off``.
     """
 
     profile: Profile
-    mode: Decision
-    kinds: Mapping[str, Decision]
-    combining: Mapping[str, Decision]
+    decisions: Mapping[str, Decision]
 
-    def with_mode(self, mode: str) -> frozenset[str]:
-        """Return the kinds that are ``off``, or those that are ``inline``: whose tools are each listed."""
-        return frozenset(kind for kind, decision in self.kinds.items() if decision.value == mode)
+    @property
+    def mode(self) -> str:
+        """The mode, which may be ``auto``."""
+        return self.decisions["mode"].value
 
-    def switched_off(self) -> frozenset[str]:
-        """Return the tools that combine several calls, and that are switched off."""
-        return frozenset(name for name, decision in self.combining.items() if decision.value == "off")
+    def names_with(self, value: str) -> frozenset[str]:
+        """Return the kinds and tools that are ``off``, or the kinds that are ``inline``: whose tools are all listed."""
+        return frozenset(name for name, decision in self.decisions.items() if decision.value == value)
 
 
 def profile_names(catalog: Catalog) -> list[str]:
@@ -87,24 +132,22 @@ def resolve_profile(catalog: Catalog, name: str, settings: Settings) -> Resoluti
     Raises:
         ProfileNotFound: There is no such profile.
     """
+    mode = MODE_SYNONYMS.get(name, name)
     if name == DEFAULT_PROFILE or name in catalog.profile_names:
         profile = catalog.profile(name)
-        return _resolve(profile, settings, profile.mode)
-    mode = MODE_SYNONYMS.get(name, name)
-    if mode in MODES:
-        profile = catalog.profile(DEFAULT_PROFILE)
-        where = {**profile.where, "mode": f"the name {mode}"}
-        return _resolve(profile._replace(name=mode, where=where), settings, mode)
-    names = profile_names(catalog)
-    closest = closest_matches(name, names)
-    raise ProfileNotFound(
-        f"There is no profile {name[:64]!a}.",
-        f"{did_you_mean(name, closest)}There are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}.",
-        closest[0] if closest else "",
-    )
+        mode = profile.mode
+    elif mode in MODES:
+        default = catalog.profile(DEFAULT_PROFILE)
+        profile = default._replace(name=mode, where={**default.where, "mode": f"the name {mode}"})
+    else:
+        names = profile_names(catalog)
+        closest = closest_matches(name, names)
+        raise ProfileNotFound(
+            f"There is no profile {name[:64]!a}.",
+            f"{did_you_mean(name, closest)}There are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}.",
+            closest[0] if closest else "",
+        )
 
-
-def _resolve(profile: Profile, settings: Settings, mode: str) -> Resolution:
     def decide(own: str, keys: Sequence[str], setting: str, variable: str, default: str) -> Decision:
         """Return the value of the profile, else that of the variable, else the default."""
         if own:
@@ -112,35 +155,24 @@ def _resolve(profile: Profile, settings: Settings, mode: str) -> Resolution:
             return Decision(own, next(lines, f"profile {profile.name}"))
         return Decision(setting, variable) if setting else Decision(default, "default")
 
-    kinds: dict[str, Decision] = {}
+    found = {"mode": decide(mode, ["mode"], settings.mode, "TOOLFOLD_MODE", "progressive")}
     for kind in KINDS:
         own, setting = profile.kinds.get(kind, ""), getattr(settings, f"{kind}_mode")
         variable = f"TOOLFOLD_{kind.upper()}_MODE"
-        kinds[kind] = decide(own, ["kinds", kind, f"{kind}s"], setting, variable, "progressive")
-    combining = {}
-    for key, name in SWITCHES.items():  # on, where neither the variable nor the profile says no
-        own = "off" if name in profile.switched_off else "on" if key in profile.where else ""
-        combining[name] = decide(own, [key], "", "", "on")
-        if name in settings.switched_off:
-            combining[name] = Decision("off", f"TOOLFOLD_{key.upper()}")
-    made = decide(mode, ["mode"], settings.mode, "TOOLFOLD_MODE", "progressive")
-    return Resolution(profile, made, kinds, combining)
-
-
-def default_view(catalog: Catalog, settings: Settings) -> Catalog:
-    """Return the part of ``catalog`` that the path without a profile exposes."""
-    return catalog.memoize(
-        "default view", lambda: view_of(catalog, resolve_profile(catalog, DEFAULT_PROFILE, settings))
-    )
+        found[kind] = decide(own, ["kinds", kind, f"{kind}s"], setting, variable, "progressive")
+    for key, tool in SWITCHES.items():  # on, where neither the variable nor the profile says no
+        own = "off" if tool in profile.switched_off else "on" if key in profile.where else ""
+        setting = "off" if tool in settings.switched_off else ""
+        found[tool] = decide("" if setting else own, [key], setting, f"TOOLFOLD_{key.upper()}", "on")
+    return Resolution(profile, found)
 
 
 def view_of(catalog: Catalog, resolution: Resolution) -> Catalog:
     """Return the part of ``catalog`` that a profile exposes: ``catalog`` itself where that is all of it."""
-    profile, off = resolution.profile, resolution.with_mode("off")
-    kinds = {source.id: kind_of(source.kind) for source in catalog.sources}
-    switched_off = [source for source, kind in kinds.items() if kind in off]
+    profile, off = resolution.profile, resolution.names_with("off")
+    switched_off = [source.id for source in catalog.sources if kind_of(source.kind) in off]
     out = {at for source in switched_off for at in catalog.positions("source", source)}
-    if resolution.mode.value == "research":  # whose two tools only read
+    if resolution.mode == "research":  # whose two tools only read
         out.update(at for effect in EFFECT_WORDS for at in catalog.positions("effect", effect))
     if profile.listed is None and not out:
         return catalog
@@ -171,13 +203,6 @@ def _mismatch(other: Elsewhere, tool: Tool) -> CallError:
     )
 
 
-def describe_restrictions(profile: Profile) -> Mapping[str, int]:
-    """Return how many tools a profile knows and does not call: ``expose``, and each other context."""
-    counts = {"expose: false": sum(1 for _ in positions_in(profile.unexposed))}
-    counts |= {f"context {other.context}": sum(1 for _ in positions_in(other.runs)) for other in profile.elsewhere}
-    return {what: count for what, count in counts.items() if count}
-
-
 class ExposedTools(MetaTools):
     """What the clients of one profile see of the meta-tools ``base``: the part ``catalog`` of the whole catalog.
 
@@ -192,39 +217,36 @@ class ExposedTools(MetaTools):
     def __init__(self, base: MetaTools, catalog: Catalog, resolution: Resolution) -> None:
         super().__init__(lambda: catalog, base.executor, base.now)
         self._base, self._whole, self.resolution, self._pages = base, catalog.base, resolution, dict[int, ToolPage]()
-        own, profile, self.mode = catalog.base_positions, resolution.profile, resolution.mode.value
-        pins = [at for at in profile.pinned if at in own]
+        own, profile, self.mode = catalog.base_positions, resolution.profile, resolution.mode
+        inline, off = resolution.names_with("inline"), resolution.names_with("off")
+        pins = profile.pinned
         if self.mode == "auto":
             self.mode = "direct" if len(catalog) <= AUTO_DIRECT else "progressive"
-            pins += [at for at in profile.most_used if at in own and self.mode != "direct"]
-        mode, inline, stand_ins = MODES[self.mode], resolution.with_mode("inline"), list[Mapping[str, Any]]()
+            pins += () if self.mode == "direct" else profile.most_used
+        mode, stand_ins = MODES[self.mode], list[Mapping[str, Any]]()
         if self.mode == "research":
             from toolfold.exposure import research  # for this mode only
 
             self._research, stand_ins = research.answer, [*research.DEFINITIONS]
         elif self.mode in ("grouped", "kinds"):
-            hidden = inline | resolution.with_mode("off")
             # A profile that is named after a mode, and not written, has those of ``default``.
             compiled = profile.name if profile.name in self._whole.profile_names else DEFAULT_PROFILE
             exposed = self._whole.exposed(compiled, self.mode)
-            stand_ins += [one["definition"] for one in exposed if one["kind"] not in hidden]
+            stand_ins = [one["definition"] for one in exposed if one["kind"] not in inline | off]
         shown = [*stand_ins, *(one for one in definitions(catalog) if one["name"].startswith(mode.meta_tools))]
         if mode.combines:
-            off = {"TOOL_SCRIPT", *resolution.switched_off()}
-            shown += definitions(catalog, [one for one in COMBINING_TOOLS if one not in off])
+            shown += definitions(catalog, [one for one in COMBINING_TOOLS if one not in {"TOOL_SCRIPT", *off}])
         self.listed = {str(one["name"]): dumps_compact(one).encode() for one in shown}
         self.stand_ins = {str(one["name"]).lower(): one for one in stand_ins}
-        self.positions: Sequence[int] = ()
-        if self.mode == "direct":
-            self.positions = list(dict.fromkeys([*pins, *own])) if pins else own
-        elif self.mode != "research":
-            sources = [source.id for source in catalog.sources if kind_of(source.kind) in inline]
-            each = [own[at] for source in sources for at in catalog.positions("source", source)]
-            self.positions = list(dict.fromkeys([*each, *pins]))
+        sources = [source.id for source in catalog.sources if kind_of(source.kind) in inline]
+        each = [own[at] for source in sources for at in catalog.positions("source", source)]
+        pinned = [at for at in pins if at in own]
+        following = [*pinned, *own] if self.mode == "direct" else [*each, *pinned]
+        self.positions = [] if self.mode == "research" else list(dict.fromkeys(following))
 
     def switched_off(self, catalog: Catalog | None) -> frozenset[str]:
         """Return the tools that combine several calls, and that a variable or the profile switches off."""
-        return self.resolution.switched_off()
+        return self.resolution.names_with("off")
 
     def interpreter(self) -> Interpreter:
         """Return what runs scripts: one for all profiles."""
@@ -233,15 +255,19 @@ class ExposedTools(MetaTools):
     @functools.cached_property
     def reader(self) -> Reader | None:
         """The model that reads the next steps; None: one whose client lists the meta-tools."""
-        return ModeReader(self.catalog(), self.mode, self.listed) if MODES[self.mode].terms else None
+        return ModeReader(self) if MODES[self.mode].terms else None
 
     @functools.cached_property
-    def _list_id(self) -> str:
-        """What the cursors of this list have in common: a hash of everything that its entries depend on."""
+    def _cursors(self) -> Mapping[object, int]:
+        """Cursor → offset of its page, None for the first: they begin with a hash of all that the list depends on."""
+        later = range(PAGE_SIZE, len(self.listed) + len(self.positions), PAGE_SIZE)
+        if not later:
+            return {None: 0}
         import hashlib  # loads a compiled library, which a list of one page does not need
 
         parts = self._whole.fingerprint, self.resolution.profile.name, self.mode
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        list_id = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        return {None: 0, **{f"{list_id}.{offset}": offset for offset in later}}
 
     def list_page(self, cursor: object = None) -> ToolPage:
         """Return the page of ``tools/list`` that ``cursor`` names, or the first.
@@ -249,27 +275,21 @@ class ExposedTools(MetaTools):
         Raises:
             UnknownCursor: It is not a cursor of this list.
         """
-        match = _CURSOR.fullmatch(cursor) if isinstance(cursor, str) else None
-        offset = 0 if cursor is None else int(match[2]) if match is not None and match[1] == self._list_id else -1
+        if not isinstance(cursor, str | None) or cursor not in self._cursors:
+            raise UnknownCursor("Unknown cursor: the list has changed, or is another one. Request it from the start.")
+        offset, before = self._cursors[cursor], list(self.listed.values())
         if offset not in self._pages:
-            before, positions = list(self.listed.values()), self.positions
-            end, count = offset + PAGE_SIZE, len(before) + len(positions)
-            if offset % PAGE_SIZE or (offset and offset >= count):
-                problem = "Unknown cursor: the list has changed, or is another one. Request it from the start."
-                raise UnknownCursor(problem)
-            shown = positions[max(offset - len(before), 0) : max(end - len(before), 0)]
+            end = offset + PAGE_SIZE
+            shown = self.positions[max(offset - len(before), 0) : max(end - len(before), 0)]
             self._whole.prefetch_definitions(shown)
             tools = [*before[offset:end], *(dumps_compact(self._whole.definition(at)).encode() for at in shown)]
-            more = f"{self._list_id}.{end}" if end < count else None
+            more = next((str(following) for following, at in self._cursors.items() if at == end), None)
             self._pages[offset] = ToolPage(b"[" + b",".join(tools) + b"]", more)
         return self._pages[offset]
 
     def every_definition(self) -> list[dict[str, Any]]:
         """Return all definitions of ``tools/list``, as one page."""
-        pages = [self.list_page()]
-        while (cursor := pages[-1].next_cursor) is not None:
-            pages.append(self.list_page(cursor))
-        return [one for page in pages for one in json.loads(page.tools)]
+        return [one for cursor in self._cursors for one in json.loads(self.list_page(cursor).tools)]
 
     def instructions(self) -> str:
         """Return the instructions for a client that connects."""
@@ -280,7 +300,7 @@ class ExposedTools(MetaTools):
             steps=mode.steps or None,
             purpose=self.resolution.profile.description,
             # A model does not call what combines several calls where the mode lists no meta-tool.
-            switched_off=self.resolution.switched_off() if mode.meta_tools else COMBINING_TOOLS,
+            switched_off=self.switched_off(None) if mode.meta_tools else COMBINING_TOOLS,
             has_select=self.mode != "research",
         )
 
@@ -298,38 +318,81 @@ class ExposedTools(MetaTools):
                 return call_of(self.catalog(), self.mode, stand_in, arguments)
         return MetaCall(str(stand_in["name"]), arguments)
 
-    def call(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        credentials: RequestCredentials = NO_CREDENTIALS,
-        deadline: float | None = None,
-        *,
-        whole: bool = False,
-        reads_only: bool = False,
-    ) -> Result:
-        """Call a meta-tool, or a tool that stands for several."""
-        stand_in, catalog = self.stand_ins.get(name.lower()), self.catalog()
+    def handle(self, name: str, request: MetaRequest) -> Result:
+        """Return the answer of a meta-tool, or of a tool that stands for several."""
+        stand_in = self.stand_ins.get(name.lower())
+        if stand_in is not None and self.mode == "research":
+            return self._research(str(stand_in["name"]), request)
         if stand_in is not None:
-            credentials.require_scopes("tools:read")
-            try:
-                if self.mode == "research":
-                    make = functools.partial(super().call, credentials=credentials, deadline=deadline, reads_only=True)
-                    return self._research(catalog, self.executor.settings, str(stand_in["name"]), arguments, make)
-                name, arguments = call_of(catalog, self.mode, stand_in, arguments)
-            except InsufficientScope:
-                raise
-            except CallError as error:
-                from toolfold.meta_tools.next_steps import with_executor  # for errors only
-
-                return error_result(with_executor(catalog, error), self.reader)
-        found = super().call(name, arguments, credentials, deadline, whole=whole, reads_only=reads_only)
+            name, arguments = call_of(request.catalog, self.mode, stand_in, request.arguments)
+            request = request._replace(arguments=arguments)
+        found = super().handle(name, request)
         if self.mode != "kinds" or "next" not in found.structured:
             return found
         step = found.structured["next"]  # of a list of tools: what this mode does with them
         own = re.sub("TOOL_CALL( or TOOL_CALL_WRITE|_WRITE)?", "call", step)
         own = re.sub(r"TOOL_(GET|LIST)(\(tool_name\))?", "request_tools", own)
         return found._replace(structured={**found.structured, "next": own}, text=found.text.replace(step, own, 1))
+
+
+class ModeReader(Reader):
+    """A model that reads the texts of a mode which does not list every meta-tool."""
+
+    def __init__(self, exposed: ExposedTools) -> None:
+        self._exposed, self._terms = exposed, MODES[exposed.mode].terms
+
+    def term(self, name: str, fields: Mapping[str, Any]) -> str:
+        """Return what this mode has for a meta-tool; one that was not called by its name begins no sentence."""
+        if name == "called" and fields["tool"] in self._terms:
+            return ""
+        return self._terms.get(name) or super().term(name, fields)
+
+    def call_text(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Return a call of a meta-tool as this mode has it."""
+        call = self.proposed(tool, arguments)
+        return self.term(tool, {}) if call is None else f"{call[0]} {dumps_compact(call[1])}"
+
+    def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
+        """Return the call of a meta-tool as this mode has it; None where it has none."""
+        if tool in self._exposed.listed or tool not in (*META_TOOLS, WRITE):
+            return tool, arguments
+        names, mode, catalog = arguments.get("tool_name"), self._exposed.mode, self._exposed.catalog()
+        listed = [names] if isinstance(names, str) else names
+        match mode, tool:
+            case "grouped", _:
+                return "TOOL_CALL", {"tool_name": tool, "arguments": arguments}
+            case "kinds", "TOOL_LIST" | "TOOL_GET":
+                return "request_tools", arguments if tool == "TOOL_LIST" else {"tool_names": listed}
+            case "research", "TOOL_LIST":
+                return "search", {"query": arguments["source"]} if "source" in arguments else arguments
+            case "research", "TOOL_GET" if listed:
+                return "fetch", {"id": listed[0]}
+            case _, "TOOL_LIST" | "TOOL_GET":
+                return None
+        called, given = catalog.get(names) if isinstance(names, str) else None, arguments.get("arguments", {})
+        options = {name: value for name, value in arguments.items() if name not in ("tool_name", "arguments")}
+        if called is None or not isinstance(given, Mapping) or options.keys() & properties(called.parameters).keys():
+            return None
+        if mode == "research":
+            options.pop("max_tokens", None)  # fetch has its own
+            written = ", ".join(f"{key}={value!r}" for key, value in {**given, **options}.items())
+            return "fetch", {"id": f"{called.name}({written})"}
+        if mode == "direct":
+            return called.name, {**given, **options}
+        source, short = called.source, called.name.rpartition("__")[2]
+        kinds: Mapping[str, ProposedCall] = {
+            "database": ("database", {"subcommand": _OF_DATABASES.get(short, "query"), "database": source, **given}),
+            "mcp": ("mcp", {"subcommand": "call", "server": source, "tool": called.name, "arguments": given}),
+            "skill": ("read_skill", {"name": called.name, **given}),
+            "connector": ("connector", {"subcommand": "execute", "connector": source, "action": called.name,
+                                        "parameters": given}),
+        }  # fmt: skip
+        name, call = kinds[kind_of(catalog.source(source).kind)]
+        return name, {**call, **options}
+
+
+_OF_DATABASES: Mapping[str, str] = {"list_tables": "list_tables", "describe_table": "discover"}
+"""Tool of a database → subcommand of ``database``; that of others is ``query``."""
 
 
 def select(tools: MetaTools, name: str) -> ExposedTools:

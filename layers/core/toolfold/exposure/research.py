@@ -8,7 +8,7 @@ No value comes from anywhere else, so that an answer is always about what the qu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_url
@@ -26,9 +26,7 @@ from toolfold.text_safety import quoted
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.settings import Settings
-
-    Call = Callable[[str, Mapping[str, Any]], Result]
+    from toolfold.meta_tools.dispatcher import MetaRequest
 
 _MAX_VALUES = 3
 """Values of a query for one parameter, each of which makes a call."""
@@ -68,51 +66,39 @@ _TICKER = re.compile(r"(?<![\w.$-])\$?([A-Z][A-Z0-9.-]{0,9})(?!\w)")
 _WORD = re.compile(r"[\w-]+")
 
 
-def answer(catalog: Catalog, settings: Settings, name: str, arguments: Mapping[str, Any], call: Call) -> Result:
+def answer(name: str, request: MetaRequest) -> Result:
     """Return the result of ``search`` or ``fetch``: one JSON, as data and as text.
 
-    Args:
-        catalog: what the profile exposes.
-        settings: have the most tokens of an answer.
-        name: ``search`` or ``fetch``.
-        arguments: as the client sent them.
-        call: makes the call of a meta-tool.
-
     Raises:
-        CallError: the arguments are not valid, or name no tool.
+        CallError: The arguments are not valid, or name no tool.
     """
-    parameter = "query" if name == "search" else "id"
-    given = arguments.get(parameter)
+    parameter, result_of = ("query", _search) if name == "search" else ("id", _fetch)
+    given = request.arguments.get(parameter)
     if not isinstance(given, str) or not given.strip():
         raise invalid(name, f"{parameter} must be a text, not {quoted(given)}", f"Send {parameter}.")
-    if name == "search":
-        return _search(catalog, given.strip(), call)
-    return _fetch(catalog, settings, given.strip(), call)
+    return result_of(given.strip(), request._replace(credentials=request.credentials._replace(reads_only=True)))
 
 
-def _search(catalog: Catalog, query: str, call: Call) -> Result:
-    found = call("TOOL_LIST", {"query": query, "detail": "minimal"})
-    if found.is_error:
-        return found
-    results = []
-    for entry in found.structured["tools"]:
-        tool = catalog.get(entry["name"])
-        if tool is None or refusal_of(catalog, tool):
-            continue
-        calls = [] if tool.needs_approval else list(_calls(catalog, tool, query))
-        results += [_described(tool, id_) for id_ in (*calls, tool.name)]
+def _search(query: str, request: MetaRequest) -> Result:
+    listing, catalog = request._replace(arguments={"query": query, "detail": "minimal"}), request.catalog
+    found, results = request.tools.handle("TOOL_LIST", listing), list[Mapping[str, str]]()
+    for tool in (catalog.get(entry["name"]) for entry in found.structured["tools"]):
+        if tool is not None and not refusal_of(catalog, tool):
+            calls = [] if tool.needs_approval else _calls(catalog, tool, query)
+            results += [_described(tool, id_) for id_ in (*calls, tool.name)]
     return _as_text({"results": results}, found)
 
 
-def _fetch(catalog: Catalog, settings: Settings, id_: str, call: Call) -> Result:
-    named, bracket, _ = id_.partition("(")
+def _fetch(id_: str, request: MetaRequest) -> Result:
+    catalog, (named, bracket, _) = request.catalog, id_.partition("(")
     tool = catalog.get(find_name(catalog, named) or named)
     if tool is None and (not bracket or find_meta_tool(named)):
         raise tool_not_found(catalog, named)
     if bracket:
-        found = call("TOOL_CALL", {"tool_name": id_, "max_tokens": settings.max_tokens_ceiling})
+        arguments = {"tool_name": id_, "max_tokens": request.tools.executor.settings.max_tokens_ceiling}
+        found = request.tools.handle("TOOL_CALL", request._replace(arguments=arguments))
     else:
-        found = call("TOOL_GET", {"tool_name": named})
+        found = request.tools.handle("TOOL_GET", request._replace(arguments={"tool_name": named}))
     if found.is_error or tool is None:
         return found
     preview, notes = found.structured.get("preview"), found.structured.get("notes")
@@ -142,19 +128,19 @@ def _calls(catalog: Catalog, tool: Tool, query: str) -> Iterator[str]:
     tickers = [name for name in missing if name in validator.ticker_patterns]
     tickers = tickers or [name for name in others if name in validator.ticker_patterns]
     rest = _GIVEN.sub(" ", query)
-    words, named = _WORD.findall(rest)[:MAX_WORDS], _tickers(catalog, tool, rest)
+    words, named = list(map(normalize, _WORD.findall(rest)[:MAX_WORDS])), _tickers(catalog, tool, rest)
+    spelt = {*words, *map("".join, pairwise(words))}
     # The answer of a tool without tickers is not about what the query names.
     calls = [given] if tickers or not named else []
     for name in (*missing, *others):
         values: Sequence[Any] = ()
         if name in tickers:  # which of several takes which ticker, a query does not say
             values = named if len(tickers) == 1 else ()
-        elif "enum" in validator.properties.get(name, {}):
-            spelt = words if name in missing else [*map("".join, pairwise(words)), *words]
-            read = [(normalize(word), validator.read_value(name, word)) for word in spelt]
-            is_clear = name in missing  # another value than is written is read for what is required alone
-            values = [value for word, value in read if validator.accepts(name, value)
-                      and (is_clear or word == normalize(str(value)))][:1]  # fmt: skip
+        elif "enum" in (rule := validator.properties.get(name, {})):
+            values = [value for value in rule["enum"] if normalize(str(value)) in spelt]
+            if not values and name in missing:  # what is required alone may be written otherwise
+                read = (validator.read_value(name, word) for word in words)
+                values = [value for value in read if validator.accepts(name, value)][:1]
         if values or name in missing:
             calls = [{**arguments, name: value} for arguments in calls for value in values[:_MAX_VALUES]]
     for arguments in calls:

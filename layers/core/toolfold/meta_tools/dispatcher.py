@@ -227,21 +227,9 @@ class MetaTools:
         try:
             credentials.require_scopes("tools:read")
             _check_unicode(name, arguments)
-            catalog = self.catalog()
             if reads_only:
                 credentials = credentials._replace(reads_only=True)
-            call = _read_call(catalog, "TOOL_CALL" if name == WRITE else name, arguments)
-            if call.name in COMBINING_TOOLS and call.name in (off := self.switched_off(catalog)):
-                others = " or ".join(other for other in COMBINING_TOOLS if other not in off)
-                step = f"Use {others}" if others else "Make the calls one after the other, with TOOL_CALL"
-                raise ToolNotExposed(
-                    f"{call.name} is switched off here; nothing was called.",
-                    f"{step}; the operator can switch {call.name} on.",
-                )
-            module, _, function = HANDLERS[call.name].partition(":")
-            performer = getattr(importlib.import_module(f"{__package__}.{module}"), function)
-            result = performer(MetaRequest(self, catalog, call.arguments, credentials, deadline, whole))
-            result = result._replace(usage=usage_of(catalog, call, result))
+            result = self.handle(name, MetaRequest(self, self.catalog(), arguments, credentials, deadline, whole))
         except InsufficientScope:
             raise
         except CallError as error:
@@ -269,6 +257,26 @@ class MetaTools:
                     fields = {**code, **result.usage}
                 end(fields)
         return result
+
+    def handle(self, name: str, request: MetaRequest) -> Result:
+        """Return the answer of a meta-tool.
+
+        Raises:
+            CallError: it has none.
+        """
+        catalog = request.catalog
+        call = _read_call(catalog, "TOOL_CALL" if name == WRITE else name, request.arguments)
+        if call.name in COMBINING_TOOLS and call.name in (off := self.switched_off(catalog)):
+            others = " or ".join(other for other in COMBINING_TOOLS if other not in off)
+            step = f"Use {others}" if others else "Make the calls one after the other, with TOOL_CALL"
+            raise ToolNotExposed(
+                f"{call.name} is switched off here; nothing was called.",
+                f"{step}; the operator can switch {call.name} on.",
+            )
+        module, _, function = HANDLERS[call.name].partition(":")
+        performer = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+        result: Result = performer(request._replace(arguments=call.arguments))
+        return result._replace(usage=usage_of(catalog, call, result))
 
 
 HANDLERS: Mapping[str, str] = {

@@ -336,9 +336,9 @@ def exposed_catalog(catalog_store: Callable[[], Catalog], settings: Settings) ->
     catalog = catalog_store()
     if is_plain(catalog, settings):
         return catalog
-    from toolfold.exposure.profiles import default_view
+    from toolfold.exposure.profiles import resolve_profile, view_of
 
-    return default_view(catalog, settings)
+    return catalog.memoize("default view", lambda: view_of(catalog, resolve_profile(catalog, "default", settings)))
 
 
 def _loggable(name: str) -> str:
