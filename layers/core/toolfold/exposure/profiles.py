@@ -44,47 +44,42 @@ class Mode(NamedTuple):
     """A mode.
 
     Attributes:
-        meta_tools: How the names of those begin that it lists; empty: none.
-        combines: Whether it lists what combines calls, except scripts.
         steps: How to call, in the instructions, before what follows; empty: by the meta-tools.
         terms: Meta-tool that it does not list → what a text has in its place.
+        meta_tools: How the names of those begin that it lists; empty: none.
+        combines: Whether it lists what combines calls, except scripts.
     """
 
-    meta_tools: tuple[str, ...] = ("TOOL_",)
-    combines: bool = False
     steps: str = ""
     terms: Mapping[str, str] = {}
+    meta_tools: tuple[str, ...] = ()
+    combines: bool = False
 
 
+_PROGRESSIVE = Mode(meta_tools=("TOOL_",))
 MODES: Mapping[str, Mode] = {
-    "progressive": Mode(),
-    "lazy": Mode(combines=True),
+    "progressive": _PROGRESSIVE,
+    "lazy": _PROGRESSIVE._replace(combines=True),
     "grouped": Mode(
-        ("TOOL_CALL",),
-        True,
         "Each tool is a category: action names one of its tools, and the parameters of that tool are beside it. "
         "An error has the parameters of the tool. TOOL_CALL(tool_name, arguments, select) runs any tool, and its "
         "select picks a part of an answer; by it TOOL_LIST(query) finds tools, and TOOL_GET(tool_name) describes one. ",
         {"TOOL_LIST": "TOOL_CALL of TOOL_LIST", "TOOL_GET": "TOOL_CALL of TOOL_GET"},
+        ("TOOL_CALL",),
+        combines=True,
     ),
     "direct": Mode(
-        (),
-        False,
         "Each tool is called by its own name; select among its arguments picks a part of the answer. ",
         {"TOOL_LIST": "tools/list", "TOOL_GET": "tools/list", "TOOL_CALL": "the tool itself"},
     ),
     "kinds": Mode(
-        (),
-        False,
         "Each tool stands for a kind of source. Its subcommands return the tools of a source with their parameters, "
         "and run one; request_tools(query) finds tools. For a tool you know, run it: an error has the call to make "
         "instead. ",
         {"TOOL_LIST": "request_tools", "TOOL_GET": "request_tools", "TOOL_CALL": "the tool of its kind"},
     ),
-    "auto": Mode(),  # which is that of ``direct`` or ``progressive``
+    "auto": _PROGRESSIVE,  # or ``direct``
     "research": Mode(
-        (),
-        False,
         "search(query) finds tools, and answers where the query names all that a call needs; fetch(id) returns one. ",
         {"TOOL_LIST": "search", "TOOL_GET": "fetch", "TOOL_CALL": "fetch"},
     ),
