@@ -86,7 +86,7 @@ def _parsed(address: str) -> _Address | None:
     return None if isinstance(ip, IPv6Address) and ip.scope_id is not None else ip
 
 
-@functools.lru_cache(maxsize=1000)  # each request checks several times, for the hosts of a few sources
+@functools.lru_cache(maxsize=1000)  # called several times for each request, to a few hosts
 def is_allowed_address(host: str, address: str) -> bool:
     """Return whether ``host`` may have ``address``: loopback for names of this machine, public for all others.
 
