@@ -184,3 +184,5 @@ def test_bash_completes_a_tool(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 def test_an_unknown_shell_is_one_sentence(command_line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_TOOLFOLD_COMPLETE", "elvish_complete")
     assert command_line(code=1).err == "There is no completion for elvish.\n"
+    monkeypatch.setenv("_TOOLFOLD_COMPLETE", "powershell_complete")
+    assert command_line(code=1).err.endswith("Install the script again: toolfold completion powershell\n")

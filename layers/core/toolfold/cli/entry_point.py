@@ -154,7 +154,10 @@ def complete(instruction: str) -> int:
     if completion is None:
         raise ToolfoldError(f"There is no completion for {shell}.")
     made = completion(TOOLFOLD, {}, "toolfold", "_TOOLFOLD_COMPLETE")
-    print(made.source() if wanted == "source" else made.complete())
+    try:
+        print(made.source() if wanted == "source" else made.complete())
+    except KeyError as error:  # a variable that the script of this version sets
+        raise ToolfoldError(f"{error} is not set. Install the script again: toolfold completion {shell}") from None
     return 0
 
 

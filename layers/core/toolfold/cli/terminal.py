@@ -125,13 +125,11 @@ def print_fields(fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
     bold, plain = ("\x1b[1m", "\x1b[0m") if is_drawn and has_colour(sys.stdout) else ("", "")
     stream = getattr(sys.stdout, "unescaped", sys.stdout)  # every text is a cell
     for name, value in pairs:
-        lines = wrap(value, width() - indent) if is_drawn else [value]
-        shown = f"{bold}{name:{name_width}}{plain}"
+        first, *others = wrap(value, width() - indent) if is_drawn else [value]
         if is_drawn and len(name) > name_width:
-            print(shown, file=stream)
-        else:
-            print(f"{shown}{gap}{lines.pop(0)}", file=stream)
-        for line in lines:
+            first, others = "", [first, *others]
+        print(f"{bold}{name:{name_width}}{plain}{gap if first or not is_drawn else ''}{first}", file=stream)
+        for line in others:
             print(f"{'':{indent}}{line}", file=stream)
 
 
