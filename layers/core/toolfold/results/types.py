@@ -108,11 +108,11 @@ _CALENDAR_WORDS = frozenset(
     ("sept", "tues", "thur", "thurs", *(name[:end] for name in (*MONTHS, *WEEKDAYS) for end in (3, len(name))))
 )
 """Names of months and weekdays: as texts, April is before January."""
-_BESIDE_CALENDAR_WORDS = frozenset(
+_OF_CALENDAR = _CALENDAR_WORDS | frozenset(
     ("am", "pm", "at", "of", "on", "the", "st", "nd", "rd", "th", "week", "t", "z", "utc", "gmt",
      "cet", "cest", "est", "edt", "cst", "cdt", "mst", "mdt", "pst", "pdt")
 )  # fmt: skip
-"""Words of a date: beside others, as in Sun Life, the name of a month or a weekday may be one of something else."""
+"""All words of a date: beside others, as in Sun Life, the name of a month or a weekday may be one of something else."""
 
 _DIGITS = re.compile(r"(\d{1,18})")
 _COMPARED_TEXTS, _COMPARED_CHARS = 200, 100
@@ -194,7 +194,8 @@ def _of_texts(cells: Sequence[Any]) -> ColumnType:
         others = others or [text for text in given if not _NUMBER.fullmatch(text)]
         styles = [next(filter(style.fullmatch, given), "") for style in _DECIMALS]
         return ColumnType(Kind.MIXED, texts, misfit=" beside ".join(styles) if all(styles) else (others or given)[0])
-    if len(given) > 1 and all(map(_is_of_calendar, given)):
+    words = (set(map(str.lower, _WORD.findall(text[:_COMPARED_CHARS]))) for text in given)
+    if len(given) > 1 and all(some & _CALENDAR_WORDS and some <= _OF_CALENDAR for some in words):  # and no other word
         return ColumnType(Kind.MIXED, texts, misfit=given[0])
     return ColumnType(Kind.TEXT, shown, misfit=out_of_order(given))
 
@@ -213,12 +214,6 @@ def out_of_order(texts: Sequence[str]) -> str:
         if one.isdecimal() and other.isdecimal() and int(one) > int(other):
             return f"{quoted_name(low)} is before {quoted_name(high)}"
     return ""
-
-
-def _is_of_calendar(text: str) -> bool:
-    """Return whether a text has the name of a month or a weekday, and no word that no date has."""
-    words = set(map(str.lower, _WORD.findall(text[:_COMPARED_CHARS])))
-    return not words.isdisjoint(_CALENDAR_WORDS) and words <= _CALENDAR_WORDS | _BESIDE_CALENDAR_WORDS
 
 
 def _text_or_none(cell: Any) -> str | None:

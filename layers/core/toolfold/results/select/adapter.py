@@ -29,12 +29,12 @@ from toolfold.results.select.dialect import (
 )
 from toolfold.results.select.names import invalid
 from toolfold.results.types import Kind, number_of
+from toolfold.results.values import has_decimal_comma
 from toolfold.text_safety import quoted_name
 
 _OF_DATES = frozenset(("date_part", "dayname", "monthname"))
 _OF_TIMES = _OF_DATES | {"date", "datetime", "strftime", "date_trunc", "date_add", "date_diff", "date_format"}
 _NAMES_OF_PARTS: Mapping[str, Sequence[str]] = {"dayname": WEEKDAYS, "monthname": MONTHS}
-_DECIMAL_COMMA = re.compile(r"0,\d+|(?:\d{1,3}(?:\.\d{3})+|\d+),(?:\d{1,2}|\d{4,})")
 _WITH_UNIT = r"[-+]?(\d[\d.,]*)( ?[^-\u2212\s\d.,'\\]+)?"
 _MAY_BE_TRUE = (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY)
 TRUTHS = {**dict.fromkeys(("true", "yes", "y", "1"), True), **dict.fromkeys(("false", "no", "n", "0"), False)}
@@ -115,8 +115,7 @@ class Adapter:
             right = last  # the text in DATE '2026-03-01'
         if isinstance(right, exp.Literal) and (names := _NAMES_OF_PARTS.get(function_of(left))):
             right = _name_in(names, left, right.name)
-        is_number = isinstance(right, exp.Literal) and right.is_number
-        if _may_be_digits(left, Kind.ANY, *((Kind.TEXT,) if is_number else ())) and kind_of(right).is_number:
+        if kind_of(right).is_number and _may_be_digits(left, Kind.ANY, Kind.TEXT):
             return operator(this=call_of("as_number", left), expression=right)
         is_equality = operator in (exp.EQ, exp.NEQ)
         for side in (left, right):
@@ -146,8 +145,6 @@ class Adapter:
     def _with_text(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
         if isinstance(right, exp.Boolean):
             right = exp.Literal.string(str(right.this).lower())
-        if kind_of(right).is_number and function_of(left):
-            return operator(this=call_of("as_number", left), expression=right)
         if (column := column_of(right)) is not None and column.kind.is_number and operator in (exp.EQ, exp.NEQ):
             word = rf"(?<![\w'\"]){re.escape(column.name)}(?![\w'\"])"
             problem = f"{quoted_name(column.name)} is a column of numbers, and {shown(left)} is text"
@@ -411,7 +408,7 @@ def _number_in(node: exp.Expr) -> str:
     written = re.fullmatch(_WITH_UNIT, column.misfit) if column is not None else None
     if written and written[2]:
         text = f"replace({text}, '{written[2]}', '')"
-    return f"replace(replace({text}, '.', ''), ',', '.')" if written and _DECIMAL_COMMA.fullmatch(written[1]) else text
+    return f"replace(replace({text}, '.', ''), ',', '.')" if written and has_decimal_comma(written[1]) else text
 
 
 def _equality_form(node: exp.Expr) -> str:

@@ -224,7 +224,9 @@ def _page_note(table: Table, fields: Sequence[_Stated], all_rows: int) -> str:
     Deep in a document, only those count that are beside ``table``, or in an object about pages. Words that are as often
     of something else count there, and beside a field that is of pages alone.
     """
-    paged = [one.path[:-1] for one in fields if one.word in _OF_PAGES or _is_link(one.word, one.value)]
+    links = [one for one in fields if one.word in ("next", "prev", "previous")]
+    links = [one for one in links if one.value is True or (isinstance(one.value, str) and {*"/?"} & {*one.value})]
+    paged = [one.path[:-1] for one in (*links, *(one for one in fields if one.word in _OF_PAGES))]
     page = f"{'This is' if len(table.rows) == 1 else 'These are'} {counted(len(table.rows), 'row')} of one page"
     lacking, notes = list[str](), list[str]()
     for word, path, value, _ in fields:
@@ -244,11 +246,6 @@ def _page_note(table: Table, fields: Sequence[_Stated], all_rows: int) -> str:
         if word in _NEXT and is_near and (is_of_pages or word not in _COMMON):
             notes.append(f"{page}: there are more, as {name} states.")
     return next(iter((*lacking, *notes)), "")
-
-
-def _is_link(word: str, value: Any) -> bool:
-    is_url = isinstance(value, str) and not {"/", "?"}.isdisjoint(value)
-    return word in ("next", "prev", "previous") and (value is True or is_url)
 
 
 def _sums(table: Table) -> set[int]:

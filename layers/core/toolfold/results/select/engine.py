@@ -241,9 +241,9 @@ class _Evaluation:
                 is_whole = not query.ctes and not query.before
                 so_far = table if is_whole else with_paths(query.result(), step.text, self._budget)
                 readable |= dict.fromkeys((table_name(table), "data", "rows"), so_far)
-            selected = statements.run(step, readable, self._budget, self._today)
-            following = Query.of(self._rows(replace(selected.table, name=table.name)), self._today)
-            query.names.notes += [*self._notes_on_sql(step.text, selected.table, query), *selected.notes]
+            found, notes = statements.run(step, readable, self._budget, self._today)
+            following = Query.of(self._rows(replace(found, name=table.name)), self._today)
+            query.names.notes += [*self._notes_on_sql(step.text, found, query), *notes]
             following.follow(query, step)
             self._queries[table_name(table)] = following
             self._is_object = False

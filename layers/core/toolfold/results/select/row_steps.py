@@ -159,8 +159,8 @@ def _relative(
     """
     conditions = []
     for key, (low, high) in spans.items():
-        same = "".join(f"{part} IS {_literal(value)} AND " for part, value in zip(parts, key, strict=True))
-        conditions.append(f"({same}{dated} >= {_literal(low)} AND {dated} <= {_literal(high)})")
+        same = "".join(f"{part} IS {exp.convert(value).sql()} AND " for part, value in zip(parts, key, strict=True))
+        conditions.append(f"({same}{dated} >= {exp.convert(low).sql()} AND {dated} <= {exp.convert(high).sql()})")
     units = f"{abs(clause.count)} {clause.unit}{'s' if abs(clause.count) != 1 else ''}"
     words = f"{clause.by} {clause.unit}" if clause.by else f"{'last' if clause.count > 0 else 'next'} {units}"
     dates = {f"{low} to {high[:10] if 'T23:59:59' in high else high}" for low, high in spans.values()}
@@ -198,12 +198,6 @@ def _first_counted_day(clause: Clause, dates: Iterable[str], today: date) -> str
     days = sorted({text[:10] for text in known})
     has_all = clause.count <= len(days)
     return days[-clause.count] if has_all else _moved(bounds(days[0])[0], -_LONG_AGO_DAYS, "day").isoformat()
-
-
-def _literal(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    return repr(value) if isinstance(value, int | float) else "'" + str(value).replace("'", "''") + "'"
 
 
 def _moved(day: date, count: int, unit: str) -> date:

@@ -263,11 +263,6 @@ class Rows:
         self.budget.check_time(20 * len(self.table.rows))
         return self.table.date_index
 
-    def varies(self, index: int) -> bool:
-        """Return whether a column has different cells."""
-        rows = self.table.rows
-        return len(rows) < 2 or any(row[index] != rows[0][index] for row in rows)
-
     def typed(self, column: Column) -> Column:
         """Return a column of the table with its kind, and load it before the next statement."""
         index = column.index

@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -39,15 +38,8 @@ _LOOKED_AT = 200
 _NULLS_FIRST = re.compile(r"\bnulls\s+first\b", re.I)
 
 
-class Selected(NamedTuple):
-    """The rows that a statement selects, and notes on texts that it compares, and on times in UTC; some empty."""
-
-    table: Table
-    notes: tuple[str, ...]
-
-
-def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date) -> Selected:
-    """Return the rows that the statement of a step selects from tables by their names.
+def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date) -> tuple[Table, Sequence[str]]:
+    """Return the rows that the statement of a step selects from tables by their names, and notes, of which some are "".
 
     Raises:
         InvalidSelect: it cannot be run over these tables.
@@ -92,7 +84,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         columns.append(rounded(cells) if found is None else found[0])
     needed = (column for source in sources.values() for column in source.rows.needed.values())
     moved = next(filter(None, (column.zone_note for column in needed)), "")
-    return Selected(Table("", titles, list(zip(*columns, strict=True)), types=types), (note, moved))
+    return Table("", titles, list(zip(*columns, strict=True)), types=types), (note, moved)
 
 
 def _with_quoted_names(text: str, tables: Mapping[str, Table]) -> str:

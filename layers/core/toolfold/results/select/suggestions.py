@@ -238,13 +238,6 @@ class _Guess:
         found = find_table(text, self._tables) if len(normalize(text)) > 2 else None
         return found if found is not None and found.name else None
 
-    def _table_of(self, head: str, tail: str) -> tuple[Table | None, str]:
-        """Return the table of a path, and what follows its name."""
-        path = f"{head}.{tail}"
-        whole = self._find_table(path) if tail else None
-        is_whole = whole is not None and normalize(whole.name) == normalize(path)
-        return (whole, "") if is_whole else (self._find_table(head), tail)
-
     def _kinds(self, name: str) -> Iterator[Kind]:
         return (table.type_of(table.columns.index(name)).kind for table in self._tables if name in table.columns)
 
@@ -267,7 +260,9 @@ class _Guess:
         head, tail = (match["head"] or "").strip(), (match["tail"] or "").strip(" .")
         place = match["place"] if match["place"] is not None else match["end"]
         found: list[str] = []
-        table, tail = self._table_of(head, tail)
+        whole = self._find_table(f"{head}.{tail}") if tail else None
+        is_whole = whole is not None and normalize(whole.name) == normalize(f"{head}.{tail}")
+        table, tail = (whole, "") if is_whole else (self._find_table(head), tail)
         if self._name and normalize(head) in normalize(self._name):
             head = ""
         if table is not None:

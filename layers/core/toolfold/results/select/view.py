@@ -91,9 +91,10 @@ class View:
         keys = set(table.keys)
         labels = len(partition)  # by place: a column of the answer may have the name of an argument
         is_series = not labels or len({str(row[:labels]) for row in table.rows}) < len(table.rows)
-        columns: list[Column] = []
+        columns, first = list[Column](), next(iter(table.rows), ())
         for index, name in enumerate(table.columns):
-            is_key = (index == dated and is_series) or index < labels or (name in keys and rows.varies(index))
+            is_given = name in keys and (len(table.rows) < 2 or any(row[index] != first[index] for row in table.rows))
+            is_key = (index == dated and is_series) or index < labels or is_given
             column = Column(name, f"c{index}", index=index, is_key=is_key)
             columns.append(rows.typed(column) if is_key else column)
         shown = len(columns) - table.nested
@@ -200,15 +201,11 @@ class View:
         for comparison in tree.find_all(exp.EQ, exp.NEQ, exp.In):
             compared = column_of(comparison.this)
             if compared is not None and compared.kind is Kind.TEXT and compared.index is not None:
-                self._look_for([comparison.args.get("expression"), *comparison.expressions], compared, compared.index)
+                self.rows.budget.check_time(20 * len(self.rows.table.rows))
+                known, nodes = self.rows.table.type_of(compared.index).folded, list(comparison.iter_expressions())
+                texts = [one.name for one in nodes if isinstance(one, exp.Literal) and one.name.casefold() not in known]
+                self.absent += [f"No row has {quoted_name(text)} as {quoted_name(compared.name)}." for text in texts]
         return Adapter(self.today).adapt(tree)
-
-    def _look_for(self, nodes: Sequence[exp.Expr | None], column: Column, index: int) -> None:
-        self.rows.budget.check_time(20 * len(self.rows.table.rows))
-        known = self.rows.table.type_of(index).folded
-        for text in [node.name for node in nodes if isinstance(node, exp.Literal)]:
-            if text.casefold() not in known:
-                self.absent.append(f"No row has {quoted_name(text)} as {quoted_name(column.name)}.")
 
     def _require_values(self, node: exp.Column, column: Column, tree: exp.Expr) -> None:
         """Refuse a function of lists; where it is all of the step, the error has that of the values in them."""
