@@ -122,7 +122,7 @@ class Adapter:
             if kind_of(side) is Kind.MIXED and not is_equality:
                 raise _mixed(side)
         if function_of(right.this if isinstance(right, exp.Neg) else right) == "_percent":
-            return operator(this=left, expression=self._percent(operator, left, right))
+            return operator(this=left, expression=self._percent(left, right))
         are_numbers = kind.is_number and (_is_value(right) or kind_of(right).is_number)
         columns = [column for column in map(column_of, (left, right)) if column is not None]
         if are_numbers and any(column.index is None and column.kind is Kind.NUMBER for column in columns):
@@ -197,7 +197,7 @@ class Adapter:
             raise invalid(problem, f"Write a number, as in {shown(left)} > 10.", replaces=replaces)
         return exp.Literal.number(number) if number >= 0 else exp.Neg(this=exp.Literal.number(-number))
 
-    def _percent(self, operator: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    def _percent(self, left: exp.Expr, right: exp.Expr) -> exp.Expr:
         is_negative = isinstance(right, exp.Neg)
         number: exp.Expr = (right.this if is_negative else right).expressions[0]
         number = exp.Neg(this=number) if is_negative else number
@@ -205,10 +205,8 @@ class Adapter:
         if column is not None and (column.unit == "%" or "percent" in column.name.lower()):
             return number
         share = f"{float(number.sql().replace(' ', '')) / 100:g}"
-        numbers = exp.Literal.number(share), number.copy()
-        forms = [shown(operator(this=left.copy(), expression=one)) for one in numbers]
         problem = f"whether {shown(left)} has percentages or fractions is not known"
-        next_step = f"Write {forms[0]}, where 1 is everything, or {forms[1]}, where 100 is."
+        next_step = f"Write {share}, where 1 is everything, or {shown(number)}, where 100 is."
         replaces = [(rf"{re.escape(number.name)}(?:\.0)? ?%", text) for text in (share.lstrip("-"), number.name)]
         raise invalid(problem, next_step, replaces=replaces, is_choice=True)
 

@@ -413,22 +413,16 @@ def _is_name(text: str) -> bool:
 
 def why_empty(query: Query) -> str:
     """Return a sentence about the first step after which there are no rows."""
-    rows, last = query.rows, len(query.ctes)
-    for place in range(last):
-        ((count,),) = rows.run(query.ctes[: place + 1], f"SELECT count(*) FROM s{place}")
-        if not count:
-            break
-    else:
+    rows, sources = query.rows, ["t", *(f"s{place}" for place in range(len(query.ctes)))]
+    counts = [rows.run(query.ctes[:at], f"SELECT count(*) FROM {source}")[0][0] for at, source in enumerate(sources)]
+    if 0 not in counts:
         return ""
-    source = f"s{place - 1}" if place else "t"
-    ctes = query.ctes[:place]
-    ((before,),) = rows.run(ctes, f"SELECT count(*) FROM {source}")
-    condition = query.ctes[place]
-    words = names_in(condition)
+    at = counts.index(0) - 1
+    ctes, source, words = query.ctes[:at], sources[at], names_in(query.ctes[at])
     columns = [*(column for column in query.names.columns if column.index is None), *rows.needed.values()]
     named = [column for column in columns if column.sql in words][:_MAX_COLUMNS]
     described = [_described(query, column, ctes, source) for column in named]
-    return f"0 of {before:,} rows match: {'; '.join(described) or 'no row is left'}."
+    return f"0 of {counts[at]:,} rows match: {'; '.join(described) or 'no row is left'}."
 
 
 def _described(query: Query, column: Column, ctes: list[str], source: str) -> str:
