@@ -75,7 +75,7 @@ class Adapter:
         """
         _require_counted(tree)
         if any(isinstance(side, COMPARISONS) for one in tree.find_all(*COMPARISONS) for side in one.iter_expressions()):
-            raise invalid("two comparisons in a row are not read", "Write both, with and between them.")
+            raise invalid("two comparisons in a row are not read", "Write each alone, as in x > 2 and x < 5.")
         nested = [one for one in tree.find_all(*COMPARISONS, exp.In, exp.Between) if kind_of(one.this) is Kind.NESTED]
         if nested:
             form = f"SELECT * FROM data WHERE {shown(transformed(tree.copy(), _of_any_value))}"

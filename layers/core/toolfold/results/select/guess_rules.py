@@ -40,7 +40,7 @@ _TEXT = r"(['\"][^'\"<>=]+['\"])"
 _CLOCK = r"['\"]?(\d\d:\d\d)(?![:\d])['\"]?"
 _OF_TIMES = r"\b(?:time|date|datetime|timestamp)"
 
-_SIDE = r"[\w.$'-]+"
+_SIDE = r"(?:[\w.$'-]+|\"[^\"]+\")"
 """What a value is compared with."""
 
 _METHODS = "max|min|sum|avg|mean|median|std|stddev|count|first|last|diff|change|pct_change"
@@ -55,7 +55,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"\[\.\[\]; ([^\[\]]+)\]; length", r"\1; count"),
     (r"!\s*\(", "not ("),
     *((rf"\b{end}_?date[ :=]+(?=\d)", f"{word} ") for end, word in (("start", "since"), ("end", "until"))),
-    (rf"(?<![\w.$'-])({_SIDE} ?[<>≥≤]=?) ?([\w.]+(?: ?[-+*/] ?[\w.]+)*) ?([<>≥≤]=? ?{_SIDE})", r"(\1 \2 and \2 \3)"),
+    (rf"(?<![\w.$'-])({_SIDE} ?[<>≥≤]=?) ?({_SIDE}(?: ?[-+*/] ?{_SIDE})*) ?([<>≥≤]=? ?{_SIDE})", r"(\1 \2 and \2 \3)"),
+    (r"(\b\w+\([^()]*\))( ?[-+*/] ?\w+\([^()]*\) over (\d+))", r"\1 over \3\2"),
     (r"\b(change|pct_change|lag)\(([^()]*)\) over (\d+)", r"\1(\2, \3)"),
     (r"\b(?:is )?(?:at least|no less than)\b", ">="),
     (r"\b(?:is )?(?:at most|no more than)\b", "<="),

@@ -207,7 +207,7 @@ def unknown_column(name: str, known: Sequence[str], *, offset: int | None = None
     made_of = [other for other in compared if _abbreviates(wanted, _parts_of(other))]
     same = [other for other in compared if {wanted, normalize(other)} <= _PRICES]
     # The column at the end of a path may be of one row of several: AAPL.price.
-    alike = made_of or (closest_matches(name, compared, 3) if "." not in name else [])
+    alike = made_of or closest_matches(name, [other for other in compared if "." in other or "." not in name], 3)
     # The column of a path that leads nowhere is another question than its part, which may be in a text of JSON.
     whole_of = next((one for one in compared if name.startswith(f"{one}.")), "")
     closest = [one for one in dict.fromkeys([*same, *having, *begun, *alike]) if one != whole_of][:3]

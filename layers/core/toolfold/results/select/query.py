@@ -195,7 +195,9 @@ class Query(RowSteps):
         windows = list(tree.find_all(exp.Window))
         for one in windows:
             if function_of(one.this) in NEIGHBOURS and (count := dialect.count_of(one)):
-                raise self._invalid(f"{text_of(one.this)} compares two rows", f"Write lag(x, {count}), or change.")
+                raise self._invalid(
+                    f"{text_of(one.this)} compares two rows", f"Write {function_of(one.this)}(x, {count})."
+                )
         open_ones = [one for one in windows if not isinstance(one.parent, exp.Paren | exp.Alias)]
         beside = [one for one in tree.walk() if is_aggregate(one)]
         outside = [one for one in tree.find_all(exp.Column) if not is_inside_aggregate(one)]

@@ -325,8 +325,8 @@ class Rows:
             found, shown, typed = self.table.type_of(index), dict[Any, Any](), dict[Any, Any]()
             given = [row[index] for row in self.table.rows]
             stored = _storable(found.values, found.kind)
-            if tuple(stored) == cells and None not in cells:
-                return given, found
+            if stored == given and (tuple(stored) == cells or set(stored).issuperset(cells)):
+                return cells, replace(found, values=cells)
             is_one = True
             for key, value, cell in zip(stored, found.values, given, strict=True):
                 typed[key] = value

@@ -155,8 +155,9 @@ def _load_joined(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
         tables = _tables_of(select, sources)[0].values()
         for using in [using for join in select.args.get("joins") or () for using in join.args.get("using") or ()]:
             for source in tables:
-                if (column := source.names.find(using.name, by_word=False)) is not None:
-                    using.set("this", source.rows.typed(column).sql)
+                if (column := source.names.find(using.name, by_word=False)) is None:
+                    raise unknown_column(using.name, [one.name for one in source.names.columns])
+                using.set("this", source.rows.typed(column).sql)
 
 
 def _name_outputs(tree: exp.Expr) -> None:
