@@ -110,5 +110,5 @@ def test_the_core_layer_has_the_pages_of_sign_ins_without_the_local_page_and_the
     core = {path.relative_to(layer / "python/toolfold").as_posix() for path in layer.rglob("*.py")}
     assert {"app.py", "explorer/page.py", "explorer/sign_in_pages.py", "transports/lambda_handler.py"} <= core
     folders = {name.partition("/")[0] for name in core}
-    assert folders.isdisjoint({"build", "cli", "log_analysis", "mock_api", "demo.py"})
+    assert folders.isdisjoint({"build", "cli", "log_analysis", "mock_api"})
     assert not {name for name in core if name.startswith(("transports/local_http", "explorer/router"))}

@@ -65,7 +65,7 @@ ROADS: Mapping[str, str] = {
     # Towards the executor: each is entered by the ways named here.
     "cli/call.py tools.call": "command",
     "cli/sources.py app.server.tools.call": "command",
-    "demo.py tools.call": "command",
+    "cli/demo.py tools.call": "command",
     "protocol/mcp.py tools.call": "http, handshake",
     "exposure/profiles.py super().handle": "group",
     "exposure/research.py request.tools.handle": "TOOL_CALL",

@@ -66,7 +66,7 @@ def test_the_core_layer_contains_the_catalog_and_no_development_code(built: Buil
     core = built.layers[1] / "python/toolfold"
 
     assert (core / "catalog/catalog.json").read_bytes() == CATALOG.read_bytes()
-    for name in ("build", "cli", "log_analysis", "mock_api", "transports/local_http", "__main__.py", "demo.py"):
+    for name in ("build", "cli", "log_analysis", "mock_api", "transports/local_http", "__main__.py"):
         assert not (core / name).exists()
     assert [path.name for path in (core / "explorer/static").iterdir()] == ["answer.html"]
     assert (core / "explorer/static/answer.html").is_file()

@@ -113,7 +113,6 @@ NAMES = re.compile(r"(?is)alpha.?vantage|new.?york|entitlement|outputsize|dataty
 ALLOWED = {
     "build/lint.py": "the thresholds were chosen on its catalog",
     "cli": "examples in help texts",
-    "demo.py": "runs the mock API",
     "mock_api": "imitates it",
     "settings/model.py": "the variable and the host of the built-in source, suggested where a name is misspelt",
     "sources/alpha_vantage.py": "is about it",
