@@ -380,7 +380,7 @@ def _rendered(plan: Plan, call: Call, answer: Answer) -> RenderedResult:
     key = status.line(), status.stale_reason, options.max_tokens
     known: RenderedResult | None = memo.get("rendered", owners, key)
     if known is not None:
-        return replace(known, structured={**known.structured, **status.as_dict()})
+        return replace(known, structured={**known.structured, "age_s": status.age_s})
     rendered = answer.render(options, plan.budget)
     if "preview" not in rendered.structured:  # which is as good as the time allows, and may have a link that expires
         memo.put("rendered", owners, key, rendered, document_size(document) + 2 * len(rendered.text))
