@@ -97,7 +97,7 @@ def new_tools(mock_api: MockApi, monkeypatch: pytest.MonkeyPatch) -> Tools:
         with monkeypatch.context() as patched:
             if not memo:
                 patched.setattr(services_module, "MAX_MEMO_BYTES", 0)
-            assert bool(executor.services.memo._max_value_bytes) is memo
+            assert bool(executor.services.memo._stored.maxsize) is memo
         return MetaTools(FileStore(bundled_path()), executor)
 
     return make
@@ -134,10 +134,10 @@ def test_answers_are_those_of_calls_that_compute_everything(
     # In another order, with all in memory: no call has changed what others use.
     stored = used.executor.services.memo._stored
     assert 0 < used.executor.services.memo._stored.currsize <= services_module.MAX_MEMO_BYTES
-    before = copy.deepcopy([(key, one.value) for key, one in stored.items()])
+    before = copy.deepcopy([(key, value) for key, (_, value, _) in stored.items()])
     check_equal(used, plain, calls[::-1], whole=whole)
     remaining = dict(stored.items())
-    assert all(repr(remaining[key].value) == repr(value) for key, value in before if key in remaining)
+    assert all(repr(remaining[key][1]) == repr(value) for key, value in before if key in remaining)
 
 
 def test_answers_that_depend_on_the_key_are_those_of_the_key(upstream: Upstream, new_tools: Tools) -> None:
@@ -160,7 +160,7 @@ def test_answers_that_repeat_a_key_are_not_stored(calls: Calls, upstream: Upstre
         assert found.entry is None
         assert "CANARYKEY" in found.body
     stored = calls.executor.services.memo._stored
-    assert "CANARYKEY" not in repr([(key, one.value) for key, one in stored.items()])
+    assert "CANARYKEY" not in repr([(key, value) for key, (_, value, _) in stored.items()])
 
 
 def test_words_for_a_day_are_read_again_each_time(new_tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:

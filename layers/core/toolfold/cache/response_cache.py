@@ -187,7 +187,7 @@ class ResponseCache:
             if (blob := self._memory.get(key)) is None:
                 continue
             entry: Entry | None = self._memo.get("entry", (blob,), key)  # the same object as long as it is in memory
-            if entry is None and (entry := decode(blob, key, self._max_bytes)) is not None:
+            if entry is None and (entry := decode(blob, key, self._max_bytes)) is not None and not entry.repeats_key:
                 size = len(blob) + sys.getsizeof(entry.body) + sys.getsizeof(entry.blocks)
                 self._memo.put("entry", (blob,), key, entry, size)
             if entry is not None and entry.is_usable(now, stale_s):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from toolfold.cache.response_cache import Entry
     from toolfold.catalog.entries import Source, Tool
     from toolfold.catalog.model import Catalog
-    from toolfold.execution.upstream import Upstream
 
 
 @dataclass(frozen=True)
@@ -161,7 +160,6 @@ class CallContext:
         ends_at: ``deadline``, or the end of the time-out before it.
         keys: of cached data that it may get: what all API keys share, where there is such, then its key's alone.
         own_key: by which it is cached for its API key alone.
-        upstream: what sends the calls of its source.
     """
 
     catalog: Catalog
@@ -185,7 +183,6 @@ class CallContext:
     ends_at: float = math.inf
     keys: tuple[str, ...] = ()
     own_key: str = ""
-    upstream: Upstream = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.source = self.catalog.source(self.tool.source)

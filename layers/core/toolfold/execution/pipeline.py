@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from toolfold.execution.call import CallContext, Middleware
     from toolfold.execution.executor import ToolExecutor
     from toolfold.execution.services import Services
+    from toolfold.execution.upstream import Upstream
 
 _LAYOUT = 3
 """Increased when a stored entry changes its meaning: old entries are then never found again."""
@@ -116,7 +117,7 @@ def _around(executor: ToolExecutor, call: CallContext) -> CallResult:
 
 def _performed(services: Services, call: CallContext) -> CallResult:
     _check(services, call)
-    call.upstream = services.upstream(call.source)  # which refuses it before a key is read, or an approval requested
+    services.upstream(call.source)  # may it be reached? Before a key is read, or an approval requested
     if services.settings.calls_per_minute or services.settings.calls_per_day:
         _limit(services, call)
     if call.tool.needs_approval:
@@ -220,7 +221,7 @@ def answer_prepared(services: Services, call: CallContext) -> CallResult:
     timeout_s = min(settings.timeout_s, source.connection.get("timeout_s", settings.timeout_s))
     end = services.clock.monotonic() + timeout_s
     call.ends_at = end if call.deadline is None else min(end, call.deadline)
-    upstream = call.upstream
+    upstream = services.upstream(source)
     # With the address: what one service refuses says nothing about another that is called with the same key.
     message = f"{source.id}\0{upstream.endpoint}\0{api_key}".encode(errors="surrogatepass")
     secret = f"toolfold {settings.key_salt}".encode(errors="surrogatepass")  # an environment may hold any bytes
@@ -238,17 +239,17 @@ def answer_prepared(services: Services, call: CallContext) -> CallResult:
     # Without API keys all callers are the same.
     call.keys = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
     call.own_key = own
-    result = _read(services, call) if tool.effect == "read" else _write(services, call)
+    result = _read(services, call) if tool.effect == "read" else _write(services, call, upstream)
     call.log.response_chars = len(result.body)
     return result
 
 
-def _write(services: Services, call: CallContext) -> CallResult:
+def _write(services: Services, call: CallContext, upstream: Upstream) -> CallResult:
     call.log.cache = "bypass"
     if call.admit is not None:
         call.admit(is_cached=False)
     try:
-        found = call.upstream.fetch(call)
+        found = upstream.fetch(call)
     finally:  # when the source was changed, as long as an older answer may be fresh
         now, settings = services.clock.now(), services.settings
         ttl_s = max(settings.no_data_ttl_s, settings.negative_ttl_s, *call.source.freshness.values())
@@ -288,7 +289,7 @@ def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint
 def _read(services: Services, call: CallContext) -> CallResult:
     """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
     if call.added:  # else the call is the caller's, and always performed
-        refused = services.refusals.get("plan", (call.upstream,), _refusal_key(call))
+        refused = services.refusals.get("plan", (services.upstream(call.source),), _refusal_key(call))
         if refused is not None and refused.is_usable(services.clock.now()):
             raise refused.to_error()
     entry, stale_reason = None if call.bypass_cache else _find(services, call, local=call.only_cached), ""
@@ -378,9 +379,9 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
     if found is not None:
         return found
     # What is sent at the moment of a write, or of the close of a market, may be as it was before.
-    call.log.cache, now = "miss", services.clock.now()
+    call.log.cache, upstream, now = "miss", services.upstream(call.source), services.clock.now()
     try:
-        response = call.upstream.fetch(call)
+        response = upstream.fetch(call)
     except errors.CallError as error:
         # One that would come again is stored for a short time and for its own key: that may be the reason.
         ttl_s = 0.0
@@ -392,9 +393,9 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
             services.cache.put(f"{call.own_key}/error", Entry.from_error(error, now, now + ttl_s), shared=False)
         if call.added and isinstance(error, errors.PremiumOnly):
             kept = Entry.from_error(error, now, now + _REFUSAL_S)
-            services.refusals.put("plan", (call.upstream,), _refusal_key(call), kept, len(kept.body))
+            services.refusals.put("plan", (upstream,), _refusal_key(call), kept, len(kept.body))
         raise
-    policy = call.upstream.adapter.cache_policy(call.tool, call.arguments, now)
+    policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
     repeats_key = call.redactor.appears_in(response.body, response.blocks)
     entry = Entry(response.kind, response.body, now, now + policy.ttl_s, repeats_key, response.blocks)
     if policy.ttl_s > 0 and response.is_final:
