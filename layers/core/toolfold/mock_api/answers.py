@@ -37,8 +37,8 @@ _DAYS = {"minute": 1 / 1440, "hour": 1 / 24, "day": 1, "week": 7, "month": 30.44
 def made_up(request: Request) -> Data:
     """Return made-up rows, newest first, for any tool: as many and of the span of time that the parameters say."""
     endpoint, symbol = request.endpoint, request.text("symbol")
-    wanted = endpoint.facts["about"] or "symbol"
-    if symbol and not endpoint.is_typed and not getattr(market.find("stock", symbol), wanted):
+    wanted, is_to_come = endpoint.facts["about"] or "symbol", request.text("date") > request.today.isoformat()
+    if not endpoint.is_typed and (is_to_come or (symbol and not getattr(market.find("stock", symbol), wanted))):
         raise UnknownSymbol(symbol)
     paths = {path: _rows(request, path) for path in endpoint.rows or ("",)}
     lists = {name: _rows(request, name) for name, inner in map(parse_column, endpoint.keys) if inner}
