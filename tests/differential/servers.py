@@ -215,7 +215,7 @@ def _asgi_scope(request: Request) -> dict[str, Any]:
 
 
 def sdk_server(tools: MetaTools) -> lowlevel.Server[Any]:
-    listed = [types.Tool.model_validate(definition) for definition in tools.definitions()]
+    listed = [types.Tool.model_validate(definition) for definition in json.loads(tools.list_page().tools)]
 
     async def on_list_tools(_context: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         if params is not None and params.cursor is not None:

@@ -52,7 +52,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 def use(catalog: Catalog) -> list[str]:
     """Return the codes of everything that the three tools answer from ``catalog``."""
     tools = MetaTools(lambda: catalog, ToolExecutor(Settings.from_environment(ENVIRONMENT)))
-    tools.definitions()
+    json.loads(tools.list_page().tools)
     tools.instructions()
     codes = []
     for name, arguments in CALLS:

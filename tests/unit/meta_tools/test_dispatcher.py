@@ -57,7 +57,7 @@ def test_missing_catalog_is_an_error_of_each_meta_tool(tools: MetaTools) -> None
 
     for name in META_TOOLS:
         assert error(MetaTools(missing, tools.executor).call(name, {}))["code"] == "CATALOG_UNAVAILABLE"
-    assert len(MetaTools(missing, tools.executor).definitions()) == 3
+    assert len(json.loads(MetaTools(missing, tools.executor).list_page().tools)) == 3
     assert "TOOL_LIST" in MetaTools(missing, tools.executor).instructions()
 
 
@@ -75,11 +75,11 @@ def test_internal_error_has_no_details(
 
 
 def test_definitions_and_instructions_cost_at_most_700_tokens(tools: MetaTools) -> None:
-    assert tokens(tools.definitions()) + tokens(tools.instructions()) <= 700
+    assert tokens(json.loads(tools.list_page().tools)) + tokens(tools.instructions()) <= 700
 
 
 def test_every_definition_has_the_fields_of_the_protocol(tools: MetaTools) -> None:
-    defined = tools.definitions()
+    defined = json.loads(tools.list_page().tools)
     assert tuple(definition["name"] for definition in defined) == META_TOOLS
     for definition in defined:
         assert definition["title"]
@@ -135,7 +135,7 @@ def test_schemas_avoid_constructs_that_clients_refuse(tools: MetaTools) -> None:
             for value in schema:
                 yield from nodes(value)
 
-    for definition in tools.definitions():
+    for definition in json.loads(tools.list_page().tools):
         for node in nodes(definition["inputSchema"]):
             assert not isinstance(node.get("type"), list)
             assert "enum" not in node or node["type"] == "string"

@@ -239,7 +239,7 @@ def test_categories_and_tags_are_counted_over_the_whole_catalog() -> None:
 
 
 def test_definition_has_arguments_that_the_code_accepts_and_those_that_most_calls_need(tools: MetaTools) -> None:
-    properties = tools.definitions()[0]["inputSchema"]["properties"]
+    properties = json.loads(tools.list_page().tools)[0]["inputSchema"]["properties"]
     assert tuple(properties) == ("query", "category", "limit", "offset")
     assert set(properties) < set(TOOLS[list_request.TOOL].arguments)
 

@@ -79,9 +79,7 @@ def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, tuple[Any, str
     """Return what is in force, and where it comes from."""
     resolution, tools = exposed.resolution, len(exposed.catalog())
     profile = resolution.profile
-    found: dict[str, tuple[Any, str]] = {
-        f"kind {name}" if name in KINDS else name: decision for name, decision in resolution.decisions.items()
-    }
+    found: dict[str, Any] = {f"kind {key}" if key in KINDS else key: one for key, one in resolution.decisions.items()}
     if exposed.mode != resolution.mode:
         found["shown as"] = exposed.mode, f"{counted(tools, 'tool')}; up to 12 are shown directly"
     for key in ("pinned", "most_used"):
@@ -93,7 +91,7 @@ def _values(catalog: Catalog, exposed: ExposedTools) -> dict[str, tuple[Any, str
     if profile.context:
         found["context"] = profile.context, profile.where.get("context", "")
     others = {"expose: false": profile.unexposed, **{f"context {one.context}": one.runs for one in profile.elsewhere}}
-    counts = {what: len(list(positions_in(runs))) for what, runs in others.items()}
-    if withheld := [f"{counted(count, 'tool')} by {what}" for what, count in counts.items() if count]:
+    known = {what: counted(len([*positions_in(runs)]), "tool") for what, runs in others.items() if runs}
+    if withheld := [f"{count} by {what}" for what, count in known.items()]:
         found["withheld"] = withheld, "described, and not called"
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -94,20 +93,14 @@ class Answer:
         return "preview" in self.structured
 
 
-class OtherCallError(CallError):
-    """An error with a code that this version of the client does not have; ``code`` is that of the server."""
-
-    def __init__(self, code: str, message: str, suggestion: str, **details: Any) -> None:
-        super().__init__(message, suggestion, **details)
-        vars(self)["code"] = code  # of this error alone
-
-
 def to_error(error: Mapping[str, Any]) -> CallError:
     """Return the exception for the ``error`` object of an answer, of the class that has its code."""
     details = {str(key): value for key, value in error.items() if key not in ("code", "message", "suggestion")}
     code, message, suggestion = (str(error.get(key, "")) for key in ("code", "message", "suggestion"))
-    known = CALL_ERRORS.get(code) or functools.partial(OtherCallError, code)
-    return known(message, suggestion, **details)
+    found = CALL_ERRORS.get(code, CallError)(message, suggestion, **details)
+    if code not in CALL_ERRORS:  # of a newer server
+        vars(found)["code"] = code
+    return found
 
 
 class Client:

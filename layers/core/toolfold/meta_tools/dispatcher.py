@@ -99,10 +99,6 @@ class MetaTools:
 
         return MetaTools(fail, self.executor, self.now)
 
-    def definitions(self, names: Sequence[str] = META_TOOLS) -> list[dict[str, Any]]:
-        """Return the meta-tools ``names`` for ``tools/list``; any of :data:`HANDLERS` can be listed."""
-        return definitions(self._catalog_or_none(), names)
-
     def list_page(self, cursor: object = None) -> ToolPage:
         """Return the page of ``tools/list`` that ``cursor`` names, or the first.
 
@@ -227,8 +223,7 @@ class MetaTools:
         try:
             credentials.require_scopes("tools:read")
             _check_unicode(name, arguments)
-            if reads_only:
-                credentials = credentials._replace(reads_only=True)
+            credentials = credentials._replace(reads_only=reads_only or credentials.reads_only)
             result = self.handle(name, MetaRequest(self, self.catalog(), arguments, credentials, deadline, whole))
         except InsufficientScope:
             raise
@@ -259,11 +254,7 @@ class MetaTools:
         return result
 
     def handle(self, name: str, request: MetaRequest) -> Result:
-        """Return the answer of a meta-tool.
-
-        Raises:
-            CallError: it has none.
-        """
+        """Return the answer of a meta-tool, or raise the ``CallError`` that :meth:`call` makes a result of."""
         catalog = request.catalog
         call = _read_call(catalog, "TOOL_CALL" if name == WRITE else name, request.arguments)
         if call.name in COMBINING_TOOLS and call.name in (off := self.switched_off(catalog)):
