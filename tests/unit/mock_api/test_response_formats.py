@@ -67,6 +67,9 @@ def test_csv_has_the_known_header_and_the_rows_of_json(functions: list[str]) -> 
             rows = rows_of(function, document(function))
             assert len(lines) == len(rows), function
             assert {str(value) for value in rows[0].values() if value is not None} <= set(lines[0]), function
+            named = {name.replace(" ", "_"): value for name, value in zip(header, lines[0], strict=True)}
+            by_name = {strip_number(key).replace(" ", "_"): str(value) for key, value in rows[0].items() if value}
+            assert all(named.get(name, value) == value for name, value in by_name.items()), function
 
 
 @pytest.mark.parametrize(
