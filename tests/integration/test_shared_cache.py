@@ -107,6 +107,20 @@ class TestDynamoDBStore:
         assert other.acquire_slot("turn", 1000.5, 1001.5) == 1001.0
         assert other.acquire_slot("turn", 1001.0, 1002.0) == 0
 
+    def test_a_record_that_another_environment_changes_meanwhile_is_read_again(
+        self, table: DynamoDBStore, aws: Any
+    ) -> None:
+        other, seen = DynamoDBStore(AwsClients(), TABLE, 5.0), list[bytes | None]()
+
+        def change(before: bytes | None) -> bytes:
+            seen.append(before)
+            if before is None:
+                other.replace("r", None, b"theirs", 2000.0)
+            return b"mine"
+
+        assert table.change("r", change, 2000.0) == b"theirs"
+        assert (seen, table.get("r")) == ([None, b"theirs"], b"mine")
+
 
 class TestEnvironments:
     def test_a_response_fetched_by_one_environment_is_cached_for_the_others(

@@ -55,6 +55,13 @@ class TestEveryStore:
         assert store.acquire_slot("turn", 10.5, 11.5) == 11.0
         assert store.acquire_slot("turn", 11.0, 12.0) == 0
 
+    def test_a_record_is_of_one_caller_and_stays_while_values_are_evicted(self, store: CacheStore) -> None:
+        assert [store.replace("r", None, value, 200.0) for value in (b"1", b"2")] == [True, False]
+        for number in range(100):
+            store.put(f"entry {number}", bytes(10_000), 1.0, 300.0)
+        assert [store.replace("r", b"1", value) for value in (b"3", b"4")] == [True, False]
+        assert store.get("r") == b"3"
+
     def test_counters_stop_together_at_the_first_limit(self, store: CacheStore) -> None:
         def count(**limits: int) -> Mapping[str, int]:
             return store.count_within("caller", limits, 100.0)
