@@ -9,8 +9,10 @@ import pytest
 
 from tests.support.cpu_time import cpu_within
 from tests.support.openapi_documents import OK, body, document, operation, read
+from toolfold.build.checks import usable_schema
+from toolfold.build.compiler import compile_sources
 from toolfold.build.example_arguments import example_arguments
-from toolfold.build.importers.openapi.schemas import MAX_SCHEMA_CHARS
+from toolfold.build.importers.openapi.shortening import MAX_SCHEMA_CHARS
 from toolfold.catalog.contract import check_schema
 from toolfold.execution.validation import ArgumentValidator
 
@@ -21,10 +23,10 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
     """Return the schema of the one field of a body, converted."""
     whole = {"type": "object", "properties": {"x": schema}}
     given = operation("post", "/pets", version, requestBody=body(whole), components=components or {})
-    tool = read(folder, given).tool
-    jsonschema_rs.meta.validate(dict(tool.parameters))
-    check_schema(tool.parameters)
-    return tool.parameters["properties"]["x"]
+    parameters, _ = usable_schema(dict(read(folder, given).tool.parameters))
+    jsonschema_rs.meta.validate(parameters)
+    check_schema(parameters)
+    return parameters["properties"]["x"]
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,8 @@ def argument(folder: Path, schema: Any, version: str = "3.0.3", components: Any 
         ({"type": "array", "items": [STRING]}, {"type": "array", "prefixItems": [STRING]}),
         ({"type": "file"}, {"type": "string", "format": "binary"}),
         ({"type": "any"}, {}),
+        ({"type": ["string", None]}, {"type": ["string", "null"]}),  # of YAML
+        ({"type": ["string"]}, STRING),
         ({**STRING, "pattern": "(unclosed"}, STRING),
         ({**STRING, "pattern": "^a+$"}, {"type": "string", "pattern": "^a+$"}),
         ({**STRING, "enum": []}, STRING),
@@ -239,11 +243,12 @@ def test_circular_references_stay_references(tmp_path: Path) -> None:
         {"A": {"not": {"$ref": "#/components/schemas/A"}}},
     ],
 )  # fmt: skip
-def test_a_schema_that_includes_itself_is_compiled_without_that_part(tmp_path: Path, schemas: Any) -> None:
+def test_a_tool_whose_schema_includes_itself_is_left_out(tmp_path: Path, schemas: Any) -> None:
     given = operation("post", requestBody=body({"$ref": "#/components/schemas/A"}), components={"schemas": schemas})
-    found = read(tmp_path, given)
-    check_schema(found.tool.parameters)
-    assert any("in a circle" in note for note in found.imported.notes)
+    read(tmp_path, {**given, "paths": {**given["paths"], "/other": {"get": OK}}})
+    found = compile_sources(tmp_path)
+    assert [entry.tool.function for entry in found.tools] == ["get_other"]
+    assert "refers to itself without an end" in found.left_out[0]
 
 
 def test_a_large_schema_is_shortened_at_its_innermost_parts(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ def test_calls_are_sent_to_the_first_server_that_can_be_used(
     ("server", "problem"),
     [
         ({"url": "file:///etc/passwd"}, "server 'file:///etc/passwd' is not an https URL"),
-        ({"url": "http://pets.test"}, "server 'http://pets.test' is not https; set base_url in source.yaml"),
-        ({"url": "https://user:secret@pets.test"}, "is not a URL without user name"),
+        ({"url": "http://pets.test"}, "server 'http://pets.test' is not an https URL without"),
+        ({"url": "https://user:secret@pets.test"}, "is not an https URL without user name"),
         ({"url": "/v1"}, "server '/v1' is relative; set base_url in source.yaml"),
         ({"url": "https://{where}.test"}, "variable 'where' of the server has no value; set base_url in source.yaml"),
         ({"url": "https://[::1"}, "Invalid IPv6 URL"),

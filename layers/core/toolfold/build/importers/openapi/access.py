@@ -7,34 +7,34 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from toolfold.build.importers.openapi.document import DocumentError, References
-from toolfold.build.importers.openapi.schema_parts import dict_at, dicts_in
-from toolfold.build.yaml_loader import Location
+from toolfold.build.importers.openapi.document import Api, DocumentError, dict_at, dicts_in
+from toolfold.build.importers.openapi.operations import Operation
 from toolfold.catalog import json_schema
 from toolfold.catalog.text_checks import host_of
 
 _TOKEN = re.compile(r"(?:(?:access|api|auth|bearer|o_?auth)[_-]?)?token", re.IGNORECASE)
 _API_KEY = re.compile(r"[\w-]{0,40}api[_-]?key", re.IGNORECASE)
 _AUTHENTICATES = re.compile("authenticat|authoriz|oauth|bearer", re.IGNORECASE)
+_PLACES = {"header": "header", "query": "query_key", "cookie": "cookie"}
+"""Location of a key → the key of ``auth`` in ``source.yaml`` with its name."""
 
 Schemes = Mapping[str, Mapping[str, Any] | None]
 """Name of a security scheme → fields of ``auth`` in ``source.yaml``; None for one that cannot be used."""
 
 
-def read_schemes(given: Mapping[str, Any], references: References, server: str) -> Schemes:
+def read_schemes(api: Api, server: str) -> Schemes:
     """Return the security schemes of a document; relative URLs relate to ``server`` (OpenAPI 3.1, section 4.6)."""
     found: dict[str, Mapping[str, Any] | None] = {}
-    for name, value in given.items():
+    for name, value in dict_at(api.data, "components", "securitySchemes").items():
         found[str(name)] = None
         with suppress(DocumentError):
-            _, scheme = references.follow(value, ("components", "securitySchemes", name))
-            found[str(name)] = _auth(dict_at(scheme), server)
+            found[str(name)] = _auth(dict_at(api.follow(value)), server)
     return found
 
 
@@ -44,7 +44,7 @@ def _auth(scheme: Mapping[str, Any], server: str) -> Mapping[str, Any] | None:
         # Kubernetes describes its bearer tokens as the value of a header.
         if name.lower() == "authorization" and "bearer" in str(scheme.get("description", "")).lower():
             return {"bearer": True}
-        place = {"header": "header", "query": "query_key", "cookie": "cookie"}.get(str(scheme.get("in")))
+        place = _PLACES.get(str(scheme.get("in")))
         return {place: name} if place else None
     if kind == "http" and str(scheme.get("scheme")).lower() in ("bearer", "basic"):
         return {str(scheme["scheme"]).lower(): True}
@@ -56,33 +56,28 @@ def _auth(scheme: Mapping[str, Any], server: str) -> Mapping[str, Any] | None:
     return {"bearer": True} if kind in ("oauth2", "openIdConnect") else None
 
 
-def undeclared_key(holders: Iterable[Mapping[str, Any]], references: References) -> Schemes:
-    """Return the key that path items and operations without schemes describe as a parameter, which is left out."""
-    given = (parameter for holder in holders for parameter in _parameters(holder, references))
-    located = {"header": "header", "query": "query_key"}
-    places = ((located.get(str(one.get("in"))), str(one.get("name"))) for one in given)
-    found = Counter((place, name) for place, name in places if place and _API_KEY.fullmatch(name))
-    return {name: {place: name} for (place, name), _ in found.most_common(1)}
+def undeclared_key(operations: Iterable[Operation], api: Api) -> Schemes:
+    """Return the key that operations without schemes describe as a parameter, which is left out then."""
+    found: Counter[tuple[str, str]] = Counter()
+    for operation in operations:
+        with suppress(DocumentError):  # which binding the operation reports
+            found.update((str(one.get("in")), str(one.get("name"))) for one in operation.parameters(api))
+    keys = [(at, name) for (at, name), _ in found.most_common() if at in ("header", "query")]
+    return {name: {_PLACES[at]: name} for at, name in [key for key in keys if _API_KEY.fullmatch(key[1])][:1]}
 
 
-def token_names(operations: Sequence[Sequence[Mapping[str, Any]]], references: References) -> frozenset[str]:
+def token_names(operations: Sequence[Operation], api: Api) -> frozenset[str]:
     """Return the names of tokens that half of ``operations`` have as parameters or fields. Those of few are data."""
     found: Counter[str] = Counter()
-    for holders in operations:
-        given = [parameter for holder in holders for parameter in _parameters(holder, references)]
+    for operation in operations:
+        given: list[dict[str, Any]] = []
         with suppress(DocumentError):
-            _, body = references.follow(holders[-1].get("requestBody"), ())
-            given += dicts_in([*dict_at(body, "content").values()])
-        parts = [part for one in given for part in json_schema.parts(references.data, one.get("schema"))]
+            given += operation.parameters(api)
+            given += dicts_in([*dict_at(api.follow(operation.value.get("requestBody")), "content").values()])
+        parts = [part for one in given for part in json_schema.parts(api.data, one.get("schema"))]
         names = {str(one.get("name")) for one in given}.union(*(dict_at(part, "properties") for part in parts))
-        found.update(name for name in names if _TOKEN.fullmatch(name))
+        found.update(filter(_TOKEN.fullmatch, names))
     return frozenset(name for name, count in found.items() if 2 * count >= len(operations))
-
-
-def _parameters(holder: Mapping[str, Any], references: References) -> Iterator[Mapping[str, Any]]:
-    for given in dicts_in(holder.get("parameters")):
-        with suppress(DocumentError):  # which binding the operation reports
-            yield from dicts_in([references.follow(given, ())[1]])
 
 
 class Credentials(NamedTuple):
@@ -116,14 +111,12 @@ class Security(NamedTuple):
 
     def scopes(self, name: str) -> list[str]:
         """Return the scopes of OAuth 2.0 that are required of the scheme called ``name``."""
-        found = [one[name] for one in self.listed if isinstance(one.get(name), list)]
-        return [scope for scopes in found[:1] for scope in scopes if isinstance(scope, str) and scope.isprintable()]
+        found: list[Any] = next((one[name] for one in self.listed if isinstance(one.get(name), list)), [])
+        return [scope for scope in found if isinstance(scope, str) and scope.isprintable()]
 
     def unmet(self, chosen: str | None) -> set[str]:
         """Return the schemes that are needed beside ``chosen``; empty where the operation can be called."""
-        if not self.listed or any(one.keys() <= {chosen} for one in self.listed):
-            return set()
-        return min((one.keys() - {chosen} for one in self.listed if one), key=len, default=set())
+        return min((one.keys() - {chosen} for one in self.listed), key=len, default=set())
 
     def need(self, *, others_state: bool) -> str:
         """Return whether the credentials of the source are needed: ``none``, ``optional`` or ``required``.
@@ -139,9 +132,7 @@ class Security(NamedTuple):
         """
         if not isinstance(self.own, list) and not (isinstance(self.common, list) and self.common):
             return "optional" if others_state else "required"
-        if not any(self.listed):
-            return "none"
-        return "required" if all(self.listed) else "optional"
+        return "required" if self.listed and all(self.listed) else "optional" if any(self.listed) else "none"
 
 
 def choose_scheme(operations: Iterable[Security], schemes: Schemes) -> str | None:
@@ -154,9 +145,9 @@ def choose_scheme(operations: Iterable[Security], schemes: Schemes) -> str | Non
     if not alternatives:
         return usable[0] if usable else None
     # A scheme among several that are needed together is better than none, where nothing else is stated.
-    counts = Counter({name: 0 for one in alternatives for name in one if name in usable})
-    counts.update(name for one in alternatives if len(one) == 1 for name in one if name in usable)
-    return max(usable, key=lambda name: counts.get(name, -1)) if counts else None
+    counts = {name: sum(one.keys() == {name} for one in alternatives) for name in usable}
+    named = [name for name in usable if any(name in one for one in alternatives)]
+    return max(named, key=lambda name: counts[name], default=None)
 
 
 _VARIABLE = re.compile(r"\{([^{}]{1,100})\}")
@@ -164,18 +155,21 @@ _MAX_SERVERS = 50
 _SET_BASE_URL = "set base_url in source.yaml, with --base-url where it is added"
 
 
-def choose_server(listed: Any, at: Location, document_url: str) -> str:
-    """Return the first of the ``listed`` servers, at ``at``, that calls can be sent to, without a slash at its end.
+def choose_server(listed: Any, document_url: str) -> str:
+    """Return the first of the ``listed`` servers that calls can be sent to, without a slash at its end.
 
     A relative URL relates to where the document was fetched from.
+
+    Raises:
+        ValueError: No server can be used; ``str()`` says why.
     """
-    refusals: list[str] = []
+    refusals: dict[str, None] = {}
     for server in listed[:_MAX_SERVERS] if isinstance(listed, list) else []:
         try:
             return _address(server, document_url).partition("#")[0].partition("?")[0].rstrip("/")
         except ValueError as refusal:
-            refusals.append(str(refusal))
-    raise DocumentError(at, "; ".join(dict.fromkeys(refusals)) or f"has no server; {_SET_BASE_URL}")
+            refusals[str(refusal)] = None
+    raise ValueError("; ".join(refusals) or f"has no server; {_SET_BASE_URL}")
 
 
 def _address(server: Any, document_url: str) -> str:
@@ -190,17 +184,11 @@ def _address(server: Any, document_url: str) -> str:
         return str(value)
 
     url = _VARIABLE.sub(default, server["url"]).strip()
-    if document_url and not urlsplit(url).scheme:
-        url = urljoin(document_url, url)
-    scheme = urlsplit(url).scheme
-    shown = repr(url[:120])
-    if not scheme:
-        raise ValueError(f"server {shown} is relative; {_SET_BASE_URL}, or url to where the document is")
-    if scheme not in ("http", "https"):
-        raise ValueError(f"server {shown} is not an https URL")
+    url = url if urlsplit(url).scheme else urljoin(document_url, url)
+    if not urlsplit(url).scheme:
+        raise ValueError(f"server {url[:120]!r} is relative; {_SET_BASE_URL}, or url to where the document is")
     if not host_of(url.partition("#")[0]):
-        reason = "is not https" if scheme == "http" else "is not a URL without user name that calls can be sent to"
-        raise ValueError(f"server {shown} {reason}; {_SET_BASE_URL}")
+        raise ValueError(f"server {url[:120]!r} is not an https URL without user name; {_SET_BASE_URL}")
     return url
 
 

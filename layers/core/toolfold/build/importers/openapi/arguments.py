@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 from toolfold.build.importers.openapi.access import Credentials
-from toolfold.build.importers.openapi.document import DocumentError, References
-from toolfold.build.importers.openapi.schema_parts import DEFINITIONS, Schema, dict_at, dicts_in, without_null
-from toolfold.build.importers.openapi.schemas import SchemaConverter
-from toolfold.build.yaml_loader import Location
+from toolfold.build.importers.openapi.document import Api, DocumentError, dict_at, dicts_in
+from toolfold.build.importers.openapi.operations import METHODS, Answer, Operation, convert_operation, describe_answer
+from toolfold.build.importers.openapi.schemas import Schema, SchemaConverter, without_null
+from toolfold.build.importers.openapi.shortening import complete_schema
 from toolfold.fuzzy import spell_comparisons
-from toolfold.sources.http_api.binding import RESERVED_HEADERS, TOKEN
-from toolfold.sources.http_api.body import FORM, JSON
+from toolfold.sources.http_api.binding import RESERVED_HEADERS, TOKEN, BindingError, check_binding
+from toolfold.sources.http_api.body import FORM, JSON, NO_BODY_EXPECTED
 from toolfold.sources.http_api.styles import STYLES
 
 MAX_ARGUMENTS = 300
@@ -28,7 +29,41 @@ _ENCODED = re.compile(r"\bURL[ -]?encoded", re.IGNORECASE)
 """What GitLab says of a path in the path, such as ``group/project``."""
 
 _WORD = re.compile(r"[^A-Za-z0-9_.-]+")
-_MAX_NAME = 64
+_MAX_NAME, _MAX_WIRE_NAME, _MAX_EXAMPLE = 64, 200, 100
+_WITHOUT_BODY = ("get", "head")
+"""Methods whose body has no meaning (RFC 9110, 9.3.1). Some documents state one that is not required."""
+
+MAX_FIELDS = 60
+"""Fields of an object that become arguments. Stripe has 53 in a body; a body with more stays one argument."""
+
+_KINDS = tuple(
+    (re.compile(pattern), kind)
+    for pattern, kind in (
+        (r"application/json", "json"),
+        (r"application/merge-patch\+json", "json"),
+        # A list of operations (RFC 6902) is the hardest to write, a strategic merge patch needs the server's rules.
+        (r"(?!application/json-patch\+json).*\+json|text/json", "json"),
+        (r"\*/\*|application/\*", "json"),
+        (r".*\+json", "json"),
+        (re.escape(FORM), "form"),
+        (r"multipart/.*", "form"),
+        (r"text/(?!\*).*|application/(x-ndjson|jsonl|json-seq|xml|(x-)?yaml|graphql|sql)|.*\+(xml|yaml)", "text"),
+        (r"text/\*", "text"),
+        (r".*", "binary"),
+    )
+)
+"""Content types of bodies, the one that expresses arguments best first, and what a body of each is."""
+
+_SENT_AS = {"*/*": JSON, "application/*": JSON, "text/*": "text/plain"}
+_CONTENT_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,80}/[a-z0-9!#$&^_.+-]{1,80}")
+"""RFC 6838, section 4.2, in lower case."""
+
+_LINES_OF_JSON = ("application/x-ndjson", "application/jsonl", "application/json-seq")
+_NOT_FIXED = frozenset(
+    {"anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas", "propertyNames", "enum", "const"}
+    | {"minProperties", "maxProperties", "dependentRequired"}
+)
+"""Keywords of an object that arguments cannot express."""
 
 
 def argument_name(name: str) -> str:
@@ -40,20 +75,62 @@ def argument_name(name: str) -> str:
     """
     name = spell_comparisons(name)
     made = _WORD.sub("_", name).strip("_.-") if _WORD.search(name) or name[:1] in "-." else name
-    if made[:1].isdigit():
-        made = f"_{made}"
-    return made[:_MAX_NAME]
+    return f"{'_' if made[:1].isdigit() else ''}{made}"[:_MAX_NAME]
 
 
-MAX_FIELDS = 60
-"""Fields of an object that become arguments. Stripe has 53 in a body; a body with more stays one argument."""
+def _free_name(candidates: Iterable[str], taken: Iterable[str]) -> str:
+    known = {name.lower() for name in taken}
+    return next(name for name in candidates if name.lower() not in known)
 
-_ANY = ("*/*", "application/*")
-_TEXT = ("application/xml", "application/yaml", "application/x-yaml", "application/graphql", "application/sql")
-_TEXT_ENDINGS = ("+xml", "+yaml")
-_LINES_OF_JSON = ("application/x-ndjson", "application/jsonl", "application/json-seq")
-_CONTENT_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,80}/[a-z0-9!#$&^_.+-]{1,80}")
-"""RFC 6838, section 4.2, in lower case."""
+
+class Binding(NamedTuple):
+    """The JSON Schema of the arguments, the HTTP binding without the path of the server, and what the answer has."""
+
+    parameters: Mapping[str, Any]
+    call: dict[str, Any]
+    answer: Answer
+    is_shortened: bool
+
+
+def bind_operation(operation: Operation, converter: SchemaConverter, credentials: Credentials) -> Binding:
+    """Return what a call of ``operation`` takes, sends and returns.
+
+    Raises:
+        DocumentError: It cannot be expressed.
+    """
+    value, api = operation.value, converter.api
+    if operation.method not in METHODS:
+        raise DocumentError("has a method that is not sent", value)
+    listed = list(operation.parameters(api))
+    if "swagger" in api.data:
+        listed = convert_operation(api, value, listed)
+    path, _, query = operation.path.partition("#")[0].partition("?")
+    pairs = parse_qsl(query)  # which some documents have: ?action=find&name={name}
+    fixed = {name: text for name, text in pairs if "{" not in text}
+    arguments = _Arguments(converter, credentials)
+    arguments.add_parameters(path, listed, {text.strip("{}"): name for name, text in pairs if name not in fixed})
+    if "requestBody" in value:
+        body = api.follow(value["requestBody"])
+        is_required = dict_at(body).get("required") is True
+        if is_required or operation.method not in _WITHOUT_BODY:
+            arguments.add_body(body, value)
+        else:
+            problem = f"{operation.title}: the body is left out, which this method does not have"
+            api.note(problem, value, "requestBody")
+        if is_required and operation.method.upper() in NO_BODY_EXPECTED and "fields" in arguments.body:
+            arguments.body["required"] = True  # also where a call has no argument for it
+    required = {"required": arguments.required} if arguments.required else {}
+    schema = {"type": "object", "properties": arguments.properties, **required, "additionalProperties": False}
+    parameters, is_shortened = complete_schema(schema, converter)
+    call: dict[str, Any] = {"method": operation.method.upper(), "path": path}
+    for key, part in (("parameters", arguments.parameters), ("body", arguments.body), ("sends", fixed)):
+        if part:
+            call[key] = part
+    try:
+        check_binding(call)
+    except BindingError as error:
+        raise DocumentError(str(error), value) from None
+    return Binding(parameters, call, describe_answer(value.get("responses"), api), is_shortened)
 
 
 class _Media(NamedTuple):
@@ -61,8 +138,7 @@ class _Media(NamedTuple):
 
     kind: str
     content_type: str
-    at: Location
-    value: Mapping[str, Any]
+    value: dict[str, Any]
 
 
 class _Object(NamedTuple):
@@ -72,65 +148,58 @@ class _Object(NamedTuple):
     required: frozenset[str]
 
 
-class Arguments:
+class _Arguments:
     """The arguments of one tool, and what is sent for them: ``parameters`` and ``body`` are as in ``call``."""
 
     def __init__(self, converter: SchemaConverter, credentials: Credentials) -> None:
         self._converter, self._credentials = converter, credentials
-        self._properties: dict[str, Any] = {}
-        self._required: list[str] = []
+        self.properties: dict[str, Any] = {}
+        self.required: list[str] = []
         self.parameters: dict[str, dict[str, Any]] = {}
-        self.body: dict[str, Any] | None = None
-
-    def schema(self) -> Schema:
-        """Return the JSON Schema of all arguments."""
-        made: Schema = {"type": "object", "properties": self._properties}
-        if self._required:
-            made["required"] = self._required
-        return {**made, "additionalProperties": False}
+        self.body: dict[str, Any] = {}
 
     def _add(self, name: str, schema: Any, *, is_required: bool) -> None:
-        self._properties[name] = schema
+        self.properties[name] = schema
         if is_required:
-            self._required.append(name)
+            self.required.append(name)
 
-    def add_parameters(
-        self, path: str, operation_at: Location, listed: list[tuple[Location, Any]], in_query: Mapping[str, str]
-    ) -> None:
+    def add_parameters(self, path: str, listed: list[dict[str, Any]], in_query: Mapping[str, str]) -> None:
         """Add the arguments for the parameters of an operation; ``in_query``: placeholders in the query of the path."""
-        found: dict[tuple[str, str], tuple[Location, Mapping[str, Any]]] = {}
-        for at, value in listed:
-            at_definition, parameter = self._converter.references.follow(value, at)
-            found[_kind(parameter, at)] = at_definition, parameter
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for parameter in listed:
+            location, name = str(parameter.get("in")), parameter.get("name")
+            if not (isinstance(name, str) and location in STYLES and _is_wire_name(name, location)):
+                problem = f"parameter {str(name)[:60]!r} in {location[:60]!r} cannot be sent"
+                raise DocumentError(f"{problem}; it needs a usable name in {', '.join(STYLES)}", parameter)
+            found[location, name] = parameter
         placeholders = list(dict.fromkeys(_PLACEHOLDER.findall(path)))
         # A placeholder without a parameter is a mistake of many documents; its value can only be text.
-        missing = operation_at, {"schema": {"type": "string"}}
+        missing: dict[str, Any] = {"schema": {"type": "string"}}
         for name in placeholders:
             found.setdefault(("path", name), missing)
         for name, sent in in_query.items():
-            at, parameter = found.get(("path", name), missing)
-            found.setdefault(("query", sent), (at, {**parameter, "required": True}))
-        for (location, name), (at, parameter) in sorted(found.items(), key=lambda item: list(STYLES).index(item[0][0])):
+            found.setdefault(("query", sent), {**found.get(("path", name), missing), "required": True})
+        for (location, name), parameter in sorted(found.items(), key=lambda item: list(STYLES).index(item[0][0])):
             is_ignored = location == "header" and name.lower() in _IGNORED_HEADERS
             is_sent = self._credentials.include(location, name, parameter.get("description"))
             if not (is_sent or is_ignored or (location == "path" and name not in placeholders)):
-                self._add_parameter(location, name, parameter, at)
-        if len(self._properties) > MAX_ARGUMENTS:
-            raise DocumentError(operation_at, f"has more than {MAX_ARGUMENTS} parameters")
+                self._add_parameter(location, name, parameter)
+        if len(self.properties) > MAX_ARGUMENTS:
+            raise DocumentError(f"has more than {MAX_ARGUMENTS} parameters", listed[-1])
 
-    def _add_parameter(self, location: str, name: str, parameter: Mapping[str, Any], at: Location) -> None:
+    def _add_parameter(self, location: str, name: str, parameter: Mapping[str, Any]) -> None:
         sent: dict[str, Any] = {"in": location, "name": name}
         if isinstance(content := parameter.get("content"), dict) and content:
             content_type, media = next(iter(content.items()))
-            made = self._converter.convert(dict_at(media).get("schema", {}), (*at, "content", content_type, "schema"))
+            schema = self._converter.convert(dict_at(media).get("schema", {}), media, "schema")
             # Spring writes */* for any parameter. What is not JSON is sent as the text that it is.
             sent["content_type"] = JSON if "json" in str(content_type) else "text/plain"
         else:
-            made = self._converter.convert(parameter.get("schema", {}), (*at, "schema"))
-            sent |= _style(location, name, parameter, at)
+            schema = self._converter.convert(parameter.get("schema", {}), parameter, "schema")
+            sent |= _style(location, name, parameter)
         if parameter.get("allowReserved") is True and location == "query":
             sent["reserved"] = True
-        described = _described(made, parameter, at, self._converter)
+        described = self._described(schema, parameter)
         if location == "path" and parameter.get("x-multi-segment") is True:
             sent["slashes"] = "plain"  # GitHub's word for a branch or a path of a file
         elif location == "path":
@@ -139,80 +208,84 @@ class Arguments:
                 sent["slashes"] = "encoded"  # as OpenAPI sends any sign of a value that a path gives a meaning
         if spell_comparisons(name) != name:
             described["description"] = f"{described.get('description', '').rstrip('.')}. Sent as {name}.".lstrip(". ")
-        short, taken = argument_name(name) or location, {known.lower() for known in self._properties}
-        suffixes = chain(("", f"_{location}"), (f"_{number}" for number in range(2, MAX_ARGUMENTS + 3)))
-        candidates = (f"{short[: _MAX_NAME - 8]}{suffix}" if suffix else short for suffix in suffixes)
-        argument = next(candidate for candidate in candidates if candidate.lower() not in taken)
+        short = argument_name(name) or location
+        suffixes = (f"_{location}", *(f"_{number}" for number in range(2, MAX_ARGUMENTS + 3)))
+        candidates = chain([short], (f"{short[: _MAX_NAME - 8]}{suffix}" for suffix in suffixes))
+        argument = _free_name(candidates, self.properties)
         self._add(argument, described, is_required=location == "path" or parameter.get("required") is True)
         self.parameters[argument] = sent
 
-    def add_body(self, value: Any, at: Location) -> None:
-        """Add the arguments for the request body ``value``, and how it is sent.
+    def _described(self, schema: Any, parameter: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the schema of a parameter with the description and the examples of the parameter itself."""
+        made = without_null(schema) if isinstance(schema, dict) else {}
+        if description := self._converter.text(parameter.get("description"), parameter):
+            made["description"] = description
+        if parameter.get("deprecated") is True:
+            made["deprecated"] = True
+        example = parameter.get("example")
+        if example is None:
+            example = next((one.get("value") for one in dicts_in([*dict_at(parameter, "examples").values()])), None)
+        is_short = isinstance(example, bool | int | float) or (
+            isinstance(example, str) and len(example) <= _MAX_EXAMPLE
+        )
+        if is_short and made.keys().isdisjoint({"examples", "default", "enum"}):
+            made["examples"] = [example]
+        return made
+
+    def add_body(self, body: Any, operation: Any) -> None:
+        """Add the arguments for the request body of an operation, and how it is sent.
 
         The properties of an object become arguments where that is unambiguous: where it has a fixed set of them, where
         none has the name of a parameter, and where the body is required or has no required property. Otherwise the body
         is one argument.
         """
-        at, body = self._converter.references.follow(value, at)
         if not isinstance(body, dict) or not isinstance(body.get("content"), dict):
-            raise DocumentError(at, "is not a request body: it has no content")
+            raise DocumentError("is not a request body: it has no content", operation, "requestBody")
         if not body["content"]:
             return
-        media = _choose(body["content"], (*at, "content"), self._converter.references)
+        media = _choose(body["content"], self._converter.api)
         schema = media.value.get("schema", {} if media.kind == "json" else {"type": "string"})
-        converted = self._converter.convert(schema, (*media.at, "schema"))
+        converted = self._converter.convert(schema, media.value, "schema")
         is_required = body.get("required") is True
-        if media.kind in ("json", "form"):
+        found = self._as_object(converted) if media.kind in ("json", "form") else None
+        if found is not None:
+            sent = [
+                name
+                for name, part in found.properties.items()
+                if isinstance(part, dict) and self._credentials.include("body", name, part.get("description"))
+            ]
+            kept = {name: part for name, part in found.properties.items() if name not in sent}
             # Many documents leave out that a form is required, although its fields are.
-            found = _as_object(converted, self._converter)
-            if found is not None:
-                kept = {
-                    name: part
-                    for name, part in found.properties.items()
-                    if not (isinstance(part, dict) and self._credentials.include("body", name, part.get("description")))
-                }
-                found = _Object(kept, found.required - (found.properties.keys() - kept.keys()))
-            if self._add_fields(media, found, is_required=is_required or media.kind == "form"):
+            needs_body = not (is_required or media.kind == "form")
+            if self._add_fields(media, _Object(kept, found.required.difference(sent)), needs_body=needs_body):
                 return
-        self._add_whole(media, converted, body, at, is_required=is_required)
+        self._add_whole(media, dict(dict_at(converted)), body, is_required=is_required)
 
-    def _add_fields(self, media: _Media, found: _Object | None, *, is_required: bool) -> bool:
+    def _add_fields(self, media: _Media, found: _Object, *, needs_body: bool) -> bool:
         """Add the properties of a body as arguments; return whether they can be."""
-        if found is None or not found.properties or len(found.properties) > MAX_FIELDS:
+        names = {argument_name(wire_name): wire_name for wire_name in found.properties}
+        distinct = {name.lower() for name in (*names, *self.properties)}
+        is_clear = "" not in names and len(distinct) == len(found.properties) + len(self.properties)
+        if not (0 < len(found.properties) <= MAX_FIELDS and is_clear) or (found.required and needs_body):
             return False
-        if (found.required and not is_required) or found.required - found.properties.keys():
+        if found.required - found.properties.keys():
             return False
-        fields: dict[str, str] = {}
-        taken = {name.lower() for name in self._properties}
-        for wire_name in found.properties:
-            name = argument_name(wire_name)
-            if not name or name.lower() in taken:
-                return False
-            taken.add(name.lower())
-            fields[name] = wire_name
         encoding = _encoding(media, found.properties)
-        for name, wire_name in fields.items():
+        for name, wire_name in names.items():
             part = found.properties[wire_name]
             is_file = encoding.get(wire_name, {}).get("base64", False)
             self._add(name, _file(part) if is_file else part, is_required=wire_name in found.required)
-        self.body = {
-            "content_type": media.content_type,
-            "fields": fields,
-            **({"encoding": encoding} if encoding else {}),
-        }
+        self.body = {"content_type": media.content_type, "fields": names}
+        self.body |= {"encoding": encoding} if encoding else {}
         return True
 
-    def _add_whole(
-        self, media: _Media, converted: Any, body: Mapping[str, Any], at: Location, *, is_required: bool
-    ) -> None:
-        taken = {name.lower() for name in self._properties}
-        names = ("body", "request_body", "body_", "body_content", "_body_")
-        argument = next(name for name in names if name not in taken)
+    def _add_whole(self, media: _Media, made: Schema, body: Mapping[str, Any], *, is_required: bool) -> None:
+        argument = _free_name(("body", "request_body", "body_", "body_content", "_body_"), self.properties)
         self.body = {"content_type": media.content_type, "argument": argument}
-        made = dict(dict_at(converted))
-        target = self._converter[made["$ref"].removeprefix(DEFINITIONS)] if "$ref" in made else made
+        target = self._converter.target(made)
         if media.kind == "form" and "object" not in target.get("type", "object"):  # one type or several
-            raise DocumentError(media.at, f"has a form whose schema is of the type {target['type']}, not object")
+            problem = f"has a form whose schema is of the type {target['type']}, not object"
+            raise DocumentError(problem, media.value)
         if media.kind == "binary":
             # Of base64, which OpenAPI 3.0 calls byte as well, the text is what is sent.
             if {target.get("contentEncoding"), target.get("format")}.isdisjoint({"base64", "byte"}):
@@ -220,7 +293,7 @@ class Arguments:
             made = _file(target)
         if encoding := _encoding(media, {}):
             self.body["encoding"] = encoding
-        described = [self._converter.text(body.get("description"), (*at, "description"))]
+        described = [self._converter.text(body.get("description"), body)]
         is_text = target.get("type") in ("string", "number", "integer", "boolean")
         if media.content_type in _LINES_OF_JSON and target.get("type") in ("array", "object"):
             made = made if target["type"] == "array" else {"type": "array", "items": made}  # one for each line
@@ -236,26 +309,39 @@ class Arguments:
         made.setdefault("description", " ".join(filter(None, described)) or "Body of the request")
         self._add(argument, made, is_required=is_required)
 
+    def _as_object(self, schema: Any, depth: int = 0) -> _Object | None:
+        """Return the properties of ``schema``, or None where it is not an object with a fixed set of properties."""
+        if not isinstance(schema, dict) or depth > 10 or not _NOT_FIXED.isdisjoint(schema):
+            return None
+        if schema.get("type", "object") != "object" or schema.get("additionalProperties", False) is not False:
+            return None
+        properties, required = dict[str, Any](), set[str]()
+        referred = [self._converter.target(schema)] if "$ref" in schema else []
+        for part in (*schema.get("allOf", ()), *referred):
+            inner = self._as_object(part, depth + 1)
+            if inner is None or any(properties.get(key, value) != value for key, value in inner.properties.items()):
+                return None
+            properties |= inner.properties
+            required |= inner.required
+        for key, value in schema.get("properties", {}).items():
+            is_narrowed = key in properties and properties[key] != value
+            properties[key] = {"allOf": [properties[key], value]} if is_narrowed else value
+        required.update(schema.get("required", ()))
+        return _Object(properties, frozenset(required)) if properties or "type" in schema or depth else None
 
-def _kind(parameter: Any, at: Location) -> tuple[str, str]:
-    if not isinstance(parameter, dict):
-        raise DocumentError(at, "is not a parameter")
-    location, name = parameter.get("in"), parameter.get("name")
-    if not isinstance(location, str) or location not in STYLES:
-        problem = f"parameter {str(name)[:60]!r} is in {location!r}, which is not one of {', '.join(STYLES)}"
-        raise DocumentError(at, problem)
-    if not isinstance(name, str) or not name or not name.isprintable() or len(name) > 200:
-        raise DocumentError(at, "has a parameter without a usable name")
+
+def _is_wire_name(name: str, location: str) -> bool:
     if location in ("header", "cookie") and not TOKEN.fullmatch(name):
-        raise DocumentError(at, f"{location} parameter {name[:60]!r} has a name that cannot be sent")
-    return location, name
+        return False
+    return name.isprintable() and 0 < len(name) <= _MAX_WIRE_NAME
 
 
-def _style(location: str, name: str, parameter: Mapping[str, Any], at: Location) -> dict[str, Any]:
+def _style(location: str, name: str, parameter: Mapping[str, Any]) -> dict[str, Any]:
     default, *_ = known = STYLES[location]
     style = parameter.get("style", default)
     if style not in known:
-        raise DocumentError(at, f"parameter {name!r} has the style {style!r}; in {location} it is {', '.join(known)}")
+        problem = f"parameter {name!r} has the style {style!r}; in {location} it is {', '.join(known)}"
+        raise DocumentError(problem, parameter)
     made = {} if style == default else {"style": style}
     explode = parameter.get("explode")
     if isinstance(explode, bool) and explode != (style == "form"):
@@ -263,87 +349,18 @@ def _style(location: str, name: str, parameter: Mapping[str, Any], at: Location)
     return made
 
 
-def _described(schema: Any, parameter: Mapping[str, Any], at: Location, converter: SchemaConverter) -> Any:
-    """Return the schema of a parameter with the description and the examples of the parameter itself."""
-    made = without_null(schema) if isinstance(schema, dict) else {}
-    if description := converter.text(parameter.get("description"), (*at, "description")):
-        made["description"] = description
-    if parameter.get("deprecated") is True:
-        made["deprecated"] = True
-    example = parameter.get("example")
-    if example is None:
-        example = next((one.get("value") for one in dicts_in([*dict_at(parameter, "examples").values()])), None)
-    is_short = isinstance(example, bool | int | float) or (isinstance(example, str) and len(example) <= 100)
-    if is_short and not {"examples", "default", "enum"} & made.keys():
-        made["examples"] = [example]
-    return made
-
-
-def _choose(content: Mapping[str, Any], at: Location, references: References) -> _Media:
-    """Return the content type that expresses arguments best: JSON, then forms, then text."""
+def _choose(content: Mapping[str, Any], api: Api) -> _Media:
+    """Return the content type that expresses arguments best."""
     ranked: list[tuple[int, _Media]] = []
     for content_type, value in content.items():
-        rank, kind, sent = _rank(content_type)
-        if not kind:
-            continue
-        media_at, media = references.follow(value, (*at, content_type))
-        ranked.append((rank, _Media(kind, sent, media_at, dict_at(media))))
+        name = str(content_type).partition(";")[0].strip().lower()
+        if _CONTENT_TYPE.fullmatch(sent := _SENT_AS.get(name, name)):
+            rank, kind = next((at, kind) for at, (pattern, kind) in enumerate(_KINDS) if pattern.fullmatch(name))
+            ranked.append((rank, _Media(kind, sent, dict_at(api.follow(value)))))
     if not ranked:
         shown = ", ".join(str(name)[:60] for name in list(content)[:3])
-        raise DocumentError(at, f"has a body of a type that cannot be sent as text: {shown}")
+        raise DocumentError(f"has a body of a type that cannot be sent as text: {shown}", content)
     return min(ranked, key=lambda entry: entry[0])[1]
-
-
-def _rank(content_type: Any) -> tuple[int, str, str]:
-    """Return the preference of a content type (lowest first), its kind, and the type to send; no kind: unsupported."""
-    name = str(content_type).partition(";")[0].strip().lower()
-    if name == JSON:
-        return 0, "json", JSON
-    if name in _ANY:
-        return 3, "json", JSON
-    if name == "text/*":
-        return 8, "text", "text/plain"
-    if not _CONTENT_TYPE.fullmatch(name):
-        return 10, "", ""
-    if name.endswith("+json") or name == "text/json":
-        # A list of operations (RFC 6902) is the hardest to write, a strategic merge patch needs the server's rules.
-        return {"application/json-patch+json": 4, "application/merge-patch+json": 1}.get(name, 2), "json", name
-    if name == FORM:
-        return 5, "form", name
-    if name.startswith("multipart/"):
-        return 6, "form", name
-    is_text = name.startswith("text/") or name in (*_TEXT, *_LINES_OF_JSON) or name.endswith(_TEXT_ENDINGS)
-    return (7, "text", name) if is_text else (9, "binary", name)
-
-
-def _as_object(schema: Any, converter: SchemaConverter, depth: int = 0) -> _Object | None:
-    """Return the properties of ``schema``, or None where it is not an object with a fixed set of properties."""
-    if not isinstance(schema, dict) or depth > 10:
-        return None
-    if set(schema) & {"anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas", "propertyNames", "enum"}:
-        return None
-    if {"minProperties", "maxProperties", "dependentRequired", "const"} & schema.keys():
-        return None
-    if schema.get("type", "object") != "object" or schema.get("additionalProperties", False) is not False:
-        return None
-    properties: dict[str, Any] = {}
-    required: set[str] = set()
-    parts: list[Any] = list(schema.get("allOf", ()))
-    if "$ref" in schema:
-        name = schema["$ref"].removeprefix(DEFINITIONS)
-        converter.break_circles(name)
-        parts.append(converter[name])
-    for part in parts:
-        inner = _as_object(part, converter, depth + 1)
-        if inner is None or any(properties.get(key, value) != value for key, value in inner.properties.items()):
-            return None
-        properties |= inner.properties
-        required |= inner.required
-    for key, value in schema.get("properties", {}).items():
-        is_narrowed = key in properties and properties[key] != value
-        properties[key] = {"allOf": [properties[key], value]} if is_narrowed else value
-    required |= set(schema.get("required", ()))
-    return _Object(properties, frozenset(required)) if properties or "type" in schema or depth else None
 
 
 def _encoding(media: _Media, properties: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -357,36 +374,28 @@ def _encoding(media: _Media, properties: Mapping[str, Any]) -> dict[str, dict[st
             one["style"] = given["style"]
         if isinstance(given.get("explode"), bool):
             one["explode"] = given["explode"]
-        if isinstance(given.get("contentType"), str):
-            content_type = given["contentType"].partition(",")[0].strip().lower()
-            one |= {"content_type": content_type} if _CONTENT_TYPE.fullmatch(content_type) else {}
+        content_type = str(given.get("contentType", "")).partition(",")[0].strip().lower()
+        one |= {"content_type": content_type} if _CONTENT_TYPE.fullmatch(content_type) else {}
         if one:
             made[name] = one
-    if media.content_type.startswith("multipart/"):
-        for name, optional in properties.items():
-            part = without_null(optional) if isinstance(optional, dict) else {}
-            if _is_binary(part) or _is_binary(part.get("items")):
-                made.setdefault(name, {})["base64"] = True
+    for name, optional in properties.items() if media.content_type.startswith("multipart/") else ():
+        part = without_null(optional) if isinstance(optional, dict) else {}
+        if _is_binary(part) or _is_binary(part.get("items")):
+            made.setdefault(name, {})["base64"] = True
     return made
 
 
 def _is_binary(schema: Any) -> bool:
     """Return whether a value is bytes: ``format: binary`` in OpenAPI 3.0, a content type without text in 3.1."""
-    if not isinstance(schema, dict):
-        return False
-    media_type = schema.get("contentMediaType", "")
-    is_bytes = media_type != "" and not media_type.startswith("text/") and "json" not in media_type
-    return schema.get("format") == "binary" or (is_bytes and "contentEncoding" not in schema)
+    media_type = dict_at(schema).get("contentMediaType") or "text/"
+    is_bytes = not media_type.startswith("text/") and "json" not in media_type
+    return dict_at(schema).get("format") == "binary" or (is_bytes and "contentEncoding" not in schema)
 
 
 def _file(optional: Mapping[str, Any]) -> dict[str, Any]:
     schema = without_null(dict(optional))
     if isinstance(schema.get("items"), dict):
         return {**schema, "items": _file(schema["items"])}
-    description = schema.get("description", "")
-    sentence = "Base64 text of the content of the file."
-    return {
-        "type": "string",
-        "contentEncoding": "base64",
-        "description": f"{description.rstrip('.')}. {sentence}" if description else sentence,
-    }
+    description, sentence = schema.get("description", "").rstrip("."), "Base64 text of the content of the file."
+    shown = f"{description}. {sentence}" if description else sentence
+    return {"type": "string", "contentEncoding": "base64", "description": shown}

@@ -9,37 +9,31 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from toolfold.build.emitter import first_sentence
 from toolfold.build.importers import base
 from toolfold.build.importers.openapi import access
+from toolfold.build.importers.openapi.arguments import Binding, bind_operation
 from toolfold.build.importers.openapi.document import (
+    Api,
     DocumentError,
-    Findings,
-    References,
-    add_alternatives,
-    add_files,
-    check_version,
+    dict_at,
+    dicts_in,
     fetch_document,
     formatted,
     parse_document,
     read_document,
-    wheres,
-    with_servers_and_security,
 )
-from toolfold.build.importers.openapi.operations import Binding, Operation, bind_operation, find_operations
-from toolfold.build.importers.openapi.schema_parts import dict_at, dicts_in, one_paragraph
-from toolfold.build.importers.openapi.schemas import SchemaConverter
+from toolfold.build.importers.openapi.operations import Operation, add_servers_and_security, find_operations
+from toolfold.build.importers.openapi.schemas import SchemaConverter, add_alternatives, one_paragraph
 from toolfold.build.schema import Auth, Model, Url
-from toolfold.build.yaml_loader import Document, Location
+from toolfold.build.yaml_loader import Document
 from toolfold.catalog.entries import KEY_PLACES
+from toolfold.catalog.text_checks import host_of
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean, match_any
@@ -148,63 +142,59 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             problems.append(f"{self.where('document')}: {problem}")
             return None
         try:
-            self._api = read_document(path)
-            self._files = add_files(self._api)
+            self._api = Api(read_document(path))
+            self._api.add_files()
             add_alternatives(self._api.data)
+            if "swagger" in self._api.data:
+                add_servers_and_security(self._api.data)
             return self._read(problems)
         except SourceError as error:
             problems += error.problems
             return None
 
     def _read(self, problems: list[str]) -> base.ImportedSource | None:
-        data = self._api.data
-        self._data = with_servers_and_security(data) if "swagger" in data else data
-        self._references, self._findings = References(self._data), Findings()
-        self._requests = SchemaConverter(self._references, self._findings.note)
-        check_version(self._api)
-        default_server = self._default_server()
-        self._found = found = find_operations(self._references, self._findings)
+        api, settings = self._api, self.settings
+        converter = self._converter = SchemaConverter(api)
+        found = find_operations(api)
+        default_server, main_hosts = self._main_server(found)
         # Whether any operation states requirements of its own.
         self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
-        given = dict_at(self._data, "components", "securitySchemes")
-        schemes = access.read_schemes(given, self._references, default_server)
+        schemes = access.read_schemes(api, default_server)
         if not schemes:
-            holders = (holder for one in operations for holder in (one.item, one.value))
-            schemes = access.undeclared_key(holders, self._references)
+            schemes = access.undeclared_key(operations, api)
             self._states_security |= bool(schemes)  # so that the key is sent where there is one, and not required
         chosen, auth = self._authentication(operations, schemes)
-        settings = self.settings.model_copy(update={"auth": auth})
+        settings = settings.model_copy(update={"auth": auth})
         is_token = auth is not None and (auth.bearer or auth.oauth2 is not None)
-        every = [(one.item, one.value) for one in found]
-        tokens = access.token_names(every, self._references) if is_token else frozenset[str]()
+        tokens = access.token_names(found, api) if is_token else frozenset[str]()
         credentials = access.Credentials(taken_names(settings.catalog_auth), tokens)
-        places = wheres(self._files, [one.at for one in operations])
-        found_tools: list[tuple[str, base.Tool]] = []
+        bound: list[tuple[Operation, str, Binding]] = []
         for one in operations:
             try:
-                server = self._server(one, default_server)
-                binding = bind_operation(one, self._requests, credentials)
+                server = self._server(one, default_server, main_hosts)
+                bound.append((one, server, bind_operation(one, converter, credentials)))
             except DocumentError as error:
-                self._findings.left_out.append(DocumentError(error.at, f"{one.title}: {error.problem}"))
-            else:
-                found_tools.append((server, self._tool(one, binding, places[one.at], chosen)))
-        left_out = self._located(self._findings.left_out)
-        if not found_tools:
-            problems += left_out or [f"{self._api.path}:1: has no operation that is included"]
+                api.left_out.append(DocumentError(f"{one.title}: {error.problem}", *error.place))
+            except RecursionError:
+                api.left_out.append(DocumentError(f"{one.title}: is nested too deeply", one.value))
+        left_out = api.located(api.left_out)
+        if not bound:
+            problems += left_out or [f"{self.folder / settings.document}:1: has no operation that is included"]
             return None
-        base_url = access.common_base([server for server, _ in found_tools])
-        info, headers = dict_at(self._data, "info"), settings.headers
+        base_url = access.common_base([server for _, server, _ in bound])
+        wheres = api.lines([(one.value,) for one, *_ in bound])
+        info, headers = dict_at(api.data, "info"), settings.headers
         source = settings.as_source(base_url, {"headers": headers} if headers else {}, self._description(info))
         return base.ImportedSource(
             tools=[
-                replace(tool, call={**tool.call, "path": server.removeprefix(base_url) + tool.call["path"]})
-                for server, tool in found_tools
+                self._tool(one, binding, server.removeprefix(base_url), where, chosen)
+                for (one, server, binding), where in zip(bound, wheres, strict=True)
             ],
             source=source._replace(version=str(info.get("version", ""))[:50]),
             categories=self._categories(operations),
             left_out=left_out,
-            notes=self._located(self._findings.notes),
+            notes=api.located(api.notes),
         )
 
     def _select(self, operations: list[Operation], problems: list[str]) -> list[Operation]:
@@ -238,68 +228,71 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         try:
             return chosen, Auth.model_validate({**given, **fields})
         except ValidationError:  # a token endpoint that is not https, a header that cannot be sent
-            at = ("components", "securitySchemes", chosen)
-            self._findings.note(at, f"security scheme {chosen[:60]!r} cannot be used; set auth in source.yaml")
+            sentence = f"security scheme {chosen[:60]!r} cannot be used; set auth in source.yaml"
+            self._api.note(sentence, dict_at(self._api.data, "components", "securitySchemes"), chosen)
             return None, own
 
     def _security(self, operation: Operation) -> access.Security:
-        return access.Security(operation.value.get("security"), self._data.get("security"))
+        return access.Security(operation.value.get("security"), self._api.data.get("security"))
 
-    def _server(self, operation: Operation, default: str) -> str:
-        listed, at = _own_servers(operation)
-        main = dicts_in(self._data.get("servers"))
-        if listed is None or (main and listed[0].get("url") == main[0].get("url")):  # with other variables or none
-            return default
-        settings = self.settings
-        server = access.choose_server(listed, at, settings.url or default)
-        if urlsplit(server)[:2] == urlsplit(default)[:2]:
-            return server
-        # A base_url replaces the main server of the document, also where operations repeat it.
-        if settings.base_url and urlsplit(server)[:2] in self._main_origins:
-            return default
-        raise DocumentError(at, f"has a server of its own, {server[:100]}; make another source with base_url for it")
+    def _main_server(self, operations: Sequence[Operation]) -> tuple[str, set[str]]:
+        """Return where calls are sent whose operation has no server of its own, and the hosts that it stands for.
 
-    @cached_property
-    def _main_origins(self) -> set[tuple[str, str]]:
-        """Scheme and host of the servers of the document; without any, those that most operations have."""
-        given = [server.get("url") for server in dicts_in(self._data.get("servers"))]
-        urls = [url for url in given if isinstance(url, str) and "://" in url]
-        if not urls:
-            own = [servers[0].get("url") for one in self._found if (servers := _own_servers(one)[0])]
-            urls = [url for url, _ in Counter(url for url in own if isinstance(url, str)).most_common(1)]
-        return {urlsplit(url)[:2] for url in urls}
-
-    def _default_server(self) -> str:
-        """Return where calls are sent whose operation has no server of its own."""
-        if self.settings.base_url:
-            return self.settings.base_url.rstrip("/")
+        A ``base_url`` replaces the servers of the document, also where operations repeat them; of a document without
+        any, the one that most operations have.
+        """
+        settings, data = self.settings, self._api.data
+        if settings.base_url:
+            hosts = {host_of(str(one.get("url"))) for one in dicts_in(data.get("servers"))} - {""}
+            own = Counter(host_of(str(one.servers[0].get("url"))) for one in operations if one.servers)
+            return settings.base_url.rstrip("/"), hosts or {host for host, _ in own.most_common(1)}
         try:
             # Without servers it is the root of where the document was fetched from (OpenAPI 3.1, section 4.8.1).
-            servers = self._data.get("servers") or ([{"url": "/"}] if self.settings.url else [])
-            return access.choose_server(servers, ("servers",), self.settings.url or "")
-        except DocumentError as error:
-            raise SourceError(self._located([error])) from None
+            servers = data.get("servers") or ([{"url": "/"}] if settings.url else [])
+            return access.choose_server(servers, settings.url or ""), set()
+        except ValueError as error:
+            raise SourceError(self._api.located([DocumentError(str(error), data, "servers")])) from None
 
-    def _tool(self, operation: Operation, binding: Binding, where: str, chosen: str | None) -> base.Tool:
-        """Return the tool of ``operation``, whose path does not have that of the server yet."""
-        value, security = operation.value, self._security(operation)
+    def _server(self, operation: Operation, default: str, main_hosts: set[str]) -> str:
+        listed, main = operation.servers, dicts_in(self._api.data.get("servers"))
+        if not listed or (main and listed[0].get("url") == main[0].get("url")):  # with other variables or none
+            return default
+        try:
+            server = access.choose_server(listed, self.settings.url or default)
+        except ValueError as error:
+            raise DocumentError(str(error), listed) from None
+        if host_of(server) == host_of(default):
+            return server
+        if host_of(server) in main_hosts:
+            return default
+        problem = f"has a server of its own, {server[:100]}; make another source with base_url for it"
+        raise DocumentError(problem, listed)
+
+    def _tool(
+        self, operation: Operation, binding: Binding, server_path: str, where: str, chosen: str | None
+    ) -> base.Tool:
+        """Return the tool of ``operation``; ``chosen`` is the security scheme of the source."""
+        value, security, text = operation.value, self._security(operation), self._converter.text
+        summary = text(value.get("summary"), value, "summary", MAX_SUMMARY).rstrip(".")
+        description = text(value.get("description"), value, "description", MAX_DESCRIPTION)
         lacks = ", ".join(sorted(security.unmet(chosen)))[:100]
         if lacks:
             problem = f"{operation.title} needs the security scheme {lacks}, which is not sent"
-            self._findings.note(operation.at, f"{problem}; make another source with auth for it")
+            self._api.note(f"{problem}; make another source with auth for it", value)
         if binding.is_shortened:
-            self._findings.note(operation.at, f"{operation.title}: inner parts of the schema are left out")
-        summary = self._requests.text(value.get("summary"), (*operation.at, "summary"), MAX_SUMMARY).rstrip(".")
-        description = self._requests.text(value.get("description"), (*operation.at, "description"), MAX_DESCRIPTION)
+            self._api.note(f"{operation.title}: inner parts of the schema are left out", value)
         # Frameworks make a summary of the name of a function: "List Pets", or "ListPets".
         title = summary = in_words(summary) if summary.isidentifier() else summary
         if description and summary.lower() == in_words(operation.name).lower():
             summary = ""
-        if value.get("deprecated") is True:
-            description = f"{(description or summary or operation.title).rstrip('.')}. Deprecated by the service."
-        if lacks:
-            description = f"{(description or summary or operation.title).rstrip('.')}. {_LACKS.format(lacks)}"
+        for sentence in (
+            "Deprecated by the service." if value.get("deprecated") is True else "",
+            _LACKS.format(lacks) if lacks else "",
+        ):
+            if sentence:
+                description = f"{(description or summary or operation.title).rstrip('.')}. {sentence}"
         need = security.need(others_state=self._states_security)
+        call = {**binding.call, "path": f"{server_path}{binding.call['path']}"}
         return base.Tool(
             name=operation.name,
             where=lambda *_: where,
@@ -308,7 +301,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             title=title or in_words(operation.name).capitalize(),
             summary=summary,
             description=description or summary or operation.title,
-            call=binding.call if need == "required" else {**binding.call, "credentials": need},
+            call=call if need == "required" else {**call, "credentials": need},
             returns=binding.answer.outline,
             answer={"rows": [*binding.answer.rows], "kind": "typed"},
             category=_identifier(operation.tags[0]) if operation.tags else "",
@@ -316,25 +309,21 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         )
 
     def _categories(self, operations: Iterable[Operation]) -> dict[str, base.Category]:
-        tags = [tag for tag in dicts_in(self._data.get("tags")) if isinstance(tag.get("name"), str)]
-        described = {tag["name"]: tag.get("description") for tag in tags}
+        tags = {tag["name"]: tag for tag in dicts_in(self._api.data.get("tags")) if isinstance(tag.get("name"), str)}
         found: dict[str, base.Category] = {}
         for tag in (one.tags[0] for one in operations if one.tags):
-            if name := _identifier(tag):
-                text = self._requests.text(described.get(tag), ("tags",), MAX_SOURCE_DESCRIPTION)
+            if (name := _identifier(tag)) and name not in found:
+                holder = dict_at(tags, tag)
+                text = self._converter.text(holder.get("description"), holder, max_chars=MAX_SOURCE_DESCRIPTION)
                 text = text and f"{first_sentence(text, MAX_SOURCE_DESCRIPTION)}."
-                found.setdefault(name, base.Category(one_paragraph(tag, 100), text))
+                found[name] = base.Category(one_paragraph(tag, 100), text)
         return found
 
     def _description(self, info: Mapping[str, Any]) -> str:
         title = one_paragraph(info.get("title"), 200)
         given = info.get("summary") or info.get("description")
-        text = self._requests.text(given, ("info", "description"), MAX_SOURCE_DESCRIPTION)
+        text = self._converter.text(given, info, max_chars=MAX_SOURCE_DESCRIPTION)
         return text if not title or text.startswith(title) else f"{title}: {text}" if text else title
-
-    def _located(self, errors: Sequence[DocumentError]) -> list[str]:
-        found = wheres(self._files, [error.at for error in errors])
-        return list(dict.fromkeys(f"{found[error.at]}: {error.problem}" for error in errors))
 
     def fetch(self, process_settings: Settings, progress: Callable[[str], None]) -> base.Fetched:
         """Fetch the document that the service publishes."""
@@ -343,7 +332,6 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         read = fetch_document(url, settings.id, process_settings, f"{self.folder / 'source.yaml'}:1")
         content = formatted(read, settings.document)
         fetched = parse_document(content, url)
-        check_version(fetched)
         path, old = self.folder / settings.document, None
         with suppress(SourceError):  # a damaged one is replaced
             old = read_document(path) if path.is_file() else None
@@ -353,21 +341,13 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
 def compare(old: Document | None, new: Document) -> base.RefreshReport:
     """Return which operations differ; ``components`` where only definitions that they refer to do."""
     before, after = (
-        {one.name: (one.title, one.value) for one in find_operations(References(api.data), Findings())} if api else {}
-        for api in (old, new)
+        {one.name: (one.title, one.value) for one in find_operations(Api(document))} if document else {}
+        for document in (old, new)
     )
     report = base.RefreshReport.between(before, after)
     if not report and (old is None or old.data != new.data):
         return base.RefreshReport(changed=("components",))
     return report
-
-
-def _own_servers(operation: Operation) -> tuple[list[Any] | None, Location]:
-    """Return the servers that an operation or its path states, and their location; None without any."""
-    for value, at in ((operation.value, operation.at), (operation.item, operation.item_at)):
-        if isinstance(servers := value.get("servers"), list) and servers and isinstance(servers[0], dict):
-            return servers, (*at, "servers")
-    return None, ()
 
 
 def _identifier(tag: str) -> str:
