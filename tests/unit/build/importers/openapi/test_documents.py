@@ -70,7 +70,7 @@ REFERENCE = {"$ref": "#/components/schemas/Pet"}
         ({"parameters": [{"$ref": "#/components/parameters/X"}]}, "'#/components/parameters/X' points to nothing"),
         ({"parameters": [{"$ref": "other.yaml#/x"}]}, "'other.yaml#/x' refers to another document; bundle"),
         ({"parameters": [{"$ref": "https://evil.test/x"}]}, "refers to another document"),
-        ({"parameters": ["x"]}, "'0' is not an object"),
+        ({"parameters": ["x"]}, "item 1 is not an object"),
         ({"parameters": [{"name": "x", "in": "body"}]}, "parameter 'x' in 'body' cannot be sent; it needs"),
         ({"parameters": [{"name": "x", "in": "query", "style": "matrix"}]}, "has the style 'matrix'"),
         ({"parameters": [{"name": "a b", "in": "header"}]}, "parameter 'a b' in 'header' cannot be sent"),

@@ -132,7 +132,8 @@ class Api:
         """Return the object that ``holder[key]`` is or refers to."""
         found = self.follow(holder[key])
         if not isinstance(found, dict):
-            raise DocumentError(f"{str(key)[:80]!r} is not an object", holder, key)
+            what = repr(key[:80]) if isinstance(key, str) else f"item {key + 1}"
+            raise DocumentError(f"{what} is not an object", holder, key)
         return found
 
     def add_files(self) -> None:

@@ -259,8 +259,9 @@ class SchemaConverter:
 
     def _add_values(self, schema: Mapping[str, Any], made: Schema) -> None:
         """Add the keywords that have no schemas inside."""
-        stated = ((key, _whole(value)) for key, value in schema.items() if value is not None)
-        plain = {key: value for key, value in stated if key in _PLAIN and is_plain(value)}
+        stated = {key: value for key, value in schema.items() if key in _PLAIN and value is not None}
+        whole = {key: int(value) for key, value in stated.items() if isinstance(value, float) and value.is_integer()}
+        plain = {key: value for key, value in (stated | whole).items() if is_plain(value)}
         given = schema.get("type")
         named = ["null" if name is None else name for name in given] if isinstance(given, list) else [given]
         known = list(dict.fromkeys(name for name in named if name in TYPES))
@@ -339,11 +340,6 @@ class SchemaConverter:
             shown = ", ".join(value for value in values if isinstance(value, str))
             sentence = self.text(f"{name} states the form{': ' if shown else ''}{shown}.", holder, "discriminator")
             made["description"] = f"{made['description']} {sentence}" if "description" in made else sentence
-
-
-def _whole(value: Any) -> Any:
-    """Return a number that is an integer as one."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _ALTERNATIVES = "x-toolfold-alternatives"
