@@ -262,6 +262,19 @@ def test_a_large_schema_is_shortened_at_its_innermost_parts(tmp_path: Path) -> N
     assert any("inner parts of the schema are left out" in note for note in found.imported.notes)
 
 
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [(60, "POST /pets: inner parts of the schema are left out"), (320, "POST /pets: is nested too deeply")],
+)
+def test_levels_of_a_schema_are_bounded(tmp_path: Path, levels: int, said: str) -> None:
+    schema: dict[str, Any] = STRING
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"inner": schema}}
+    found = read(tmp_path, operation("post", requestBody=body(schema)))
+    reported = found.problems if found.found is None else found.imported.notes
+    assert [line.partition(": ")[2] for line in reported] == [said]
+
+
 ITEMS = {"type": "array", "items": {"type": "object", "properties": {"id": STRING, "name": STRING}}}
 
 
