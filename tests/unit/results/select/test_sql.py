@@ -186,6 +186,7 @@ def test_errors_name_what_works(statement: str, problem: str) -> None:
     [
         (STATEMENTS, "SELECT sum(netIncome) FROM quarterlyReports", [(20,)]),
         (STATEMENTS, "SELECT a.netIncome - q.netIncome FROM annual_reports a JOIN quarterlyReports q USING (date)", [(29,)]),
+        (STATEMENTS, "WITH q AS (SELECT fiscalDateEnding AS date, netIncome AS n FROM quarterlyReports) SELECT n FROM annualReports JOIN q USING (date)", [(11,)]),
         (STATEMENTS, "SELECT a.netIncome FROM annualReports a LEFT JOIN quarterlyReports q ON a.fiscalDateEnding = q.fiscalDateEnding WHERE q.netIncome IS NULL", [(30,)]),
         (INTRADAY, "SELECT count(*) FROM data WHERE date = '2026-01-05'", [(2,)]),
         (INTRADAY, "SELECT count(*) FROM data WHERE timestamp <= '2026-01-05'", [(2,)]),

@@ -322,7 +322,7 @@ class Rows:
         Those that the answer writes in several ways are shown as they are computed with.
         """
         for index in (index for index, column in self.needed.items() if column.sql == name):
-            found, shown, typed = self.table.type_of(index), dict[Any, Any](), dict[Any, Any]()
+            found, shown, typed = self.table.type_of(index), dict[Any, Any](), dict[Any, Any]({None: None})
             given = [row[index] for row in self.table.rows]
             stored = _storable(found.values, found.kind)
             if stored == given and (tuple(stored) == cells or set(stored).issuperset(cells)):

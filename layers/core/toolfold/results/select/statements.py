@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 from sqlglot import exp
@@ -52,7 +53,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
             raise column_and_number(one.name)
     with Statements(budget) as statements:
         sources = _sources(tree, tables, step, statements)
-        _load_joined(tree, sources)
+        _name_joined(tree, sources)
         _name_outputs(tree)
         tree = dialect.to_sqlite(tree)
         shown = _resolve(tree, sources, step)
@@ -149,15 +150,18 @@ def _sources(tree: exp.Expr, tables: Mapping[str, Table], step: Step, statements
     return found
 
 
-def _load_joined(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
-    """Give the columns of ``USING (date)`` their names in SQL, which SQLite finds if both tables have the same."""
+def _name_joined(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
+    """Give the columns of ``USING (date)`` that name in SQL, because those of two tables may have others."""
     for select in tree.find_all(exp.Select):
         tables = _tables_of(select, sources)[0].values()
         for using in [using for join in select.args.get("joins") or () for using in join.args.get("using") or ()]:
-            for source in tables:
-                if (column := source.names.find(using.name, by_word=False)) is None:
-                    raise unknown_column(using.name, [one.name for one in source.names.columns])
-                using.set("this", source.rows.typed(column).sql)
+            for names, rows in ((source.names, source.rows) for source in tables):
+                if (column := names.find(using.name, by_word=False)) is None:
+                    raise unknown_column(using.name, [one.name for one in names.columns])
+                named = replace(column, sql=using.name)
+                names.columns = [named if one == column else one for one in names.columns]
+                names.date = named if names.date == column else names.date
+                rows.typed(named)
 
 
 def _name_outputs(tree: exp.Expr) -> None:
