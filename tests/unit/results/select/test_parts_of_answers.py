@@ -384,6 +384,9 @@ ODD_TABLES = [
          "at,up: 2026-01-01T23:30:00-05:00,TRUE", says=("compared in UTC",)),
     Case("the newest of cells in SQL", csv("q,n", "2024Q2,1", "2024Q1,2"), "SELECT q FROM data; last 1",
          "q: 2024Q2"),
+    *(Case("the key of a join", tables(a=[{"timestamp": "2026-01-02", "v": 1}], b=[{"date": "2026-01-02", "w": 5}]),
+           f"SELECT {columns} FROM a JOIN b USING (date)", "date,v,w: 2026-01-02,1,5")
+      for columns in ("*", "date, v, w")),
     Case("a window of QUALIFY", PAIR,
          "SELECT * FROM data QUALIFY row_number() OVER (PARTITION BY symbol ORDER BY close) = 1",
          "symbol,date,close: AAPL,2026-01-09,240 / MSFT,2026-01-12,400"),

@@ -151,14 +151,14 @@ def _sources(tree: exp.Expr, tables: Mapping[str, Table], step: Step, statements
 
 
 def _name_joined(tree: exp.Expr, sources: Mapping[str, _Source]) -> None:
-    """Give the columns of ``USING (date)`` that name in SQL, because those of two tables may have others."""
+    """Give the columns of ``USING (date)`` that name, because those of two tables may have others."""
     for select in tree.find_all(exp.Select):
         tables = _tables_of(select, sources)[0].values()
         for using in [using for join in select.args.get("joins") or () for using in join.args.get("using") or ()]:
             for names, rows in ((source.names, source.rows) for source in tables):
                 if (column := names.find(using.name, by_word=False)) is None:
                     raise unknown_column(using.name, [one.name for one in names.columns])
-                named = replace(column, sql=using.name)
+                named = replace(column, name=using.name, sql=using.name)
                 names.columns = [named if one == column else one for one in names.columns]
                 names.date = named if names.date == column else names.date
                 rows.typed(named)
