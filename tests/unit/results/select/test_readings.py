@@ -450,7 +450,7 @@ READINGS = [
       for select in ("SELECT symbol, close FROM data", "SELECT max(close) AS m FROM data",
                      "SELECT symbol FROM data WHERE close > 3", "SELECT symbol FROM data ORDER BY close")),
     Case("a table under another name", PAIR, "SELECT count(*) AS n FROM prices", "n: 6"),
-    Case("an expression that finds nothing", TAGGED, "labels[*].name", says=("place of an item",)),
+    Case("an expression that finds nothing", TAGGED, "labels[*].name", says=("cannot be read",)),
     Case("a unit that is not known in several tables", WEIGHTS, "weight > 5%", says=("fractions",)),
     Case("a time and a table", TIMES, "since 15:00", says=("does not follow",)),
 ]  # fmt: skip

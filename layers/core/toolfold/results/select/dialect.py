@@ -64,7 +64,6 @@ _REFUSED: Mapping[type[exp.Expr], tuple[str, str]] = {
     exp.Unnest: ("UNNEST", "Write FROM data, json_each(data.list) AS j, and j.value for the items."),
     exp.Lateral: ("LATERAL", "Write a subquery in WITH."),
     exp.TableSample: ("TABLESAMPLE", "Write ORDER BY random() LIMIT 10."),
-    exp.Bracket: ("the place of an item in a list", "Write json_extract(list, '$[0]'), or '$[#-1]' for the last one."),
     exp.Placeholder: ("a parameter", "Write its value."),
     exp.Parameter: ("a parameter", "Write its value."),
 }
@@ -252,6 +251,13 @@ def _converted(node: exp.Cast) -> exp.Expr:
     return call_of("round", cast, int(scale[1])) if target == "REAL" and len(scale) > 1 else cast
 
 
+def _item(node: exp.Bracket) -> exp.Expr:
+    """Refuse the place of an item in a list; one with a name in brackets is not a column."""
+    if not any(one.is_int for one in node.expressions):
+        return node
+    raise invalid("the place of an item in a list is not read", "Write json_extract(list, '$[0]'), or '$[#-1]'.")
+
+
 def _share(node: exp.WithinGroup) -> exp.Expr:
     """Return ``PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)`` as a function of x."""
     ordered = node.expression.expressions[0]
@@ -282,6 +288,7 @@ _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
         (exp.CurrentTimestamp, exp.CurrentDatetime), lambda _node: call_of("strftime", "%Y-%m-%dT%H:%M:%S", "now")
     ),
     exp.CurrentDate: lambda _node: call_of("date", "now"),
+    exp.Bracket: _item,
     exp.Extract: lambda node: call_of("date_part", _unit(node.this), node.expression),
     exp.WithinGroup: _share,
     exp.ILike: lambda node: exp.Like(this=node.this, expression=node.expression),
