@@ -1,6 +1,6 @@
 """Choose ports for servers that must know theirs before they start."""
 
-import random
+import secrets
 import socket
 
 
@@ -11,7 +11,7 @@ def free_port() -> int:
     These are below those that Linux and macOS give (from 32,768 and 49,152).
     """
     while True:
-        port = random.randrange(20_000, 32_000)
+        port = 20_000 + secrets.randbelow(12_000)  # not of a seed, which two processes may share
         try:
             socket.create_server(("127.0.0.1", port)).close()
         except OSError:
