@@ -22,7 +22,7 @@ from toolfold.catalog.store import S3Store, bundled_path, open_store
 from toolfold.execution import api_keys
 from toolfold.settings import Settings
 
-QUICK = {"CACHE_TIMEOUT_S": "4", "CACHE_BUCKET": f"s3://{BUCKET}/cache"}
+QUICK = {"CACHE_TIMEOUT_S": "3", "CACHE_BUCKET": f"s3://{BUCKET}/cache"}
 PATIENT = {**QUICK, "CACHE_TIMEOUT_S": "30"}
 """For faults that are no slowness: on a machine under load, requests that do not fail may take seconds."""
 
@@ -155,7 +155,7 @@ def test_unusable_cache_item_is_a_miss(
 
 OLD_KEY, NEW_KEY = "OLDKEY0123456789", "NEWKEY0123456789"
 REFUSAL = b'{"Error Message": "the parameter apikey is invalid or missing."}'
-TIMEOUT_S, RETRY_S = 4.0, 5.0
+TIMEOUT_S, RETRY_S = 3.0, 5.0
 
 REPLACED_BY = {
     "key rotated": NEW_KEY,
@@ -229,7 +229,7 @@ CATALOG_FAULTS = {
 
 def timeout_s(row: Row) -> float:
     """Return a time-out that a busy machine exceeds only where S3 is slow."""
-    return 4.0 if "slow" in row.fault else 30.0
+    return 3.0 if "slow" in row.fault else 30.0
 
 
 _published: dict[bytes, dict[str, bytes]] = {}

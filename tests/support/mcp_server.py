@@ -271,7 +271,7 @@ def main(fault: str = "", marker: str = "") -> None:
         message = json.loads(line)
         threading.Thread(target=server.handle, args=(message, send), daemon=True).start()
     if marker and fault == "stays":
-        time.sleep(60)
+        time.sleep(300)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ NO_HANDSHAKE = {"TOOLFOLD_CONNECT_TIMEOUT_S": "0.3"}
             ["UPSTREAM_TIMEOUT: Cannot connect to 127", "firewall"],
         ),
         (
-            "http://{silent}", {"TOOLFOLD_TIMEOUT_S": "0.6"},
+            "http://{silent}", {"TOOLFOLD_TIMEOUT_S": "2"},
             ["UPSTREAM_TIMEOUT: Alpha Vantage did not answer in time.", "TOOLFOLD_TIMEOUT_S"],
         ),
         (
