@@ -5,6 +5,7 @@ import gc
 import itertools
 import json
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -89,6 +90,25 @@ def _no_ambient_settings(caches: Iterator[Path]) -> Iterator[None]:
         for name in list(os.environ):
             if name.startswith(("TOOLFOLD_", "ALPHA_VANTAGE_")):
                 del os.environ[name]
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_name_server() -> Iterator[None]:
+    """Find only this machine by its name: what a name server says of others, and how late, differs between machines."""
+    real, here = socket.getaddrinfo, ("", "localhost", socket.gethostname().lower())
+
+    def found(host: Any, *given: Any, **named: Any) -> Any:
+        name = (host.decode() if isinstance(host, bytes) else host or "").lower()
+        if name not in here and ":" not in name:
+            try:
+                socket.inet_aton(name)  # an address, in any of its spellings
+            except OSError:
+                raise socket.gaierror(socket.EAI_NONAME, "Name or service not known") from None
+        return real(host, *given, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "getaddrinfo", found)
         yield
 
 
