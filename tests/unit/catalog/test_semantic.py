@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from benchmarks.retrieval_public.public_sets import PublicTool, compile_tools
 from toolfold.build import semantic_index
 from toolfold.catalog.model import Catalog
-from toolfold.catalog.reader import MAX_GAP, MAX_WEIGHT, decode_postings
+from toolfold.catalog.reader import FIRST_POSTING, MAX_GAP, MAX_WEIGHT, decode_postings
 from toolfold.catalog.search import Fit, search
+from toolfold.errors import CatalogUnavailable
 
 TOOLS = (
     PublicTool("sendInvoice", "Send an invoice to a customer."),
@@ -75,6 +76,25 @@ def test_encoded_postings_are_decoded(postings: dict[int, int]) -> None:
     read = dict(zip(positions, weights, strict=True))
     assert positions == sorted(read)
     assert {at: weight for at, weight in read.items() if weight} == {at: w for at, w in postings.items() if w}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "#",
+        "!!",
+        chr(FIRST_POSTING + 3) + "$",  # beyond the last tool
+        "#" + chr(FIRST_POSTING + MAX_WEIGHT + 1),
+        "\ud800\udfff",
+        "# ",
+        "#$" * 10 + chr(0x10FFFF) + "$",
+    ],
+)
+def test_damaged_postings_are_refused(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    catalog = catalog_with(monkeypatch, {"umbrella": "$$"})
+    catalog._sections["semantic"]._cached["umbrella"] = line
+    with pytest.raises(CatalogUnavailable):
+        search(catalog, "umbrella")
 
 
 def test_without_the_vectors_a_catalog_is_compiled_as_before(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,9 @@ from toolfold.catalog.text_checks import FORMATS, MAX_TEXT, text_problem
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
+_MIN_TOOL_BYTES = 40
+"""Bytes that each tool takes at least, of its three lines. It bounds the number of tools by the size of the catalog."""
+
 _MAX_DEPTH, _MAX_SCHEMAS, _MAX_VALUES = 32, 10_000, 50_000
 _MAX_APPLIED = 2000
 """Schemas that one schema may apply to the same value."""
@@ -74,6 +77,14 @@ def check_head(head: Mapping[str, Any]) -> None:
         ValueError: It has a value that the compiler does not write; ``str()`` says which.
     """
     check_part("Head", head)
+    count = head["count"]
+    numbers = [head.get(key, 0) for key in ("confirmed", "skills", "related")]
+    numbers += [category["tools"] for category in head["categories"]]
+    numbers += [number for counted in head["counts"].values() for number in counted.values()]
+    numbers += [at for at, _ in head.get("common", ())]
+    _require(all(number <= count for number in numbers), "a count")
+    _require(count <= head.get("bytes", count * _MIN_TOOL_BYTES) // _MIN_TOOL_BYTES, "count")
+    _require(all(category["source"] in head["sources"] for category in head["categories"]), "category")
     for entry in head["sources"].values():
         _require(len(repr(entry.get("connection"))) <= MAX_TEXT, "connection")
         auth = entry["auth"] or {}

@@ -27,9 +27,11 @@ from toolfold.catalog.entries import (
 )
 from toolfold.catalog.reader import (
     Section,
+    are_runs,
     damaged,
     decode_postings,
     hash_of,
+    integers,
     line_key,
     member_key,
     positions_in,
@@ -83,8 +85,9 @@ class Catalog:
             check_head(head)
             check = check_line
         self._head, self._read = head, read
+        size = head.get("bytes")
         self._sections = {
-            name: Section(name, head["sections"][name], read, check)
+            name: Section(name, head["sections"][name], read, size, check)
             for name in Sections.__annotations__
             if name in head["sections"]
         }
@@ -173,7 +176,12 @@ class Catalog:
     def canonical_name(self, name: str) -> str | None:
         """Return the catalog's spelling of the name of a listed or known tool, or None."""
         position = self._known_position(name)
-        return None if position is None else self.base.summary(position).name
+        if position is None:
+            return None
+        found = self.base.summary(position).name
+        if name_key(found) != name_key(name):
+            raise damaged("a name has the position of another tool")
+        return found
 
     def get(self, name: str) -> Tool | None:
         """Return the listed or known tool called ``name``, or None."""
@@ -181,7 +189,11 @@ class Catalog:
             tool = self._whole.get(name) if self._known_position(name) is not None else None
             return None if tool is None else tool.among(self, self._whole)
         entry = self._sections["tools"].get(name_key(name))
-        return None if entry is None else parse_entry(Tool, entry)
+        tool = None if entry is None else parse_entry(Tool, entry)
+        source = None if tool is None else self._sources.get(tool.source)
+        if tool is not None and source is not None and tool.freshness not in source.freshness:
+            raise damaged(f"{tool.name} of tools: its freshness is not one of its source")
+        return tool
 
     def called_tool(self, name: str) -> Tool | None:
         """Return the tool called ``name``, or None: the same object for each call of it."""
@@ -202,6 +214,8 @@ class Catalog:
 
     def _base_position(self, name: str) -> int | None:
         found: int | None = self._sections["names"].get(name_key(name))
+        if found is not None and integers([found])[0] not in self.base.base_positions:
+            raise damaged("a line of names")
         return found
 
     def _known_position(self, name: str) -> int | None:
@@ -222,9 +236,11 @@ class Catalog:
 
     def positions(self, field: str, value: str) -> Sequence[int]:
         """Return the positions of the tools that have ``value`` in one of the fields of :meth:`counts`."""
-        if value not in self._counts[field]:
+        if not (count := self._counts[field].get(value)):
             return ()
         runs = self._sections["members"].get(member_key(field, value)) or ()
+        if not are_runs(runs, len(self.base)) or sum(runs[1::2]) - sum(runs[::2]) != count:
+            raise damaged("a line of members")
         if self._whole is None:
             return list(positions_in(runs))
         return [own for at in positions_in(runs) if (own := self._own(at)) is not None]
@@ -275,11 +291,13 @@ class Catalog:
         """Return the profile called ``name``, one of :attr:`profile_names` or ``default``."""
         from toolfold.catalog.profiles import parse_profile
 
-        return parse_profile(name, self._optional("profiles", name))
+        return parse_profile(name, self._optional("profiles", name), len(self.base))
 
     def definition(self, position: int) -> Mapping[str, Any]:
         """Return the definition for ``tools/list`` of the tool at ``position``."""
         found: Mapping[str, Any] = self._optional("definitions", line_key(position))
+        if found["name"] != self.summary(position).name:
+            raise damaged("a line of definitions")
         return found
 
     def prefetch_definitions(self, positions: Collection[int]) -> None:
@@ -326,7 +344,10 @@ class Catalog:
                 return [number for at, weight in pairs if at is not None for number in (at, weight)]
 
             return self.memoize(("postings", term), kept)
-        return self._sections["index"].get(term) or ()
+        found = integers(self._sections["index"].get(term) or ())
+        if len(found) % 2:
+            raise damaged("a line of index")
+        return found
 
     def spelled(self, letter: str, length: int) -> Sequence[str]:
         """Return the words of the catalog with that first letter and length."""
@@ -348,7 +369,12 @@ class Catalog:
         text: str | None = self._sections["semantic"].get(term)
         if text is None:
             return (), ()
-        positions, weights = decode_postings(text)
+        try:
+            positions, weights = decode_postings(text)
+        except ValueError:
+            raise damaged("a line of semantic") from None
+        if positions and positions[-1] >= len(self.base):
+            raise damaged("a line of semantic")
         if self._whole is None:
             return positions, weights
         own = [(at, weight) for at, weight in zip(map(self._own, positions), weights, strict=True) if at is not None]
@@ -368,9 +394,10 @@ class Catalog:
         Raises:
             CatalogUnavailable: There is no such source.
         """
-        if id_ not in self._sources:
+        found = self._sources.get(id_)
+        if found is None:
             raise damaged("a tool has a source that is missing")
-        return self._sources[id_]
+        return found
 
     @property
     def skill_count(self) -> int:

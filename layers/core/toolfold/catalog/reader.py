@@ -16,19 +16,19 @@ The first line, closed with ``}``, is the head. Each section has one ``"key":val
 divided into blocks. The head lists the blocks of each section: first key, start (in bytes after the first line),
 length, hash. Reading a value takes a binary search over bytes, and parsing one line.
 
-Read the blocks of a large catalog on demand, check them against their hashes, and cache them. What a block with the
-right hash says about others, such as the positions of tools, was written by the compiler and is not checked again.
+Read the blocks of a large catalog on demand, check them against their hashes, and cache them.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, count
-from operator import sub
+from operator import le, sub
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,9 @@ HASH_DIGITS = 32
 _MAX_CACHED_BYTES, _LINE_OVERHEAD_BYTES = 1 << 20, 200
 """Maximum size of the parsed lines that a section caches, and the overhead that each adds to its length. In memory a
 line takes five to ten times as much. Missing keys are cached as well: most words of a query are not names."""
+
+_MAX_BLOCK_BYTES = 4 << 20
+"""Sixteen blocks of the writer in one: a block that a single long line fills."""
 
 _UNREAD = object()
 
@@ -90,31 +93,17 @@ def parse_head(line: bytes) -> Any:
 
 
 class MemoryBlocks:
-    """Reads blocks of a catalog that is in memory; ``base`` is the length of its first line.
-
-    ``is_whole``: its content is known to be what was written. Otherwise each block is compared with its hash.
-    """
+    """Reads blocks of a catalog that is in memory; ``base`` is the length of its first line."""
 
     is_remote = False
 
-    def __init__(self, content: bytes, base: int, is_whole: bool = True) -> None:
-        self._content, self._base, self._is_whole, self._checked = content, base, is_whole, set[Block]()
+    def __init__(self, content: bytes, base: int) -> None:
+        self._content, self._base = content, base
 
     def __call__(self, blocks: Sequence[Block]) -> Sequence[Span]:
         """Return the content of ``blocks``, in their order."""
         base = self._base
-        for block in () if self._is_whole else {*blocks} - self._checked:
-            check_block(block, self._content[base + block[0] : base + block[0] + block[1]])
-            self._checked.add(block)
         return [(self._content, base + start, base + start + length) for start, length, _ in blocks]
-
-
-def check_block(block: Block, content: bytes) -> None:
-    """Compare the content of a block with its hash."""
-    import hashlib
-
-    if hashlib.sha256(content).hexdigest()[:HASH_DIGITS] != block[2]:
-        raise damaged(f"the {block[1]} bytes from {block[0]} do not match their hash")
 
 
 def hash_of(value: Any) -> str:
@@ -135,16 +124,18 @@ class Section:
     ``check`` raises ValueError for a value that the section cannot have; None: all were written with this package.
     """
 
-    __slots__ = ("_blocks", "_cached", "_cached_bytes", "_check", "_name", "_read")
+    __slots__ = ("_blocks", "_cached", "_cached_bytes", "_check", "_name", "_read", "_size")
 
     def __init__(
         self,
         name: str,
         blocks: Sequence[Sequence[Any]],
         read: BlockReader,
+        size: int | None = None,
         check: Callable[[str, Any], None] | None = None,
     ) -> None:
-        self._name, self._blocks, self._read, self._check = name, blocks, read, check
+        self._name, self._size = name, sys.maxsize if size is None else size
+        self._blocks, self._read, self._check = blocks, read, check
         self._cached: dict[str, Any] = {}
         self._cached_bytes = 0
 
@@ -172,9 +163,16 @@ class Section:
 
     def items(self) -> Iterator[tuple[str, Any]]:
         """Yield every key and value, sorted by the bytes of the keys."""
+        end = 0
         for at in range(len(self._blocks)):
-            ((data, low, high),) = self._read([self._block(at)])
+            block = self._block(at)
+            if block[0] < end:  # blocks that overlap would be read again and again
+                raise damaged(f"block {at} of {self._name}")
+            end = block[0] + block[1]
+            ((data, low, high),) = self._read([block])
             lines = self._parse(b"{" + data[low:high].rstrip(b",\n") + b"}")
+            if not isinstance(lines, dict):
+                raise damaged(f"block {at} of {self._name}")
             yield from ((key, self._checked(key, value)) for key, value in lines.items())
 
     def blocks_of(self, keys: Iterable[str]) -> set[Block]:
@@ -182,11 +180,17 @@ class Section:
         return {self._block(at) for key in keys if (at := self._block_of(line_prefix(key))) >= 0}
 
     def _block_of(self, prefix: bytes) -> int:
-        return bisect_right(self._blocks, prefix, key=lambda block: line_prefix(block[0])) - 1
+        try:
+            return bisect_right(self._blocks, prefix, key=lambda block: line_prefix(block[0])) - 1
+        except (TypeError, LookupError):
+            raise damaged(f"blocks of {self._name}") from None
 
     def _block(self, at: int) -> Block:
-        _, start, length, sha256 = self._blocks[at]
-        return start, length, sha256
+        match self._blocks[at]:
+            case [str(), int(start), int(length), str(sha256)]:
+                if 0 <= start <= start + length <= self._size and 0 <= length <= _MAX_BLOCK_BYTES:
+                    return start, length, sha256
+        raise damaged(f"block {at} of {self._name}")
 
     def _checked(self, key: str, value: Any) -> Any:
         try:
@@ -203,9 +207,25 @@ class Section:
             raise damaged(f"a line of {self._name}") from None
 
 
+def are_runs(value: Sequence[int], tools: int) -> bool:
+    """Return whether ``value`` has starts and stops of runs of positions in ascending order, of ``tools`` tools."""
+    return len(value) % 2 == 0 and all(map(le, integers(value), (*value[1:], tools)))
+
+
 def positions_in(runs: Sequence[int]) -> Iterator[int]:
     """Yield the positions in ``[start, stop, start, stop, …]``."""
     return chain.from_iterable(map(range, runs[::2], runs[1::2]))
+
+
+def integers(numbers: Sequence[int]) -> Sequence[int]:
+    """Return numbers that JSON Schema takes for integers, as it does 3.0, where they are.
+
+    Raises:
+        CatalogUnavailable: One is a float.
+    """
+    if type(sum(numbers)) is not int:  # in a millisecond for half a million
+        raise damaged("a number with a fraction")
+    return numbers
 
 
 FIRST_POSTING = ord("#")
@@ -223,10 +243,17 @@ def decode_postings(text: str) -> tuple[list[int], list[int]]:
 
     Each posting is two characters: the distance from the position before, and the weight, both counted from
     :data:`FIRST_POSTING`. A line takes a quarter of what it would take as numbers, and no loop in Python decodes it.
+
+    Raises:
+        ValueError: ``text`` is not a text of that form.
     """
     numbers = array("I")
     numbers.frombytes(text.encode("utf-32", "surrogatepass")[4:])
+    if len(numbers) % 2 or min(numbers, default=FIRST_POSTING) < FIRST_POSTING:
+        raise ValueError("no postings")
     weights = [number - FIRST_POSTING for number in numbers[1::2]]
+    if max(weights, default=0) > MAX_WEIGHT:
+        raise ValueError("a weight is too large")
     return list(map(sub, accumulate(numbers[::2]), count(FIRST_POSTING, FIRST_POSTING))), weights
 
 
@@ -300,9 +327,12 @@ class CachedBlockReader:
             found = {block: content for block in blocks if (content := self._blocks.get(block)) is not None}
         missing = [block for block in dict.fromkeys(blocks) if block not in found]
         if missing:
+            import hashlib
+
             fetched = self._fetch([self._base + start for start, _, _ in missing], [size for _, size, _ in missing])
             for block, content in zip(missing, fetched, strict=True):
-                check_block(block, content)
+                if hashlib.sha256(content).hexdigest()[:HASH_DIGITS] != block[2]:
+                    raise damaged(f"the {block[1]} bytes from {block[0]} do not match their hash")
                 found[block] = content
             with self._lock:
                 for block in missing:

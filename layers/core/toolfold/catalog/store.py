@@ -380,8 +380,7 @@ def parse_catalog(
         CatalogUnavailable: It is not a compiled catalog, or is incomplete.
     """
     line = content[: content.find(b"\n") + 1]
-    read = MemoryBlocks(content, len(line), bool(sha256) or is_packaged)
-    return _open_catalog(line, len(content), read, sha256, allow_list, is_packaged)
+    return _open_catalog(line, len(content), MemoryBlocks(content, len(line)), sha256, allow_list, is_packaged)
 
 
 def _open_catalog(
