@@ -76,7 +76,8 @@ class Request(NamedTuple):
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header, stripped, or None when it is absent."""
-        return next((value.strip() for key, value in self.headers if key == name), None)
+        values = [value.strip() for key, value in self.headers if key == name]
+        return values[0] if values else None
 
     def credentials(self) -> RequestCredentials:
         """Return the keys that the request carries, and who sends them by which profile."""
@@ -195,7 +196,7 @@ def refuse_caller(headers: Headers, policy: OriginPolicy) -> Response | None:
         own |= set(policy.hosts if policy.port in (None, 80) else ())
         if len(named := _values(headers, "host")) != 1 or named[0].lower() not in own:
             return error_response(421, "This server answers only to its local name.")
-    origins = _values(headers, "origin")
+    origins = [value.strip() for key, value in headers if key == "origin"]
     if origins and not _allowed_origin(headers, policy) and not is_from_page(headers, policy):
         step = "it belongs to any page" if origins == ["null"] else "set TOOLFOLD_ALLOWED_ORIGINS to allow it"
         return error_response(403, f"This origin is not allowed; {step}.")
@@ -229,8 +230,7 @@ def _allowed_origin(headers: Headers, policy: OriginPolicy) -> str:
     origin = origins[0] if len(origins) == 1 else ""
     # A server that checks its Host is a local one: pages served from the same machine may call it.
     is_known = {"*", origin} & {*policy.origins} or (policy.hosts and re.fullmatch(_LOOPBACK_ORIGIN, origin))
-    # It is sent back in a header: a line feed in it would start another header. "null" is the origin of every page
-    # that hides its own.
+    # It is sent back in a header, where a line feed would start another. "null" is that of all pages that hide theirs.
     return origin if is_known and origin.isascii() and origin.isprintable() and origin != "null" else ""
 
 
@@ -253,8 +253,7 @@ def check_envelope(exchange: Exchange) -> None:
         raise JsonRpcError(versions.INVALID_PARAMS, f"params._meta lacks {' and '.join(missing)}.")
     version = meta[versions.META_VERSION]
     expected = [("mcp-protocol-version", sent, version), ("mcp-method", request.header("mcp-method"), message.method)]
-    named = message.params.get(versions.NAME_PARAMETER.get(message.method, ""))
-    if named is not None:
+    if (named := message.params.get(versions.NAME_PARAMETER.get(message.method, ""))) is not None:
         name_sent = request.header("mcp-name")
         if isinstance(named, str) and re.fullmatch(r"=\?base64\?.*\?=", name_sent or ""):
             # Compared as it is encoded: two headers that differ must not name the same tool.
