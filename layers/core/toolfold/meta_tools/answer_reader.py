@@ -29,9 +29,9 @@ from toolfold.meta_tools import completion
 from toolfold.meta_tools.call import Answer, document_size, with_notes
 from toolfold.meta_tools.completion import GapKind
 from toolfold.meta_tools.next_steps import with_next_step
+from toolfold.models import Requested
 from toolfold.results import output
 from toolfold.results.preview import MAX_BLOCK_CHARS, fit_blocks, split_notes
-from toolfold.results.request import Requested
 from toolfold.results.select.coverage import coverage_of, first_date_field, has_dates, is_late
 from toolfold.results.tables import DATE_NAMES, Document
 from toolfold.text_safety import quoted_name

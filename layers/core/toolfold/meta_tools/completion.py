@@ -17,7 +17,7 @@ from toolfold.catalog.json_schema import properties
 from toolfold.dates import bounds
 from toolfold.errors import CallError, PremiumOnly
 from toolfold.meta_tools.result import dumps_compact
-from toolfold.results.request import Requested
+from toolfold.models import Requested
 from toolfold.results.select import coverage
 from toolfold.results.select.coverage import Coverage
 from toolfold.text_safety import counted

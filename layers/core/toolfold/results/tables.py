@@ -22,7 +22,7 @@ from toolfold.results.json_rows import are_dates, are_keyed_rows, are_objects, i
 from toolfold.results.types import ColumnType, column_type
 
 if TYPE_CHECKING:
-    from toolfold.results.request import Requested
+    from toolfold.models import Requested
 
 _MAX_TABLES = 60
 """Tables of one document: each costs a header in every preview. The statements of a company are a dozen."""

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.results.select.answers import ANSWERS, document
 from toolfold.budget import WorkBudget
-from toolfold.results.request import Requested
+from toolfold.models import Requested
 from toolfold.results.select import coverage
 from toolfold.results.select.engine import requested_of
 from toolfold.results.select.grammar import parse_select

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from toolfold.dates import bounds
 from toolfold.fuzzy import normalize
+from toolfold.models import Requested
 from toolfold.results import values
-from toolfold.results.request import Requested
 from toolfold.results.tables import Document, Table
 from toolfold.text_safety import counted, quoted_name
 

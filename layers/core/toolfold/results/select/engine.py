@@ -14,7 +14,7 @@ from typing import Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidSelect
 from toolfold.fuzzy import normalize
-from toolfold.results.request import Requested
+from toolfold.models import Requested
 from toolfold.results.select import jmespath, statements
 from toolfold.results.select.coverage import fields_of, notes_beside
 from toolfold.results.select.expressions import names_in, split_items

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from toolfold.dates import bounds, parse_date
 from toolfold.fuzzy import normalize
-from toolfold.results.request import Requested
+from toolfold.models import Requested
 from toolfold.results.select import dialect, jmespath
 from toolfold.results.select.dialect import COMPARISONS, MIRRORED, NEIGHBOURS, function_of, is_aggregate, to_sqlite
 from toolfold.results.select.expressions import parse_sql
