@@ -121,6 +121,17 @@ class TestDynamoDBStore:
         assert table.change("r", change, 2000.0) == b"theirs"
         assert (seen, table.get("r")) == ([None, b"theirs"], b"mine")
 
+    def test_a_record_that_expires_while_it_is_changed_is_made_anew(self, table: DynamoDBStore, aws: Any) -> None:
+        table.replace("r", None, b"old", 2000.0)
+
+        def change(before: bytes | None) -> bytes:
+            if before is not None:
+                aws.delete_item(TableName=TABLE, Key={"pk": {"S": "r"}})
+            return b"new"
+
+        assert table.change("r", change, 3000.0) is None
+        assert table.get("r") == b"new"
+
 
 class TestEnvironments:
     def test_a_response_fetched_by_one_environment_is_cached_for_the_others(

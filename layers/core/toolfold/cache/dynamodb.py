@@ -118,7 +118,7 @@ class DynamoDBStore(CacheStore):
             )
             return True, {} if returns == "NONE" else response["Attributes"]
         except dynamodb.exceptions.ConditionalCheckFailedException as error:
-            return False, error.response["Item"]
+            return False, error.response.get("Item", {})  # none where it has expired and is deleted
 
     def _get_object(self, s3: Any, path: str) -> bytes | None:
         try:
