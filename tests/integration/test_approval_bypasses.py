@@ -85,7 +85,7 @@ ROADS: Mapping[str, str] = {
     "execution/pipeline.py _around": "executor",
     "execution/pipeline.py _performed": "executor",
     "execution/pipeline.py answer_prepared": "executor",
-    "execution/pipeline.py call.upstream.fetch": "executor",
+    "execution/pipeline.py upstream.fetch": "executor",
     "execution/upstream.py self.adapter.call": "executor",
     "sources/http_api/request.py context.get_http_client().request": "executor",
     "sources/mcp/adapter.py self._sessions.call": "executor",
