@@ -8,8 +8,10 @@ import pytest
 from tests.support.mcp_requests import STATELESS, message, request, stateless
 from tests.support.meta_tools import proposed_call
 from toolfold.catalog.store import FileStore, bundled_path
+from toolfold.errors import ApprovalRequired
 from toolfold.execution.executor import ToolExecutor
 from toolfold.meta_tools.dispatcher import MetaTools
+from toolfold.meta_tools.result import error_result
 from toolfold.protocol import jsonrpc
 from toolfold.protocol.http import LOOPBACK_HOSTS, OriginPolicy, Request
 from toolfold.protocol.mcp import Server
@@ -55,6 +57,14 @@ def test_tools_call_returns_text_and_structured_content() -> None:
     assert answer["isError"] is False
     (entry,) = answer["structuredContent"]["tools"]
     assert entry.items() >= json.loads(answer["content"][0]["text"]).items()
+
+
+def test_an_approval_that_another_call_has_used_asks_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = ApprovalRequired("The approval was used already; nothing was sent.", "Make the call without it.")
+    monkeypatch.setattr(MetaTools, "call", lambda *_, **__: error_result(error))
+    params: dict[str, Any] = {"name": "TOOL_CALL", "arguments": {}}
+    for asked in (request(message("tools/call", params)), stateless("tools/call", params)):
+        assert result(asked)["structuredContent"]["error"] == error.as_dict()
 
 
 def test_failed_call_is_a_result_with_is_error() -> None:

@@ -64,7 +64,7 @@ def from_result(exchange: Exchange, result: dict[str, Any]) -> dict[str, Any]:
         field = {"type": "boolean", "title": "Approve this call", "default": False}
         schema = {"type": "object", "properties": {_FIELD: field}, "required": [_FIELD]}
         key, is_open = _KEY, token is not None
-        question = {"mode": "form", "message": f"{error['prompt']}{step}", "requestedSchema": schema}
+        question = {"mode": "form", "message": f"{error.get('prompt')}{step}", "requestedSchema": schema}
     if not (is_open and exchange.stateless and versions.elicits(message.params, question["mode"])):
         return result
     requested = {key: {"method": "elicitation/create", "params": question}}
