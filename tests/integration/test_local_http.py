@@ -408,6 +408,19 @@ def test_log_whose_reader_is_gone_stops_nothing() -> None:
         check_end(process)
 
 
+def test_log_that_is_not_read_stops_nothing() -> None:
+    with serving(stdout=subprocess.PIPE) as (process, url):
+        body = post(url, PING)
+        with connect(url) as client:  # each request logs some 150 bytes: more than a pipe holds
+            for _ in range(20):
+                client.sendall(body * 50)
+                received = b""
+                while received.count(b'"result":{}}') < 50:
+                    received += client.recv(65536)
+        assert answers_honestly(url)
+        check_end(process)
+
+
 @pytest.mark.slow
 def test_connections_beyond_the_open_files_are_answered_when_others_have_timed_out() -> None:
     launcher = ["bash", "-c", 'ulimit -n 100; exec "$@"', "bash"]

@@ -14,9 +14,11 @@ import logging
 import math
 import os
 import socket
+import stat
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -24,22 +26,10 @@ from uvicorn.config import Config
 from uvicorn.server import Server
 
 from toolfold.app import build_app
-from toolfold.protocol.http import (
-    CATALOG_PATH,
-    HEALTH_PATH,
-    LOOPBACK_HOSTS,
-    MAX_BODY_BYTES,
-    REGISTER_PATH,
-    SIGN_IN_PATH,
-    WELL_KNOWN,
-    OriginPolicy,
-    Request,
-    Response,
-    error_response,
-    refuse_caller,
-)
+from toolfold.protocol import http
 from toolfold.settings import Settings
-from toolfold.telemetry import configure
+from toolfold.telemetry import CurrentStdout, configure
+from toolfold.text_safety import escape_terminal
 from toolfold.transports.lambda_handler import RequestHandler
 from toolfold.transports.local_http.connection import AsgiApp, LimitedProtocol, refusal
 from toolfold.transports.reloading import Reloading, SettingsSource
@@ -60,6 +50,22 @@ BACKLOG = 1_024
 
 MAX_CONNECTIONS = 1_000
 """Connections at the same time: some fifty agents with all that their clients open. Requests beyond it get 503."""
+
+
+class LossyStdout(CurrentStdout):
+    """Write each line at once, and lose it where the reader of a pipe does not read: it must stop no request."""
+
+    def write(self, text: str) -> int:
+        """Write ``text`` past the buffer of stdout, which is flushed at the end, and would wait for its reader."""
+        try:
+            file = sys.stdout.fileno()
+        except (AttributeError, OSError, ValueError):  # closed, or replaced by a stream of its own
+            return super().write(text)
+        with suppress(OSError):
+            if stat.S_ISFIFO(os.fstat(file).st_mode):  # nothing that a terminal shares with its shell
+                os.set_blocking(file, False)
+            os.write(file, escape_terminal(text).encode(errors="backslashreplace"))
+        return len(text)
 
 
 class LocalServer:
@@ -103,16 +109,12 @@ class LocalServer:
         name = "127.0.0.1" if host in ("", "0.0.0.0", "::") else f"[{host}]" if ":" in host else host.lower()  # noqa: S104
         self.url = f"http://{name}:{own_port}{PATH}"
         is_public = not ip_address(self._socket.getsockname()[0].partition("%")[0]).is_loopback
-        telemetry = configure(settings)
+        hosts = () if any_host else (*http.LOOPBACK_HOSTS, name)
+        telemetry = configure(settings, LossyStdout())
 
         def use(settings: Settings) -> None:
             app = build_app(
-                settings,
-                hosts=() if any_host else (*LOOPBACK_HOSTS, name),
-                port=own_port,
-                is_public=is_public,
-                logs_audit=True,
-                has_page=page is not None,
+                settings, hosts=hosts, port=own_port, is_public=is_public, logs_audit=True, has_page=page is not None
             )
             if page is not None:
                 page.show(app, self.url)
@@ -122,19 +124,18 @@ class LocalServer:
         use(settings)
         if reloading is not None:
             reloading.start()
-        policy = self.handler.server.origin_policy
-        further = (WELL_KNOWN, REGISTER_PATH, SIGN_IN_PATH) if settings.oauth_issuer else (CATALOG_PATH,)
+        of_issuer = (http.WELL_KNOWN, http.REGISTER_PATH, http.SIGN_IN_PATH)
+        further = of_issuer if settings.oauth_issuer else (http.CATALOG_PATH,)
         self.page_url = "" if page is None else page.url()
         # A call ends within the time-outs of the settings; one that takes longer is not waited for.
         timeout_s = (
             settings.connect_timeout_s + settings.timeout_s + settings.max_queue_wait_s + settings.deadline_margin_s
         )
-        check_head = functools.partial(_check_head, policy, further)
+        check_head = functools.partial(_check_head, self.handler.server.origin_policy, further)
         # uvicorn writes no log: its messages quote requests, and those about errors have tracebacks.
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL + 1)
         configuration = Config(
             AsgiApp(lambda: self.handler, timeout_s, check_head, () if page is None else page.headers),
-            interface="asgi3",
             loop="asyncio",
             http=LimitedProtocol,
             ws="none",
@@ -188,8 +189,7 @@ def _listen(host: str, port: int) -> socket.socket:
         host.encode("idna")
     except UnicodeError:
         raise OSError(errno.EINVAL, "not the name of a host") from None
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, _, _, _, address = found[0]
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     is_dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
     try:
         return socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=is_dual)
@@ -197,19 +197,19 @@ def _listen(host: str, port: int) -> socket.socket:
         raise OSError(error.errno, os.strerror(error.errno or 0)) from None
 
 
-def _check_head(policy: OriginPolicy, further: tuple[str, ...], request: Request) -> Response | None:
+def _check_head(policy: http.OriginPolicy, further: tuple[str, ...], request: http.Request) -> http.Response | None:
     """Return the response to a request that the handler does not see; ``further`` are beginnings of paths it does."""
     headers, path = request.headers, request.path
-    if SIGN_IN_PATH in further and path.startswith(SIGN_IN_PATH):
+    if http.SIGN_IN_PATH in further and path.startswith(http.SIGN_IN_PATH):
         # A form of a page without referrers has the origin null. Its state shows where it comes from.
         headers = tuple(pair for pair in headers if pair[0] != "origin")
-    if (refused := refuse_caller(headers, policy)) is not None:
+    if (refused := http.refuse_caller(headers, policy)) is not None:
         return refused
     is_of_page = policy.has_page and (path == "/" or path.startswith("/ui/"))
     endpoint = path.rstrip("/")
     is_of_profile = endpoint.startswith(f"{PATH}/") and endpoint.count("/") == 2
-    if is_of_page or path.startswith(further) or endpoint in (PATH, HEALTH_PATH) or is_of_profile:
-        return refusal(413) if int(request.header("content-length") or 0) > MAX_BODY_BYTES else None
+    if is_of_page or path.startswith(further) or endpoint in (PATH, http.HEALTH_PATH) or is_of_profile:
+        return refusal(413) if int(request.header("content-length") or 0) > http.MAX_BODY_BYTES else None
     page = "The page is at /, " if policy.has_page else ""
-    served = f"MCP is served at {PATH} and {PATH}/PROFILE, the state of this server at {HEALTH_PATH}."
-    return error_response(404, f"{page}{served}")
+    served = f"MCP is served at {PATH} and {PATH}/PROFILE, the state of this server at {http.HEALTH_PATH}."
+    return http.error_response(404, f"{page}{served}")
