@@ -105,8 +105,9 @@ def reloading(path: Path, used: list[str]) -> Reloading:
         ("", ""),
         ('mode = "cod\n', "direct"),
         ('mode = "unknown"\n', "direct"),
+        ("mode = " + "[" * 5_000, "direct"),
     ],
-    ids=["another value", "no value", "not TOML", "a wrong value"],
+    ids=["another value", "no value", "not TOML", "a wrong value", "nested too deep to be read"],
 )
 def test_settings_that_cannot_be_used_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str

@@ -78,8 +78,9 @@ class Reloading:
             self._paths[1] = catalog_path(settings)
             self._seen[1] = _stamp(self._paths[1])
             self._use(settings)
-        except ToolfoldError as error:
-            logger.warning("the settings or the catalog have changed, and the former stay in use: %s", error)
+        except Exception as error:  # noqa: BLE001 - another defect must not end the thread, and may quote a setting
+            reason = error if isinstance(error, ToolfoldError) else type(error).__name__
+            logger.warning("the settings or the catalog have changed, and the former stay in use: %s", reason)
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:
