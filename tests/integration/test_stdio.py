@@ -212,3 +212,18 @@ def test_stopped_process_does_not_wait_for_a_client_that_never_reads() -> None:
         assert select.select([process.stdout], [], [], 60)[0]  # it has started, and fills the pipe
         time.sleep(0.2)
         check_end(process)
+
+
+def test_stdout_that_does_not_block_gets_every_answer() -> None:
+    reader, stdout = os.pipe()
+    os.set_blocking(stdout, False)
+    sent = "".join(json.dumps(message("tools/list", id_=id_)) + "\n" for id_ in range(50))
+    process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=stdout)
+    os.close(stdout)
+    with os.fdopen(reader, "rb") as answers, process:
+        assert process.stdin
+        process.stdin.write(sent.encode())
+        process.stdin.close()
+        time.sleep(2)  # in which the pipe fills up
+        assert len(answers.readlines()) == 50
+        assert process.wait(60) == 0

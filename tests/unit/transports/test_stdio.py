@@ -229,6 +229,12 @@ def test_request_that_cannot_be_sent_back_is_answered(body: bytes) -> None:
     assert (answer["id"], answer["error"]["code"]) == (3, -32700)
 
 
+def test_only_the_first_skipped_lines_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert piped(*[b"{"] * 1_000) == []
+    assert len(caplog.records) == stdio.MAX_LOGGED_LINES
+    assert caplog.messages[-1].endswith("; further ones are not logged")
+
+
 def test_stopped_session_answers_what_it_has_received() -> None:
     gate = Gate()
     session = StdioSession(server(gate), 60)
@@ -256,6 +262,25 @@ def test_end_of_input_waits_at_most_the_drain_timeout() -> None:
     assert time.monotonic() - started >= 0.5
     assert [answer["id"] for answer in answers(outgoing.getvalue())] == [2]
     gate.open()
+
+
+def test_stopped_session_does_not_wait_for_all_that_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "MAX_WORKERS", 1)
+
+    def slow() -> Any:
+        time.sleep(0.05)
+        return CATALOG()
+
+    outgoing, session = BytesIO(), StdioSession(server(slow), drain_timeout_s=0.5)
+
+    class Stopped(BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            if not (read := super().readline(size)):
+                session.stop()
+            return read
+
+    session.serve(Stopped(b"\n".join(map(call, range(40)))), outgoing)
+    assert 0 < len(answers(outgoing.getvalue())) < 40
 
 
 class Hangup(BytesIO):

@@ -19,6 +19,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
@@ -27,16 +28,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from toolfold.app import build_app
 from toolfold.errors import ToolfoldError
 from toolfold.local_defaults import with_local_defaults
-from toolfold.protocol import jsonrpc
+from toolfold.protocol import jsonrpc, versions
 from toolfold.protocol.jsonrpc import JsonRpcError, Message
-from toolfold.protocol.versions import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    META_SUBSCRIPTION,
-    META_VERSION,
-    PARSE_ERROR,
-    STATELESS,
-)
 from toolfold.settings import Settings
 from toolfold.transports.reloading import Reloading, SettingsSource
 
@@ -60,14 +53,17 @@ MAX_UNSENT_BYTES = 32 << 20
 MAX_PENDING = 10_000
 """Calls without an answer, of some 4 KB each: a file of a million requests may be piped in."""
 
+MAX_LOGGED_LINES = 100
+"""Skipped lines that are logged: a client need not read stderr, and a full pipe would stop the server."""
+
 
 class StdioSession:
     """The requests of one client and the answers to them.
 
     Args:
         server: answers messages.
-        drain_timeout_s: after the end of the input or :meth:`stop`, the longest wait for the next answer that is still
-            due, and for the client to read it.
+        drain_timeout_s: after the end of the input, the longest wait for the next answer that is still due, and for the
+            client to read it; after :meth:`stop`, for all of them.
     """
 
     def __init__(self, server: Server, drain_timeout_s: float) -> None:
@@ -81,7 +77,7 @@ class StdioSession:
         self._changed = threading.Condition()
         # With the id of each, which clients may use twice, and its type: 1 and "1" are two ids, and so are 1 and true.
         self._pending: dict[ClientCall, tuple[type, jsonrpc.Id | None]] = {}
-        self._unsent_bytes = 0
+        self._unsent_bytes = self._skipped_lines = 0
         self._error: Exception | None = None
         self._subscriptions: list[jsonrpc.Id] = []
 
@@ -94,9 +90,12 @@ class StdioSession:
         for target, stream in ((self._read_messages, incoming), (self._write_answers, outgoing)):
             threading.Thread(target=target, args=(stream,), name="stdio", daemon=True).start()
         self._ended.get()
+        end = float("inf")
         with self._changed:
             while (self._pending or self._unsent_bytes) and self._error is None:
-                if not self._changed.wait(self._drain_timeout_s):
+                if self._is_stopping:  # with a queue of any length: who sends a signal does not wait long
+                    end = min(end, time.monotonic() + self._drain_timeout_s)
+                if not self._changed.wait(min(self._drain_timeout_s, end - time.monotonic())):
                     break
         self._answers.put(None)
         if self._error is not None:
@@ -152,13 +151,15 @@ class StdioSession:
     def _handle_line(self, line: bytes) -> None:
         try:
             if len(line) > MAX_LINE_BYTES:
-                raise JsonRpcError(PARSE_ERROR, f"It is longer than {MAX_LINE_BYTES} bytes.")
+                raise JsonRpcError(versions.PARSE_ERROR, f"It is longer than {MAX_LINE_BYTES} bytes.")
             message = jsonrpc.parse_message(line)
         except JsonRpcError as error:
             if error.id is not None:
                 self._send(jsonrpc.encode_error(error))
-            else:  # the client could not match an answer to its request
-                logger.warning("a line on stdin was skipped: %s", error.message)
+            elif self._skipped_lines < MAX_LOGGED_LINES:  # the client could not match an answer to its request
+                self._skipped_lines += 1
+                more = "; further ones are not logged" if self._skipped_lines == MAX_LOGGED_LINES else ""
+                logger.warning("a line on stdin was skipped: %s%s", error.message, more)
             return
         if message is None:
             return  # a response: this server sends no requests
@@ -166,7 +167,7 @@ class StdioSession:
             self._handle_notification(message)
         elif message.method in ("tools/call", "resources/read"):
             self._queue_call(message)
-        elif message.method == "subscriptions/listen" and message.meta.get(META_VERSION) in STATELESS:
+        elif message.method == "subscriptions/listen" and message.meta.get(versions.META_VERSION) in versions.STATELESS:
             self._subscribe(message.id, message.params.get("notifications"))
         else:
             self._is_initialized = self._is_initialized or message.method == "initialize"
@@ -175,13 +176,13 @@ class StdioSession:
     def _subscribe(self, id_: jsonrpc.Id, requested: Any) -> None:
         """Open a channel for the changes that a client requests, as long as it does not cancel its request."""
         if not isinstance(requested, dict):
-            refusal = JsonRpcError(INVALID_PARAMS, "params.notifications must be an object.", id_=id_)
+            refusal = JsonRpcError(versions.INVALID_PARAMS, "params.notifications must be an object.", id_=id_)
             self._send(jsonrpc.encode_error(refusal))
             return
-        is_wanted = requested.get("toolsListChanged") is True
+        wanted = {"toolsListChanged": True} if requested.get("toolsListChanged") is True else {}
         with self._changed:
-            self._subscriptions += [id_] if is_wanted else []
-        params = {"notifications": {"toolsListChanged": True} if is_wanted else {}, "_meta": {META_SUBSCRIPTION: id_}}
+            self._subscriptions += [id_] if wanted else []
+        params = {"notifications": wanted, "_meta": {versions.META_SUBSCRIPTION: id_}}
         self._send(jsonrpc.encode_notification("notifications/subscriptions/acknowledged", params))
 
     def use(self, server: Server) -> None:
@@ -192,7 +193,7 @@ class StdioSession:
         server.without_http = self._server.without_http  # the client is the same
         self._server = server
         with self._changed:
-            channels = [{"_meta": {META_SUBSCRIPTION: id_}} for id_ in self._subscriptions]
+            channels = [{"_meta": {versions.META_SUBSCRIPTION: id_}} for id_ in self._subscriptions]
         for params in [*channels, *([{}] if self._is_initialized else [])]:
             self._send(jsonrpc.encode_notification("notifications/tools/list_changed", params))
 
@@ -249,9 +250,8 @@ class StdioSession:
             return self._server.handle_message(request)
         except Exception as error:  # noqa: BLE001 - an internal error must not end the server
             logger.error("defect in %s: %s", request.method[:64], type(error).__name__)
-            return jsonrpc.encode_error(
-                JsonRpcError(INTERNAL_ERROR, "toolfold failed on this request.", id_=request.id)
-            )
+            defect = JsonRpcError(versions.INTERNAL_ERROR, "toolfold failed on this request.", id_=request.id)
+            return jsonrpc.encode_error(defect)
 
 
 def _lines(incoming: BinaryIO) -> Iterator[bytes]:
@@ -369,6 +369,8 @@ def redirect_stdio() -> tuple[BinaryIO, BinaryIO]:
         The original stdin and stdout. Other code that reads stdin finds it empty; what it prints goes to stderr.
     """
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with suppress(OSError):  # Windows has it for pipes alone
+        os.set_blocking(outgoing.fileno(), True)  # as the writer needs it, although a parent may have it otherwise
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     try:
