@@ -149,6 +149,19 @@ def test_a_store_that_cannot_be_opened_is_a_miss_and_reported_with_its_reason() 
     assert reasons == ["NoCredentialsError"]
 
 
+def test_each_kind_of_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    reasons: list[str] = []
+    store = FailSafeStore(object(), 0.0, lambda: 0.0, on_failure=reasons.append)
+    for error in (OSError, OSError, TimeoutError, OSError):
+
+        def fail(_store: object, error: type[Exception] = error) -> None:
+            raise error
+
+        store.run(fail)
+    assert reasons == ["OSError", "OSError", "TimeoutError", "OSError"]
+    assert [text.split()[3] for text in caplog.messages] == ["(OSError);", "(TimeoutError);"]
+
+
 def test_a_lack_of_memory_is_a_miss_without_a_cooldown() -> None:
     """SQL over an answer of another call may have all memory of SQLite for a moment."""
     store = FailSafeStore(object(), 30, lambda: 0)

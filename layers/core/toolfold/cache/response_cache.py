@@ -75,10 +75,8 @@ class MemoryStore(CacheStore):
     def get(self, key: str) -> bytes | None:
         """Return the value or record last stored, or None."""
         with self._lock:
-            for stored in (self._common, self._own, self._records):
-                if (found := stored.get(key)) is not None:
-                    return found
-        return None
+            found = [stored[key] for stored in (self._common, self._own, self._records) if key in stored]
+        return found[0] if found else None
 
     def put(self, key: str, value: bytes, created_at: float, expires_at: float) -> None:
         """Store ``value``; the last one put wins.

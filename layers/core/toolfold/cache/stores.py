@@ -95,8 +95,8 @@ def increment(store: CacheStore, key: str, expires_at: float) -> int:
 class FailSafeStore(Generic[S]):
     """Use a store that may be slow, absent or broken. After a failure it is not used for ``cooldown_s`` seconds.
 
-    A failure is logged as that of ``name``, and ``on_failure`` is called with its reason: a code of AWS or the name of
-    an exception. ``clock`` is monotonic.
+    The first failure of each kind is logged as that of ``name``. ``on_failure`` is called with the reason of each: a
+    code of AWS or the name of an exception. ``clock`` is monotonic.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class FailSafeStore(Generic[S]):
         on_failure: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store, self._cooldown_s, self._clock = store, cooldown_s, clock
-        self._name, self._on_failure = name, on_failure
+        self._name, self._on_failure, self._logged = name, on_failure, set[str]()
         self._unavailable_until = float("-inf")
 
     def run(self, operation: Callable[[S], T]) -> T | None:
@@ -123,7 +123,9 @@ class FailSafeStore(Generic[S]):
             return None
         except Exception as error:  # noqa: BLE001 - no failure of the store may fail the call
             reason = reason_of(error)
-        logger.warning("%s unavailable (%s); retrying in %g s", self._name, reason, self._cooldown_s)
+        if reason not in self._logged:  # it lasts until the user changes something, in a log that may be unread
+            self._logged.add(reason)
+            logger.warning("%s unavailable (%s); retrying in %g s", self._name, reason, self._cooldown_s)
         self._unavailable_until = self._clock() + self._cooldown_s
         self._on_failure(reason)
         return None
