@@ -310,15 +310,16 @@ def test_requests_in_flight_are_answered_when_it_is_stopped(sent: signal.Signals
         return 200, {}, CSV.encode()
 
     with Upstream(reply) as upstream, serving(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url) as (process, url):
-        with connect(url) as calling_client, connect(url) as idle:
+        with connect(url) as calling_client, connect(url) as idle, connect(url) as stalled:
             calling_client.sendall(calling(url, "IBM"))
             idle.sendall(post(url))
             received = b""
             while not received.endswith(b"}"):
                 received += idle.recv(1000)
+            stalled.sendall(post(url)[:-3])
             wait_until(lambda: upstream.requests)
             process.send_signal(sent)
-            assert read_all(idle) == b""
+            assert [read_all(idle), read_all(stalled)] == [b"", b""]
             with pytest.raises(OSError, match="refused"):
                 connect(url)
             assert process.poll() is None

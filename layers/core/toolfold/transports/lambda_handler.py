@@ -81,8 +81,7 @@ def _headers(event: Mapping[str, Any]) -> Headers:
 
 
 def _body(event: Mapping[str, Any]) -> bytes:
-    body = event.get("body") or ""
-    encoded = str.encode(body, "utf-8", "surrogatepass")
+    encoded = str.encode(event.get("body") or "", "utf-8", "surrogatepass")
     return binascii.a2b_base64(encoded, strict_mode=True) if event.get("isBase64Encoded") else encoded
 
 

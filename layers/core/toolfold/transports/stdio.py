@@ -131,9 +131,7 @@ class StdioSession:
     def _wait_for_client(self, most_pending: int = sys.maxsize) -> None:
         """Wait until the client has read what it was sent, and fewer than ``most_pending`` calls have no answer."""
         with self._changed:
-            while self._unsent_bytes > MAX_UNSENT_BYTES or len(self._pending) >= most_pending:
-                if self._error is not None:
-                    return
+            while self._error is None and (self._unsent_bytes > MAX_UNSENT_BYTES or len(self._pending) >= most_pending):
                 self._changed.wait()
 
     # The reader

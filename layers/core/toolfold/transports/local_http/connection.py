@@ -12,7 +12,7 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeAlias
@@ -60,8 +60,6 @@ _REFUSALS = {
 """Status → why a request is refused."""
 
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
-Receive: TypeAlias = Callable[[], Awaitable[Any]]
-Send: TypeAlias = Callable[[Any], Awaitable[None]]
 
 _CLOSE = (b"connection", b"close")
 
@@ -130,6 +128,12 @@ class LimitedProtocol(H11Protocol):
         status = getattr(sys.exception(), "error_status_hint", 400)
         self._refuse(status if status in _REFUSALS else 400)
 
+    def shutdown(self) -> None:
+        """Close the connection, after the answer to a request that has arrived as a whole."""
+        super().shutdown()
+        if self.cycle is not None and self.cycle.more_body:
+            self.transport.close()
+
     def _limit_head(self) -> None:
         """Start the time for a head where one has begun, or is the first; stop it where the head is there."""
         if self.conn.their_state is h11.IDLE and self._head_timer is None:
@@ -181,10 +185,9 @@ class AsgiApp:
     ) -> None:
         self._current, self._timeout_s = current, timeout_s
         self._check_head, self._refusal_headers = check_head, refusal_headers
-        self._calls = ThreadPoolExecutor(MAX_CALLS, "call")
-        self._others = ThreadPoolExecutor(MAX_OTHERS, "request")
+        self._calls, self._others = ThreadPoolExecutor(MAX_CALLS, "call"), ThreadPoolExecutor(MAX_OTHERS, "request")
 
-    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request whose head was parsed."""
         request = Request(
             scope["method"],
@@ -227,7 +230,7 @@ class AsgiApp:
         self._current().log_request(response, 0.0)
         return [*_encoded(response._replace(headers=(*response.headers, *self._refusal_headers))), _CLOSE]
 
-    async def _answer(self, request: Request, receive: Receive) -> Response | None:
+    async def _answer(self, request: Request, receive: Any) -> Response | None:
         """Return the response of the handler, or one that says why it is missing; None: the client has disconnected."""
         started = time.monotonic()
         context, handler = ClientCall(), self._current()
@@ -262,7 +265,7 @@ class AsgiApp:
         return late
 
 
-async def _wait_for_disconnect(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Any) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
