@@ -325,7 +325,8 @@ class Rows:
             found, shown, typed = self.table.type_of(index), dict[Any, Any](), dict[Any, Any]({None: None})
             given = [row[index] for row in self.table.rows]
             stored = _storable(found.values, found.kind)
-            if stored == given and (tuple(stored) == cells or set(stored).issuperset(cells)):
+            is_same = found.kind is not Kind.BOOLEAN and stored == given  # where true is stored as 1
+            if is_same and (tuple(stored) == cells or set(stored).issuperset(cells)):
                 return cells, replace(found, values=cells)
             is_one = True
             for key, value, cell in zip(stored, found.values, given, strict=True):

@@ -29,7 +29,7 @@ from toolfold.results.select.names import (
 )
 from toolfold.results.select.sandbox import Rows, Statements, explained, rounded
 from toolfold.results.tables import Table
-from toolfold.results.types import ColumnType
+from toolfold.results.types import ColumnType, Kind
 from toolfold.results.values import unique_names
 from toolfold.text_safety import encodable, quoted_name
 
@@ -76,13 +76,16 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
     names = [name for at, name in enumerate(names) if at not in added]
     rows = [tuple(cell for at, cell in enumerate(row) if at not in added) for row in rows] if added else rows
     titles = unique_names(shown.get(name, name) for name in names)
+    outputs = (item for select in tree.find_all(exp.Select) for item in select.expressions)
+    computed = {item.alias for item in outputs if not isinstance(item.unalias(), exp.Column | exp.Window | exp.AggFunc)}
     types: dict[int, ColumnType] = {}
     columns = []
     for index, (name, cells) in enumerate(zip(names, zip(*rows, strict=True), strict=False)):
         found = next(filter(None, (source.rows.restored(name, cells) for source in sources.values())), None)
         if found is not None:
             types[index] = found[1]
-        columns.append(rounded(cells) if found is None else found[0])
+        as_sent = found is not None and name not in computed  # strftime('%Y-%m-%d', date) AS date is in that form
+        columns.append(found[0] if found and as_sent else rounded(cells, found[1].kind if found else Kind.ANY))
     needed = (column for source in sources.values() for column in source.rows.needed.values())
     moved = next(filter(None, (column.zone_note for column in needed)), "")
     return Table("", titles, list(zip(*columns, strict=True)), types=types), (note, moved)
@@ -197,7 +200,7 @@ def _resolve(tree: exp.Expr, sources: Mapping[str, _Source], step: Step) -> dict
         name = column.name if normalize(name) == normalize(column.name) else name
         node.set("this", exp.to_identifier(column.sql, quoted=True))
         node.meta["column"] = column
-        if isinstance(parent, exp.Select) and node.arg_key == "expressions" and name != column.sql:
+        if isinstance(parent, exp.Select) and node.arg_key == "expressions":
             node.replace(exp.alias_(node.copy(), name, quoted=True))
     if any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
         for source in sources.values():
