@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -248,10 +248,20 @@ def _steps_of(value: Mapping[str, Any]) -> Iterator[str]:
     for key, part in value.items():
         if isinstance(part, Mapping):
             for column, bounds in part.items():
-                signs = bounds.items() if isinstance(bounds, Mapping) else (("=", bounds),)
-                yield from (f"{column} {sign.strip('$')} {bound}" for sign, bound in signs)
+                equal = "in" if isinstance(bounds, list) else "="
+                signs = bounds.items() if isinstance(bounds, Mapping) else ((equal, bounds),)
+                for sign, bound in signs:
+                    yield f"{column} {sign.strip('$')} {f'({_listed(bound)})' if isinstance(bound, list) else bound}"
+        elif re.match("where|filter|condition", key):
+            yield from map(str, part if isinstance(part, list) else [part])
+        elif isinstance(part, str) and part.startswith("-"):
+            yield f"{key} {part[1:]} desc"
         else:
-            yield f"{key} {', '.join(map(str, part)) if isinstance(part, list) else part}"
+            yield f"{key} {_listed(part) if isinstance(part, list) else part}"
+
+
+def _listed(values: Iterable[Any]) -> str:
+    return ", ".join(map(str, values))
 
 
 def _is_summary(text: str) -> bool:
