@@ -285,6 +285,7 @@ def test_names_that_sqlite_cannot_hold_harm_nothing(name: str) -> None:
         (("n",), [("1e999",), ("-1e-999999999",), ("٣",), ("²",), ("1_000",)]),
         (("n",), [("\x00",), ("\ud800",), ("é\ud83d\0x",), ("2026-02-30",)]),
         (("n",), [("x" * 200_000,), ("y",)]),
+        (("n", *(f"c{at}" for at in range(2_000))), [(1,) * 2_001]),
     ],
 )
 def test_odd_cells_are_selected_or_refused(columns: tuple[str, ...], rows: list[Any]) -> None:
@@ -292,7 +293,7 @@ def test_odd_cells_are_selected_or_refused(columns: tuple[str, ...], rows: list[
     for text in (
         "last 1", "top 1 by n", "n > 1", "n = x", "max(n), avg(n), count(n)", "change(n)", "avg(n) over 2",
         "sum(n) by year", "median(n) by n", "since 2025", "n / sum(n)", "distinct n", "n is null", "SELECT n FROM data",
-        "SELECT max(n), median(n), first(n) FROM data", "SELECT n, lag(n) OVER (ORDER BY n) FROM data", "[0:1]",
+        "SELECT * FROM data", "SELECT max(n), median(n), first(n) FROM data", "SELECT n, lag(n) OVER (ORDER BY n) FROM data", "[0:1]",
     ):  # fmt: skip
         with contextlib.suppress(InvalidSelect, AnswerTooLarge):
             found = select(text, answer)

@@ -62,9 +62,9 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
         note = note_on_texts(tree)
         puts_nulls_first = _NULLS_FIRST.search(step.clause.text) is not None
         tree = Adapter(today, folds=False, puts_nulls_first=puts_nulls_first).adapt(tree)
-        for name, source in sources.items():
-            source.rows.load(name)
         try:
+            for name, source in sources.items():
+                source.rows.load(name)
             names, rows = statements.query(dialect.sql_of(tree))
         except sqlite3.Error as error:
             if (missing := re.fullmatch(r"no such column: (.*)", str(error))) is None:
