@@ -310,6 +310,7 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "daily", "97 < close <= 100; close", "timestamp,close: 2026-01-09,100 / 2026-01-08,98"),
     ("error", "daily", "$100 >= close ≥ $98; close", "timestamp,close: 2026-01-09,100 / 2026-01-08,98"),
     ("error", "daily", "(97 < close < 99) or close = 104; close", "timestamp,close: 2026-01-13,104 / 2026-01-08,98"),
+    ("error", "daily", "97 < abs(close) <= 100; close", "timestamp,close: 2026-01-09,100 / 2026-01-08,98"),
     ("error", "daily", "4 < high - low < 6; last 1; close", "timestamp,close: 2025-12-31,96"),
     ("error", "daily", "1,300,000 < volume; close", "timestamp,close: 2026-01-09,100 / 2025-01-13,70"),
     ("error", "daily", "2026-01-07 <= date <= 2026-01-08", "= 2026-01-08 2026-01-07"),

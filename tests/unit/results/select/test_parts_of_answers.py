@@ -283,6 +283,8 @@ ODD_TABLES = [
         ("node.made since 2025-03; count", "count: 2"),
         ("since 2025-03; count", "count: 2"), ("newest first; node.n; limit 1", "node.n: 4"),
         ("sum(node.n) by quarter", 'date_trunc(\'quarter\', "node.made"),sum(node.n): 2025-04-01,4 / 2025-01-01,4'))),
+    Case("an object that names fields of objects", NODES, {"where": {"node.n": {"$gt": 3}}, "columns": "node.n"},
+         "node.n: 4"),
     Case("dates in objects", NODES, "latest; node.n", "node.n: 1", says=('top 1 by "node.made"',)),
     *(Case("values by their keys", QUOTES, select, right) for select, right in (
         ("A.B.price", "key,price: A.B,4"), ("A.B", "key,price,up: A.B,4,True"))),

@@ -368,8 +368,9 @@ NEIGHBOURS = [
 LOOKALIKES = [
     Case("count of a condition", UPS, "count(v > w)", "sum(v > w): 2", says=("true or false",)),
     Case("share of a condition", UPS, "count(v > w) / count(*)", "sum(v > w) / count(*): 0.5"),
-    Case("a function of all rows beside one of two", UPS, "max(v) - min(v) over 2; last 1",
-         "date,max(v) over 2 - min(v) over 2: 2026-01-04,2", says=("of all rows",)),
+    *(Case("a function of all rows beside one of two", UPS, select,
+           "date,max(v) over 2 - min(v) over 2: 2026-01-04,2", says=("of all rows",))
+      for select in ("max(v) - min(v) over 2; last 1", "max(v) over 2 - min(v); last 1")),
     Case("parentheses keep both", UPS, "max(v) - (min(v) over 2) as d; last 1", "date,d: 2026-01-04,2"),
     Case("a change over rows", UPS, "change(v) over 2; last 1", "date,change(v, 2): 2026-01-04,3"),
     Case("a function behind its groups", UPS, "weekday; max(v)",

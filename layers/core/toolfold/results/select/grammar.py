@@ -39,6 +39,7 @@ from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.results.select.dialect import is_aggregate
 from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
+from toolfold.results.select.guess_rules import SIGNS
 from toolfold.results.select.names import invalid
 from toolfold.results.select.suggestions import BOUNDS, suggested
 
@@ -244,14 +245,15 @@ def rows_before_summary(select: str) -> str:
 
 
 def _steps_of(value: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the members of an object as a guess has them: ``limit 3``, ``volume gt 5``."""
+    """Yield the members of an object as a guess has them: ``limit 3``, ``volume > 5``."""
     for key, part in value.items():
         if isinstance(part, Mapping):
             for column, bounds in part.items():
                 equal = "in" if isinstance(bounds, list) else "="
                 signs = bounds.items() if isinstance(bounds, Mapping) else ((equal, bounds),)
-                for sign, bound in signs:
-                    yield f"{column} {sign.strip('$')} {f'({_listed(bound)})' if isinstance(bound, list) else bound}"
+                for word, bound in signs:
+                    sign = SIGNS.get(word.strip("$").lower(), word.strip("$"))
+                    yield f"{column} {sign} {f'({_listed(bound)})' if isinstance(bound, list) else bound}"
         elif re.match("where|filter|condition", key):
             yield from map(str, part if isinstance(part, list) else [part])
         elif isinstance(part, str) and part.startswith("-"):

@@ -40,7 +40,7 @@ _TEXT = r"(['\"][^'\"<>=]+['\"])"
 _CLOCK = r"['\"]?(\d\d:\d\d)(?![:\d])['\"]?"
 _OF_TIMES = r"\b(?:time|date|datetime|timestamp)"
 
-_SIDE = r"(?:[\w.$'-]+|\"[^\"]+\")"
+_SIDE = r"(?:\w+\([^()]*\)|[\w.$'-]+|\"[^\"]+\")"
 """What a value is compared with."""
 
 _METHODS = "max|min|sum|avg|mean|median|std|stddev|count|first|last|diff|change|pct_change"
@@ -58,6 +58,7 @@ _WORDS: tuple[tuple[str, str], ...] = (
     *((rf"\b{end}(?:_?date)?[ :=]+(?=\d{{4}})", f"{word} ") for end, word in (("start", "since"), ("end", "until"))),
     (rf"(?<![\w.$'-])({_SIDE} ?[<>≥≤]=?) ?({_SIDE}(?: ?[-+*/] ?{_SIDE})*) ?([<>≥≤]=? ?{_SIDE})", r"(\1 \2 and \2 \3)"),
     (r"(\b\w+\([^()]*\))( ?[-+*/] ?\w+\([^()]*\) over (\d+))", r"\1 over \3\2"),
+    (r"(\b\w+\([^()]*\) over (\d+) ?[-+*/] ?\w+\([^()]*\))(?! ?over)", r"\1 over \2"),
     (r"\b(change|pct_change|lag)\(([^()]*)\) over (\d+)", r"\1(\2, \3)"),
     (r"\b(?:is )?(?:at least|no less than)\b", ">="),
     (r"\b(?:is )?(?:at most|no more than)\b", "<="),
