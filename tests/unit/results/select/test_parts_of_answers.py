@@ -390,6 +390,8 @@ ODD_TABLES = [
     *(Case("a date that SQL writes", csv("date,n", "13/01/2026,1", "28/02/2026,2"), select,
            "date: 2026-01-13 / 2026-02-28") for select in ("SELECT strftime('%Y-%m-%d', date) AS date FROM data",
       "WITH d AS (SELECT date(date) AS date FROM data) SELECT date FROM d")),
+    Case("a count with the name of a column", json.dumps([{"s": "a", "v": "1.0"}, {"s": "b", "v": "2.0"},
+         {"s": "b", "v": "2.50"}]), "SELECT s, count(*) AS v FROM data GROUP BY s", "s,v: a,1 / b,2"),
     Case("the newest of cells in SQL", csv("q,n", "2024Q2,1", "2024Q1,2"), "SELECT q FROM data; last 1",
          "q: 2024Q2"),
     *(Case("the key of a join", tables(a=[{"timestamp": "2026-01-02", "v": 1}], b=[{"date": "2026-01-02", "w": 5}]),

@@ -36,6 +36,9 @@ from toolfold.text_safety import encodable, quoted_name
 _LOOKED_AT = 200
 """Rows in which a name is looked for that no table has."""
 
+_OF_A_ROW = (exp.Alias, exp.Column, exp.Max, exp.Min, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
+"""What returns a value of a row, named or not: the answer shows it as it was sent."""
+
 _NULLS_FIRST = re.compile(r"\bnulls\s+first\b", re.I)
 
 
@@ -77,7 +80,7 @@ def run(step: Step, tables: Mapping[str, Table], budget: WorkBudget, today: date
     rows = [tuple(cell for at, cell in enumerate(row) if at not in added) for row in rows] if added else rows
     titles = unique_names(shown.get(name, name) for name in names)
     outputs = (item for select in tree.find_all(exp.Select) for item in select.expressions)
-    computed = {item.alias for item in outputs if not isinstance(item.unalias(), exp.Column | exp.Window | exp.AggFunc)}
+    computed = {item.alias for item in outputs if not isinstance(item.find(exp.Func, exp.Binary) or item, _OF_A_ROW)}
     types: dict[int, ColumnType] = {}
     columns = []
     for index, (name, cells) in enumerate(zip(names, zip(*rows, strict=True), strict=False)):
