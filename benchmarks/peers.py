@@ -42,7 +42,8 @@ def write_meta_tools(path: Path) -> None:
     """Write the definitions that ``scripts/peers/meta_tools.py`` reads."""
     settings = Settings.from_environment({})
     tools = MetaTools(open_store(settings), ToolExecutor(settings))
-    path.write_text(json.dumps({"instructions": tools.instructions(), "tools": tools.definitions()}), encoding="utf-8")
+    listed = json.loads(tools.list_page().tools)
+    path.write_text(json.dumps({"instructions": tools.instructions(), "tools": listed}), encoding="utf-8")
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 import tempfile
@@ -45,7 +44,7 @@ def _tokens(sources: FiveSources) -> str:
     rows = []
     for title, app in (("Alpha Vantage", sources.alone), ("all five", sources.app)):
         store = app.catalog_store()
-        listed = json.dumps(app.server.tools.definitions(), ensure_ascii=False, separators=(",", ":"))
+        listed = app.server.tools.list_page().tools.decode()
         figures = len(store.sources), len(store), tokens(listed), store.definition_tokens
         rows.append([title, *(f"{figure:,}" for figure in figures)])
     head = ["catalog", "sources", "tools", "tokens of `tools/list`", "tokens with a definition for each tool"]

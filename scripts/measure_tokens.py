@@ -10,6 +10,7 @@ are the same on every machine.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -84,7 +85,7 @@ def _read(tools: MetaTools, name: str, arguments: dict[str, Any]) -> int:
 
 def _journey(tools: MetaTools) -> str:
     catalog = tools.catalog()
-    folded, exposed = tokens(tools.definitions()), tokens(direct(catalog))
+    folded, exposed = tokens(json.loads(tools.list_page().tools)), tokens(direct(catalog))
     found = _read(tools, "TOOL_LIST", QUESTION)
     described = _read(tools, "TOOL_GET", {"tool_name": "GLOBAL_QUOTE"})
     called = _read(tools, "TOOL_CALL", QUOTE)
