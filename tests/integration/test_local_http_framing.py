@@ -123,6 +123,7 @@ REFUSED: dict[str, tuple[int, bytes]] = {
     "chunk size that is no number": (400, head(CHUNKED) + b"-1\r\n" + HIDDEN),
     "chunk size of 100 digits": (400, head(CHUNKED) + b"1" * 100 + b"\r\n" + HIDDEN),
     "chunk that is too large": (413, head(JSON, CHUNKED) + b"fffffffff\r\n" + b" " * (MAX_BODY_BYTES + 1)),
+    "chunks of one byte": (413, head(JSON, CHUNKED) + b"1\r\n \r\n" * 100_000),
     "chunk size without a line": (431, head(CHUNKED) + b"1;" + b"a" * 70_000),
     "chunk without its end": (400, head(CHUNKED) + b"1\r\nab\r\n0\r\n\r\n" + HIDDEN),
     "bare line feeds in chunks": (400, head(CHUNKED) + b"1\na\n0\n\n" + HIDDEN),

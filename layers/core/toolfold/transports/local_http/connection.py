@@ -33,6 +33,9 @@ MAX_HEAD_BYTES = 16 * 1024
 HEAD_TIMEOUT_S, BODY_TIMEOUT_S = 10.0, 20.0
 """Seconds for the headers of a request, and for its body. On the same machine they arrive at once."""
 
+MAX_PARTS = MAX_BODY_BYTES // 64
+"""Chunks, or other parts, of a body: one of a single byte costs microseconds, and all other clients wait."""
+
 SEND_TIMEOUT_S = 20.0
 """Seconds for a client to read a response."""
 
@@ -60,7 +63,6 @@ _REFUSALS = {
 """Status → why a request is refused."""
 
 RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
-
 _CLOSE = (b"connection", b"close")
 
 
@@ -71,16 +73,21 @@ class StrictConnection(h11.Connection):
         """Return the next event.
 
         Raises:
-            h11.RemoteProtocolError: The request is not valid HTTP/1.1, ambiguous, or its head is too long.
+            h11.RemoteProtocolError: The request is not valid HTTP/1.1, ambiguous, too long, or in too many parts.
         """
         if self.their_state is h11.IDLE:
+            self.parts = 0
             head, end, _ = self.trailing_data[0].partition(b"\r\n\r\n")
             if len(head) > MAX_HEAD_BYTES:
                 raise h11.RemoteProtocolError("too long", 431)
             framing = _FRAMING.findall(head) if end else []
             if _REFUSED_BYTES.search(head) or len(framing) > 1 or not all(map(_FRAMED.fullmatch, framing)):
                 raise h11.RemoteProtocolError("ambiguous", 400)
-        return super().next_event()
+        event = super().next_event()
+        self.parts += isinstance(event, h11.Data)
+        if self.parts > MAX_PARTS:
+            raise h11.RemoteProtocolError("too many parts", 413)
+        return event
 
 
 class LimitedProtocol(H11Protocol):
@@ -91,8 +98,6 @@ class LimitedProtocol(H11Protocol):
         self.conn = StrictConnection(h11.SERVER, MAX_HEAD_BYTES)
         self._head_timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
-
-    # Called by the transport
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
@@ -120,8 +125,6 @@ class LimitedProtocol(H11Protocol):
         super().resume_writing()
         if self._send_timer is not None:
             self._send_timer.cancel()
-
-    # Called by uvicorn
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what was just parsed."""
@@ -167,13 +170,10 @@ class LimitedProtocol(H11Protocol):
 
 
 class AsgiApp:
-    """Answer requests with a handler.
+    """Answer requests with the handler that ``current`` returns, in ``timeout_s`` seconds with the time in the queue.
 
-    Args:
-        current: Returns the handler of a request.
-        timeout_s: Seconds in which it must answer, including the time in the queue.
-        check_head: Returns the response that refuses a request before its body is read, or None.
-        refusal_headers: Further headers of these responses.
+    ``check_head`` returns the response that refuses a request before its body is read, or None; ``refusal_headers`` are
+    further headers of such responses.
     """
 
     def __init__(
