@@ -58,7 +58,7 @@ def parse_event(event: Any) -> Request:
             used_by_gateway=_used_by_gateway(authorizer, identity) if authorizer or identity else frozenset(),
             path=str(event.get("path" if is_version_1 else "rawPath") or ""),
             caller=_principal(authorizer) if authorizer else "",
-            source_address=str(http.get("sourceIp") or ""),
+            source_address=str(http.get("sourceIp") or "")[:64],  # an IPv6 address with a zone
         )
     except KeyError as error:
         raise UnknownEvent(f"the event has no {error}") from None

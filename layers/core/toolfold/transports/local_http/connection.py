@@ -57,7 +57,7 @@ _FRAMED = re.compile(rb"[ \t]*(?:[0-9]{1,18}|chunked)[ \t]*", re.IGNORECASE)
 _REFUSALS = {
     400: "The request is not valid HTTP/1.1, or is ambiguous.",
     408: "The request took too long to arrive.",
-    413: f"The body is larger than {MAX_BODY_BYTES} bytes.",
+    413: f"The body is larger than {MAX_BODY_BYTES} bytes, or comes in more than {MAX_PARTS} parts.",
     431: f"The headers have more than {MAX_HEAD_BYTES} bytes.",
 }
 """Status → why a request is refused."""
