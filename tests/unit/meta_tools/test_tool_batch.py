@@ -86,7 +86,6 @@ def test_one_after_the_other_nothing_follows_a_failure(tools: MetaTools, mock_ap
         {"tool_name": "TOOL_BATCH", "arguments": {"calls": json.dumps([quote("AAPL")])}},
         {"tool_name": "TOOL_BATCH", "arguments": {"call": [quote("AAPL")], "tokens": 400}},
         {"tool_name": "TOOL_BATCH", "arguments": {"requests": [{"id": "AAPL", "name": QUOTE, "symbol": "AAPL"}]}},
-        {"tool_name": "TOOL_BATCH", "arguments": {"calls": {"AAPL": {"tool_name": QUOTE, "symbol": "AAPL"}}}},
         {
             "tool_name": "TOOL_BATCH",
             "arguments": {

@@ -95,12 +95,6 @@ def test_entry_with_a_known_hash_is_unchanged(as_text: bool) -> None:
     assert "unchanged" not in second.keys() | third.keys()
 
 
-@pytest.mark.parametrize("name", ["known", "known_hash", "hash"])
-def test_hash_of_one_entry_is_enough(tools: MetaTools, name: str) -> None:
-    entry = {"name": "SMA", "found": True, "unchanged": True, "hash": hash_of("SMA")}
-    assert tools.call("TOOL_GET", {"tool_name": "SMA", name: hash_of("SMA")}).structured["tools"] == [entry]
-
-
 # Unknown names
 
 WRONG = {

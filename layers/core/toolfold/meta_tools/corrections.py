@@ -44,6 +44,9 @@ _WITH = re.compile(r"with (?P<parameter>\w+) also (?P<column>\w+)")
 _MAX_NAMED, _MAX_PLACED = 5, 20
 """Unknown arguments that a note names, and that are compared with the parameters: a call may have any number."""
 
+_COUNTED = re.compile(r"(?:limit|last) \d+")
+"""Steps which count off rows, after those that choose them."""
+
 _PLAIN = re.compile(r"[\w.-]+")
 _COMPARED = re.compile(r"[<>]=? ?-?\d+(?:\.\d+)?")
 _ENDS = re.compile(r"(\d+(?:\.\d+)?) ?(?:-|to|\.\.) ?(\d+(?:\.\d+)?)")
@@ -127,12 +130,18 @@ def corrected(
 
 def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a call, in which ``select`` comes before the rows and columns that were chosen."""
+    from toolfold.results.select.grammar import rows_before_summary  # compiles its expressions
+
     beside = {name: options[name] for name in _OPTIONS if not is_blank(options.get(name))}
     given = beside.get("select")
+    given = "; ".join(map(str, given)) if isinstance(given, list) else given
     if select and isinstance(given, str):
         table, _, rest = map(str.strip, given.partition(";"))
-        is_table = rest and table in _tables(tool)
-        beside["select"] = f"{table}; {select}; {rest}" if is_table else f"{select}; {given}"
+        first, rest = (table, rest) if rest and table in _tables(tool) else ("", given)
+        steps = select.split("; ")
+        counted = [step for step in steps if _COUNTED.fullmatch(step)]
+        parts = (first, *(step for step in steps if step not in counted), rest, *counted)
+        beside["select"] = rows_before_summary("; ".join(filter(None, parts)))
     elif select:
         beside["select"] = select
     return beside

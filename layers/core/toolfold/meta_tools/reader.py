@@ -27,24 +27,20 @@ from toolfold.meta_tools.arguments import (
     MAX_NEXT_CALL,
     MAX_READ,
     OPTIONS,
-    PLACES,
-    converted_argument,
     invalid,
     is_blank,
-    json_problem,
     meta_tool,
     next_call,
     own_name,
-    parse_call_text,
     parse_object,
     put,
     too_many,
 )
 from toolfold.meta_tools.corrections import call_or_description, correct, corrected
-from toolfold.meta_tools.definitions import MAX_NAMES, TOOLS
+from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
-from toolfold.text_safety import quoted
+from toolfold.text_safety import RepeatedName, load_json, quoted
 from toolfold.wording import Text
 
 if TYPE_CHECKING:
@@ -56,9 +52,6 @@ TOOL = "TOOL_CALL"
 
 _NAME_KEYS = ("toolname", "tool", "name", "functionname", "function", "command", "action", "method", "operation")
 """Other names of ``tool_name``, the surest first, as ``fuzzy.normalize`` spells them."""
-
-_KINDS_OF_CALLS = frozenset({"function", "function_call", "tool_call", "tool_use"})
-"""Values of ``type`` in the calls of other interfaces, which wrap a call of a function."""
 
 
 def read_tool_call(
@@ -85,10 +78,6 @@ def read_tool_call(
     if tool is None and (found := find_name(catalog, name)) is not None:
         tool = catalog.called_tool(found)
     if tool is None:
-        if (call := parse_call_text(name)) is not None:
-            return read_tool_call(
-                catalog, {**rest, "tool_name": call[0], "arguments": call[1]}, depth + 1, only_tools=only_tools
-            )
         raise tool_not_found(catalog, name, _merged(rest))
     return MetaCall(TOOL, _CallReader(catalog, tool).read(rest))
 
@@ -113,8 +102,8 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
         raise too_many(tool, given, TOOLS[tool].arguments)
     read: dict[str, Any] = {}
     continues = tool in COMBINING_TOOLS and not is_blank(given.get("continue"))
-    for key, sent in given.items():
-        name, value = converted_argument(tool, key, sent, given)
+    for key, value in given.items():
+        name = own_name(tool, key) or key
         if continues and value == []:  # the token has the calls
             continue
         if is_blank(value) and not (isinstance(value, str) and name == "query"):
@@ -205,41 +194,18 @@ def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, 
     """Return the name of the tool, and what was given beside it."""
     for _ in range(MAX_UNWRAPPED):
         key = "tool_name" if not is_blank(given.get("tool_name")) else _name_key(catalog, given)
-        if key is None:
-            only, value = next(iter(given.items())) if len(given) == 1 else ("", None)
-            if only and find_name(catalog, only) is not None and (is_blank(value) or parse_object(value)):
-                return only, {"arguments": value}
-            key = next((key for key in given if normalize(key) in WRAPPERS and _names_a_tool(given[key])), None)
-            if key is None:
-                raise _without_name(catalog, given)
-        else:
-            value = given[key]
-            rest = {name: other for name, other in given.items() if name != key}
-            if isinstance(value, list) and len(value) == 1:
-                value = value[0]
+        if key is not None:
+            value = given.pop(key)
+            value = value[0] if isinstance(value, list) and len(value) == 1 else value
             if isinstance(value, str):
-                return value, rest if key == "tool_name" else _without_kind(rest)
-            if not isinstance(value, dict):
-                following = _calls_of(catalog, value, _merged(rest)) if isinstance(value, list) else {}
-                following = following or next_call("TOOL_LIST", {})
-                problem = f"tool_name must be the name of a tool, not {quoted(value)}"
-                raise invalid(TOOL, problem, ONE_TOOL, **following)
-            given = {**rest, key: value}
-        given = _lifted(TOOL, _without_kind(given), [key])
+                return value, given
+            problem = f"tool_name must be the name of a tool, not {quoted(value)}"
+            raise invalid(TOOL, problem, ONE_TOOL, **next_call("TOOL_LIST", {}))
+        wrapper = next((key for key in given if normalize(key) in WRAPPERS and _names_a_tool(given[key])), None)
+        if wrapper is None:
+            raise _without_name(catalog, given)
+        given = _lifted(TOOL, given, [wrapper])
     raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
-
-
-def _calls_of(catalog: Catalog, names: list[Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the detail of an error with a call of each tool, or with the description of all; empty: one is unknown."""
-    found = [find_name(catalog, name) if isinstance(name, str) else None for name in names[:MAX_NAMES]]
-    tools = [tool for name in found if name is not None and (tool := catalog.get(name)) is not None]
-    if not tools or len(tools) < len(names):
-        return {}
-    calls = [call_or_description(catalog, tool.name, arguments).get("next_call", {}) for tool in tools]
-    if all("TOOL_CALL" in call for call in calls) and all(tool.only_reads for tool in tools):
-        batch = {"calls": [call["TOOL_CALL"] for call in calls]}
-        return next_call("TOOL_CALL", {"tool_name": "TOOL_BATCH", "arguments": batch})
-    return next_call("TOOL_GET", {"tool_name": [tool.name for tool in tools]})
 
 
 def _name_key(catalog: Catalog, given: Mapping[str, Any]) -> str | None:
@@ -247,7 +213,7 @@ def _name_key(catalog: Catalog, given: Mapping[str, Any]) -> str | None:
     candidates = [keys[kind] for kind in _NAME_KEYS if kind in keys]
     for key in candidates:
         value = given[key]
-        if _names_a_tool(value) or (isinstance(value, str) and (find_meta_tool(value) or find_name(catalog, value))):
+        if isinstance(value, str) and (find_meta_tool(value) or find_name(catalog, value)):
             return key
     # An unknown name, which is then reported: but for the words that are often parameters of a tool.
     return next((key for key in candidates if normalize(key) in _NAME_KEYS[:6]), None)
@@ -256,12 +222,6 @@ def _name_key(catalog: Catalog, given: Mapping[str, Any]) -> str | None:
 def _names_a_tool(value: Any) -> bool:
     inner = parse_object(value)
     return inner is not None and any(normalize(key) in _NAME_KEYS for key in inner)
-
-
-def _without_kind(given: dict[str, Any]) -> dict[str, Any]:
-    """Return ``given`` without what says only that it is a call: ``"type": "function"`` and the id of the call."""
-    is_kind = isinstance(given.get("type"), str) and given["type"] in _KINDS_OF_CALLS
-    return {key: value for key, value in given.items() if not (is_kind and key in ("type", "id"))}
 
 
 def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArguments:
@@ -306,7 +266,7 @@ MAX_UNWRAPPED = 5
 _MAX_COMPARED = 20
 """Unknown arguments that are compared with the options."""
 
-_PAIR = re.compile(r"\s*([\w.-]+)\s*[=:]\s*(.*?)\s*")
+_PAIR = re.compile(r"""\s*["']?([\w.-]+)["']?\s*[=:]\s*(.*?)\s*""")
 
 
 class _CallReader:
@@ -318,7 +278,6 @@ class _CallReader:
         self._own_kinds = frozenset(map(normalize, self._own))  # ``$select`` is a parameter called ``select``
         self._arguments: dict[str, Any] = {}
         self._options: dict[str, Any] = {}
-        self._steps: dict[str, int] = {}
 
     def read(self, rest: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of TOOL_CALL in the documented form."""
@@ -327,7 +286,7 @@ class _CallReader:
         options = {name: rest[name] for name in OPTIONS if name in rest and not (is_flat and name in self._own)}
         self._collect({name: value for name, value in rest.items() if name not in options}, 0)
         for name, value in options.items():
-            self._set_option(name, value, name)
+            put(TOOL, self._options, name, value, name)
         unknown = (key for key in self._arguments if key not in self._own)
         for key in list(itertools.islice(unknown, _MAX_COMPARED)):
             closest = closest_matches(key, [*self._own, *OPTIONS, "arguments"])
@@ -354,20 +313,14 @@ class _CallReader:
                     continue
                 only = value[0] if isinstance(value, list) and len(value) == 1 else value
                 inner = parse_object(only)
-                if inner is None and kind == "arguments":
-                    inner = self._pairs(only)
                 if inner is not None and depth < MAX_UNWRAPPED:
                     self._collect(inner, depth + 1)
                     continue
                 if kind == "arguments":
                     raise self._not_an_object(only)
-            # Rows that the tool itself cuts off are not sorted, nor counted, after that; an open tool may do it itself.
-            is_open = self._tool.parameters.get("additionalProperties") is not False
-            is_own = ("limit" in self._own_kinds or is_open) and PLACES.get(kind) in (1, 3)
-            if key not in self._own and kind not in self._own_kinds and not is_own:
-                option, converted = converted_argument(TOOL, key, value, given)
-                if option in OPTIONS:
-                    self._set_option(option, converted, key)
+            if key not in self._own and kind not in self._own_kinds:
+                if (option := own_name(TOOL, key)) in OPTIONS:
+                    put(TOOL, self._options, option, value, key)
                     continue
                 if kind == "toolname" and isinstance(value, str) and find_name(self._catalog, value) == self._tool.name:
                     continue
@@ -378,43 +331,27 @@ class _CallReader:
             if key not in self._arguments or not is_blank(value):
                 self._arguments[key] = value
 
-    def _set_option(self, name: str, value: Any, given_as: str) -> None:
-        steps = value if isinstance(value, list) else [value]
-        if name != "select" or is_blank(value) or not all(isinstance(step, str) for step in steps):
-            put(TOOL, self._options, name, value, given_as)
-            return
-        if "; ".join(steps) not in self._steps:
-            self._steps["; ".join(steps)] = PLACES.get(normalize(given_as), 0)
-        if len(self._steps) > 1:
-            from toolfold.results.select.grammar import rows_before_summary  # compiles its expressions
-
-            value = rows_before_summary("; ".join(sorted(self._steps, key=self._steps.__getitem__)))
-        self._options[name] = value
-
     def _not_an_object(self, value: Any) -> InvalidArguments:
-        text = value.strip() if isinstance(value, str) else ""
-        problem = json_problem(text if text.startswith(("{", "[")) else "[]")
+        text, problem = value.strip() if isinstance(value, str) else "", "must be an object, or the JSON text of one"
+        try:
+            load_json(text if text.startswith(("{", "[")) else "{}")
+        except RepeatedName as error:
+            problem = str(error)
+        except (ValueError, RecursionError) as error:
+            problem = f"is not valid JSON ({error})"
         guessed = self._guessed(text)
         following = correct(self._catalog, self._tool, guessed).call(self._tool, self._options) if guessed else {}
         return InvalidArguments(
-            f"{self._tool.name}: {problem}.",
+            f"{self._tool.name}: arguments {problem}.",
             "Send arguments as an object; nothing was sent.",
             **(following or {"schema": self._tool.parameters}),
         )
-
-    def _pairs(self, value: Any) -> dict[str, Any] | None:
-        """Return the arguments that a text has as pairs with the names of parameters: ``symbol=IBM&interval=daily``."""
-        if not isinstance(value, str) or len(value) > MAX_NEXT_CALL:
-            return None
-        found = self._guessed(value) if re.search("[=:]", value) else {}
-        is_clear = found and found.keys() <= self._own.keys() and not any(map(is_blank, found.values()))
-        return found if is_clear else None
 
     def _guessed(self, text: str) -> dict[str, Any]:
         """Return the arguments that ``text`` may mean: pairs, or the value of the only required parameter."""
         if not text or len(text) > MAX_NEXT_CALL:
             return {}
-        parts = re.split(r"[&,;\n]", text)
+        parts = re.split(r"[&,;\n]", text.strip("{}"))
         named = {pair[1]: pair[2].strip("'\"") for part in parts if (pair := _PAIR.fullmatch(part)) is not None}
         if len(named) == len(parts):  # all are pairs, and none of them has the name of another
             return named
