@@ -7,6 +7,7 @@ No value comes from anywhere else, so that an answer is always about what the qu
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -65,6 +66,9 @@ _TICKER = re.compile(r"(?<![\w.$-])\$?([A-Z][A-Z0-9.-]{0,9})(?!\w)")
 
 _WORD = re.compile(r"[\w-]+")
 
+_MAX_ID = 600
+"""Characters of the arguments in an id: more than any has that a search returns."""
+
 
 def answer(name: str, request: MetaRequest) -> Result:
     """Return the result of ``search`` or ``fetch``: one JSON, as data and as text.
@@ -90,12 +94,13 @@ def _search(query: str, request: MetaRequest) -> Result:
 
 
 def _fetch(id_: str, request: MetaRequest) -> Result:
-    catalog, (named, bracket, _) = request.catalog, id_.partition("(")
+    catalog, (named, bracket, given) = request.catalog, id_.partition("(")
     tool = catalog.get(find_name(catalog, named) or named)
     if tool is None and (not bracket or find_meta_tool(named)):
         raise tool_not_found(catalog, named)
     if bracket:
-        arguments = {"tool_name": id_, "max_tokens": request.tools.executor.settings.max_tokens_ceiling}
+        most = request.tools.executor.settings.max_tokens_ceiling
+        arguments = {"tool_name": named, "arguments": _arguments(given), "max_tokens": most}
         found = request.tools.handle("TOOL_CALL", request._replace(arguments=arguments))
     else:
         found = request.tools.handle("TOOL_GET", request._replace(arguments={"tool_name": named}))
@@ -108,6 +113,21 @@ def _fetch(id_: str, request: MetaRequest) -> Result:
     if notes:
         metadata["notes"] = " ".join(map(str, notes))
     return _as_text({**_described(tool, id_), "text": found.text, "metadata": metadata}, found)
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    """Return the arguments in an id, ``symbol='IBM')``.
+
+    Raises:
+        InvalidArguments: they are written otherwise.
+    """
+    try:
+        call = ast.parse(f"f({text[:_MAX_ID]}", mode="eval").body
+        if isinstance(call, ast.Call) and not call.args:
+            return {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        pass
+    raise invalid("fetch", "id is not that of a call", "Send an id as search returned it.")
 
 
 def _as_text(structured: Mapping[str, Any], found: Result) -> Result:
