@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from toolfold import messages
-from toolfold.catalog.json_schema import properties
-from toolfold.dates import parse_date
 from toolfold.errors import CallError, InvalidArguments, NoData, PremiumOnly, WriteNotAllowed
 from toolfold.execution.argument_reader import reader_of
-from toolfold.execution.argument_values import bound_of, is_currency, parse_pair
+from toolfold.execution.argument_values import bound_of
 from toolfold.meta_tools.arguments import next_call
 from toolfold.meta_tools.corrections import correct
-from toolfold.text_safety import quoted
 from toolfold.wording import CallText, Text, joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
     from toolfold.catalog.model import Catalog
-
-_MONDAY, _SATURDAY, _SUNDAY = 0, 5, 6
-_DAY = timedelta(days=1)
-_NEW = timedelta(days=7)
-"""Age of a day from which on every source has it: some publish days later."""
-
-
-def doubt_of(day: date, today: date) -> str:
-    """Return why there may be no data of ``day``.
-
-    >>> doubt_of(date(2026, 1, 10), date(2026, 3, 2))
-    'is a Saturday'
-    """
-    if day > today:
-        return "is in the future"
-    if day.weekday() in (_SATURDAY, _SUNDAY):
-        return f"is a {('Saturday', 'Sunday')[day.weekday() - _SATURDAY]}"
-    return "may not be over" if day == today else "may be a market holiday"
-
 
 _MAX_CALL_CHARS = 310
 """Characters of a call that an error repeats: a longer one is named instead."""
@@ -94,14 +71,14 @@ def _without_premium(
     free = tool.hints.get("free_instead")
     other = None if free is None else catalog.get(free["tool"])
     if free is not None and other is not None:
-        reader, complete, premium = (
-            reader_of(catalog, other),
-            other.hints.get("complete", {}),
-            other.hints.get("premium", {}),
-        )
-        own = {name: value for name, value in arguments.items() if name in reader.properties.keys() - complete.keys()}
-        taken = {name: value for name, value in own.items() if isinstance(value, list) or reader.reads(name, value)}
-        given = {name: value for name, value in taken.items() if value not in premium.get(name, ())}
+        reader, hints = reader_of(catalog, other), other.hints
+        given = {
+            name: value
+            for name, value in arguments.items()
+            if name in reader.properties.keys() - hints.get("complete", {}).keys()
+            and (isinstance(value, list) or reader.reads(name, value))
+            and value not in hints.get("premium", {}).get(name, ())
+        }
         found = correct(catalog, other, {**given, **free["arguments"]})
         yield messages.TAKE_FREE, {"call": _call(other.name, found.arguments)}
 
@@ -126,69 +103,21 @@ def _check_values(error: CallError, catalog: Catalog, tool: Tool, arguments: Map
         advice = step.fields["advice"] if isinstance(step, Text) and step.is_of(messages.OF_SOURCE) else ""
         if not any(catalog.get(word.strip(".,")) for word in advice.split()):
             return step
-    day, is_certain = _day_step(tool, arguments) if isinstance(error, NoData) else ("", False)
-    if is_certain:
-        return day
     for name, finder in finders.items():
         value = arguments.get(name)
         other = None if value is None else catalog.get(finder["tool"])
-        if other is not None and (of_pair := _of_pair(catalog, tool, name, arguments)):
-            return of_pair
         if other is not None:
             guess = (_items(tool, name, value) or [str(value)])[0].partition(".")[0][:_MAX_KEYWORDS]
             search = {finder["parameter"]: guess} if finder["parameter"] else {}
-            others = day or "or change the other arguments, such as dates and filters."
+            others: str | Text = "or change the other arguments, such as dates and filters."
             required = tool.parameters.get("required", ())
-            ends = [one for one in arguments if bound_of(one) and one not in required]
-            if ends and not day:  # there may be no data in a period
+            days = tool.hints.get("repeated_as", {})
+            ends = [one for one in arguments if (bound_of(one) or one in days) and one not in required]
+            if ends:  # there may be no data in a period
                 call = _call(tool.name, {one: value for one, value in arguments.items() if one not in ends})
                 others = messages.WITHOUT_PERIOD.filled(names=" and ".join(ends), call=call)
             return messages.CHECK_VALUE.filled(name=name, call=_call(other.name, search), others=others)
     return messages.CHECK_ARGUMENTS.filled(description=CallText({"tool_name": tool.name}, "TOOL_GET"))
-
-
-def _of_pair(catalog: Catalog, tool: Tool, name: str, arguments: Mapping[str, Any]) -> Text | None:
-    """Return the call of a similar tool for a symbol that is a pair: its examples have such codes."""
-    value = arguments[name]
-    if (pair := parse_pair(value)) is None:
-        return None
-
-    def taken(other: Tool) -> list[str]:
-        """Return the two parameters that the pair becomes."""
-        found = reader_of(catalog, other).rename({name: value}).arguments
-        return list(found) if tuple(found.values()) == pair else []
-
-    similar = sorted(filter(None, map(catalog.get, tool.use_instead.values())), key=lambda one: not taken(one))
-    further = [other for one in similar for other in filter(None, map(catalog.get, one.use_instead.values()))]
-    for other in (*similar, *further):
-        parameters = taken(other)[:1]
-        examples = [code for one in parameters for code in properties(other.parameters)[one].get("examples", ())]
-        if any(is_currency(code) == is_currency(pair[0]) for code in examples):
-            found, has_rows = correct(catalog, other, arguments), other.returns.startswith("rows")
-            if found.is_complete and not found.examples and has_rows == tool.returns.startswith("rows"):
-                return messages.OF_PAIR.filled(value=quoted(value), call=_call(other.name, found.arguments))
-    return None
-
-
-def _day_step(tool: Tool, arguments: Mapping[str, Any]) -> tuple[str | Text, bool]:
-    """Return what to call instead where the day that is requested may have no data, and whether no market has any."""
-    for name in tool.hints.get("repeated_as", {}):
-        readings = parse_date(arguments.get(name))
-        day = readings[0].low.date() if readings else None
-        if day is not None and str(day) == arguments[name]:
-            today = datetime.now(UTC).date()
-            doubt = doubt_of(day, today)
-            if day >= today - _NEW and name not in tool.parameters.get("required", ()):
-                rest = {key: value for key, value in arguments.items() if key != name}
-                step = messages.NEWEST_DAY.filled(name=name, call=_call(tool.name, rest))
-            else:
-                other = day - _DAY * {_SUNDAY: 2, _MONDAY: 3}.get(day.weekday(), 1)  # the weekday before
-                call = _call(tool.name, {**arguments, name: other.isoformat()})
-                step = messages.OTHER_DAY.filled(day=other, call=call)
-            is_certain = not doubt.startswith("may")
-            text = messages.WRONG_DAY if is_certain else messages.DOUBTFUL_DAY
-            return text.filled(name=name, day=day, doubt=doubt, step=step), is_certain
-    return "", False
 
 
 def _call(name: str, arguments: Mapping[str, Any]) -> str | Text:
