@@ -117,7 +117,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (GET, {"tool_name": "RSI", "detail": "all"}, "full|medium|minimal", GET, {"tool_name": "RSI"}),
     (GET, {"tool_name": "RSI", "known": "yes"}, "leaves out known", GET, {"tool_name": "RSI"}),
     (GET, {}, "TOOL_LIST searches", LIST, {}),
-    (GET, {"tool_name": ["SMA", "RSI"] * 500}, "has 1,000 items", GET, {"tool_name": ["SMA", "RSI"] * 10}),
+    (GET, {"tool_name": ["SMA", "RSI"] * 500}, "has 1,000 items", LIST, {}),
     *((CALL, given, "TOOL_LIST has the names", LIST, {})
       for given in ({}, {"tool_name": None, "arguments": {}}, {"tool_name": "", "arguments": {}})),
     (CALL, GOLD, "TOOL_LIST has the names", LIST, GOLD),
@@ -131,12 +131,6 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (CALL, {**QUOTE, "tool_name": "GLOBAL_QUOT"}, "Did you mean GLOBAL_QUOTE(symbol, ", CALL, QUOTE),
     (CALL, {"tool_name": "stock_price", "arguments": {"ticker": "IBM"}}, "Did you mean GLOBAL_QUOTE(", CALL, QUOTE),
     (CALL, {"tool_name": "NOPE", "arguments": IBM}, "TOOL_LIST with what you need", LIST, {"query": "nope"}),
-    # the tool that takes the arguments, and the table that the name means
-    (CALL, {"tool_name": "FX", "arguments": {"from": "EUR", "to": "USD"}}, "Did you mean FX_DAILY(", CALL,
-     {"tool_name": "FX_DAILY", "arguments": {"from_symbol": "EUR", "to_symbol": "USD"}}),
-    (CALL, {"tool_name": "ETF_HOLDINGS", "arguments": {"symbol": "QQQ"}, "select": "top 3 by weight"},
-     "Did you mean ETF_PROFILE(", CALL,
-     {"tool_name": "ETF_PROFILE", "arguments": {"symbol": "QQQ"}, "select": "from holdings; top 3 by weight"}),
     (CALL, {"tool_name": "technical_analysis", "arguments": {"indicator": "OBV", "interval": "daily", **IBM}},
      "Did you mean OBV(", CALL, {"tool_name": "OBV", "arguments": {"interval": "daily", **IBM}}),
     (CALL, {"tool_name": "getWeather"}, "TOOL_LIST with what you need", LIST, {"query": "get weather"}),

@@ -45,8 +45,6 @@ _SIMPLE_TYPES = frozenset({str, int, float, bool, type(None)})
 _MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
 """Arguments, and characters of each, that :func:`simple_text` accepts: those of usual calls."""
 
-_A_DAY_OR_MORE = ("daily", "weekly", "monthly", "DAILY", "WEEKLY", "MONTHLY")
-
 
 class _Refused(Exception):
     """A value that has two meanings, or one that cannot be sent."""
@@ -103,9 +101,7 @@ class ArgumentReader(ArgumentValidator):
         """Return ``arguments`` under the names of the tool's parameters; their values are not changed."""
         named = ((name, value) for name, value in arguments.items() if normalize(name) in REQUESTED)
         periods = [name for name, value in named if self.period_hint({name: value})]
-        return argument_values.rename(
-            arguments, self.properties, self._forms, self._takes, _today().isoformat(), periods
-        )
+        return argument_values.rename(arguments, self.properties, self._forms, self._takes, periods)
 
     def reads(self, name: str, value: Any) -> bool:
         """Return whether there is a parameter ``name`` that takes ``value``, in any spelling of it."""
@@ -322,23 +318,6 @@ class ArgumentReader(ArgumentValidator):
         names = [name for name in self.properties if is_period and not argument_values.bound_of(name)]
         takes_day = any(self.accepts(name, "2024-01-02") and not self.accepts(name, "x") for name in names)
         return "" if takes_day else hint
-
-    def ends_of(self, hint: str, known: Mapping[str, Any]) -> dict[str, str]:
-        """Return the ends of a period, or for a tool of short bars its month, where parameters take these."""
-        dates = re.findall(r"\d{4}-\d{2}-\d{2}", hint)
-        if not dates:
-            return {}
-        ends = {"start": dates[0], "end": dates[-1]}
-        ends.pop("end" if "since" in hint else "start" if "until" in hint else "", None)
-        free = [name for name in self.properties if name not in known and not self.accepts(name, "x")]
-        found = ((name, ends.get(argument_values.bound_of(name))) for name in free)
-        if taken := {name: self.read_value(name, end) for name, end in found if end and self._takes(name, end)}:
-            return taken
-        if len(dates) != 2 or dates[0][:7] != dates[1][:7] or any(value in _A_DAY_OR_MORE for value in known.values()):
-            return {}
-        takes = self.accepts
-        months = [name for name in free if takes(name, dates[0][:7]) and not takes(name, dates[0])]
-        return {months[0]: dates[0][:7]} if len(months) == 1 else {}
 
 
 def simple_text(arguments: Mapping[str, Any]) -> str | None:

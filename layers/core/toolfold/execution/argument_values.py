@@ -192,12 +192,6 @@ _NAME = re.compile(r"[A-Z][a-z]{4,}")
 _MAX_TICKER_LETTERS = 6
 """Letters of the longest ticker without a venue that is believed in small letters."""
 
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
-"""Characters without width, which copied text contains: a ticker with one of them is another ticker."""
-
-_IN_BRACKETS = re.compile(r"[^()]{2,60}\((?:[A-Za-z ]{2,10}: ?)?(?P<ticker>[A-Z][A-Z0-9.\-]{0,9})\)")
-_NAMED_AFTER = re.compile(r"(?P<ticker>[A-Z][A-Z0-9.\-]{0,9}) \([^()]{2,60}\)")
-_TERMINAL = re.compile(r"(?P<ticker>[A-Za-z0-9.\-/]{1,10}) (?P<venue>[A-Za-z]{2})(?: equity)?", re.IGNORECASE)
 _PAIR = re.compile(
     r"(?:[A-Za-z_]{2,10}:)?(?P<base>[A-Za-z0-9]{2,8}) ?(?:[/\-_:|]| to | in | vs |\.)? ?(?P<quote>[A-Za-z]{3,5})(?:=X)?"
 )
@@ -222,18 +216,13 @@ def canonical_pattern(rules: Mapping[str, Any], separator: str = "") -> re.Patte
 
 def parse_ticker(text: str, rules: Mapping[str, Any]) -> Proposal | None:
     """Return ``text`` as the source writes a ticker, or None for what looks like the name of a company."""
-    given = " ".join(_INVISIBLE.sub("", text).split()).strip("\"'`")
+    given = " ".join(text.split()).strip("\"'`").removeprefix("$")
     if not given or len(given) > _MAX_TICKER_CHARS:
         return Proposal(text, False)
     prefixes, suffixes = rules.get("prefixes", {}), rules.get("suffixes", {})
-    if match := _IN_BRACKETS.fullmatch(given) or _NAMED_AFTER.fullmatch(given):
-        return Proposal(match["ticker"], True)
-    given = given.removeprefix("$")
     before, colon, after = (part.strip() for part in given.partition(":"))
-    places = [(before, after, prefixes), (after, before, prefixes)] if colon else []
-    terminal, (name, dot, venue) = _TERMINAL.fullmatch(given), given.rpartition(".")
-    places += [(terminal["venue"], terminal["ticker"], suffixes)] if terminal else []
-    places += [(venue, name, suffixes)] if dot and not colon else []
+    name, dot, venue = given.rpartition(".")
+    places = [(before, after, prefixes), (after, before, prefixes)] if colon else [(venue, name, suffixes)] * bool(dot)
     for place, ticker, known in places:
         if (suffix := known.get(place.upper())) is not None:
             is_there = not suffix or ticker.upper().endswith(f".{suffix}")
@@ -256,16 +245,12 @@ def parse_pair(value: Any) -> tuple[str, str] | None:
     return pair if pair[1] in _CURRENCIES else None
 
 
-def is_currency(code: str) -> bool:
-    """Return whether a code is one of ISO 4217, or of a coin that stands for the dollar."""
-    return code.upper() in _CURRENCIES
-
-
 _START_WORDS = frozenset({"from", "start", "since", "after", "begin", "min", "earliest"})
 _END_WORDS = frozenset({"to", "end", "until", "before", "max", "latest"})
 
-_INDEXED = re.compile(r"(?P<name>.+)\[(?P<index>[01])\]")
-"""A target in ``arguments.names`` that is one end of a list with two items: ``range[0]``."""
+
+_END = re.compile(r"\[[01]\]$")
+"""Of a target in ``arguments.names`` that is one end of a list with two items: ``range[0]``."""
 
 
 def bound_of(parameter: str) -> Bound:
@@ -293,7 +278,6 @@ def rename(
     parameters: Iterable[str],
     forms: Mapping[str, Any],
     takes: Callable[[str, Any], bool],
-    today: str,
     periods: Sequence[str] = (),
 ) -> Renamed:
     """Return ``given`` under the names of ``parameters``.
@@ -303,7 +287,6 @@ def rename(
         parameters: the names of the tool's parameters.
         forms: ``arguments`` of the source.
         takes: returns whether a parameter takes a value, in any spelling of it.
-        today: today's date, the end of a period of which only the start is given.
         periods: arguments that choose rows by date or number, where no parameter takes them.
     """
     names = list(parameters)
@@ -313,35 +296,31 @@ def rename(
         (found.arguments if name in names else unknown)[name] = value
     _split_pair(found, unknown, names, forms)
     _join_quarter(found, unknown, names, takes)
-    ends: dict[str, dict[int, tuple[str, Any]]] = {}
     sources = {name: name for name in found.arguments}
-    others = {target: words for target, words in forms.get("names", {}).items() if _base(target) in names}
+    others = {target: words for target, words in forms.get("names", {}).items() if _END.sub("", target) in names}
     meanings = Names(names, others)
     for name, value in unknown.items():
         targets = meanings.of(name)
-        if name in periods and not any(takes(_base(target), value) for target in targets):
+        if name in periods and not any(takes(_END.sub("", target), value) for target in targets):
             targets = []
         if len(targets) > 1:
             free = [target for target in targets if target not in found.arguments]
-            targets = [target for target in free if takes(_base(target), value)] or free or targets[:1]
+            targets = [target for target in free if takes(_END.sub("", target), value)] or free or targets[:1]
         if not targets:
             found.arguments[name] = value
         elif value is None:
             continue  # not given
         elif len(targets) > 1:
             found.problems.append(_problem(name, "can mean more than one parameter", " or ".join(targets)))
-        elif indexed := _INDEXED.fullmatch(targets[0]):
-            ends.setdefault(indexed["name"], {})[int(indexed["index"])] = (name, value)
         else:
             _assign(found, sources, targets[0], name, value)
-    for target, items in ends.items():
-        _join_ends(found, target, items, today)
+    for target in {_END.sub("", one) for one in sources if one not in names}:
+        ends = [found.arguments.pop(f"{target}[{index}]", None) for index in (0, 1)]
+        if None in ends or target in found.arguments:
+            found.problems.append(_problem(target, "needs a start and an end", "both of them, or one list"))
+        else:
+            found.arguments[target] = list(map(str, ends))
     return found
-
-
-def _base(target: str) -> str:
-    match = _INDEXED.fullmatch(target)
-    return match["name"] if match else target
 
 
 def _assign(found: Renamed, sources: dict[str, str], target: str, name: str, value: Any) -> None:
@@ -356,20 +335,6 @@ def _assign(found: Renamed, sources: dict[str, str], target: str, name: str, val
 
 def _spelled(value: Any) -> str:
     return str(value).strip().casefold()
-
-
-def _join_ends(found: Renamed, target: str, items: Mapping[int, tuple[str, Any]], today: str) -> None:
-    """Make the list of a start and an end; today is the end that is not given."""
-    given = " and ".join(name for name, _ in items.values())
-    if target in found.arguments:
-        found.problems.append(_problem(target, f"is given, and {given} too", "one of them"))
-    elif 0 not in items:
-        found.problems.append(_problem(target, f"has an end ({given}) and no start", "start and end"))
-    else:
-        end = items[1][1] if 1 in items else today
-        found.arguments[target] = [str(items[0][1]), str(end)]
-        if 1 not in items:
-            found.notes.append(f"{given} was read as {target} from {items[0][1]} to today.")
 
 
 def _split_pair(found: Renamed, unknown: dict[str, Any], names: list[str], forms: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ required: the error names it. A call that lacks more than that is not proposed; 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,12 +32,6 @@ if TYPE_CHECKING:
 
 
 _OPTIONS = ("select", "max_tokens", "fresh", "inspect")
-_MAX_VALUE = 40
-"""Characters of an argument that is proposed under another name."""
-
-_MIN_WORD = 4
-"""Letters that are taken for a part of the name of a table."""
-
 _WITH = re.compile(r"with (?P<parameter>\w+) also (?P<column>\w+)")
 """A column that an answer has only with a parameter; the columns after it need the same."""
 
@@ -98,8 +92,7 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: CallEr
     if "next_call" in error.details or tool is None:
         return error
     if names_call(error.next_step):  # one next call, not two that differ
-        lists = _lists(reader_of(catalog, tool), arguments.get("arguments") or {})
-        return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments, lists))
+        return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments))
     if not isinstance(error, InvalidArguments) or not error.details.get("problems"):
         return error
     return corrected(catalog, tool, arguments.get("arguments") or {}, error, arguments)
@@ -113,11 +106,7 @@ def corrected(
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> InvalidArguments:
     """Return ``error``, which lists what is wrong with ``arguments`` of the tool, with the call that would work."""
-    lists = _lists(reader_of(catalog, tool), arguments)
-    pairs = {parameters: one for parameters, one in lists.items() if len(parameters) > 1}
-    first = {name: values[0] for name, values in pairs.values()}
-    correction = correct(catalog, tool, {**arguments, **first}, error.details["problems"])
-    correction = correction._replace(arguments=_with_lists(correction.arguments, pairs))
+    correction = correct(catalog, tool, arguments, error.details["problems"])
     following = correction.call(tool, options)
     # The same value would fail the same way: it was refused by the source, and no other is known.
     refused = arguments.keys() & {problem["parameter"] for problem in error.details["problems"]}
@@ -147,34 +136,15 @@ def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, An
     return beside
 
 
-_Lists = Mapping[tuple[str, ...], tuple[str, list[Any]]]
-"""Parameters that each item of a list sets, two of a pair of currencies → name and items of the list."""
-
-
-def _lists(reader: ArgumentReader, arguments: Mapping[str, Any]) -> _Lists:
-    if list not in map(type, arguments.values()):  # most calls, also those with a thousand unknown arguments
-        return {}
-    named = reader.rename(arguments).arguments.items()
-    listed = [(name, value) for name, value in named if isinstance(value, list) and value]
-    return {tuple(reader.rename({name: value[0]}).arguments): (name, value) for name, value in listed}
-
-
-def _with_lists(arguments: Mapping[str, Any], lists: _Lists) -> dict[str, Any]:
-    """Return the arguments of one of several calls with the lists that stand for all of them."""
-    given = dict(arguments)
-    for parameters, (name, values) in lists.items():
-        if given.keys() >= set(parameters):
-            given = {name: values, **{key: value for key, value in given.items() if key not in parameters}}
-    return given
-
-
-def _with_options(text: Any, tool: Tool, options: Mapping[str, Any], lists: _Lists) -> Any:
+def _with_options(text: Any, tool: Tool, call: Mapping[str, Any]) -> Any:
     """Return a text in which a call of the tool has the options of the caller, and all values of its lists."""
     if isinstance(text, CallText) and text.tool == "TOOL_CALL" and text.fields["tool_name"] == tool.name:
-        given = _with_lists(text.fields["arguments"], lists)
-        return CallText({**text.fields, "arguments": given, **_beside(tool, "", options)})
+        given = call.get("arguments") or {}
+        lists = {name: given[name] for name in text.fields["arguments"] if isinstance(given.get(name), list)}
+        own = {"arguments": {**text.fields["arguments"], **lists}}
+        return CallText({**text.fields, **own, **_beside(tool, "", call)})
     if type(text) is Text:
-        return text.filled(**{name: _with_options(value, tool, options, lists) for name, value in text.fields.items()})
+        return text.filled(**{name: _with_options(value, tool, call) for name, value in text.fields.items()})
     return text
 
 
@@ -255,13 +225,7 @@ def _move(
     corrected: Mapping[str, Any],
 ) -> _Moved:
     conditions, needed = _as_select(tool, unknown)
-    words = {name: name if value is True else value for name, value in unknown.items()}
-    tables = {name: table for name, word in words.items() if (table := _table(tool, word))}
-    placed = {
-        name: _place(reader, tool, name, value, corrected, len(unknown))
-        for name, value in unknown.items()
-        if name not in conditions and name not in tables
-    }
+    placed = {name: _place(reader, name, corrected) for name in unknown if name not in conditions}
     targets = list(placed.values())
     placed = {name: target if targets.count(target) == 1 else "" for name, target in placed.items()}
     periods = {name: unknown[name] for name in placed if reader.period_hint({name: unknown[name]})}
@@ -273,22 +237,16 @@ def _move(
     if hint := reader.period_hint(rows):
         placed = {name: target for name, target in placed.items() if name not in rows}
     found = {
-        **reader.ends_of(hint, corrected),
         **{target: unknown[name] for name, target in placed.items() if target},
         **{name: True for name in needed if name in reader.properties and name not in given},
     }
-    parts = [f"from {table}" for table in dict.fromkeys(tables.values())]
-    select = "; ".join(filter(None, (*parts, " and ".join(conditions.values()), hint)))
+    select = "; ".join(filter(None, (" and ".join(conditions.values()), hint)))
     return _Moved(found, select, [name for name, target in placed.items() if not target])
 
 
 def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:
     """Return the value that a refused one means: the closest option, day or number, or a list; None: none is known."""
     rule = properties(tool.parameters).get(name, {})
-    if not tool.source and isinstance(value, list):  # of a meta-tool: the first items
-        most = next((one["maxItems"] for one in (rule, *rule.get("anyOf", ())) if "maxItems" in one), len(value))
-        if len(value) > most:
-            return value[:most]
     bounded = rule.get("type") == "integer" and (not tool.source or _counts_rows(name))
     if bounded and (number := whole_number(value) or 0) > 0:
         return min(max(number, rule.get("minimum", 1)), rule.get("maximum", number))
@@ -324,23 +282,14 @@ def _closest_option(text: str, options: Sequence[str]) -> str | None:
     return closest[0] if closest else None
 
 
-def _place(
-    reader: ArgumentReader, tool: Tool, name: str, value: Any, corrected: Mapping[str, Any], unknown_count: int
-) -> str:
-    """Return the parameter that an unknown argument may mean: by its name, by a value of one alone, or as missing."""
+def _place(reader: ArgumentReader, name: str, corrected: Mapping[str, Any]) -> str:
+    """Return the parameter that the name of an unknown argument resembles, begins or ends; empty: none, or several."""
     bound = bound_of(name)  # a start is not an end, and neither is a day
     free = [one for one in reader.properties if one not in corrected and bound in ("", bound_of(one))]
-    with_option = [one for one in free if isinstance(value, str) and _options(tool, one) and reader.reads(one, value)]
-    begun = names_beginning(name, free, least=3)  # lat of latitude
-    if closest := closest_matches(name, free) or next((one for one in (begun, with_option) if len(one) == 1), []):
-        return closest[0]
-    missing = [one for one in tool.parameters.get("required", ()) if one not in corrected]
-    if not (unknown_count == len(missing) == 1) or "key" in normalize(name):
-        return ""
-    is_text = isinstance(value, str) and isinstance(tool.example.get(missing[0]), str)
-    # A number says less of what it is than a text does: its name is a part of the other, as id is of pet_id.
-    is_meant = 0 < len(value) <= _MAX_VALUE if is_text else len(name) > 1 and normalize(name) in normalize(missing[0])
-    return missing[0] if is_meant else ""
+    begun, end = names_beginning(name, free, least=3), normalize(name)  # lat of latitude, id of petId
+    partly = begun or [one for one in free if len(end) > 1 and normalize(one).endswith(end)]
+    closest = closest_matches(name, free) or (partly if len(partly) == 1 else [])
+    return closest[0] if closest else ""
 
 
 def _inside(tool: Tool, unknown: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -408,19 +357,6 @@ def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], 
             clauses[name] = f"{column} {bound} {_literal(value)}" if bound else _condition(column, value)
             parameters += [parameter] if parameter else []
     return clauses, parameters
-
-
-def _table(tool: Tool, word: Any) -> str:
-    """Return the one table of an answer whose name has a word, as ``quarterlyReports`` has ``quarter``; empty: none."""
-    start = normalize(word).removesuffix("ly") if isinstance(word, str) else ""
-    found = [name for name in _tables(tool) if len(start) >= _MIN_WORD and start in normalize(name)]
-    return found[0] if len(found) == 1 else ""
-
-
-def words_of_tables(tool: Tool, words: Iterable[str], select: str) -> dict[str, Any]:
-    """Return, as arguments, the words that each name a table of the answer which ``select`` does not name."""
-    tables = {word.lower(): table for word in words if (table := _table(tool, word)) and table not in select}
-    return dict.fromkeys(tables, True) if len(set(tables.values())) == 1 else {}
 
 
 def _tables(tool: Tool) -> list[str]:

@@ -22,7 +22,7 @@ from toolfold.errors import ToolNotFound
 from toolfold.execution.argument_reader import reader_of
 from toolfold.fuzzy import closest_matches, did_you_mean, normalize
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object, signature
-from toolfold.meta_tools.corrections import correct, divide, words_of_tables
+from toolfold.meta_tools.corrections import correct, divide
 from toolfold.meta_tools.list_request import parse_filters
 from toolfold.meta_tools.result import WRITE, MetaCall
 from toolfold.text_safety import quoted
@@ -129,13 +129,10 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     called_so = names_at_sources(catalog, name[:MAX_NAME_LENGTH], [one.id for one in catalog.sources])
     closest = [str(given[named])] if named else called_so or search.closest_names(catalog, name)
     rest = {key: value for key, value in (arguments or {}).items() if key != named}
-    if arguments and not (named or called_so):
-        closest = _taking(catalog, closest, rest)
     if source and arguments and not named:  # a tool of another source does another thing
         closest = [one for one in closest if (of := catalog.get(one)) is not None and of.source == source]
     tool = catalog.get(closest[0]) if closest else None
-    spelled = tokenizer.in_words(name[:MAX_NAME_LENGTH])
-    words = " ".join(spelled.lower().split())
+    words = " ".join(tokenizer.in_words(name[:MAX_NAME_LENGTH]).lower().split())
     query = {"query": words} if words.isprintable() and words else {}
     following = next_call("TOOL_LIST", {"source": source} if source and tool is None else query)
     step: str | Text = messages.SEARCH_SOURCE.filled(source=source) if source else messages.SEARCH
@@ -148,8 +145,7 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
             following = description
         else:
             own, options = divide(tool, rest)
-            of_table = words_of_tables(tool, spelled.split(), str(options.get("select", "")))
-            correction = correct(catalog, tool, own | of_table)
+            correction = correct(catalog, tool, own)
             known = {*reader_of(catalog, tool).rename(own).arguments, *correction.examples}
             if is_near or not (correction.left_out or correction.arguments.keys() - known):
                 following = correction.call(tool, options) or description
@@ -160,17 +156,6 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         meant = SignatureText(tool.name, signature(tool), parameters)
         step = joined(messages.DID_YOU_MEAN.filled(signature=meant), similar, note)
     return ToolNotFound(f"There is no tool named {quoted(name)}.", step, closest=closest, **following)
-
-
-def _taking(catalog: Catalog, names: list[str], arguments: Mapping[str, Any]) -> list[str]:
-    """Return names of tools, before the closest those that take all ``arguments`` and lack none, if it does not."""
-    tools = [tool for tool in map(catalog.get, names) if tool is not None]
-    found = [(correct(catalog, tool, divide(tool, arguments)[0]), tool) for tool in tools]
-    whole = [tool.name for one, tool in found if one.is_complete and not one.note(tool)]
-    if not whole or names[0] in whole:
-        return names
-    listed = list(catalog) if len(catalog) <= _MAX_NORMALIZED else names
-    return list(dict.fromkeys([*sorted(whole, key=listed.index), *names]))
 
 
 _EXECUTE = ("execute", "call", "run", "invoke")
