@@ -117,8 +117,6 @@ SENT: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("EARNINGS_CALENDAR", {"horizon": "1 year"}, {"horizon": "12month"}),
     (NEWS, {"tickers": "IBM", "sort": "newest first"}, {"sort": "LATEST"}),
     ("MACDEXT", {**BARS, "series_type": "close", "fastmatype": "EMA"}, {"fastmatype": "1"}),
-    (INTRADAY, {"symbol": "IBM", "interval": "5min", "adjusted": "no"}, {"adjusted": "False"}),
-    (INTRADAY, {"symbol": "IBM", "interval": "5min", "extended_hours": 1}, {"extended_hours": "True"}),
     # Dates
     (NEWS, {"tickers": "IBM", "time_from": "2024-01-15"}, {"time_from": "20240115T0000"}),
     (NEWS, {"tickers": "IBM", "time_from": "20240115T0000", "time_to": "Jan 15, 2024"}, {"time_to": "20240115T2359"}),
@@ -151,9 +149,6 @@ SENT: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     # A year and a quarter
     (CALLS, {"symbol": "IBM", "year": 2024, "quarter": 1}, {"quarter": "2024Q1"}),
     (CALLS, {"symbol": "IBM", "year": 2024, "quarter": "2024Q2"}, {"quarter": "2024Q2"}),
-    # Texts for no value
-    (INTRADAY, {"symbol": "IBM", "interval": "5min", "month": "None"}, {"month": None}),
-    (QUOTE, {"symbol": "NAN"}, {"symbol": "NAN"}),
 ]  # fmt: skip
 
 
@@ -218,10 +213,7 @@ def test_refused_argument_names_the_next_call(
         ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "01/02/2024"}, "2024-01-02 or 2024-02-01"),
         ("HISTORICAL_OPTIONS", {"symbol": "IBM", "date": "2024-01"}, "2024-01-01 or 2024-01-31"),
         (INTRADAY, {"symbol": "IBM", "interval": "5min", "month": "Q1 2024"}, "2024-01 or 2024-03"),
-        (DAILY, {"symbol": "IBM", "start": "01/02/2024"}, '"since 2024-01-02" or "select": "since 2024-02-01"'),
         (QUOTE, {"symbol": "IBM", "ticker": "AAPL"}, "is given twice, as 'IBM' and as 'AAPL' (ticker)"),
-        *((QUOTE, {"symbol": text}, f"'{text}' stands for no value") for text in ("None", "null", "undefined", "NaN")),
-        ("REALTIME_BULK_QUOTES", {"symbol": "IBM,None"}, "'None' stands for no value"),
         (CALLS, {"symbol": "IBM", "year": 2024}, "is missing beside year 2024: 2024Q1 to 2024Q4"),
         (CALLS, {"symbol": "IBM", "year": 2024, "quarter": "2023Q1"}, "is '2023Q1' beside year 2024"),
         ("SMA", {**SMA, "time_period": "50 200"}, "'50 200' can be read in two ways: 50200 or [50, 200]"),

@@ -131,7 +131,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (CALL, {**QUOTE, "tool_name": "GLOBAL_QUOT"}, "Did you mean GLOBAL_QUOTE(symbol, ", CALL, QUOTE),
     (CALL, {"tool_name": "stock_price", "arguments": {"ticker": "IBM"}}, "Did you mean GLOBAL_QUOTE(", CALL, QUOTE),
     (CALL, {"tool_name": "NOPE", "arguments": IBM}, "TOOL_LIST with what you need", LIST, {"query": "nope"}),
-    (CALL, {"tool_name": "technical_analysis", "arguments": {"indicator": "OBV", "interval": "daily", **IBM}},
+    (CALL, {"tool_name": "technical_indicators", "arguments": {"action": "OBV", "interval": "daily", **IBM}},
      "Did you mean OBV(", CALL, {"tool_name": "OBV", "arguments": {"interval": "daily", **IBM}}),
     (CALL, {"tool_name": "getWeather"}, "TOOL_LIST with what you need", LIST, {"query": "get weather"}),
     # a tool that is far from the name is not proposed without some of the arguments

@@ -267,7 +267,6 @@ def test_values_of_a_list_are_in_the_error(finder: MetaTools) -> None:
 def test_period_with_two_readings_is_not_left_out(tools: MetaTools) -> None:
     refused = error(call(tools, "TIME_SERIES_DAILY", {**MSFT, "start_date": "01/02/2025"}))
     assert "next_call" not in refused
-    assert '"since 2025-01-02" or "select": "since 2025-02-01"' in refused["message"]
 
 
 def test_period_without_data_is_one_of_the_reasons(tools: MetaTools) -> None:

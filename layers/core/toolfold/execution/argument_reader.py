@@ -38,9 +38,6 @@ _MAX_READ = 200
 
 _MAX_WORD_CHARS, _MAX_COLUMNS_CHARS = 64, 200
 
-_NOTHING = frozenset({"None", "none", "null", "Null", "undefined", "NaN"})
-"""What programs print for no value. In capitals each of them can be a ticker, as NAN is."""
-
 _SIMPLE_TYPES = frozenset({str, int, float, bool, type(None)})
 _MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
 """Arguments, and characters of each, that :func:`simple_text` accepts: those of usual calls."""
@@ -119,15 +116,8 @@ class ArgumentReader(ArgumentValidator):
         given, notes, own = dict(renamed.arguments), list(renamed.notes), list(renamed.problems)
         noted = dict[str, Any]()
         next_step: Text | None = None
-        required = self.schema.get("required", ())
         for name, value in list(given.items()):
             if name not in self.properties or value is None:
-                continue
-            is_nothing = isinstance(value, str) and value.strip() in _NOTHING and name not in required
-            # What programs print for no value, and no value of the parameter.
-            if is_nothing and (name in self.ticker_patterns or not self.accepts(name, value)):
-                notes.append(f"{name} {_shown(value)} was read as not given.")
-                del given[name]
                 continue
             try:
                 given[name], is_noted = self._read(name, value)
@@ -277,9 +267,6 @@ class ArgumentReader(ArgumentValidator):
         read: list[Proposal] = []
         parts = (argument_values.listed_values(value) or value.split(separator)) if separator else [value]
         for part in map(str, parts):
-            if part.strip() in _NOTHING:
-                expected = describe_expected(self.properties[name], self.schema)
-                raise _Refused(name, f"{quoted(part)} stands for no value", expected)
             meant = next(self._words(name, part), None) or argument_values.parse_ticker(part, rules)
             if meant is None:
                 company, finder = part.strip(), self._forms.get("found_by", {}).get(name)
@@ -293,23 +280,13 @@ class ArgumentReader(ArgumentValidator):
         return separator.join(one.value for one in read), any(one.is_noted for one in read)
 
     def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> list[Problem]:
-        """Name the ``select`` that serves what is requested by unknown arguments: a period, a number of rows, columns.
-
-        Where a period is given by a date with two readings, both are named.
-        """
+        """Name the ``select`` for what is requested by unknown arguments: a period, a number of rows, columns."""
         unknown = [problem["parameter"] for problem in problems if problem["problem"] == UNKNOWN]
         wanted = {name: given[name] for name in unknown if name in given}
         if hint := self.period_hint(wanted):
             text = f'select chooses the rows, beside arguments: "select": {json.dumps(hint)}'
             return [{**one, "expected": text} if one["parameter"] in wanted else one for one in problems]
-        expected: dict[str, str] = {}
-        for name, value in wanted.items():
-            days = [reading.low.date().isoformat() for reading in parse_date(value, _today())]
-            hints = [period_select({name: day}, _today()) for day in days]
-            if len(hints) > 1 and all(hints):
-                expected[name] = f"{quoted(value)} can be read in two ways; beside arguments write "
-                expected[name] += " or ".join(f'"select": "{hint}"' for hint in hints)
-        return [{**one, "expected": expected.get(one["parameter"], one["expected"])} for one in problems]
+        return problems
 
     def period_hint(self, wanted: Mapping[str, Any]) -> str:
         """Return the ``select`` that serves arguments; nothing where the answer is of a day that a parameter names."""

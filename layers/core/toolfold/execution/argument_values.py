@@ -55,8 +55,6 @@ _NUMBER = re.compile(r"(?P<number>[+-]?\d{1,9}(?:\.\d{1,9})?)[ -]?(?:periods?|ba
 _SIGNED = re.compile(r"-?\d*\.\d+|-\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:[,_ ]\d{3})+(?:\.\d{1,9})?")
 _CURRENCY = re.compile(r"^([+-]?)[$€£¥] ?")
-_BOOLEANS = {"true": True, "yes": True, "y": True, "t": True, "on": True, "1": True,
-             "false": False, "no": False, "n": False, "f": False, "off": False, "0": False}  # fmt: skip
 _COUNTED = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 seventeen eighteen nineteen twenty"""
 _NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTED.split())}
@@ -157,14 +155,6 @@ def numbers(value: Any) -> Iterator[Proposal]:
         digits = match["number"] if match else re.sub(r"[,_ ]", "", text)
         whole, _, decimals = digits.partition(".")
         yield Proposal(float(digits) if decimals.strip("0") else int(whole), True)
-
-
-def booleans(value: Any) -> Iterator[Proposal]:
-    """Yield the boolean that a word or a digit stands for."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip().lower()
-        if text in _BOOLEANS:
-            yield Proposal(_BOOLEANS[text], False)
 
 
 def listed_values(value: Any) -> list[Any]:

@@ -28,7 +28,7 @@ from toolfold.catalog.contract import max_nesting
 from toolfold.catalog.json_schema import TYPES, allowed_types, json_type, keyword, properties
 from toolfold.dates import impossible_date, parse_date
 from toolfold.errors import InvalidArguments
-from toolfold.execution.argument_values import booleans, spelled_options
+from toolfold.execution.argument_values import spelled_options
 from toolfold.execution.validation_problems import (
     MAX_UNKNOWN,
     MISSING,
@@ -69,9 +69,9 @@ _LARGEST_EXACT = 2**53
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,100}")
 
-_WRAPPED, _WORD, _OTHER_ERROR, _OTHER_VALUE = 1, 2, 100, 101
-"""How far an alternative is from a value: for a list that is made of it, a boolean that another word or a digit stands
-for, an error that remains, another constant. What remains counts more than all that can be converted."""
+_WRAPPED, _OTHER_ERROR, _OTHER_VALUE = 1, 100, 101
+"""How far an alternative is from a value: for a list that is made of it, an error that remains, another constant. What
+remains counts more than all that can be converted."""
 
 
 class SchemaError(ValueError):
@@ -265,9 +265,6 @@ class ArgumentValidator:
             is_nested = isinstance(value, dict | list)
             if is_nested and sum(1 for _ in islice(_levels(value), self._max_nesting + 1)) > self._max_nesting:
                 return self._unsafe(name, f"is nested too deeply: {self._max_nesting} levels are allowed")
-        with suppress(ValueError):
-            _encode(dict(arguments))
-            return None
         for name, value in arguments.items():
             try:
                 _encode([name, value])
@@ -377,17 +374,14 @@ def _changes(root: Mapping[str, Any], arguments: Any, error: Any) -> tuple[int, 
         return (0, [_Change(path, None)]) if is_declared else (_OTHER_ERROR, [])
     if kind.name in ("enum", "const") and path:
         given = kind.options if kind.name == "enum" else [kind.expected_value]
-        options, word = [option for option in given if option is not None], _boolean(value)
-        if found := next(spelled_options(value, options), None):
-            return 0, [_Change(path, found.value)]
-        return (_WORD, [_Change(path, word)]) if any(option is word for option in options) else (_OTHER_VALUE, [])
+        found = next(spelled_options(value, [option for option in given if option is not None]), None)
+        return (0, [_Change(path, found.value)]) if found else (_OTHER_VALUE, [])
     if kind.name == "type" and path:
         types = frozenset(kind.types)
+        if (converted := _converted(types, value)) is not None:
+            return 0, [_Change(path, converted)]
         item = _item(root, path, value) if "array" in types else None
-        wrapped = None if item is None else [item]
-        word = _boolean(value) if "boolean" in types else None
-        readings = (0, _converted(types, value)), (_WRAPPED, wrapped), (_WORD, word)
-        return next(((far, [_Change(path, one)]) for far, one in readings if one is not None), (_OTHER_ERROR, []))
+        return (_OTHER_ERROR, []) if item is None else (_WRAPPED, [_Change(path, [item])])
     alternatives: Sequence[Sequence[Any]] = getattr(kind, "context", ())
     if not alternatives or not all(alternatives):  # of the latter it fits more than one
         return _OTHER_ERROR, []
@@ -413,15 +407,10 @@ def _converted(types: frozenset[str], value: Any) -> Any:
     return None
 
 
-def _boolean(value: Any) -> bool | None:
-    return next((bool(one.value) for one in booleans(value)), None)
-
-
 def _item(root: Mapping[str, Any], path: Sequence[str | int], value: Any) -> Any:
     """Return ``value`` as the only item of the list that is expected at ``path``; None where it cannot be one."""
     types = allowed_types(root, rule_at(root, [*path, 0]))
     item = value if json_type(value) in types else _converted(types, value)
-    item = _boolean(value) if item is None and "boolean" in types else item
     is_item = not isinstance(value, list) and (isinstance(value, str) or len(types) < len(TYPES))
     return item if is_item else None
 

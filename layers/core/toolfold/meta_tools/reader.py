@@ -172,15 +172,8 @@ def _lifted(tool: str, given: Mapping[str, Any], keys: Collection[str]) -> dict[
 def _is_around(tool: str, key: str, given: Mapping[str, Any]) -> bool:
     """Return whether ``key`` is an object that has arguments of the meta-tool, and is not one itself."""
     inner = parse_object(given[key])
-    if inner is None:
-        return False
-    if tool in META_TOOLS:
-        is_known = all(own_name(tool, name) or normalize(name) in WRAPPERS for name in inner)
-        return key not in TOOLS[tool].arguments and is_known
-    main = next(iter(TOOLS[tool].arguments))
-    has_main = any(own_name(tool, name) in (main, "continue") and not is_blank(given[name]) for name in given)
-    # Beside the main argument an object of options has others; an object without it may be an argument itself.
-    return normalize(key) == "options" if has_main else bool(inner)
+    is_known = all(own_name(tool, name) or normalize(name) in WRAPPERS for name in inner or ())
+    return bool(inner) and is_known and key not in TOOLS[tool].arguments
 
 
 def _merged(rest: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from toolfold.catalog.json_schema import properties
 from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
 from toolfold.execution.argument_reader import reader_of
-from toolfold.fuzzy import closest_matches, did_you_mean, normalize
+from toolfold.fuzzy import closest_matches, normalize
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object, signature
 from toolfold.meta_tools.corrections import correct, divide
 from toolfold.meta_tools.list_request import parse_filters
@@ -121,14 +121,13 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     """
     from toolfold.catalog import search, tokenizer  # needed for errors only
 
-    given = {key: find_name(catalog, str((arguments or {}).get(key, ""))) for key in _ACTION_KEYS}
-    # What stands for several tools has the name of one among its arguments.
-    named = next((key for key, found in given.items() if found), "")
+    # A tool that stands for several has the name of one among its arguments.
+    rest = {key: value for key, value in (arguments or {}).items() if key != "action"}
+    named = find_name(catalog, str((arguments or {}).get("action", "")))
     first = normalize(name.partition("__")[0])
     source = next((one.id for one in catalog.sources if first in (normalize(one.id), normalize(one.title))), "")
     called_so = names_at_sources(catalog, name[:MAX_NAME_LENGTH], [one.id for one in catalog.sources])
-    closest = [str(given[named])] if named else called_so or search.closest_names(catalog, name)
-    rest = {key: value for key, value in (arguments or {}).items() if key != named}
+    closest = [named] if named else called_so or search.closest_names(catalog, name)
     if source and arguments and not named:  # a tool of another source does another thing
         closest = [one for one in closest if (of := catalog.get(one)) is not None and of.source == source]
     tool = catalog.get(closest[0]) if closest else None
@@ -144,7 +143,7 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         if len(called_so) > 1 or arguments is None:  # of several sources, the caller has to say which is meant
             following = description
         else:
-            own, options = divide(tool, rest)
+            own, options = divide(tool, rest if named else arguments)
             correction = correct(catalog, tool, own)
             known = {*reader_of(catalog, tool).rename(own).arguments, *correction.examples}
             if is_near or not (correction.left_out or correction.arguments.keys() - known):
@@ -213,8 +212,7 @@ def _tool(catalog: Catalog, kind: str, source: str | None, given: Any, rest: Map
         raise invalid(kind, "the name of the tool is missing", Text("{TOOL_LIST} has the names."), **following)
     found = (find_name(catalog, f"{source}__{given}") if source else None) or find_name(catalog, given)
     if found is None:
-        is_of_source = source and normalize(given).startswith(normalize(source))
-        named = f"{source}__{given}" if source and not is_of_source else given
+        named = f"{source}__{given}" if source and "__" not in given else given
         beside = {key: value for key, value in (rest or {}).items() if key != _key(rest or {}, "arguments")}
         raise tool_not_found(catalog, named, rest and {**_object(rest), **beside})
     if source and (other := catalog.called_tool(found)) is not None and other.source != source:
@@ -233,7 +231,7 @@ _CONNECTOR = ("source", "tool", "subcommand")
 def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "connector") -> MetaCall:
     source, given = _source(catalog, _given(arguments, "source")), _given(arguments, "tool")
     subcommand, rest = normalize(str(_given(arguments, "subcommand") or "")), _rest(arguments, *_CONNECTOR)
-    runs = subcommand in _EXECUTE or bool(closest_matches(subcommand, _EXECUTE))
+    runs = subcommand in _EXECUTE
     if given is None and not runs:
         sources = [source] if source else _sources_of(catalog, kind)
         return MetaCall("TOOL_LIST", {"detail": "full", **rest, **({"source": sources} if sources else {})})
@@ -319,10 +317,6 @@ OTHER_NAMES = {normalize(name): meant for name, meant in _NAMES.items()}
 """Another name, as ``fuzzy.normalize`` spells it → the meta-tool that it is, or what makes the call."""
 
 
-_ACTION_KEYS = ("action", "tool_name", "tool", "command", "method", "operation", "function", "indicator")
-"""Names of the argument that names the tool, the documented one first."""
-
-
 def call_of(catalog: Catalog, mode: str, stand_in: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
     """Return the call of a meta-tool that a call of ``stand_in`` stands for.
 
@@ -354,32 +348,17 @@ def call_of(catalog: Catalog, mode: str, stand_in: Mapping[str, Any], arguments:
 def _group_call(catalog: Catalog, group: str, properties: Mapping[str, Any], arguments: Mapping[str, Any]) -> MetaCall:
     """Return the call of the tool of a group that ``action`` names; the only one need not be named."""
     actions: list[str] = properties["action"]["enum"]
-    own = (key for key in _ACTION_KEYS if key == "action" or key not in properties)  # others are of the tools
-    key = next((key for key in own if not is_blank(arguments.get(key))), "")
-    given = arguments.get(key)
-    name = actions[0] if not key and len(actions) == 1 else None
-    others = {other: value for other, value in arguments.items() if other not in _ACTION_KEYS}
-    if isinstance(given, str):
-        short = {normalize(action.rpartition("__")[2]): action for action in actions}
-        source = actions[0].rpartition("__")[0]
-        found = given if given in actions else find_name(catalog, given)
-        found = found or (find_name(catalog, f"{source}__{given}") if source else None)
-        name = found if found in actions else short.get(normalize(given))
-        if found and not name:
-            call = next_call("TOOL_CALL", {"tool_name": found, "arguments": others})
-            raise invalid(group, f"{found} is a tool of another group", "Call it as in next_call.", **call)
-    if name is not None:
-        rest = {other: value for other, value in arguments.items() if other != key}
-        return MetaCall(WRITE, {"tool_name": name, "arguments": rest})
-    closest = closest_matches(given, actions) if isinstance(given, str) else []
-    if isinstance(given, str) and not closest:
-        from toolfold.catalog.search import closest_names  # needed for errors only
-
-        closest = [other for other in closest_names(catalog, given) if other in actions]
-        if not closest and closest_matches(given, list(catalog)):
-            raise tool_not_found(catalog, given, others)
-    shown = ", ".join(actions[:20]) + (", …" if len(actions) > 20 else "")
-    hint = did_you_mean(str(given), closest).strip() or f"There are {shown}."
-    following = next_call(group, {"action": closest[0], **others}) if closest else {}
-    problem = f"action has no tool {quoted(given)}" if key else "action is missing"
-    raise invalid(group, problem, hint, closest=closest, **following)
+    given = arguments.get("action") or (actions[0] if len(actions) == 1 else None)
+    rest = {other: value for other, value in arguments.items() if other != "action"}
+    if not isinstance(given, str):
+        shown = ", ".join(actions[:20]) + (", …" if len(actions) > 20 else "")
+        raise invalid(group, "action is missing" if given is None else "action must be a name", f"There are {shown}.")
+    source = actions[0].rpartition("__")[0]
+    found = find_name(catalog, f"{source}__{given}") if source else None
+    found = found if found in actions else find_name(catalog, given)
+    if found is None:
+        raise tool_not_found(catalog, given, rest)
+    if found not in actions:
+        call = next_call("TOOL_CALL", {"tool_name": found, "arguments": rest})
+        raise invalid(group, f"{found} is a tool of another group", "Call it as in next_call.", **call)
+    return MetaCall(WRITE, {"tool_name": found, "arguments": rest})
