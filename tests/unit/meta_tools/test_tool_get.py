@@ -64,7 +64,7 @@ def test_every_entry_is_complete_and_has_no_empty_field(name: str) -> None:
 
 def test_medium_entry_has_no_constraints_or_examples() -> None:
     (entry,) = get("BBANDS", detail="medium")
-    assert list(entry) == ["name", "found", "description", "category", "access", "parameters", "returns", "hash"]
+    assert list(entry) == ["name", "found", "description", "access", "parameters", "hash"]
     assert entry["parameters"]["properties"]["time_period"] == {"type": "integer"}
     assert entry["parameters"]["required"] == ["symbol", "interval", "time_period", "series_type"]
 
@@ -78,7 +78,7 @@ def test_medium_entry_keeps_any_of() -> None:
 def test_minimal_entry_is_name_summary_and_hash() -> None:
     sma = CATALOG.get("SMA")
     assert get("SMA", detail="minimal") == [
-        {"name": "SMA", "found": True, "description": sma.summary, "hash": sma.hash}
+        {"name": "SMA", "found": True, "description": sma.summary, "access": sma.access, "hash": sma.hash}
     ]
 
 

@@ -40,7 +40,7 @@ LEVELS = {"full": FULL, "medium": MEDIUM, "minimal": MINIMAL}
 """Values of ``detail`` → detail level."""
 
 
-def minimal(tool: ToolSummary) -> tuple[dict[str, Any], str]:
+def minimal(tool: Tool | ToolSummary) -> tuple[dict[str, Any], str]:
     """Render ``{"name", "description"}``: without parameters it is the minimal level.
 
     ``access`` is added where a free key is not enough, ``effect`` where a call does more than read.
@@ -350,10 +350,21 @@ def _entry(
     if known_hashes.get(tool.name.upper()) == tool.hash:
         return _Entry({"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash})
     refusal = refusal_of(catalog, tool)
-    entry = {"name": tool.name, "found": True, **_described(tool, detail), "hash": tool.hash}
+    rendered, _ = {"full": full, "medium": medium, "minimal": minimal}[detail](tool)
+    entry = {"name": tool.name, "found": True, **rendered, "hash": tool.hash}
+    if detail == "full":
+        mentioned = set(re.findall(r"\w+", entry["description"]))
+        entry |= {
+            "access": tool.access,
+            "confirm": tool.confirm,
+            "see_also": tool.see_also,
+            "relations": tuple(dict(zip(("to", "kind", "via"), one, strict=False)) for one in tool.relations),
+            # Without what the description says already.
+            "use_instead": {need: other for need, other in tool.use_instead.items() if other not in mentioned},
+        }
     if refusal:
         entry["callable"] = False
-    shown = {key: value for key, value in entry.items() if value not in ((), {})}
+    shown = {key: value for key, value in entry.items() if value not in ((), {}, "")}
     return _Entry(shown, _details(catalog, tool, refusal) if detail == "full" else {})
 
 
@@ -370,30 +381,3 @@ def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[
         if detail != "minimal":
             entry["parameters"] = defined["inputSchema"]
     return _Entry({**entry, "hash": hash_, **({"callable": False} if is_off else {})})
-
-
-def _described(tool: Tool, detail: str) -> dict[str, Any]:
-    if detail == "minimal":
-        return {"description": tool.summary, **effect_field(tool)}
-    is_full = detail == "full"
-    description = full_description(tool) if is_full else tool.summary
-    entry = {
-        "description": description,
-        "category": tool.category,
-        "access": tool.access,
-        **effect_field(tool),
-        "parameters": tool.parameters if is_full else without_constraints(tool.parameters),
-        "returns": tool.returns,
-    }
-    if not is_full:
-        return entry
-    mentioned = set(re.findall(r"\w+", description))
-    return {
-        **entry,
-        **({"confirm": tool.confirm} if tool.confirm else {}),
-        "example_call": example_call(tool),
-        "see_also": tool.see_also,
-        "relations": tuple(dict(zip(("to", "kind", "via"), one, strict=False)) for one in tool.relations),
-        # Without what the description says already.
-        "use_instead": {need: other for need, other in tool.use_instead.items() if other not in mentioned},
-    }
