@@ -129,10 +129,11 @@ def test_failed_calls_stand_beside_the_others(tools: MetaTools) -> None:
         ({"calls": [quote("AAPL")], "max_parallel": 17}, "max_parallel 17 is too large"),
         ({"calls": [quote("AAPL")], "stop_on_error": "perhaps"}, "stop_on_error must be true or false"),
         ({"calls": [quote("AAPL")], "paralel": 3}, "paralel is not a parameter of this tool"),
-        ({"calls": [quote("AAPL")], "join": {"on": "date", "how": "left"}}, "join must be a column"),
-        ({"calls": [quote("AAPL")], "join": 5}, "join must be a column"),
+        ({"calls": [quote("AAPL")], "join": {"on": "date", "how": "left"}}, "join must be a string"),
+        ({"calls": [quote("AAPL")], "join": 5}, "join must be a string"),
         ({"continue": "nonsense"}, "the token in continue is not one of this caller"),
         ({"continue": 7}, "continue must be a string"),
+        ({"calls": [quote("AAPL", select="price")], "select": "top 1"}, "Each call has a select of its own"),
     ],
 )
 def test_batch_that_cannot_be_read_sends_nothing(
@@ -230,17 +231,11 @@ def test_column_may_be_named_with_its_call(tools: MetaTools, select: str, column
 @pytest.mark.parametrize(
     ("selects", "select", "columns", "note"),
     [
-        (("price", "price"), "KO / PEP as ratio", ["ratio"], "latestDay is 2026-01-13."),
-        ((None, None), "KO.price - PEP.price as gap", ["KO_latestDay", "gap"], None),
-        (
-            ("close; last 1", "close; first 1"),
-            "KO_close - PEP_close as gap",
-            ["KO_timestamp", "gap"],
-            "The rows are of different days: KO 2026-01-13, PEP 2000-01-03.",
-        ),
+        (("price", "price"), "SELECT KO.price / PEP.price AS ratio FROM KO, PEP", ["ratio"], "latestDay is 2026-01-13."),
+        ((None, None), "KO.price - PEP.price as gap", ["latestDay", "gap"], None),
     ],
 )
-def test_single_rows_are_side_by_side_on_any_day(
+def test_single_rows_are_side_by_side(
     tools: MetaTools, selects: tuple[str | None, ...], select: str, columns: list[str], note: str | None
 ) -> None:
     name = DAILY if "close" in str(selects[0]) else "GLOBAL_QUOTE"
@@ -249,22 +244,6 @@ def test_single_rows_are_side_by_side_on_any_day(
     answer = batch(tools, calls, select=select).structured
     assert (answer["result"]["columns"], len(answer["result"]["rows"])) == (columns, 1)
     assert [*answer.get("notes", []), None][0 if note is None else -2] == note
-
-
-def test_id_of_a_result_with_one_column_is_that_column(tools: MetaTools) -> None:
-    calls = [{"id": name.lower(), "tool_name": name} for name in ("BRENT", "WTI")]
-    short, long = (batch(tools, calls, select=f"{one}; last 3") for one in ("brent - wti", "brent_value - wti_value"))
-    assert short.structured["result"]["rows"] == long.structured["result"]["rows"]
-    assert len(short.structured["result"]["rows"]) == 3
-
-
-def test_join_of_dates_that_differ_shows_one_by_month(tools: MetaTools) -> None:
-    calls = [{**daily("AAPL"), "tool_name": "TIME_SERIES_MONTHLY", "id": "my AAPL"}, {"id": "2", "tool_name": "CPI"}]
-    note, *more = batch(tools, calls, join="date", select="last 2").structured["notes"]
-    assert (note.startswith("No row has a partner in every result: "), more) == (True, [])
-    sql = f"SELECT * {note.partition('By month, in SQL: ')[2]}; last 2"
-    result = batch(tools, calls, select=sql).structured["result"]
-    assert [row[0] for row in result["rows"]] == ["2025-12-31", "2025-11-28"]
 
 
 def test_error_of_the_select_of_each_call_says_whose_it_is(tools: MetaTools) -> None:

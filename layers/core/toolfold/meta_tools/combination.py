@@ -23,7 +23,7 @@ from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_reader import reader_of
 from toolfold.fuzzy import normalize
 from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
-from toolfold.meta_tools.arguments import is_blank, next_call, parse_object
+from toolfold.meta_tools.arguments import is_blank, next_call
 from toolfold.meta_tools.call import Answer, Call, Part, answer_of, document_size, parse_select
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.results import output
@@ -37,7 +37,7 @@ from toolfold.results.combine import (
     stack_documents,
 )
 from toolfold.results.tables import Document, Table
-from toolfold.text_safety import counted, quoted, quoted_name
+from toolfold.text_safety import counted, quoted_name
 
 if TYPE_CHECKING:
     from datetime import date
@@ -223,7 +223,7 @@ class Combination(NamedTuple):
     """What is made of several results.
 
     Attributes:
-        on: the column by which they are joined; empty: by date, or single things as they are; None: not joined.
+        on: the column by which they are joined; None: not joined.
         select: what to select of the joined table, or SQL over all; None: everything.
     """
 
@@ -238,13 +238,19 @@ class Combination(NamedTuple):
             InvalidArguments: ``join`` or ``select`` cannot be used.
         """
         selection = parse_select(select)
-        on = _named_join(selection, items) if is_blank(join_) else read_join(join_)
+        on = _named_join(selection, items) if is_blank(join_) else join_
         is_of_all = selection is not None and _ranks_things(selection, items)
         if selection is not None and selection.has_sql:
             # Of tables by the ids of calls, rather than of the rows of each.
             tables = {part for name in _names_in(selection) for part in (name, name.partition(".")[0])}
             is_of_all = is_of_all or not tables.isdisjoint(item.id.lower() for item in items)
         if on is None and not is_of_all:
+            calls = [item.call for item in items if item.call is not None]
+            if selection is not None and calls and all(call.options.select is not None for call in calls):
+                raise InvalidArguments(
+                    "Each call has a select of its own, and that of the batch is for calls without one.",
+                    "Leave it out, or select of all results in SQL: a table for each id; nothing was sent.",
+                )
             for item in items:
                 item.select_with(selection)
             return None
@@ -291,23 +297,6 @@ class Combination(NamedTuple):
         return replace(answer, size=max(answer.size, document_size(document)), select=self.select)
 
 
-def read_join(given: Any) -> str:
-    """Return the column to join by, from ``"date"``, another column, or ``{"on": column}``.
-
-    Raises:
-        InvalidArguments: it is neither.
-    """
-    fields = parse_object({"on": "date"} if given is True else given) or {"on": given}
-    on = fields.get("on")
-    on = on[0] if isinstance(on, list) and len(on) == 1 else on
-    if not isinstance(on, str) or not on.strip() or len(fields) > 1:
-        raise InvalidArguments(
-            f"join must be a column, not {quoted(given)}.",
-            'Send join as "date"; rows without a partner: select "SELECT * FROM a LEFT JOIN b USING (date)".',
-        )
-    return on.strip()
-
-
 def _named_tables(named: Mapping[str, Document]) -> list[Table]:
     """Return the tables of several results, each with the name of its result; an object is a table of one row."""
     tables: list[Table] = []
@@ -332,11 +321,11 @@ def _ranks_things(selection: Selection, items: Sequence[Item]) -> bool:
 
 
 def _named_join(selection: Selection | None, items: Sequence[Item]) -> str | None:
-    """Return an empty column where they name those of a join: ``AAPL_close``, ``MSFT.close`` or ``AAPL``; else None."""
+    """Return ``date`` where they name columns of a join by it, ``AAPL_close`` or ``MSFT.close``; else None."""
     names = set() if selection is None or selection.has_sql else _names_in(selection)
     ends = {item.id: (f"{item.id.lower()}_", f"{item.id.lower()}.") for item in items}
-    named = [id_ for id_, end in ends.items() if any(name == id_.lower() or name.startswith(end) for name in names)]
-    return "" if len(named) > 1 else None
+    named = [id_ for id_, end in ends.items() if any(name.startswith(end) for name in names)]
+    return "date" if len(named) > 1 else None
 
 
 def _names_in(selection: Selection | None) -> set[str]:

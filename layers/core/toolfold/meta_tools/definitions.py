@@ -376,7 +376,7 @@ TOOLS: Mapping[str, MetaTool] = {
             ),
             "max_tokens": _whole("For all answers together", _TOKENS),
             "join": Argument(
-                text('Put the results side by side: "date", or a column they all have'), "join_on merge merge_on on", {}
+                text('Put the results side by side: "date", or a column they all have'), "join_on merge merge_on on"
             ),
             "select": Argument(
                 text('Of the joined table, or SQL: "SELECT a.date, a.close, b.close FROM a JOIN b USING (date)"'),

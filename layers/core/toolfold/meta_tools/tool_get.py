@@ -351,10 +351,11 @@ def _entry(
         return _Entry({"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash})
     refusal = refusal_of(catalog, tool)
     rendered, _ = {"full": full, "medium": medium, "minimal": minimal}[detail](tool)
-    entry = {"name": tool.name, "found": True, **rendered, "hash": tool.hash}
+    entry = {"name": tool.name, "found": True, **rendered}
     if detail == "full":
         mentioned = set(re.findall(r"\w+", entry["description"]))
-        entry |= {
+        entry = {
+            **entry,
             "access": tool.access,
             "confirm": tool.confirm,
             "see_also": tool.see_also,
@@ -364,7 +365,8 @@ def _entry(
         }
     if refusal:
         entry["callable"] = False
-    shown = {key: value for key, value in entry.items() if value not in ((), {}, "")}
+    shown = {key: value for key, value in entry.items() if key != "hash" and value not in ((), {}, "")}
+    shown["hash"] = tool.hash
     return _Entry(shown, _details(catalog, tool, refusal) if detail == "full" else {})
 
 

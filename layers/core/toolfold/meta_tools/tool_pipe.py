@@ -20,7 +20,7 @@ from toolfold.execution.validation_problems import parameter_of
 from toolfold.messages import STEP
 from toolfold.meta_tools.arguments import invalid, is_blank
 from toolfold.meta_tools.call import Item, metadata, output_options, parse_select, with_notes
-from toolfold.meta_tools.combination import Combination, read_join
+from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
@@ -245,7 +245,7 @@ class _Pipe:
         indexes = tuple(parse_reference(str(one), self._names, position).step for one in listed)
         selection = parse_select(item.get("select"))
         is_sql = selection is not None and selection.has_sql and "on" not in item
-        on = None if is_sql else read_join(item.get("on", "date"))
+        on = None if is_sql else str(item.get("on", "date"))
         if len(set(indexes)) < (1 if is_sql else 2):
             raise InvalidArguments("A join needs two different steps.", 'Name them, as in {"join": ["a", "b"]}.')
         return _Step(item, indexes, Combination(on, selection))

@@ -21,8 +21,8 @@ _VALUE = "value"
 """Name of a column that says nothing: beside others it is called like its call."""
 
 _MAX_LISTED = 20
-_DAY, _MONTH = 10, 7
-"""Characters of an ISO 8601 day, and of its month."""
+_DAY = 10
+"""Characters of an ISO 8601 day."""
 
 
 @dataclass(frozen=True)
@@ -114,16 +114,14 @@ def join(tables: Sequence[Table], on: str, budget: WorkBudget, named: Container[
 
     Args:
         tables: at least two, with names of their own.
-        on: ``date`` for the dates of each table, or the name of a column; empty for single rows as they are, and the
-            dates of others.
+        on: ``date`` for the dates of each table, or the name of a column.
         budget: what it may cost.
         named: columns that are named with their table, as ``fuzzy.normalize`` spells it: ``aaplclose``.
 
     Returns:
         A table whose first column is the key. A column that several tables have, or that ``named`` has, gets the name
-        of its table before it; the only one of a table that ``named`` has is called like that.
-        Dates of different precision are compared by the days that both have. The rows are in the order of the first
-        table that has them.
+        of its table before it. Dates of different precision are compared by the days that both have. The rows are in
+        the order of the first table that has them.
 
     Raises:
         InvalidArguments: there is one table only, or one without that column.
@@ -132,24 +130,18 @@ def join(tables: Sequence[Table], on: str, budget: WorkBudget, named: Container[
     if len(tables) < 2:
         problem = "A join needs the results of at least two calls that succeeded."
         raise InvalidArguments(problem, "Name two or more, or leave join out.")
-    is_row = not on and all(len(table.rows) == 1 for table in tables)
-    on = on or "date"
-    keys = [-1 if is_row else _key_index(table, on) for table in tables]
-    # A column that several tables or ``named`` have gets the name of its table before it, or is called like that.
-    count = Counter([] if is_row else [tables[0].columns[keys[0]].lower()] * 2)
+    keys = [_key_index(table, on) for table in tables]
+    count = Counter([tables[0].columns[keys[0]].lower()] * 2)
     for table, key in zip(tables, keys, strict=True):
         count.update(column.lower() for index, column in enumerate(table.columns) if index != key)
     renamed = []
     for table, key in zip(tables, keys, strict=True):
         columns = list(table.columns)
         for index, column in enumerate(columns):
-            is_only = normalize(table.name) in named and {*range(len(columns))} - {table.date_index} == {index}
-            long = table.name if is_only else f"{table.name}_{column}"
-            if index != key and (is_only or count[column.lower()] > 1 or normalize(long) in named):
+            long = f"{table.name}_{column}"
+            if index != key and (count[column.lower()] > 1 or normalize(long) in named):
                 columns[index] = long
         renamed.append(replace(table, columns=tuple(columns)))
-    if is_row:
-        return _one_row(renamed)
     joined, notes = _joined("", renamed, keys, budget, by_day=normalize(on) in DATE_NAMES)
     return Document((joined,), notes=tuple(notes))
 
@@ -266,18 +258,9 @@ def _key_index(table: Table, on: str) -> int:
     if found is None:
         what = "no column of dates" if is_date else f"no column {quoted_name(on)}"
         listed = ", ".join(quoted_name(column) for column in table.columns[:_MAX_LISTED])
-        next_step = f"Join by a column that all results have. It has: {listed}."
+        next_step = f"Join by a column that all results have. It has: {listed}. Or use SQL: SELECT … FROM a, b."
         raise InvalidArguments(f"{quoted_name(table.name)} has {what}.", next_step)
     return found
-
-
-def _one_row(tables: Sequence[Table]) -> Document:
-    """Return single rows side by side, with a note where they are of different days."""
-    columns = values.unique_names([column for table in tables for column in table.columns])
-    days = {table.name: str(table.dates[0])[:_DAY] for table in tables if table.dates}
-    listed = ", ".join(f"{quoted_name(name)} {day}" for name, day in days.items())
-    notes = (f"The rows are of different days: {listed}.",) if len(set(days.values())) > 1 else ()
-    return Document((Table("", columns, [tuple(cell for table in tables for cell in table.rows[0])]),), notes=notes)
 
 
 def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Sequence[Any]) -> list[str]:
@@ -291,10 +274,4 @@ def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Se
         for table, rows_of in zip(tables, indexed, strict=True)
         if rows_of
     ]
-    months = [{key[:_MONTH] for key in rows_of if values.is_date(key)} for rows_of in indexed]
-    other = ""
-    if len(tables) == 2 and months[0] & months[1]:
-        first, second = (values.sql_identifier(table.name) for table in tables)
-        keys = " = ".join(f"substr({name}.date, 1, {_MONTH})" for name in (first, second))
-        other = f" By month, in SQL: FROM {first} JOIN {second} ON {keys}"
-    return [f"No row has a partner in every result: {', '.join(ranges)}.{other}"]
+    return [f"No row has a partner in every result: {', '.join(ranges)}."]
