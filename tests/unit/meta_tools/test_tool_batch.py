@@ -231,7 +231,12 @@ def test_column_may_be_named_with_its_call(tools: MetaTools, select: str, column
 @pytest.mark.parametrize(
     ("selects", "select", "columns", "note"),
     [
-        (("price", "price"), "SELECT KO.price / PEP.price AS ratio FROM KO, PEP", ["ratio"], "latestDay is 2026-01-13."),
+        (
+            ("price", "price"),
+            "SELECT KO.price / PEP.price AS ratio FROM KO, PEP",
+            ["ratio"],
+            "latestDay is 2026-01-13.",
+        ),
         ((None, None), "KO.price - PEP.price as gap", ["latestDay", "gap"], None),
     ],
 )

@@ -31,6 +31,7 @@ from toolfold.scripts.interpreter import (
     to_json,
 )
 from toolfold.text_safety import shortened
+from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -88,21 +89,10 @@ MODULES = (
 )
 """Modules that a script can import, without those that would need the operating system; a test imports each."""
 
-_INSTEAD: Mapping[str, str] = {
-    "statistics": "The mean is sum(x) / len(x), the median sorted(x)[len(x) // 2], and the standard deviation "
-    "math.sqrt(sum((v - mean) ** 2 for v in x) / (len(x) - 1)). ",
-    "numpy": "Use lists, sum, min, max and math. ",
-    "pandas": "rows is a list of objects; select in a call groups, joins and calculates. ",
-    "requests": "Data comes from call(…) and from inputs. ",
-    "urllib": "Data comes from call(…) and from inputs. ",
-}
-"""Module that scripts import and that there is not → what to write instead."""
-
-_CALL_IN_FUNCTION = (
-    "A function that is passed to map, sorted, max or the like cannot make calls: make them before, in a loop or in a "
-    "list, as in [call(…) for x in xs]."
+_SUBSET = (
+    "Scripts are a subset of Python, and a function that is passed to map, sorted, max or the like cannot make calls: "
+    "make them before, in a loop or in a list, as in [call(…) for x in xs]."
 )
-_NOT_IN_SUBSET = "Scripts are a subset of Python: write this without it."
 _NO_HOST = "A script has no files, network or variables of a system: data comes from call(…) and from inputs."
 _NO_RESULT = "The script has no result: the value of its last expression is. End it with what to return."
 
@@ -132,6 +122,16 @@ _CALLS = ("call", "TOOL_CALL")
 """Functions that call the tool they are given the name of."""
 
 _FUNCTIONS = 'Use call("NAME", argument=value), gather(…), or the tools of a source as functions of its module.'
+
+_STEPS: Mapping[str, str] = {
+    **dict.fromkeys(("AttributeError", "ImportError", "NameError"), _FUNCTIONS),
+    "NotImplementedError": _SUBSET,
+    "PermissionError": _NO_HOST,
+}
+"""Exception of a script → what to write instead."""
+
+_MAX_MODULES = 40
+"""Modules that an error names: those of Python, then those of sources."""
 
 _IDENTIFIER = re.compile(r"\W")
 _MAX_MODULE = 5_000
@@ -258,30 +258,13 @@ class _Script:
         called = [(item.tool_name, self._value_or_error(item)) for item in self.items if item.answer is not None]
         shapes = {name: _shape(value) for name, value in called[-50:]}
         returned = " ".join(f"{name} returned {shape}." for name, shape in list(shapes.items())[-_MAX_SHOWN:] if shape)
-        hint = self._hint(str(error.details.get("exception", "")), error.message, returned).strip()
-        cached = " Calls that have succeeded are cached." if called else ""
-        return error.changed(next_step=f"{hint or error.next_step}{cached}")
-
-    def _hint(self, exception: str, message: str, returned: str) -> str:
-        """Return what to change; ``returned`` is what the tools that were called last have returned."""
+        exception = str(error.details.get("exception"))
+        step = _STEPS.get(exception, error.next_step)
         if exception == "ModuleNotFoundError":
-            found = re.search(r"No module named '([\w.]+)", message)
-            name = found[1].partition(".")[0] if found else ""
-            meant = did_you_mean(name, [*MODULES, *_source_modules(self._plan.catalog)])
-            return f"{meant}{_INSTEAD.get(name, '')}There are {', '.join(MODULES)}, and a module for each source."
-        if exception in ("ImportError", "AttributeError"):
-            if found := re.search(r"module '(\w+)' has no attribute '(\w+)'", message):
-                return did_you_mean(found[2], self.modules.get(found[1], ()), shown=f"{found[1]}.{{}}".format)
-            if found := re.search(r"'dict' object has no attribute '(\w+)'", message):
-                return f"An answer is an object: write [{found[1]!r}]. {returned}"
-        if exception in ("ImportError", "AttributeError", "KeyError", "IndexError", "TypeError"):
-            return returned
-        if exception == "NotImplementedError":
-            return _CALL_IN_FUNCTION if "cannot suspend" in message else _NOT_IN_SUBSET
-        if exception == "NameError":
-            return _FUNCTIONS
-        is_of_host = exception == "RuntimeError" and "not supported in this environment" in message
-        return _NO_HOST if is_of_host or exception == "PermissionError" else ""
+            step = f"There are {', '.join([*MODULES, *_source_modules(self._plan.catalog)][:_MAX_MODULES])}."
+        return error.changed(
+            next_step=joined(step, returned, "Calls that have succeeded are cached." if called else "")
+        )
 
     def _tool_of(self, called: ScriptCall) -> tuple[str, dict[str, Any]]:
         module, _, function = called.function.rpartition(".")
@@ -289,7 +272,9 @@ class _Script:
         if module:
             name = self._functions.get(module, {}).get(function, "")
         elif function in _CALLS:
-            name, args, arguments = _named_tool(args, arguments)
+            name = args.pop(0) if args else arguments.pop("tool_name", None)
+            if not isinstance(name, str):
+                raise InvalidArguments("call needs the name of a tool first.", _FUNCTIONS)
         elif self._plan.catalog.get(function) is not None:
             name = function
         else:
@@ -315,19 +300,6 @@ class _Script:
         if item.error is not None or item.answer is None:
             return item.error
         return view_of(item.answer.document, WorkBudget(self._plan.budget.deadline))
-
-
-def _named_tool(args: list[Any], arguments: dict[str, Any]) -> tuple[str, list[Any], dict[str, Any]]:
-    """Return the tool that ``call`` names, and its arguments; they may have the form of a TOOL_CALL."""
-    if len(args) == 1 and isinstance(args[0], dict) and isinstance(args[0].get("tool_name"), str):
-        args, arguments = [], {**args[0], **arguments}
-    if not args and isinstance(arguments.get("tool_name"), str):
-        name = arguments.pop("tool_name")
-    elif args and isinstance(args[0], str):
-        name = args.pop(0)
-    else:
-        raise InvalidArguments("call needs the name of a tool first.", _FUNCTIONS)
-    return name, args, arguments
 
 
 def _source_modules(catalog: Catalog) -> dict[str, str]:

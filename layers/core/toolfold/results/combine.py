@@ -258,7 +258,7 @@ def _key_index(table: Table, on: str) -> int:
     if found is None:
         what = "no column of dates" if is_date else f"no column {quoted_name(on)}"
         listed = ", ".join(quoted_name(column) for column in table.columns[:_MAX_LISTED])
-        next_step = f"Join by a column that all results have. It has: {listed}. Or use SQL: SELECT … FROM a, b."
+        next_step = f"Join by a column that all results have. It has: {listed}. Or select in SQL."
         raise InvalidArguments(f"{quoted_name(table.name)} has {what}.", next_step)
     return found
 
