@@ -111,7 +111,11 @@ def test_return_names_the_answer(tools: MetaTools, returned: str) -> None:
         ),
         ([SEARCH, {"tool_name": "CPI", "select": "value >"}], "INVALID_ARGUMENTS", "Step 1: "),
         ([SEARCH, {"join": ["found"]}], "INVALID_ARGUMENTS", "A join needs two different steps"),
-        ([SEARCH, {"select": "last 2"}], "INVALID_ARGUMENTS", "has a tool_name, or joins earlier steps"),
+        (
+            [SEARCH, {"select": "last 2"}],
+            "INVALID_ARGUMENTS",
+            "Step 1: TOOL_CALL: tool_name must be the name of a tool",
+        ),
     ],
 )
 def test_mistakes_are_found_before_the_first_call(
@@ -130,17 +134,12 @@ OF_COLUMN = 'Write {"$ref": "found.rows[0].symbol"}.'
 @pytest.mark.parametrize(
     ("steps", "code", "said"),
     [
-        ([SEARCH, quote(ref("found"))], "INVALID_ARGUMENTS",
-         "found is an object; refer to one of its keys: rows, columns, row_count."),
+        ([SEARCH, quote(ref("found"))], "INVALID_ARGUMENTS", "symbol must be a string, not an object"),
         *(([SEARCH, quote(ref(path))], "REFERENCE_NOT_FOUND", OF_COLUMN)
           for path in ("found.symbol", "found.bestMatches[0].Symbol", "found.result.symbol")),
         ([SEARCH, quote("MSFT"), quote("$steps[0].symbol")], "INVALID_ARGUMENTS", '{"$ref": "0.rows[0].symbol"}'),
         ([LONG, quote(ref("long"))], "INVALID_ARGUMENTS", "too long for an argument"),
         *(([SEARCH, quote(text)], "NO_DATA", "") for text in ("found", "found.LON", "prev")),  # these may be values
-        ([quote("IBM"), {"select": "price"}], "INVALID_ARGUMENTS",
-         "To select of one answer, put select into its step."),
-        ([quote("IBM"), quote("IBM"), {"select": "price"}], "INVALID_ARGUMENTS",
-         ' put select into its step. To join them, send {"join":[0,1],"select":"price"}.'),
     ],
 )  # fmt: skip
 def test_pipe_that_fails_says_what_to_write(tools: MetaTools, steps: list[Any], code: str, said: str) -> None:
@@ -213,13 +212,14 @@ def test_steps_are_joined(tools: MetaTools, join: dict[str, Any], columns: list[
     assert pipe(tools, *series, join).structured["result"]["columns"] == columns
 
 
+HEADER = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
+
+
 def test_rest_of_a_pipe_is_performed_with_its_token(
     make_tools: Callable[..., MetaTools], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    header = "symbol,open,high,low,price,volume,latestDay,previousClose,change,changePercent"
-
     def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-        return 200, {}, f"{header}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
+        return 200, {}, f"{HEADER}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
 
     with Upstream(reply) as upstream:
         tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
@@ -235,6 +235,27 @@ def test_rest_of_a_pipe_is_performed_with_its_token(
         assert second.structured["result"]["columns"] == ["third_symbol", "latestDay"]
         assert second.structured["result"]["rows"] == [["ONE", "2026-01-13"]]
         assert [step["as"] for step in second.structured["steps"]] == ["1", "third", "3"]
+
+
+def test_rest_of_the_rest_has_the_values_of_both(
+    make_tools: Callable[..., MetaTools], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reply(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        return 200, {}, f"{HEADER}\n{query['symbol']},1,1,1,1,1,2026-01-13,1,0,0%\n".encode()
+
+    with Upstream(reply) as upstream:
+        tools = make_tools(TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL=upstream.url)
+        given = ("ONE", "TWO", ref("one.symbol"), ref("1.symbol"))
+        steps = [{**quote(one, fresh=True), "as": name} for one, name in zip(given, ("one", "", "", ""), strict=True)]
+        arguments: dict[str, Any] = {"steps": steps, "return": "one"}
+        for failed_step in (1, 2, 3):
+            with monkeypatch.context() as patch:
+                end_requests_after(patch, answers=1)
+                found = tools.call("TOOL_PIPE", arguments).structured
+            assert found["failed_step"] == failed_step
+            assert [step["result"]["symbol"] for step in found["steps"]] == [("ONE", "TWO", "ONE")[failed_step - 1]]
+            arguments = {"continue": found["continue"]}
+        assert tools.call("TOOL_PIPE", arguments).structured["result"]["symbol"] == "TWO"
 
 
 TEMPLATES = [

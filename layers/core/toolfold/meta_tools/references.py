@@ -255,32 +255,16 @@ def _not_found(reference: Reference, path: str, data: Any) -> ReferenceNotFound:
     if isinstance(known, list) and not known:
         there = "the list is empty"
     step = reference.text[: len(reference.text) - len(reference.path)]
-    other = _path_to(path, data)
-    form = f"Write {json.dumps({REFERENCE: f'{step}.{other}'}, ensure_ascii=False)}. " if other else ""
+    # The last name may be that of a column.
+    columns = data["columns"] if isinstance(data, dict) and "row_count" in data else ()
+    wanted = normalize(re.split(r"\W+", path)[-1])
+    column = next((one for one in columns if normalize(str(one)) == wanted and _NAME.fullmatch(one)), "")
+    form = f"Write {json.dumps({REFERENCE: f'{step}.rows[0].{column}'})}. " if column else ""
     return ReferenceNotFound(
         f"{shortened(reference.text)}: nothing is there; {where}{there}.",
         f"{form}Correct the path by these keys, or call with return: all to see the answers.",
         keys=keys,
     )
-
-
-def _path_to(path: str, data: Any) -> str:
-    """Return the path of the value that the last name in ``path`` means, in the first row of a table; empty: none.
-
-    >>> _path_to("bestMatches[0].Symbol", {"rows": [{"symbol": "A"}], "row_count": 1})
-    'rows[0].symbol'
-    """
-    names = re.findall(r"[A-Za-z_]\w*", path)
-    wanted = normalize(names[-1]) if names else ""
-    place = next(iter(re.findall(r"\[(\d+|\*)\]", path)), "0")
-    tables = {key: value for key, value in data.items() if isinstance(value, list)} if isinstance(data, dict) else {}
-    mentioned = [key for key in tables if any(normalize(name) in normalize(key) for name in names[:-1])]
-    for key in dict.fromkeys([*mentioned, *tables]):
-        row = next(iter(tables[key]), None)
-        found = [name for name in row if normalize(name) == wanted] if isinstance(row, dict) else []
-        if found and _NAME.fullmatch(found[0]) and _NAME.fullmatch(key):
-            return f"{key}[{place}].{found[0]}"
-    return ""
 
 
 _MAX_KEYS = 40

@@ -33,6 +33,7 @@ from toolfold.text_safety import quoted, quoted_name
 from toolfold.wording import joined
 
 if TYPE_CHECKING:
+    from toolfold.catalog.entries import Tool
     from toolfold.meta_tools.call import Answer, Item
     from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.results.output import OutputOptions
@@ -87,7 +88,8 @@ def tool_batch(request: MetaRequest) -> Result:
         if rest and not stop:
             repeated = items if combination is not None else rest
             left = [{"id": item.id, **call} for item in repeated if isinstance(call := given[item.id], dict)]
-            token = issue_token(request, TOOL, {**arguments, "calls": left}, repeated)
+            tools = [item.call and item.call.tool for item in repeated]
+            token = issue_token(request, TOOL, {**arguments, "calls": left}, tools)
         rendering = render_items(plan, items, max_tokens, combination)
     errors = [item.error for item in items if item.error is not None]
     skipped, failed = len(rest), len(errors)
@@ -236,15 +238,17 @@ def _form(document: Document) -> tuple[str, ...] | None:
     return ("fields", *fields) if {type(value) for value in fields.values()}.isdisjoint((dict, list)) else None
 
 
-def issue_token(request: MetaRequest, tool: str, arguments: Mapping[str, Any], items: Sequence[Item]) -> str | None:
-    """Return the token for the rest of a request; None where it cannot be kept."""
+def issue_token(
+    request: MetaRequest, tool: str, arguments: Mapping[str, Any], tools: Sequence[Tool | None]
+) -> str | None:
+    """Return the token for the rest of a request, which calls ``tools``; None where it cannot be kept."""
     kept = request.tools.executor.services.kept_requests
     rest = {
         "tool": tool,
         "catalog": request.catalog.fingerprint,
         "caller": kept.caller(request.credentials),
-        "is_read": all(item.is_read for item in items),
-        "writes": any(item.call is not None and item.call.tool.effect != "read" for item in items),
+        "is_read": all(one is not None and one.only_reads for one in tools),
+        "writes": any(one is not None and one.effect != "read" for one in tools),
         "arguments": {name: value for name, value in arguments.items() if name not in ("continue", "approval_token")},
     }
     added = kept.add(rest)
@@ -281,6 +285,7 @@ def resume_arguments(request: MetaRequest, tool: str) -> dict[str, Any]:
         step = "They may have taken effect: check with a tool that reads before you send one again."
     if rest is None or problem:
         raise invalid(tool, f"the token in continue {problem}", step, **following)
-    given = {**rest["arguments"], **arguments}
-    done = given.pop("done", 0)
-    return {**read_values(request.catalog, tool, given), "done": done}
+    main = "calls" if tool == TOOL else "steps"
+    given = {**rest["arguments"], **arguments, main: rest["arguments"][main]}
+    finished = {name: given.pop(name) for name in ("done", "values") if name in given}
+    return {**read_values(request.catalog, tool, given), **finished}

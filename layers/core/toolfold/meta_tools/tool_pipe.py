@@ -18,17 +18,14 @@ from toolfold.execution.call import NO_USE
 from toolfold.execution.validation import invalid_arguments
 from toolfold.execution.validation_problems import parameter_of
 from toolfold.messages import STEP
-from toolfold.meta_tools.arguments import invalid, is_blank
+from toolfold.meta_tools.arguments import invalid
 from toolfold.meta_tools.call import Item, metadata, output_options, parse_select, with_notes
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.plan import Plan
 from toolfold.meta_tools.reader import read_call
 from toolfold.meta_tools.references import (
-    LITERAL,
-    REFERENCE,
     check_path,
     check_templates,
-    keys_of,
     parse_reference,
     references_in,
     replace_references,
@@ -37,7 +34,7 @@ from toolfold.meta_tools.references import (
 )
 from toolfold.meta_tools.result import Result, dumps_compact, error_text, repeated_by, to_text
 from toolfold.meta_tools.tool_batch import issue_token, render_items, resume_arguments, take_names
-from toolfold.text_safety import quoted, shortened
+from toolfold.text_safety import quoted
 from toolfold.wording import Text
 
 if TYPE_CHECKING:
@@ -87,17 +84,19 @@ class _Step(NamedTuple):
 
 
 class _Pipe:
-    """The steps of one pipe, which are all read when it is made.
+    """The steps of one pipe, which are all read when it is made. They are counted from 0.
+
+    A token has the steps as they are, how many are finished (``done``), and of those the ``values`` that later ones
+    refer to.
 
     Attributes:
-        items: the steps that were performed, the last possibly failed.
-
-    Steps are counted from 0, those that were finished before the token of this request included.
+        items: the steps that were performed by this request, the last possibly failed.
     """
 
     def __init__(self, plan: Plan, arguments: Mapping[str, Any]) -> None:
         self._plan, self._arguments = plan, arguments
         self._done: int = arguments.get("done", 0)
+        self._values: Mapping[str, Any] = arguments.get("values", {})
         self._steps: list[_Step] = []
         self.items: list[Item] = []
         self._views: dict[int, Any] = {}
@@ -128,12 +127,12 @@ class _Pipe:
 
     def perform(self) -> CallError | None:
         """Perform the steps; return the error of the one that failed, or None."""
-        for position, step in enumerate(self._steps):
-            item = Item(self._labels[position] or str(self._done + position), step.given)
+        for position, step in enumerate(self._steps[self._done :], self._done):
+            item = Item(self._labels[position] or str(position), step.given)
             try:
                 if step.joined:
                     started, budget = time.perf_counter(), WorkBudget(self._plan.budget.deadline)
-                    found = [self.items[index] for index in step.joined]
+                    found = [self.items[index - self._done] for index in step.joined]
                     answers = {one.id: one.answer for one in found if one.answer is not None}
                     item.answer = step.combination.answer(answers, self._plan.services.today(), budget)
                     item.elapsed_s = time.perf_counter() - started
@@ -145,9 +144,9 @@ class _Pipe:
                 item.error = error
             self.items.append(item)
             if item.is_skipped:
-                return UpstreamTimeout(*_LATE).changed(step=self._done + position)
+                return UpstreamTimeout(*_LATE).changed(step=position)
             if item.error is not None:
-                if isinstance(item.error, InsufficientScope) and not position:
+                if isinstance(item.error, InsufficientScope) and position == self._done:
                     raise item.error
                 return self._located(item.error, position)
         return None
@@ -161,7 +160,10 @@ class _Pipe:
             blocks = [block for item in self.items if item.answer is not None for block in item.answer.blocks]
             structured = {"result": entries[-1].get("result"), "steps": _entries(self.items, entries)}
             return Result(structured, rendering.text, blocks=blocks)
-        item, answers = self.items[self._returned], {one.id: one.answer for one in self.items if one.answer is not None}
+        item, answers = (
+            self.items[self._returned - self._done],
+            {one.id: one.answer for one in self.items if one.answer is not None},
+        )
         if item.answer is None:
             return Result({"result": None, "steps": []}, "null")
         own = item.answer.document.notes
@@ -181,14 +183,15 @@ class _Pipe:
         rendering = render_items(self._plan, finished, max_tokens)
         # Only time or an approval was missing.
         can_continue = failed.is_skipped or error.code in ("APPROVAL_REQUIRED", "APPROVAL_PENDING")
-        token = self._token(len(finished)) if can_continue else None
+        position = self._done + len(finished)
+        token = self._token(position) if can_continue else None
         if can_continue:
             rest = "the steps from this one on" if token is None else "continue"
             approval = "" if failed.is_skipped else " and approval_token"
             error = repeated_by(error, f"call TOOL_PIPE with {rest}{approval}{f'; {_MOVED}' if token is None else ''}")
         structured = {
             "error": error.as_dict(self._plan.request.tools.reader),
-            "failed_step": self._done + len(finished),
+            "failed_step": position,
             "steps": _entries(finished, rendering.structured["results"]),
             "continue": token,
         }
@@ -205,12 +208,12 @@ class _Pipe:
         name, problem = self._labels[position], None
         if "step" not in error.details:
             shown = f" ({name})" if name else ""
-            problem = STEP.filled(step=self._done + position, name=shown, problem=error.problem)
-        return error.changed(problem=problem, step=self._done + position, **({"as": name} if name else {}))
+            problem = STEP.filled(step=position, name=shown, problem=error.problem)
+        return error.changed(problem=problem, step=position, **({"as": name} if name else {}))
 
     def _read_step(self, items: Sequence[Mapping[str, Any]], position: int) -> _Step:
         item, names, catalog = items[position], self._names, self._plan.catalog
-        if "tool_name" not in item and ("join" in item or item.keys() == {"select"}):
+        if "tool_name" not in item and "join" in item:
             return self._read_join(item, position)
         given = read_call(catalog, item)
         arguments = given.get("arguments") or {}
@@ -233,13 +236,6 @@ class _Pipe:
         if unknown:
             raise InvalidArguments(
                 f"A join has no member {quoted(unknown[0])}.", 'Send {"join": ["a", "b"], "on": "date", "select": "…"}.'
-            )
-        if "join" not in item:
-            earlier = [self._labels[at] or at for at in range(position)]
-            example = f"To join them, send {dumps_compact({'join': earlier, **item})}." if position > 1 else ""
-            raise InvalidArguments(
-                "A step has a tool_name, or joins earlier steps.",
-                f"To select of one answer, put select into its step. {example}".strip(),
             )
         listed = item["join"] if isinstance(item["join"], list) else [item["join"]]
         indexes = tuple(parse_reference(str(one), self._names, position).step for one in listed)
@@ -267,8 +263,10 @@ class _Pipe:
 
     def _value(self, text: Any, position: int) -> Any:
         reference = parse_reference(text, self._names, position)
+        if reference.step < self._done:
+            return self._values[f"{reference.step}{reference.path}"]
         if reference.step not in self._views:
-            answer = self.items[reference.step].answer
+            answer = self.items[reference.step - self._done].answer
             self._views[reference.step] = None if answer is None else view_of(answer.document, self._plan.budget)
         return value_at(reference, self._views[reference.step], self._plan.budget)
 
@@ -276,56 +274,32 @@ class _Pipe:
         arguments = replace_references(step.given.get("arguments") or {}, lambda text: self._value(text, position))
         given = {**step.given, "arguments": arguments}
         token = self._arguments.get("approval_token")
-        if not position and isinstance(token, str) and is_blank(given.get("approval_token")):
+        if position == self._done and isinstance(token, str):
             given["approval_token"] = token
         item = self._plan.open(id_, given)
         if (join := next((later for later in self._steps if position in later.joined), None)) is not None:
             join.combination.complete(item)
         self._plan.perform([item])
-        if isinstance(item.error, InvalidArguments):
-            sent = step.given.get("arguments") or {}
-            wrong = {parameter_of(problem, sent) for problem in item.error.details.get("problems", ())}
-            for text in references_in({name: value for name, value in sent.items() if name in wrong}):
-                value = self._value(text, position)
-                if isinstance(value, dict) and (keys := keys_of(value)):  # an object where a value belongs
-                    named, listed = shortened(str(text)), ", ".join(map(shortened, keys))
-                    hint = f"{named} is an object; refer to one of its keys: {listed}."
-                    item.error = item.error.changed(next_step=hint, keys=keys)
-                    break
         return item
 
     def _token(self, position: int) -> str | None:
-        """Return the token for the rest, in which references to finished steps are replaced by their values."""
-        rest: list[dict[str, Any]] = []
+        """Return the token for the steps from ``position`` on."""
+        values: dict[str, Any] = {}
         for index, step in enumerate(self._steps[position:], position):
-            name = {"as": self._labels[index]} if self._labels[index] else {}
-            if step.joined:
-                if min(step.joined) < position:
-                    return None  # a table of a finished step is too long for a token
-                joined = [self._labels[one] or str(one - position) for one in step.joined]
-                rest.append({**name, **step.given, "join": joined})
-                continue
-
-            def moved(text: Any, index: int = index) -> Any:
+            if any(one < position for one in step.joined):
+                return None  # a table of a finished step is too long for a token
+            for text in references_in(step.given.get("arguments") or {}):
                 reference = parse_reference(text, self._names, index)
                 if reference.step < position:
-                    return {LITERAL: self._value(text, index)}
-                return {REFERENCE: f"{self._labels[reference.step] or reference.step - position}{reference.path}"}
-
-            given = {key: value for key, value in step.given.items() if key != "approval_token"}
-            try:
-                arguments = replace_references(given.get("arguments") or {}, moved)
-            except CallError:
-                return None
-            rest.append({**name, **given, "arguments": arguments})
-        returned = self._arguments.get("return")
-        if self._names.get(str(returned), position) < position:
-            returned = "last"
-        calls = [self._plan.open(str(number), item) for number, item in enumerate(rest) if "join" not in item]
-        done = self._done + position
-        given = {"steps": rest, "return": returned, "max_tokens": self._arguments.get("max_tokens"), "done": done}
-        sent = {name: value for name, value in given.items() if value}
-        return issue_token(self._plan.request, TOOL, sent, calls)
+                    try:
+                        values[f"{reference.step}{reference.path}"] = self._value(text, index)
+                    except CallError:
+                        return None
+        sent = {**self._arguments, "done": position, "values": values}
+        if self._names.get(str(sent.get("return")), position) < position:
+            sent["return"] = "last"
+        names = [step.given["tool_name"] for step in self._steps[position:] if not step.joined]
+        return issue_token(self._plan.request, TOOL, sent, [self._plan.catalog.called_tool(name) for name in names])
 
 
 def _entries(items: Sequence[Item], entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
