@@ -199,18 +199,24 @@ def test_one_value_with_commas_is_sent_once(
     assert [dict(query)[name] for query in mock_api.requests] == [sent]
 
 
-def test_raw_form_of_a_list_is_refused_with_the_call_that_works(tools: MetaTools) -> None:
-    found = error(call(tools, DAILY, {"ticker": ["AAPL", "MSFT"], "format": "csv"}))
-    assert found["next_call"] == {"TOOL_CALL": {"tool_name": DAILY, "arguments": {"symbol": ["AAPL", "MSFT"]}}}
+def test_list_is_answered_in_one_form(tools: MetaTools) -> None:
+    found = call(tools, DAILY, {"ticker": ["AAPL", "MSFT"], "format": "csv"}).structured
+    assert found["notes"][0] == "datatype was left out: answers of several calls have one form."
+    assert found["result"] == call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}).structured["result"]
+
+
+def test_value_of_a_list_that_cannot_be_sent_is_named_beside_the_answers(tools: MetaTools) -> None:
+    found = call(tools, QUOTE, {"symbol": ["AAPL", ["MSFT"], {"ticker": "KO"}, None]}).structured
+    assert [row[0] for row in found["result"]["rows"]] == ["AAPL"]
+    assert [note.partition(": I")[0] for note in found["notes"]] == [
+        "['MSFT'] failed", "{'ticker': 'KO'} failed", "None failed",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"symbol": []}, "symbol is an empty list"),
-        ({"symbol": ["AAPL", ["MSFT"]]}, "item 2 of symbol is a list"),
-        ({"symbol": [{"ticker": "AAPL"}, "MSFT"]}, "item 1 of symbol is an object"),
-        ({"symbol": ["AAPL", None]}, "item 2 of symbol is null"),
+        ({"symbol": []}, "symbol must be a string, not an array"),
         ({"symbol": [f"A{number}" for number in range(100_000)]}, "100,000 values of symbol are 100,000 calls"),
         ({"symbol": ",".join(f"A{number}" for number in range(51))}, "is a text of several values"),
         ({"symbol": [5, True]}, "must be a string"),

@@ -22,8 +22,8 @@ from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_reader import reader_of
 from toolfold.fuzzy import normalize
-from toolfold.messages import FIRST_OF_SEVERAL, ONE_FORMAT
-from toolfold.meta_tools.arguments import is_blank, next_call
+from toolfold.messages import FIRST_OF_SEVERAL
+from toolfold.meta_tools.arguments import is_blank
 from toolfold.meta_tools.call import Answer, Call, Part, answer_of, document_size, parse_select
 from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.results import output
@@ -55,8 +55,7 @@ def split(catalog: Catalog, item: Item, call: Call) -> None:
     """Divide ``item`` into the requests that its call stands for: one for each combination of the values in lists.
 
     Raises:
-        InvalidArguments: a list is empty or has lists in it, there are too many calls, the tool does more than read, or
-            the form of the service is requested.
+        InvalidArguments: there are too many calls, or the tool does more than read.
     """
     tool, arguments = call.tool, call.sent
     reader = reader_of(catalog, tool)
@@ -92,24 +91,18 @@ def split(catalog: Catalog, item: Item, call: Call) -> None:
         item.parts = (Part((), given),)
         return
     targets = tuple(varied.values())
-    if parameter := call.options.raw_by:
-        known = {name: value for name, value in reader.rename(arguments).arguments.items() if name != parameter}
-        raise InvalidArguments(
-            f"{tool.name}: lists for {' and '.join(targets)} are answered as one table, which has no form of the "
-            f"service's own.",
-            ONE_FORMAT.filled(parameter=parameter),
-            **next_call("TOOL_CALL", {**call.given, "arguments": known}),
-        )
     # What was read in an argument that differs is in the table.
     item.varied, item.parts = targets, tuple(parts.values())
     item.notes += tuple(sorted(set.intersection(*notes)))
 
 
 def _listed(reader: ArgumentReader, name: str, value: list[Any]) -> tuple[str, list[Any]] | None:
-    """Return the parameter that ``name`` means and its values; None where it takes the list, or is unknown."""
+    """Return the parameter that ``name`` means and its values; None where it takes the list, or is unknown or empty."""
     target = name
+    if not value:
+        return None
     if name not in reader.properties:
-        renamed = reader.rename({name: value[0] if value else ""})
+        renamed = reader.rename({name: value[0]})
         known = [parameter for parameter in renamed.arguments if parameter in reader.properties]
         if renamed.problems or not known:
             return None
@@ -118,16 +111,6 @@ def _listed(reader: ArgumentReader, name: str, value: list[Any]) -> tuple[str, l
         types = allowed_types(reader.schema, reader.properties[target])
         if types & {"array", "object"} or reader.separator(target):
             return None
-    kinds: dict[type, str] = {list: "a list", dict: "an object", type(None): "null"}
-    nested = ((index, kinds[type(item)]) for index, item in enumerate(value, 1) if type(item) in kinds)
-    wrong = "" if value else f"{name[:60]} is an empty list"
-    if (first := next(nested, None)) is not None:
-        wrong = f"item {first[0]} of {name[:60]} is {first[1]}"
-    if wrong:
-        raise InvalidArguments(
-            f"{reader.tool_name}: {wrong}.",
-            f'Send a value or a flat list, as in "{target}": ["A", "B"]; nothing was sent.',
-        )
     unique: dict[str, Any] = {}
     for item in value:
         unique.setdefault(str(item).strip().casefold(), item)

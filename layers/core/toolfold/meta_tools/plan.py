@@ -137,9 +137,19 @@ class Plan(CallSession):
         if "approval_token" not in item.given and type(arguments) is dict and (inner := simple_text(arguments)):
             text = simple_text({**item.given, "arguments": f"{self.request.whole} {inner}"})
         found: Call | None = None if text is None else self.services.memo.get("call", (self.catalog,), text)
-        call = found or self._read_item(item, text, keeps_raw=keeps_raw)
+        if found is None:
+            item.given = read_call(self.catalog, item.given)
+        call = found or self._read(item.given)
+        has_list, parameter = list in map(type, call.sent.values()), call.options.raw_by
+        if found is None and text is not None and call.approval_token is None and not has_list:
+            self.services.memo.put("call", (self.catalog,), text, call, _READ_BYTES + 4 * len(text))
+        if parameter and (has_list or not keeps_raw or call.given.get("inspect")):
+            known = reader_of(self.catalog, call.tool).rename(call.sent).arguments
+            sent = {name: value for name, value in known.items() if name != parameter}
+            call = call._replace(sent=sent, options=replace(call.options, raw_by=""))
+            item.notes = (f"{parameter} was left out: answers of several calls have one form.",)
         item.given, item.parts = call.given, (Part((), call.sent),)
-        if list in map(type, call.sent.values()):
+        if has_list:
             split(self.catalog, item, call)
         item.call = call if self._change_tool is None else call._replace(tool=self._change_tool(call.tool))
         if self._count + len(item.parts) > MAX_CALLS:
@@ -183,23 +193,6 @@ class Plan(CallSession):
         if isinstance(given.get("tool_name"), str) and isinstance(given.get("arguments") or {}, dict):
             error = corrections.with_next_call(self.catalog, given, error)
         return next_steps.with_executor(self.catalog, error)
-
-    def _read_item(self, item: Item, text: str | None, *, keeps_raw: bool) -> Call:
-        """Return what an item calls, which equal calls find under ``text``."""
-        item.given = read_call(self.catalog, item.given)
-        call = self._read(item.given)
-        if call.options.raw_by:
-            if keeps_raw and not item.given.get("inspect"):
-                return call
-            parameter, arguments = call.options.raw_by, dict(item.given.get("arguments") or {})
-            if parameter not in arguments:
-                arguments = dict(reader_of(self.catalog, call.tool).rename(arguments).arguments)
-            del arguments[parameter]
-            item.notes = (f"{parameter} was left out: answers of several calls have one form.",)
-            return self._read({**item.given, "arguments": arguments})
-        if text is not None and call.approval_token is None and list not in map(type, call.sent.values()):
-            self.services.memo.put("call", (self.catalog,), text, call, _READ_BYTES + 4 * len(text))
-        return call
 
     def _read(self, given: Mapping[str, Any]) -> Call:
         tool = self.catalog.called_tool(given["tool_name"])
