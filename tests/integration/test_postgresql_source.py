@@ -302,6 +302,10 @@ def test_tables_columns_keys_and_comments_are_read(server: PostgresqlServer, rea
             ("order_id", "integer", "references public.orders(id)"),
         ]
         answer = both.query(url, soon(), "SELECT count(*) AS n FROM visits", [], 1)
+        assert both.schema
+        assert ("sales", "visits_2024") in both.schema.left_out  # it would hide one of a later schema
+        with pytest.raises(DatabaseFailure, match="STATEMENT"):
+            both.query(url, soon(), "SELECT t.wipe_all FROM public.customers AS t", [], 1)
         assert json.loads(answer.body) == {"rows": [{"n": 0}]}
         orders = json.loads(reader.describe_table(url, soon(), '"ORDERS"'))
         assert orders["description"] == "One row for each order"

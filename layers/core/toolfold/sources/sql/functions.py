@@ -66,7 +66,7 @@ POSTGRESQL_FUNCTIONS = _words(
     "to_tsvector to_tsquery plainto_tsquery phraseto_tsquery websearch_to_tsquery ts_rank ts_rank_cd ts_headline",
     "numnode querytree setweight strip tsvector_to_array get_current_ts_config",
     # geometry and PostGIS: measures and tests, no files and no rasters
-    "area center diameter height width point box circle polygon",
+    "area center diagonal diameter height isclosed isopen npoints radius width point box circle polygon",
     "st_area st_asgeojson st_astext st_centroid st_contains st_covers st_crosses st_distance st_dwithin st_envelope",
     "st_equals st_geomfromtext st_intersection st_intersects st_isvalid st_length st_makeenvelope st_makepoint",
     "st_overlaps st_point st_setsrid st_simplify st_srid st_touches st_transform st_within st_x st_y",

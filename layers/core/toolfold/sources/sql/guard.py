@@ -123,10 +123,10 @@ def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> Gua
         if isinstance(node, exp.In) and node.args.get("field") is not None:
             raise _refused("IN takes a list or a SELECT in parentheses")  # in SQLite a name there is a table
         _check_length(node)
-    references = References(tree, dialect, schema, _FUNCTIONS[dialect])
+    references = References(tree, dialect, schema)
     try:
         tables = references.check_tables()
-        references.check_columns()
+        references.check_columns(_FUNCTIONS[dialect])
     except RecursionError:
         raise _refused("it is nested too deeply") from None
     return GuardedStatement(_in_backticks(text, tokens) if dialect == "sqlite" else text, tables, tree)

@@ -20,10 +20,10 @@ WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' AND has_schema_privi
 ORDER BY nspname
 """
 
-# One row for each table, its columns as JSON. Partitions are left out: they are read through their table.
+# One row for each table, its columns as JSON. Partitions cannot be named: they are read through their table.
 _TABLES = """
 SELECT n.nspname, c.relname, c.relkind, obj_description(c.oid, 'pg_class'),
-  has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT'),
+  NOT c.relispartition AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT')),
   (SELECT json_agg(json_build_array(
       a.attname,
       format_type(a.atttypid, a.atttypmod) || coalesce(
@@ -35,7 +35,7 @@ SELECT n.nspname, c.relname, c.relkind, obj_description(c.oid, 'pg_class'),
    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
      AND has_column_privilege(c.oid, a.attnum, 'SELECT'))
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
   AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND has_schema_privilege(n.oid, 'USAGE')
 ORDER BY n.nspname, c.relname
 """
@@ -52,6 +52,14 @@ LEFT JOIN pg_catalog.pg_class f ON f.oid = k.confrelid LEFT JOIN pg_catalog.pg_n
 WHERE k.contype IN ('p', 'u', 'f') AND NOT c.relispartition
   AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 ORDER BY n.nspname, c.relname, k.contype DESC, k.conname
+"""
+
+# Functions of one argument. Those of PostgreSQL that have the name of a type convert to it, and three do no harm.
+_FUNCTIONS = """
+SELECT DISTINCT p.proname FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_type t ON t.oid = p.prorettype
+WHERE p.prokind = 'f' AND p.pronargs > 0 AND (p.pronargs - p.pronargdefaults < 2 OR p.provariadic <> 0)
+  AND (p.pronamespace, p.proname) <> ('pg_catalog'::regnamespace, t.typname)
+  AND p.proname NOT IN ('bernoulli', 'format', 'system')
 """
 
 _KINDS = {"r": "table", "p": "table", "v": "view", "m": "materialized view", "f": "foreign table"}
@@ -87,7 +95,9 @@ def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
                 ),
             )
         )
-    return DatabaseSchema(tuple(found), frozenset(left_out), tuple(schemas) or ("public",), tuple(others))
+    functions = frozenset(name for (name,) in read_rows(_FUNCTIONS) if name)
+    path = tuple(schemas) or ("public",)
+    return DatabaseSchema(tuple(found), frozenset(left_out), path, tuple(others), functions=functions)
 
 
 def _read_keys(read_rows: ReadRows, *, several: bool) -> defaultdict[tuple[str, str, str], list[str]]:

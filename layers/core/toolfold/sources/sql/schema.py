@@ -144,6 +144,7 @@ class DatabaseSchema:
         search_path: the schemas in which PostgreSQL finds a table that is named without one, in this order.
         other_schemas: those that the source does not have, with tables that the role may read.
         skipped: views that the database cannot plan.
+        functions: those that PostgreSQL calls for a name behind a dot.
     """
 
     tables: tuple[Table, ...] = ()
@@ -151,6 +152,7 @@ class DatabaseSchema:
     search_path: tuple[str, ...] = ()
     other_schemas: tuple[str, ...] = field(default=(), compare=False)
     skipped: tuple[str, ...] = field(default=(), compare=False)
+    functions: frozenset[str] = field(default=frozenset(), compare=False)
 
     def display_name(self, table: Table) -> str:
         """Return the name by which a statement reads ``table``: with its schema where there are several."""
