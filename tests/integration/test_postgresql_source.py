@@ -351,7 +351,7 @@ def test_parameters_are_bound_by_the_driver(calls: Calls) -> None:
         ("SELECT id FROM orders WHERE id = $1 AND note IS NULL", ["2"], [2]),
         ("SELECT id FROM orders WHERE note = ?", ["first"], [1]),
         ("SELECT id FROM orders WHERE total > :low AND total < :high ORDER BY id", {"low": 7, "high": "11"}, [1, 3]),
-        ("SELECT id FROM orders WHERE id = ANY(%s) ORDER BY id", [[3, 1]], [1, 3]),
+        ("SELECT id FROM orders WHERE id = ANY($1) ORDER BY id", [[3, 1]], [1, 3]),
         ("SELECT id FROM orders WHERE note LIKE '%s' || $1", ["x"], []),
         ("SELECT id FROM orders WHERE note = $1", ["'; DROP TABLE orders; --"], []),
         ("SELECT id FROM orders WHERE note = $1", [None], []),
@@ -375,7 +375,7 @@ def test_an_error_names_what_is_wrong_and_what_is_right(calls: Calls) -> None:
         ("SELECT (c).name FROM customers c", ["to_jsonb(value) ->> 'field'", "Correct the statement"]),
         ("SELECT * FROM user", ['a table or column of this name is "user" (line 1, column 15)']),
         ("SELECT id, count(*) FROM orders", ['"orders.id" must appear in the GROUP BY clause']),
-        ("SELECT id FROM orders WHERE id = $1", ["the statement has 1 parameter and params has 0 values"]),
+        ("SELECT id FROM orders WHERE id = $1", ["params has no value for 1 (line 1, column 34)"]),
         ("SELECT FROM orders", ["it returns no columns"]),
     ]  # fmt: skip
     for statement, sentences in rows:

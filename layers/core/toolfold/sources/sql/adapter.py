@@ -1,7 +1,7 @@
 """The adapter of SQL databases: it lists the tables, describes one, and answers queries, each as JSON text.
 
-A few connections stay open between calls. The placeholders of a statement, in any style (``?``, ``%s``, ``:name``,
-``%(name)s``), become those of the dialect: ``:p1`` in SQLite, ``$1`` in PostgreSQL. Values are never put into the text.
+A few connections stay open between calls. The placeholders of a statement (``?``, ``$1``, ``:name``) become those of
+the dialect: ``:p1`` in SQLite, ``$1`` in PostgreSQL. Values are never put into the text.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ import logging
 import re
 import time
 import weakref
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from queue import Empty, LifoQueue
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -47,8 +45,7 @@ logger = logging.getLogger("toolfold")
 _PARTS = re.compile(
     r"""[eE]'(?:[^'\\]|''|\\.)*+'?+|'(?:[^']|'')*+'?+|"(?:[^"]|"")*+"?+|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?+
     |\$\$(?:.|\n)*?(?:\$\$|\Z)|\$(?P<tag>[A-Za-z_]\w*)\$(?:.|\n)*?(?:\$(?P=tag)\$|\Z)
-    |(?P<number>[$?]\d{1,5}(?!\d))|(?P<mark>\?)|%\((?P<percent_name>\w+)\)s\b|(?P<percent>%s\b)
-    |(?<![:\w])[:@$](?P<name>[A-Za-z_]\w*)""",
+    |[$?](?P<number>\d{1,5})(?!\d)|(?P<mark>\?)|(?<![:\w]):(?P<name>[A-Za-z_]\w*)""",
     re.VERBOSE,
 )
 """Texts, quoted names and comments, in which nothing is a placeholder; then the placeholders."""
@@ -61,77 +58,41 @@ _LISTS = {"sqlite": "IN (SELECT value FROM json_each(?))", "postgresql": "= ANY(
 """How a statement compares with all values of one parameter."""
 
 
-@dataclass(frozen=True)
-class BoundStatement:
-    """A statement with the placeholders of its dialect.
-
-    Attributes:
-        text: the statement.
-        values: the first is that of ``:p1`` or ``$1``.
-        edits: where ``text`` differs from the original: the end of a change in ``text``, and by how much it is longer.
-    """
-
-    text: str
-    values: Sequence[Any]
-    edits: tuple[tuple[int, int], ...] = ()
-
-    def original_offset(self, offset: int) -> int:
-        """Return the character of the original that the character ``offset`` of ``text`` is."""
-        return offset - sum(added for end, added in self.edits if end <= offset)
-
-
-def bind_parameters(statement: str, params: Sequence[Any] | Mapping[str, Any], dialect: str) -> BoundStatement:
-    """Return ``statement`` with its placeholders as ``dialect`` has them, and the values."""
-    found: defaultdict[str | None, list[re.Match[str]]] = defaultdict(list)
-    for match in _PARTS.finditer(statement):
-        found["named" if match.lastgroup in ("name", "percent_name") else match.lastgroup].append(match)
-    if not isinstance(params, Mapping):
-        if numbers := found["number"]:
-            return _replaced(statement, [(match, int(match[0][1:])) for match in numbers], params, dialect)
-        # In PostgreSQL "?" is an operator of jsonb as well, and "%s" may be a remainder: the numbers decide.
-        marks = len(found["mark"])
-        for group in (found["mark"], *([] if marks and dialect == "sqlite" else [found["percent"]])):
-            if group and len(group) == len(params):
-                changes = [(match, position) for position, match in enumerate(group, 1)]
-                return _replaced(statement, changes, params, dialect)
-        names = list(dict.fromkeys(match["name"] for match in found["named"] if match["name"]))
-        is_named = bool(names) and (dialect == "sqlite" or len(names) == len(params))
-        if marks and (dialect == "sqlite" or (params and not is_named)):
-            also = "" if dialect == "sqlite" else "; ? is an operator as well, so write them as $1, $2"
-            raise wrong_count(marks, params, also)
-        if not is_named:
-            return BoundStatement(statement, params)
-        params = dict(zip(names, params, strict=False))
+def bind_parameters(
+    statement: str, params: Sequence[Any] | Mapping[str, Any], dialect: str
+) -> tuple[str, Sequence[Any]]:
+    """Return ``statement`` with its placeholders as ``dialect`` has them, and the values in their order."""
+    is_named = isinstance(params, Mapping)
+    values: Mapping[str, Any] = dict(params if is_named else ((str(at), value) for at, value in enumerate(params, 1)))
+    kinds = [match.lastgroup for match in _PARTS.finditer(statement)]
+    count = kinds.count("mark")
+    # In PostgreSQL "?" is an operator of jsonb as well: the numbers decide.
+    has_marks = dialect == "sqlite" or (not is_named and count == len(values) and "number" not in kinds)
+    marks = itertools.count(1)
     order: dict[str, int] = {}
-    changes = []
-    for match in sorted((*found["named"], *found["number"]), key=re.Match.start):
-        name = match["name"] or match["percent_name"] or match[0][1:]
-        if name in params:
-            changes.append((match, order.setdefault(name, len(order) + 1)))
-        # In PostgreSQL ":" may be that of a slice, and "@" an operator.
-        elif dialect == "sqlite" or match["number"] or (match[0][0] == ":" and "[" not in statement):
+
+    def written(match: re.Match[str]) -> str:
+        kind = match.lastgroup
+        if kind not in ("number", "mark", "name") or (kind == "mark" and not has_marks):
+            return match[0]
+        name = str(next(marks)) if kind == "mark" else match[kind]
+        if name not in values:
+            if kind == "name" and dialect == "postgresql" and "[" in statement:
+                return match[0]  # that of a slice
             raise DatabaseFailure(FailureKind.STATEMENT, f"params has no value for {name}", match.start())
-    return _replaced(statement, changes, [params[name] for name in order], dialect)
-
-
-def _replaced(
-    statement: str, changes: Sequence[tuple[re.Match[str], int]], values: Sequence[Any], dialect: str
-) -> BoundStatement:
-    """Return ``statement`` with the placeholder of ``dialect`` for each of ``changes``, a match and its position."""
-    parts, edits, position, length = [], [], 0, 0
-    for match, number in changes:
         is_in = _IN.search(statement, max(0, match.start() - _MAX_IN_CHARS), match.start())
-        if is_in and 0 < number <= len(values) and isinstance(values[number - 1], list):
+        if is_in and isinstance(values[name], list):
             problem = f"a list is no value of IN (…); write {_LISTS[dialect]}"
             raise DatabaseFailure(FailureKind.STATEMENT, problem, match.start())
         # Without a space, sqlglot reads "$1,$2" as the beginning of a text.
         space = "" if not statement[match.end() : match.end() + 1].strip() else " "
-        text = f"{_PREFIXES[dialect]}{number}{space}"
-        parts += [statement[position : match.start()], text]
-        length += match.start() - position + len(text)
-        edits.append((length, len(text) - len(match[0])))
-        position = match.end()
-    return BoundStatement("".join((*parts, statement[position:])), values, tuple(edits))
+        return f"{_PREFIXES[dialect]}{order.setdefault(name, len(order) + 1)}{space}"
+
+    text = _PARTS.sub(written, statement)
+    if not is_named and len(order) < len(values):
+        also = "; ? is an operator as well, so write them as $1, $2" if count and not has_marks else ""
+        raise wrong_count(len(order), list(values), also)
+    return text, [values[name] for name in order]
 
 
 T = TypeVar("T")
@@ -284,26 +245,26 @@ class DatabaseReader:
         from toolfold.sources.sql.guard import check_statement
 
         dialect = self._settings.dialect
-        bound = bind_parameters(statement, params, dialect)
+        text, values = bind_parameters(statement, params, dialect)
         schema = self._read_schema(connection_string, deadline, _SCHEMA_TTL_S)
         try:
             try:
-                guarded = check_statement(bound.text, dialect, schema)
+                guarded = check_statement(text, dialect, schema)
             except DatabaseFailure as failure:
                 if failure.kind not in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN):
                     raise
                 schema = self._read_schema(connection_string, deadline, _MIN_SCHEMA_AGE_S)
-                guarded = check_statement(bound.text, dialect, schema)
+                guarded = check_statement(text, dialect, schema)
             rows = self._run(
                 connection_string,
                 deadline,
-                lambda database: database.query(guarded.text, bound.values, limit, deadline, schema.search_path),
+                lambda database: database.query(guarded.text, values, limit, deadline, schema.search_path),
             )
         except DatabaseFailure as failure:
-            if failure.offset is not None:
-                failure.offset = bound.original_offset(failure.offset)
+            if failure.offset and not text.startswith(statement[: failure.offset]):  # behind a placeholder
+                failure.offset = None
             raise
-        named = {f"p{place}": value for place, value in enumerate(bound.values, 1)}
+        named = {f"p{place}": value for place, value in enumerate(values, 1)}
         note = self._note_on_values(connection_string, deadline, guarded, named)
         if not rows.lines:
             return UpstreamResponse(200, f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}', note=note)
