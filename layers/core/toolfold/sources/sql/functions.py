@@ -4,7 +4,7 @@ Not among them is what reads or writes files (``pg_read_file``, ``lo_import``, `
 (``dblink``), runs SQL in a text, which no guard has read (``query_to_xml``, ``ts_stat``), changes something
 (``nextval``, ``set_config``, ``pg_notify``), says something about the server or its role (``version``,
 ``current_setting``), waits (``pg_sleep``, ``pg_advisory_lock``), or makes a long text of a short one (``repeat``,
-``zeroblob``, ``printf``).
+``lpad``, ``zeroblob``, ``printf``).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ POSTGRESQL_FUNCTIONS = _words(
     "scale min_scale trim_scale sign sqrt trunc width_bucket",
     "acos asin atan atan2 cos cot sin tan acosd asind atand cosd sind tand sinh cosh tanh asinh acosh atanh",
     # texts
-    "ascii btrim char_length character_length chr concat concat_ws initcap left length lower lpad ltrim md5",
+    "ascii btrim char_length character_length chr concat concat_ws initcap left length lower ltrim md5",
     "normalize octet_length bit_length overlay position quote_ident quote_literal quote_nullable regexp_count",
     "regexp_instr regexp_like regexp_match regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table",
-    "regexp_substr replace reverse right rpad rtrim split_part starts_with string_to_array string_to_table strpos",
+    "regexp_substr replace reverse right rtrim split_part starts_with string_to_array string_to_table strpos",
     "substr substring to_ascii to_hex translate trim unistr upper similarity word_similarity unaccent levenshtein",
     "soundex metaphone encode decode get_byte get_bit sha224 sha256 sha384 sha512 crc32 crc32c",
     # dates
@@ -85,11 +85,6 @@ SESSION_WORDS = {
 }
 """Functions that are called without parentheses, and say something about the role or the server."""
 
-LENGTH_LIMITED = frozenset({"lpad", "rpad"})
-"""Functions whose second argument is the length of their result: a number of at most :data:`MAX_LITERAL_LENGTH`."""
-
-MAX_LITERAL_LENGTH = 10_000
-
 WORDS_BEFORE_PARENTHESES = _words(
     # words of the grammar
     "all and any array as between by case cross cube distinct else end escape except exists fetch filter first from",
@@ -108,7 +103,7 @@ WORDS_BEFORE_PARENTHESES = _words(
 EXTENSION_TYPES = _words("citext cube geography geometry halfvec hstore lquery ltree sparsevec vector")
 """Types of extensions: a table that has the name of one may be found before it."""
 
-_POSTGRESQL_TYPES = EXTENSION_TYPES | frozenset(
+TYPES = frozenset(
     (
         *_words(
             "bool boolean int int2 int4 int8 integer smallint bigint real float float4 float8 numeric decimal dec",
@@ -120,9 +115,4 @@ _POSTGRESQL_TYPES = EXTENSION_TYPES | frozenset(
         *("double precision", "character varying", "char varying", '"char"'),
     )
 )
-
-TYPES = {
-    "postgresql": _POSTGRESQL_TYPES,
-    "sqlite": _POSTGRESQL_TYPES | _words("any blob datetime double mediumint none nvarchar string tinyint"),
-}
-"""Types to which a value may be cast. The name of a table is one in PostgreSQL, and ``regclass`` finds every table."""
+"""Types of PostgreSQL to which a value may be cast. The name of a table is one, and ``regclass`` finds every table."""

@@ -9,20 +9,16 @@ sqlglot reads as a command without understanding it. The guard is the first laye
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
-from sqlglot.parser import Parser
 
 from toolfold.results.select.expressions import has_deep_types
 from toolfold.results.values import sql_identifier
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.functions import (
     EXTENSION_TYPES,
-    LENGTH_LIMITED,
-    MAX_LITERAL_LENGTH,
     POSTGRESQL_FUNCTIONS,
     SESSION_WORDS,
     SQLITE_FUNCTIONS,
@@ -62,17 +58,6 @@ _DOLLAR_QUOTE = re.compile(r"(?<![\w$])\$(?:[^\W\d]\w*)?\$")
 
 _COMMENT = re.compile(r"--[^\r\n]*|/\*.*?\*/", re.DOTALL)
 
-_NAMES: dict[str, str] = {
-    "Into": "SELECT INTO creates a table",
-    "Lock": "FOR UPDATE and FOR SHARE lock rows",
-    "Insert": "INSERT changes data",
-    "Update": "UPDATE changes data",
-    "Delete": "DELETE changes data",
-    "Merge": "MERGE changes data",
-    "Hint": "a hint",
-}
-
-
 MAX_STATEMENT_CHARS = 20_000
 _MAX_TOKENS = 5_000
 _MAX_DEPTH = 40
@@ -81,11 +66,10 @@ _MAX_DEPTH = 40
 _BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "("})
 
 _SQLGLOT_NAMES = {"sqlite": "sqlite", "postgresql": "postgres"}
-_CASTS = ("cast", "try_cast")
-_TEXTS = frozenset(one for one in TokenType if one.name == "STRING" or one.name.endswith("_STRING"))
-_QUOTED = _TEXTS | {TokenType.IDENTIFIER}
+_QUOTED = {TokenType.IDENTIFIER} | {one for one in TokenType if one.name == "STRING" or one.name.endswith("_STRING")}
+_IDENTIFIERS = ("OID", "REGCONFIG")
+"""Types of objects by number, without the name of one."""
 
-_FIELD = {"sqlite": "", "postgresql": ", or write to_jsonb(value) ->> 'field'"}
 _FUNCTIONS = {"sqlite": SQLITE_FUNCTIONS, "postgresql": POSTGRESQL_FUNCTIONS}
 
 
@@ -110,19 +94,18 @@ def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> Gua
     text = statement[: tokens[-1].end + 1]
     tree = _parse(text, tokens, dialect)
     _check_functions(tokens, tree, dialect)
-    _check_types(tokens, tree, dialect, schema)
+    if dialect == "postgresql":
+        _check_types(tokens, tree, schema)
     for node in tree.walk():
         if not isinstance(node, _ALLOWED) or isinstance(node, _REFUSED):
-            problem = _NAMES.get(type(node).__name__) or f"{node.key.upper()} is not available"
-            raise _refused(problem, _offset(node))
+            raise _refused(f"{node.key.upper()} is not available", _offset(node))
         # Not that of ``pg_catalog.lower(x)``, of a type, or of ``(x).*``, which calls no function.
         is_name = isinstance(node.parent, exp.DataType) or isinstance(node.expression, exp.Func | exp.Star)
         if isinstance(node, exp.Dot) and not is_name:
-            problem = f"a field of a value is not available; name a column of a table{_FIELD[dialect]}"
+            problem = "a field of a value is not available; name a column of a table"
             raise DatabaseFailure(FailureKind.STATEMENT, problem, _offset(node))
         if isinstance(node, exp.In) and node.args.get("field") is not None:
             raise _refused("IN takes a list or a SELECT in parentheses")  # in SQLite a name there is a table
-        _check_length(node)
     references = References(tree, dialect, schema)
     try:
         tables = references.check_tables()
@@ -233,53 +216,23 @@ def _check_functions(tokens: list[Token], tree: exp.Expr, dialect: str) -> None:
             raise DatabaseFailure(FailureKind.STATEMENT, "functions are called without a schema", token.start)
 
 
-def _check_length(node: exp.Expr) -> None:
-    if isinstance(node, exp.Pad):
-        length = node.expression
-    elif isinstance(node, exp.Anonymous) and node.name.lower() in LENGTH_LIMITED and len(node.expressions) > 1:
-        length = node.expressions[1]
-    else:
-        return
-    if not (isinstance(length, exp.Literal) and length.name.isdigit() and int(length.name) <= MAX_LITERAL_LENGTH):
-        raise _refused(f"the length of lpad and rpad is a number up to {MAX_LITERAL_LENGTH:,}")
+def _check_types(tokens: list[Token], tree: exp.Expr, schema: DatabaseSchema) -> None:
+    """Refuse each type of PostgreSQL that is not of the list: that of a table, or of an object identifier.
 
-
-def _check_types(tokens: list[Token], tree: exp.Expr, dialect: str, schema: DatabaseSchema) -> None:
-    """Refuse each type that is not of the list: that of a table, or of an object identifier.
-
-    The words are compared as they are written: sqlglot reads ``string``, which PostgreSQL has not, as ``text``.
+    sqlglot reads ``string``, which PostgreSQL has not, as ``text``: it may be the name of a table.
     """
     names = {table.name for table in schema.tables} | {name for _, name in schema.left_out}
-    for place in _types(tokens, tree):
-        is_qualified = tokens[place].text.lower() == "pg_catalog" and tokens[place + 1].token_type is TokenType.DOT
-        index = place + 2 if is_qualified else place
-        token, following = tokens[index], tokens[min(index + 1, len(tokens) - 1)]
-        name = f'"{token.text}"' if token.token_type is TokenType.IDENTIFIER else token.text.lower()
-        is_of_table = following.token_type is TokenType.DOT or (name in EXTENSION_TYPES and name in names)
-        if name not in TYPES[dialect] or is_of_table:
-            raise DatabaseFailure(FailureKind.STATEMENT, f"the type {quoted_name(name)} is not available", token.start)
-
-
-def _types(tokens: list[Token], tree: exp.Expr) -> Iterator[int]:
-    """Yield where types are: after ``::``, in CAST, before a text, and in a list of columns with types."""
-    aliases = [one.this for one in tree.find_all(exp.TableAlias) if tuple(one.find_all(exp.ColumnDef))]
-    if None in aliases:
-        raise _refused("a list of columns needs the name of a table before it: AS t(a int)")
-    lists = {alias.meta.get("start") for alias in aliases}
-    around: list[str] = []
-    for index, (before, token, following) in enumerate(zip((tokens[0], *tokens), tokens, tokens[1:], strict=False)):
-        if token.token_type is TokenType.L_PAREN:
-            around.append("columns" if before.start in lists else before.text.lower())
-        elif token.token_type is TokenType.R_PAREN:
-            del around[-1:]
-        inside = around[-1] if around else ""
-        is_text = following.token_type in _TEXTS and token.text.lower() != "range"  # RANGE '1 day' PRECEDING
-        if token.token_type is TokenType.DCOLON or (token.token_type is TokenType.ALIAS and inside in _CASTS):
-            yield index + 1
-        elif token.token_type in Parser.TYPE_TOKENS and is_text:
-            yield index
-        elif inside == "columns" and before.token_type in (TokenType.L_PAREN, TokenType.COMMA):
-            yield index + 1
+    of_tables = {token.token_type.name for token in tokens if token.text.lower() in names - TYPES}
+    for node in tree.find_all(exp.DataType):
+        kind = node.args.get("kind")
+        if isinstance(kind, exp.Expr):  # a type that sqlglot does not know
+            name, offset = kind.sql().lower(), _offset(kind)
+            is_allowed = name in TYPES or (name in EXTENSION_TYPES and name not in names)
+        else:
+            name, offset = str(getattr(node.this, "name", node.this)), None
+            is_allowed = name in _IDENTIFIERS if type(node) is not exp.DataType else name not in of_tables
+        if not is_allowed:
+            raise DatabaseFailure(FailureKind.STATEMENT, f"the type {quoted_name(name)} is not available", offset)
 
 
 def _offset(node: exp.Expr) -> int | None:
