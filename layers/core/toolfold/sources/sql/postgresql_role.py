@@ -1,4 +1,4 @@
-"""Find out whether a role of PostgreSQL can do more than read, and which statement takes that from it.
+"""Find out whether a role of PostgreSQL can do more than read.
 
 A read-only transaction is not enough: a superuser reads and writes files of the server by functions, and what
 ends the transaction ends its protection. So a role that could write is not used at all.
@@ -115,104 +115,50 @@ def _read_keys(read_rows: ReadRows, *, several: bool) -> defaultdict[tuple[str, 
 ReadRows = Callable[[str], Sequence[Sequence[str | None]]]
 
 _DANGEROUS_ROLES = (
-    "pg_read_server_files",
-    "pg_write_server_files",
-    "pg_execute_server_program",
-    "pg_write_all_data",
-    "pg_signal_backend",
-    "pg_maintain",
-    "pg_checkpoint",
-    "pg_create_subscription",
-    "pg_use_reserved_connections",
-    "rds_superuser",
-    "rds_replication",
-    "rdsadmin",
-    "cloudsqlsuperuser",
-    "alloydbsuperuser",
-    "azure_pg_admin",
+    "pg_read_server_files pg_write_server_files pg_execute_server_program pg_write_all_data pg_signal_backend"
+    " pg_maintain pg_checkpoint pg_create_subscription pg_use_reserved_connections rds_superuser rds_replication"
+    " rdsadmin cloudsqlsuperuser alloydbsuperuser azure_pg_admin"
 )
 """Roles of PostgreSQL and of its managed services that do more than read tables."""
 
-_NAMES = ", ".join(f"'{name}'" for name in _DANGEROUS_ROLES)
-
-# Role, whether superuser, createrole, createdb and replication; superusers and dangerous roles that it is a member of.
-_ROLE = f"""
-SELECT quote_ident(r.rolname), r.rolname, r.rolsuper, r.rolcreaterole, r.rolcreatedb, r.rolreplication,
-  (SELECT json_agg(quote_ident(m.rolname) ORDER BY NOT m.rolsuper, m.rolname) FROM pg_catalog.pg_roles m
-   WHERE m.oid <> r.oid AND (m.rolsuper OR m.rolname IN ({_NAMES})) AND pg_has_role(r.oid, m.oid, 'MEMBER'))
-FROM pg_catalog.pg_roles r WHERE r.rolname IN (session_user, current_user)
-"""  # noqa: S608 - constants
-
-# What the role owns, and what it, its groups or PUBLIC were granted. The last column: whether it is the owner.
-_RIGHTS = """
-WITH me AS (SELECT oid FROM pg_catalog.pg_roles WHERE rolname IN (session_user, current_user)),
-relations AS (
-  SELECT c.oid, c.relacl, c.relowner, c.relkind, n.nspname, format('%I.%I', n.nspname, c.relname) AS name
-  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-),
-rights AS (
-  SELECT 'TABLE' AS kind, t.name, 'OWNER' AS privilege, t.relowner AS grantee FROM relations t
-  UNION ALL
-  SELECT CASE t.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, t.name, x.privilege_type, x.grantee
-  FROM relations t CROSS JOIN LATERAL aclexplode(t.relacl) x
-  WHERE x.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'MAINTAIN')
-     OR (t.relkind = 'S' AND x.privilege_type = 'USAGE')
-  UNION ALL
-  SELECT 'TABLE', t.name, format('%s (%I)', x.privilege_type, a.attname), x.grantee
-  FROM relations t JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid CROSS JOIN LATERAL aclexplode(a.attacl) x
-  WHERE x.privilege_type IN ('INSERT', 'UPDATE')
-  UNION ALL
-  SELECT 'SCHEMA', quote_ident(n.nspname), x.privilege_type, x.grantee
-  FROM pg_catalog.pg_namespace n
-  CROSS JOIN LATERAL aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) x
-  WHERE x.privilege_type = 'CREATE' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-  UNION ALL
-  SELECT 'DATABASE', quote_ident(d.datname), x.privilege_type, x.grantee
-  FROM pg_catalog.pg_database d CROSS JOIN LATERAL aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) x
-  WHERE d.datname = current_database() AND x.privilege_type = 'CREATE'
+# What the role may do, or one that it may become: what it owns, and what it and PUBLIC were granted.
+_RIGHTS = f"""
+WITH me AS (
+  SELECT * FROM pg_catalog.pg_roles
+  WHERE pg_has_role(session_user, oid, 'MEMBER') OR pg_has_role(current_user, oid, 'MEMBER')
 )
-SELECT r.kind, r.name, string_agg(DISTINCT r.privilege, ', '),
-  CASE r.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(g.rolname) END, bool_or(r.privilege = 'OWNER')
-FROM rights r LEFT JOIN pg_catalog.pg_roles g ON g.oid = r.grantee
-WHERE r.grantee = 0 OR EXISTS (SELECT FROM me WHERE pg_has_role(me.oid, r.grantee, 'USAGE'))
-GROUP BY r.kind, r.name, r.grantee, g.rolname
-ORDER BY 5 DESC, 1 DESC, 2
-LIMIT 20
-"""
+SELECT concat_ws(', ', CASE WHEN rolsuper THEN 'SUPERUSER' END, CASE WHEN rolcreaterole THEN 'CREATEROLE' END,
+  CASE WHEN rolcreatedb THEN 'CREATEDB' END, CASE WHEN rolreplication THEN 'REPLICATION' END,
+  'the rights of ' || quote_ident(rolname)) FROM me
+WHERE rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication
+  OR rolname = ANY(string_to_array('{_DANGEROUS_ROLES}', ' '))
+UNION SELECT format('changing %I.%I', n.nspname, c.relname)
+FROM me, pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+  AND (c.relowner = me.oid OR CASE c.relkind
+    WHEN 'S' THEN has_sequence_privilege(me.oid, c.oid, 'USAGE, UPDATE')
+    ELSE has_table_privilege(me.oid, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+      OR has_any_column_privilege(me.oid, c.oid, 'INSERT, UPDATE') END)
+UNION SELECT format('CREATE in the schema %I', n.nspname) FROM me, pg_catalog.pg_namespace n
+WHERE has_schema_privilege(me.oid, n.oid, 'CREATE') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+UNION SELECT format('CREATE in the database %I', current_database()) FROM me
+WHERE has_database_privilege(me.oid, current_database(), 'CREATE')
+ORDER BY 1 DESC LIMIT 3
+"""  # noqa: S608 - constants
 
 
 def probe_role(read_rows: ReadRows, schemas: Sequence[str]) -> str:
     """Return why the role of a connection is refused and what makes a right one; empty for one that can only read."""
-    for quoted, name, is_super, may_create_roles, may_create_databases, may_replicate, groups in read_rows(_ROLE):
-        if is_super == "t":
-            return f"The role {name} is a superuser. {_new_role(schemas)}"
-        for has, what, attribute in (
-            (may_create_roles, "may create roles", "NOCREATEROLE"),
-            (may_create_databases, "may create databases", "NOCREATEDB"),
-            (may_replicate, "may replicate the whole server", "NOREPLICATION"),
-        ):
-            if has == "t":
-                return f"The role {name} {what}. Run: ALTER ROLE {quoted} {attribute};"
-        for group in json.loads(groups or "null") or ():
-            problem = f"The role {name} is a member of {group}, which may do more than read."
-            return f"{problem} Run: REVOKE {group} FROM {quoted};"
-    rights = read_rows(_RIGHTS)
+    rights = [str(right) for (right,) in read_rows(_RIGHTS)]
     if not rights:
         return ""
     ((role,),) = read_rows("SELECT session_user")
-    kind, name, privileges, _, is_owned = rights[0]
-    if is_owned == "t":
-        return f"The role {role} owns {name}, so it may change it. {_new_role(schemas)}"
-    problem = f"The role {role} has {privileges} on {str(kind).lower()} {name}{' and more' if len(rights) > 1 else ''}."
-    revoked = (f"REVOKE {privileges} ON {kind} {name} FROM {owner};" for kind, name, privileges, owner, _ in rights)
-    return f"{problem} Run: {' '.join(revoked)}"
-
-
-def _new_role(schemas: Sequence[str]) -> str:
     grants = " ".join(
         f"GRANT USAGE ON SCHEMA {schema} TO toolfold_reader; "
         f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO toolfold_reader;"
         for schema in list(schemas)[:3] or ["public"]
     )
-    return f"Make one that can only read, and use it: CREATE ROLE toolfold_reader LOGIN PASSWORD '…'; {grants}"
+    return (
+        f"The role {role} may do more than read: {', '.join(rights)}. Revoke that from it, its groups and PUBLIC, or "
+        f"make one that can only read, and use it: CREATE ROLE toolfold_reader LOGIN PASSWORD '…'; {grants}"
+    )
