@@ -329,6 +329,10 @@ def test_every_type_has_a_value(calls: Calls) -> None:
         ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
         ("'$1.50'::money", "$1.50"),
     ]
+    long = "é" * 31
+    assert calls.rows(f"SELECT 1 AS {long}, 2 AS {long}, 3, 4") == [
+        {"é" * 29: 1, f"{'é' * 29}_2": 2, "column_3": 3, "column_4": 4}
+    ]
     assert differences(lambda expression: calls.rows(f"SELECT {expression} AS value")[0]["value"], rows) == {}
 
 

@@ -20,10 +20,8 @@ from toolfold.sources.sql.schema import (
     SqlSettings,
     Table,
     TableFilter,
-    json_value,
-    row_line,
+    column_names,
     sql_name,
-    unique_names,
 )
 
 
@@ -115,36 +113,16 @@ def test_values_that_do_not_fit_are_refused() -> None:
     assert accepted(lambda values: encode_parameters(values, [25]), rows, DatabaseFailure) == []
 
 
-def test_values_of_sqlite_have_a_form_in_json() -> None:
-    values = [None, 1, 2**53 + 1, 1.5, float("inf"), -float("inf"), "é\u2028", b"\x00\xff"]
-    assert json.loads(row_line("abcdefgh", values)) == {
-        "a": None,
-        "b": 1,
-        "c": "9007199254740993",
-        "d": 1.5,
-        "e": "Infinity",
-        "f": "-Infinity",
-        "g": "é\u2028",
-        "h": "\\x00ff",
-    }
-    assert json_value(-(2**53)) == -(2**53)
+def test_values_of_sqlite_have_a_form_in_json(path: Path) -> None:
+    statement = "SELECT NULL AS a, 1 AS b, 9007199254740993 AS c, 1.5 AS d, 9e999 AS e, -9e999 AS f, 'é\u2028' AS g,"
+    statement += " x'00ff' AS h, -9007199254740992 AS i"
+    answer = DatabaseReader(SqlSettings("sqlite"), 1000).query(str(path), time.monotonic() + 60, statement, [], 1)
+    values = [None, 1, "9007199254740993", 1.5, "Infinity", "-Infinity", "é\u2028", "\\x00ff", -(2**53)]
+    assert json.loads(answer.body)["rows"] == [dict(zip("abcdefghi", values, strict=True))]
 
 
 def test_columns_without_a_name_and_repeated_ones_get_names() -> None:
-    assert unique_names(["id", "?column?", "id", "", "id_2"]) == ("id", "column_2", "id_3", "column_4", "id_2")
-
-
-@settings(max_examples=40)
-@given(st.lists(st.text("ab_2?", max_size=4), max_size=12))
-def test_names_of_columns_are_different(names: list[str]) -> None:
-    unique = unique_names(names)
-    assert len(set(unique)) == len(names)
-    assert all(len(name.encode()) <= 63 for name in unique)
-
-
-def test_long_repeated_names_stay_within_what_postgresql_keeps() -> None:
-    names = unique_names(["é" * 31] * 12)
-    assert len({name.encode()[:63] for name in names}) == 12
+    assert column_names(["id", "?column?", "id", "", "id_2"]) == ("id", "column_2", "id_2", "column_4", "id_2_2")
 
 
 def test_names_are_written_as_sql_needs_them() -> None:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.results.values import sql_identifier
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, wrong_count
 from toolfold.sources.sql.postgresql_role import probe_role, read_schema
-from toolfold.sources.sql.schema import DatabaseSchema, Rows, TableFilter, unique_names
+from toolfold.sources.sql.schema import DatabaseSchema, Rows, TableFilter, column_names
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -116,33 +116,30 @@ def encode_parameters(values: Sequence[Any], types: Sequence[int]) -> list[bytes
     """
     if len(values) != len(types):
         raise wrong_count(len(types), values)
-    texts = [_as_text(value, type_ in _JSON_TYPES) for value, type_ in zip(values, types, strict=True)]
+    texts = [
+        json.dumps(value) if type_ in _JSON_TYPES and not isinstance(value, str | None) else _as_text(value)
+        for value, type_ in zip(values, types, strict=True)
+    ]
     if any(text is not None and "\0" in text for text in texts):
         raise DatabaseFailure(FailureKind.STATEMENT, "a value of params has a null character")
     return [None if text is None else text.encode(errors="replace") for text in texts]
 
 
-def _as_text(value: Any, is_json: bool) -> str | None:
+def _as_text(value: Any, *, is_element: bool = False) -> str | None:
     if value is None:
-        return None
-    if is_json and not isinstance(value, str):
-        return json.dumps(value)
-    if isinstance(value, dict):
-        return json.dumps(value)
+        return "NULL" if is_element else None
     if isinstance(value, list):
-        return "{" + ",".join(map(_element, value)) + "}"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _element(value: Any) -> str:
-    text = _as_text(value, is_json=False)
-    if text is None or isinstance(value, list):
-        return text or "NULL"
+        return "{" + ",".join(str(_as_text(one, is_element=True)) for one in value) + "}"
+    text = json.dumps(value) if isinstance(value, dict | bool) else str(value)
+    if not is_element:
+        return text
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 _CURSOR = "toolfold_rows"
+_NAME_BYTES = 59
+"""Of the name of a column: PostgreSQL cuts longer ones than 63, also where a number makes them different."""
 
 _GRACE_S = 1.0
 """Seconds after the deadline for the server to say that it has ended a statement. Then the connection is closed."""
@@ -245,7 +242,8 @@ class PostgresqlDatabase:
             pgconn = self._connection.pgconn
             _checked(pgconn.prepare(b"", statement.encode()), statement)
             described = _checked(pgconn.describe_prepared(b""), statement)
-            names = unique_names((described.fname(index) or b"").decode() for index in range(described.nfields))
+            given = ((described.fname(index) or b"")[:_NAME_BYTES] for index in range(described.nfields))
+            names = column_names(name.decode(errors="ignore") for name in given)
             if not names:
                 raise DatabaseFailure(FailureKind.NOT_ALLOWED, "it returns no columns")
             types = [described.param_type(index) for index in range(described.nparams)]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from toolfold.catalog.contract import is_part
 from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
 from toolfold.fuzzy import match_any
-from toolfold.results.render import dumps_compact
-from toolfold.results.values import MAX_SAFE_INTEGER, sql_identifier
+from toolfold.results.values import sql_identifier, unique_names
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
@@ -209,48 +207,14 @@ class Rows:
     has_more: bool = False
 
 
-def unique_names(names: Iterable[str]) -> tuple[str, ...]:
+def column_names(names: Iterable[str]) -> tuple[str, ...]:
     """Return names for columns: an expression without a name is ``column_2``, a repeated name ``id_2``.
 
     Example:
-        >>> unique_names(["id", "?column?", "id"])
+        >>> column_names(["id", "?column?", "id"])
         ('id', 'column_2', 'id_2')
     """
-    listed = list(names)
-    taken: set[str] = set()
-    for position, name in enumerate(listed, 1):
-        base = candidate = f"column_{position}" if name in _UNNAMED else name
-        number = 1
-        while candidate in taken or (number > 1 and candidate in listed):
-            number += 1
-            cut = base.encode()[: MAX_NAME_BYTES - 1 - len(str(number))].decode(errors="ignore")
-            candidate = f"{cut}_{number}"
-        taken.add(candidate)
-        listed[position - 1] = candidate
-    return tuple(listed)
-
-
-def row_line(names: Sequence[str], values: Iterable[Any]) -> str:
-    """Return one row as a JSON object."""
-    return dumps_compact({name: json_value(value) for name, value in zip(names, values, strict=True)})
-
-
-def json_value(value: Any) -> Any:
-    r"""Return a value of SQLite as JSON has it.
-
-    Whole numbers that a double cannot hold and infinity become text, bytes the hexadecimal text of PostgreSQL.
-
-    Example:
-        >>> json_value(b"hi"), json_value(2**60), json_value(1.5)
-        ('\\x6869', '1152921504606846976', 1.5)
-    """
-    if isinstance(value, bytes):
-        return f"\\x{value.hex()}"
-    if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER:
-        return str(value)
-    if isinstance(value, float) and not isfinite(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return value
+    return unique_names(f"column_{place}" if name in _UNNAMED else name for place, name in enumerate(names, 1))
 
 
 MAX_ROWS = 1000

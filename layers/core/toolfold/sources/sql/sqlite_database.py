@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import url2pathname
 
+from toolfold.results.render import dumps_compact
+from toolfold.results.values import MAX_SAFE_INTEGER
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.functions import SQLITE_FUNCTIONS
 from toolfold.sources.sql.schema import (
@@ -29,9 +31,8 @@ from toolfold.sources.sql.schema import (
     Rows,
     Table,
     TableFilter,
-    row_line,
+    column_names,
     sql_name,
-    unique_names,
 )
 from toolfold.sqlite_sandbox import Authorizer, ended_at, is_internal, limit_connection, replace_slow_functions
 
@@ -128,7 +129,6 @@ _MESSAGES: tuple[tuple[re.Pattern[str], FailureKind, str], ...] = tuple(
         (r'no such column: "?(?P<name>.*?)"?(?: - should this be .*)?', FailureKind.NO_COLUMN, "{name}"),
         (r'near "(?P<name>.*)": syntax error', FailureKind.SYNTAX, "the error is at or near {name!r}"),
         (r"not authorized.*|.*may not be used.*|.*prohibited.*", FailureKind.NOT_ALLOWED, ""),
-        (r"You did not supply .* parameter :p(?P<name>.*)\.", FailureKind.STATEMENT, "params has no value {name}"),
         (r"user-defined function raised exception", FailureKind.TOO_LARGE, ""),
     )
 )
@@ -152,6 +152,15 @@ def to_failure(error: Exception, statement: str) -> DatabaseFailure:
     if statement and isinstance(error, sqlite3.Error | ValueError | OverflowError):
         return DatabaseFailure(FailureKind.STATEMENT, f"SQLite says: {message[:_MAX_DETAIL_CHARS]}")
     return DatabaseFailure(FailureKind.DATABASE)
+
+
+def _json_value(value: Any) -> Any:
+    """Return a value as JSON has it: numbers that a double cannot hold as text, bytes as PostgreSQL writes them."""
+    if isinstance(value, bytes):
+        return f"\\x{value.hex()}"
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return str(value) if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER else value
 
 
 _PRAGMAS = frozenset({"data_version", "page_size"})
@@ -284,7 +293,7 @@ class SqliteDatabase:
                     raise DatabaseFailure(FailureKind.NOT_ALLOWED)
                 # Of an expression it is its text, in which the guard has put names into backticks.
                 named = [column[0] for column in cursor.description]
-                names = unique_names(name.replace("`", '"') if name in statement else name for name in named)
+                names = column_names(name.replace("`", '"') if name in statement else name for name in named)
                 lines, has_more = self._fetch(cursor, names, limit)
             finally:
                 self._connection.set_authorizer(None)
@@ -313,7 +322,7 @@ class SqliteDatabase:
         size = 0
         with closing(cursor):
             for row in cursor:
-                line = row_line(names, row)
+                line = dumps_compact(dict(zip(names, map(_json_value, row), strict=True)))
                 size += len(line.encode(errors="replace"))
                 if size > self._max_bytes and not lines:
                     raise DatabaseFailure(FailureKind.TOO_LARGE)
