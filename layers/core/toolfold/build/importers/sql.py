@@ -20,7 +20,7 @@ from toolfold.catalog.allow_list import own_variable
 from toolfold.catalog.entries import Source
 from toolfold.errors import CallError, SourceError
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT, open_database
-from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
+from toolfold.sources.sql.errors import DIALECT_NAMES, DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.schema import (
     DEFAULT_MAX_BYTES,
     DEFAULT_STATEMENT_TIMEOUT_S,
@@ -49,7 +49,7 @@ class SqlSnapshot(base.Snapshot):
 
     def to_json(self) -> str:
         """Return the content of the file: a line for each column, so that a review shows what changed."""
-        data = {**self.model_dump(exclude={"tables"}), "tables": [table.as_dict() for table in self.tables]}
+        data = self.model_dump(exclude={"tables": {"__all__": {"hidden_columns"}}})
         text = json.dumps(data, ensure_ascii=False, indent=1)
         return _COLUMN.sub(lambda column: " ".join(column[0].split("\n     ")).replace("\n    }", " }"), text) + "\n"
 
@@ -103,7 +103,6 @@ class SqlSourceSettings(base.ImporterSettings):
         return {"dialect": self.dialect, "schemas": self.schemas, **self.tables.model_dump(), **limits}
 
 
-_DIALECTS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 _PARAMETERS = {"sqlite": "?", "postgresql": "$1"}
 
 _MAX_NAMED = 1400
@@ -113,8 +112,8 @@ _NOW = {"postgresql": "CURRENT_DATE and now() are", "sqlite": "CURRENT_DATE is"}
 _MAX_SUMMARY = 70
 """Characters of the tables and the title in the summary of ``query``, beside 30 of its own words."""
 
-_MAX_SCHEMAS = 10
-"""Names of schemas in a sentence."""
+_MAX_SCHEMA_CHARS = 200
+"""Characters of the names of schemas in a sentence."""
 
 _TIMEOUT_S = 60.0
 """Seconds for connecting and for reading all tables."""
@@ -143,10 +142,11 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
         if not schema.tables:
             problems.append(f"{self.where('tables')}: no table of the database is included")
             return None
-        names = [schema.display_name(table) for table in _main_tables(schema)]
-        described = f"{_DIALECTS[settings.dialect]} database with the tables {_listed(names, 300)}"
+        tables = _main_tables(schema)
+        names = [schema.display_name(table) for table in tables]
+        described = f"{DIALECT_NAMES[settings.dialect]} database with the tables {_listed(names, 300)}"
         return base.ImportedSource(
-            _tools(settings, schema, names, f"{self.folder / base.SNAPSHOT}:1"),
+            _tools(settings, schema, tables, f"{self.folder / base.SNAPSHOT}:1"),
             settings.as_source("", settings.connection(), described)._replace(fetched_at=snapshot.fetched_at),
         )
 
@@ -162,10 +162,9 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
         schema = _read_schema(folder, source, settings.max_bytes, connection_string)
         notes = []
         if schema.other_schemas:
-            listed = ", ".join(ascii(name) for name in schema.other_schemas[:_MAX_SCHEMAS])
-            more = ", …" if len(schema.other_schemas) > _MAX_SCHEMAS else ""
+            listed = _listed([*map(ascii, schema.other_schemas)], _MAX_SCHEMA_CHARS)
             advice = "Add to schemas in source.yaml what is needed"
-            notes.append(f"The role may read tables of other schemas too: {listed}{more}. {advice}")
+            notes.append(f"The role may read tables of other schemas too: {listed}. {advice}")
         if unusable := schema.skipped_note():
             notes.append(f"{unusable[0].upper()}{unusable[1:]}")
         if not schema.tables:
@@ -227,12 +226,17 @@ def _main_tables(schema: DatabaseSchema) -> list[Table]:
     return sorted(schema.tables, key=rank)
 
 
-def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str], where: str) -> list[base.Tool]:
-    title, dialect, mark = settings.title or settings.id, _DIALECTS[settings.dialect], _PARAMETERS[settings.dialect]
+def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence[Table], where: str) -> list[base.Tool]:
+    title, dialect, mark = settings.title or settings.id, DIALECT_NAMES[settings.dialect], _PARAMETERS[settings.dialect]
+    names = [schema.display_name(table) for table in tables]
     first, listed = names[0], _listed(names, 400)
     example = f"SELECT * FROM {first} LIMIT 5"  # noqa: S608 - an example for a model
-    tables = _main_tables(schema)
     words = (" ".join(_NOT_IN_ALIAS.sub(" ", table.name.lower()).split())[:90] for table in tables)
+    outlines = []
+    for name, one in zip(names, tables, strict=True):
+        columns = [schema.sql_name(column.name) for column in one.columns]
+        more = ", …" if len(columns) > _MAX_COLUMNS else ""
+        outlines.append(f"{name} ({', '.join(columns[:_MAX_COLUMNS])}{more})")
     tool = functools.partial(base.Tool, where=lambda *_: where, effect="read")
     query = tool(
         "query",
@@ -262,7 +266,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         summary=f"Rows of one SQL SELECT over {title}: {_listed(names, _MAX_SUMMARY - len(title))}",
         description=f"Runs one SELECT of {dialect} on {title}, read-only, and returns its rows. "
         f"{_NOW[settings.dialect]} in UTC. "
-        f"Tables: {_outlines(tables, schema)}",
+        f"Tables: {_listed(outlines, _MAX_NAMED)}",
         call={"action": "query", "arguments": {"names": {"sql": ["query", "statement"]}}},
         returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",
         answer={"rows": ["rows"], "kind": "typed"},
@@ -282,7 +286,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         description=f"Lists the tables and views of {title} ({dialect}) with their descriptions and columns, as they "
         f"are now: {listed}",
         call={"action": "list_tables"},
-        returns="tables[]: name,kind,description,rows,columns; more_tables: says when some are left out",
+        returns="tables[]: name,kind,description,columns; more_tables: says when some are left out",
         answer={"rows": ["tables"], "kind": "typed"},
         tags=("sql", "schema"),
         example={},
@@ -297,27 +301,13 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, names: list[str]
         description=f"Returns the columns of one table of {title}: name, type, whether it may be NULL, keys and"
         f" foreign keys, description. Tables: {listed}",
         call={"action": "describe_table"},
-        returns="name,kind,description,rows; columns[]: name,type,nullable,key,description",
+        returns="name,kind,description; columns[]: name,type,nullable,key,description",
         answer={"rows": ["columns"], "kind": "typed"},
         tags=("sql", "schema"),
         example={"table": first},
         example_queries=["columns of a table", "schema of a table", "foreign keys of a table"],
     )
     return [query, list_tables, describe_table]
-
-
-def _outlines(tables: Sequence[Table], schema: DatabaseSchema) -> str:
-    """Return tables with their columns, as many as fit, then names alone."""
-    outlines = []
-    for table in tables:
-        columns = [schema.sql_name(column.name) for column in table.columns]
-        more = ", …" if len(columns) > _MAX_COLUMNS else ""
-        outlines.append(f"{schema.display_name(table)} ({', '.join(columns[:_MAX_COLUMNS])}{more})")
-        if sum(map(len, outlines)) > _MAX_NAMED // 2:
-            break
-    rest = [schema.display_name(table) for table in tables[len(outlines) :]]
-    text = ", ".join(outlines)[:_MAX_NAMED]
-    return f"{text}; {_listed(rest, _MAX_NAMED - len(text))}" if rest else text
 
 
 def _listed(names: list[str], most: int) -> str:

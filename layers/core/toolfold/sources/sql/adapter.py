@@ -136,50 +136,6 @@ _KEEPS_CONNECTION = OF_STATEMENT | {FailureKind.TOO_LARGE}
 """Failures of a statement. After every other one the connection is not used again."""
 
 
-class _ConnectionPool:
-    """Share connections between threads, each used by one thread at a time."""
-
-    def __init__(self, connect: Callable[[str, float], Database]) -> None:
-        self._connect = connect
-        # Each slot has a connection, its connection string and when it was used, or None. The last used is the first.
-        self._slots: LifoQueue[tuple[Database, str, float] | None] = LifoQueue()
-        for _ in range(_MAX_CONNECTIONS):
-            self._slots.put(None)
-        weakref.finalize(self, _close_all, self._slots)
-
-    def run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
-        """Return what ``work`` returns for a connection.
-
-        A connection that the server has closed while it was idle is replaced, and ``work`` is done again: once.
-        """
-        try:
-            slot = self._slots.get(timeout=max(0.0, deadline - time.monotonic()))
-        except Empty:
-            raise DatabaseFailure(FailureKind.BUSY) from None
-        database, kept = slot[0] if slot else None, None
-        if slot and (slot[1] != connection_string or time.monotonic() - slot[2] > _MAX_IDLE_S):
-            slot[0].close()
-            database = None
-        try:
-            while True:
-                is_new = database is None
-                database = database or self._connect(connection_string, deadline)
-                try:
-                    result = work(database)
-                    kept = database
-                    return result
-                except DatabaseFailure as failure:
-                    kept = database if failure.kind in _KEEPS_CONNECTION else None
-                    if is_new or failure.kind is not FailureKind.BROKEN:
-                        raise
-                database.close()
-                database = None
-        finally:
-            if database is not None and kept is None:
-                database.close()
-            self._slots.put((kept, connection_string, time.monotonic()) if kept else None)
-
-
 def _close_all(slots: LifoQueue[tuple[Database, str, float] | None]) -> None:
     while not slots.empty():
         if slot := slots.get():
@@ -191,9 +147,11 @@ class DatabaseReader:
 
     def __init__(self, settings: SqlSettings, max_bytes: int) -> None:
         self._settings, self._max_bytes = settings, max_bytes
-        self._pool = _ConnectionPool(
-            lambda connection_string, deadline: open_database(settings, connection_string, max_bytes, deadline)
-        )
+        # Each slot has a connection, its connection string and when it was used, or None. The last used is the first.
+        self._slots: LifoQueue[tuple[Database, str, float] | None] = LifoQueue()
+        for _ in range(_MAX_CONNECTIONS):
+            self._slots.put(None)
+        weakref.finalize(self, _close_all, self._slots)
         self._known: tuple[str, float, DatabaseSchema] | None = None
 
     @property
@@ -303,18 +261,42 @@ class DatabaseReader:
         return " ".join(dict.fromkeys(filter(None, notes)))
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
-        """Return what ``work`` returns for a connection; end its statement when the client cancels the call."""
+        """Return what ``work`` returns for a connection; end its statement when the client cancels the call.
+
+        A connection that the server has closed while it was idle is replaced, and ``work`` is done again: once.
+        """
         context = client_call.current()
-
-        def cancellable(database: Database) -> T:
-            try:
-                with context.on_cancel(database.cancel):
-                    return work(database)
-            finally:
-                if context.is_cancelled:  # also one that came too late: it may hit the next statement
+        try:
+            slot = self._slots.get(timeout=max(0.0, deadline - time.monotonic()))
+        except Empty:
+            raise DatabaseFailure(FailureKind.BUSY) from None
+        database, kept = slot[0] if slot else None, None
+        if slot and (slot[1] != connection_string or time.monotonic() - slot[2] > _MAX_IDLE_S):
+            slot[0].close()
+            database = None
+        try:
+            while True:
+                is_new = database is None
+                database = database or open_database(self._settings, connection_string, self._max_bytes, deadline)
+                try:
+                    with context.on_cancel(database.cancel):
+                        result = work(database)
+                    kept = database
+                except DatabaseFailure as failure:
+                    kept = database if failure.kind in _KEEPS_CONNECTION else None
+                    if not context.is_cancelled and (is_new or failure.kind is not FailureKind.BROKEN):
+                        raise
+                if context.is_cancelled:  # also too late, when it may hit the next statement
+                    kept = None
                     raise DatabaseFailure(FailureKind.CANCELLED)
-
-        return self._pool.run(connection_string, deadline, cancellable)
+                if kept:
+                    return result
+                database.close()
+                database = None
+        finally:
+            if database is not None and kept is None:
+                database.close()
+            self._slots.put((kept, connection_string, time.monotonic()) if kept else None)
 
     def _read_schema(self, connection_string: str, deadline: float, max_age_s: float = 0.0) -> DatabaseSchema:
         """Return the tables, as they were read by the same connection string at most ``max_age_s`` ago."""

@@ -145,7 +145,7 @@ class DatabaseFailure(Exception):
         self.kind, self.detail, self.offset = kind, detail, offset
 
 
-_NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
+DIALECT_NAMES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 _FORMS = {
     "sqlite": "a path, or sqlite:/// and a path",
     "postgresql": "postgresql://role:password@host:5432/database",
@@ -177,7 +177,7 @@ def to_call_error(
     words: _Failed = failure.kind.value
     kind, problem, next_step = words
     detail = failure.detail or "it does more than read the tables of this source"
-    fields = {"title": title, "dialect": _NAMES[dialect], "form": _FORMS[dialect], "max_bytes": max_bytes}
+    fields = {"title": title, "dialect": DIALECT_NAMES[dialect], "form": _FORMS[dialect], "max_bytes": max_bytes}
     if failure.kind is FailureKind.DRIVER_MISSING:
         fields["how_to_add"] = how_to_add("sql")
     problem = problem.format(**fields, detail=detail)

@@ -94,16 +94,6 @@ class Table:
     columns: tuple[Column, ...] = ()
     hidden_columns: tuple[str, ...] = field(default=(), compare=False)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the table as the snapshot has it: without what changes every day."""
-        return {
-            "schema": self.schema,
-            "name": self.name,
-            "kind": self.kind,
-            "description": self.description,
-            "columns": [vars(column) for column in self.columns],
-        }
-
 
 @dataclass(frozen=True)
 class TableFilter:
