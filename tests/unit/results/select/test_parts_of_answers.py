@@ -90,7 +90,7 @@ ANSWERS_OF_APIS = [
     *(Case("a field of a record that has a list", ORDER, select, right) for select, right in (
         ("id, user.login", '{"id":"007","user.login":"ann"}'), ("user.login", '{"user.login":"ann"}'),
         ("total as t", '{"t":"$5.50"}'), ("total * 2 as t", '{"t":11}'), ("total > 5; id", '{"id":"007"}'),
-        (".user.login", '{"user.login":"ann"}'), ("count(lines)", "count: 2"),
+        (".user.login", '{"user.login":"ann"}'),
         ("id, lines.sku", '{"id":"007","lines.sku":["01","02"]}'), ("qty > 2; sku", "sku: 02"),
     )),
     Case("columns of a page", json.dumps({"items": [{"id": 1, "v": 2}], "total": 9, "next": "/2"}), "id", "id: 1",
@@ -104,11 +104,8 @@ ANSWERS_OF_APIS = [
          "at.due-on >= 2026-01-01; id", "id: 1", says=('Write \'"at.due-on" >= 2026-01-01; id\'',)),
     Case("a name in quotes in a path", tables(data=[{"id": 1, "at": {"due-on": 3}}]), 'max(at."due-on")',
          'max("at.due-on"): 3'),
-    *(Case("an item of a list in a cell", json.dumps([{"id": 1, "p": [["a", 5], ["b", 6]]}]), select, right)
-      for select, right in (("p[0][0] = a; id", "id: 1"), ("p[-1]", "json_extract(p, '$[#-1]'): [\"b\",6]"),
-                            ("p[1][1]", "json_extract(p, '$[1][1]'): 6"))),
-    Case("a row of a path", json.dumps({"data": {"repo": {"nodes": [{"t": "x"}, {"t": "y"}]}, "n": 2}}),
-         "data.repo.nodes[1].t", "t: y"),
+    *(Case("an item of a list in a cell", json.dumps([{"id": 1, "p": [["a", 5], ["b", 6]]}]), select,
+           says=("json_extract",)) for select in ("p[0][0] = a; id", "p[-1]", "p[1][1]")),
     Case("a path in a row", json.dumps({"items": [{"p": {"name": "x"}}, {"p": {"name": "y"}}], "n": 2}),
          "items[1].p.name", "p.name: y"),
     Case("a function of a name that there is not", csv("day,v", "2026-01-01,5"), 'max("price (EUR)")', "nothing"),
@@ -129,7 +126,6 @@ ANSWERS_OF_APIS = [
     Case("different values of lists", ORDER, "count(distinct tags), count", says=("are lists",)),
     Case("different values of lists", ORDER, "count(distinct sku, tags)", says=("are lists", "json_each(data.tags)")),
     Case("the length of a list", ORDER, "sku, count(tags)", "sku,length(tags): 01,2 / 02,1"),
-    Case("the length of a list", ORDER, "size(tags) = 2; sku", "sku: 01"),
     Case("a path that an earlier step left out", json.dumps([{"n": 1, "user": {"login": "ann"}}]), "n; user.login",
          "n,user.login: 1,ann"),
     *(Case("a text in the quotes of a name", STAFF, select, right) for select, right in (
@@ -291,19 +287,15 @@ ODD_TABLES = [
     Case("values by their keys", QUOTES, "A.B.price - C.price as gap", says=("no column A.B.price", "key, price")),
     *(Case("the row of a maximum", csv("name,v", "a,5", "b,7"), select, right, says=("top 1 by v; name, v",))
       for select, right in (("max(v); name", "name,v: b,7"), ("name, max(v)", "name,max(v): a,5 / b,7"))),
-    *(Case("texts that begin with a digit", PLACES, select, right) for select, right in (
-        ("code = 2-8; id", "id: a"), ("at.xy[1] > 4; id", "id: a"), ("code contains 2-8; count", "count: 1"))),
-    *(Case("a name behind a place", json.dumps([{"n": 1, "s": [{"k": "A"}, {"k": "B"}]}, {"n": 2, "s": [{"k": "C"}]}]),
-           select, right) for select, right in (
-        ("s[0].k = C; n", "n: 2"), ("SELECT n, s[1].k FROM data WHERE n = 1", "n,json_extract(s, '$[1].k'): 1,B"))),
+    Case("texts that begin with a digit", PLACES, "code = 2-8; id", says=("is text",)),
+    Case("a name behind a place", json.dumps([{"n": 1, "s": [{"k": "A"}]}]), "s[0].k = C; n", says=("json_extract",)),
     *(Case("names in an object", RATES, select, right) for select, right in (
         ("USD / GBP as x", '{"x":0.4}'), ("@type", '{"@type":"Rates"}'), ("sizes.count", '{"sizes.count":4}'))),
     Case("two tables in CSV", "y,v\n1,5\n2,6\n\nregion,share\nN,60\n", "count", "count: 4", says=("line 5",)),
     Case("a header among the rows", "y,v\n1,5\ny,v\n2,6\n", "count", "count: 3", says=("repeated",)),
     *(Case("short units", csv("date,v", "2026-01-13,4", "2026-01-05,3", "2025-12-01,2"), select, right)
-      for select, right in (("last 2w; count", "count: 2"), ("last 2 mo; count", "count: 3"),
-                            ("v > 0.000003m; count", "count: 1"))),
-    *(Case("times of the day", TIMES, select, "timestamp,v: 2026-01-13T09:30,3 / 2026-01-12T09:30,1")
+      for select, right in (("last 2w; count", "count: 2"), ("last 2 mo; count", "count: 3"))),
+    *(Case("times of the day", TIMES, select, says=("is not",))
       for select in ("time between 09:00 and 10:00", "timestamp < 10:00", "time >= 9:30 and time <= '09:45'")),
     Case("rows of a list by place", csv("name,v", "a,5", "b,7"), "rows[0:1]", "name,v: a,5"),
     Case("a blank line in a cell", 'y,v\n1,"a\n\nb,c\nd"\n2,e\n', "count", "count: 2"),

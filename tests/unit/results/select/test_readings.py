@@ -152,13 +152,9 @@ DATES = [
 
 
 NUMBERS = [
-    *(Case("a decimal comma", csv("v,w", "0.5,1", "0.1,2", "1234.5,3"), select, f"sum(w): {right}",
-           says=(f'Write "{form}',))
-      for select, form, right in (
-          ("v > 0,125; sum(w)", "v > 0.125;", 4), ("v = ,5; sum(w)", "v = 0.5;", 1),
-          ("v between 0,1 and 0,6; sum(w)", "v between 0.1 and 0.6;", 3), ("v < 1.234,6; sum(w)", "v < 1234.6;", 6))),
-    Case("a decimal comma", csv("v,w", "0.5,1", "0.1,2"), "SELECT w FROM data WHERE v > 0,125", "w: 1",
-         says=('Write "SELECT w FROM data WHERE v > 0.125"',)),
+    *(Case("a decimal comma", csv("v,w", "0.5,1", "0.1,2", "1234.5,3"), select)
+      for select in ("v > 0,125; sum(w)", "v = ,5; sum(w)", "v between 0,1 and 0,6; sum(w)", "v < 1.234,6; sum(w)",
+                     "SELECT w FROM data WHERE v > 0,125")),
     Case("separators, max", column("1,234.5", "12,000", "999"), "max(v)", "max(v): 12000"),
     Case("separators, order", column("1,234.5", "12,000", "999"), "order by v", "v: 999 / 1,234.5 / 12,000"),
     Case("separators, condition", column("1,234.5", "12,000", "999"), "v > 1,000; count", "count: 2"),
@@ -179,8 +175,6 @@ NUMBERS = [
          says=("v is compared as text; CAST(v AS REAL)",)),
     Case("equal numbers", column("12.5", "12.50", "9.5"), "CAST(v AS REAL) = 12.5; count", "count: 2"),
     Case("a date that is true", column("2024-01-01", "2024-01-02"), "v is true", says=("neither true nor false",)),
-    *(Case("an item of no list", json.dumps([{"c": [1]}, {"c": []}]), f"c[{sign}{'9' * 20}]",
-         f"json_extract(c, '$[{path}{'9' * 20}]'):  / ") for sign, path in (("", ""), ("-", "#-"))),
     Case("versions as numbers", column("12.5", "12.50", "9.5"), "sum(CAST(v AS REAL))", "sum(CAST(v AS REAL)): 34.5"),
     Case("units as numbers", column("5%", "0.5"), "sum(CAST(v AS REAL))", says=("is no number",)),
     *(Case("a number of a text", column("5 kg", "12 kg"), f"{name}(v)",
@@ -368,21 +362,19 @@ NEIGHBOURS = [
 LOOKALIKES = [
     Case("count of a condition", UPS, "count(v > w)", "sum(v > w): 2", says=("true or false",)),
     Case("share of a condition", UPS, "count(v > w) / count(*)", "sum(v > w) / count(*): 0.5"),
-    *(Case("a function of all rows beside one of two", UPS, select,
-           "date,max(v) over 2 - min(v) over 2: 2026-01-04,2", says=("of all rows",))
+    *(Case("a function of all rows beside one of two", UPS, select, says=("of all rows",))
       for select in ("max(v) - min(v) over 2; last 1", "max(v) over 2 - min(v); last 1")),
     Case("parentheses keep both", UPS, "max(v) - (min(v) over 2) as d; last 1", "date,d: 2026-01-04,2"),
-    Case("a change over rows", UPS, "change(v) over 2; last 1", "date,change(v, 2): 2026-01-04,3"),
+    Case("a change over rows", UPS, "change(v) over 2; last 1", says=("change(x, 2)",)),
     Case("a function behind its groups", UPS, "weekday; max(v)",
          "weekday,max(v): Sunday,6 / Saturday,4 / Friday,3 / Thursday,2", says=("max(v) by weekday",)),
-    Case("a name behind the groups", UPS, "max(v) by weekday as most; top 1 by most", "weekday,most: Sunday,6",
-         says=("max(v) as most by weekday",)),
+    Case("a name behind the groups", UPS, "max(v) by weekday as most; top 1 by most", says=("before by",)),
 ]  # fmt: skip
 
 NEWEST_AND_PLACE = [
     *(Case(f"{guess}, newest first", DAILY, guess, "= " + " ".join(sorted(days(size), reverse=True)))
       for guess, size in (("tail(5)", 5), ("tail 2", 2), ("[-1]", 1), ("[-2:]", 2))),
-    Case("close[-1], newest first", DAILY, "close[-1]", "date,close: 2026-01-13,104"),
+    Case("close[-1], newest first", DAILY, "close[-1]", says=("place of an item",)),
     Case("tail, oldest first", reverse(DAILY), "tail 2", "= 2026-01-12 2026-01-13"),
     Case("last after an order", DAILY, "order by close; last 1; close", "date,close: 2026-01-13,104"),
     Case("last after top", DAILY, "top 3 by close; last 1; close", "date,close: 2026-01-11,100"),

@@ -37,11 +37,10 @@ from sqlglot import exp
 
 from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
-from toolfold.results.select.dialect import is_aggregate
+from toolfold.results.select.dialect import is_aggregate, to_sqlite
 from toolfold.results.select.expressions import parse_items, parse_sql, split_outside
-from toolfold.results.select.guess_rules import SIGNS
 from toolfold.results.select.names import invalid
-from toolfold.results.select.suggestions import BOUNDS, suggested
+from toolfold.results.select.suggestions import BOUNDS, SIGNS, suggested
 
 MAX_CHARS = 4_000
 """Characters of a ``select``: a page of SQL."""
@@ -189,8 +188,7 @@ def parse_select(value: Any) -> Selection | None:
             value = json.loads(value)
     if isinstance(value, Mapping):
         text = "; ".join(_steps_of(value))
-        guesses = (*reversed(suggested(text, kind_of_step) or ()), text)
-        form = next((form for form in guesses if _is_readable(form) and not _has_phrase(form)), "")
+        form = next(filter(_is_readable, (*reversed(suggested(text, kind_of_step) or ()), text)), "")
         raise invalid("an object is not read", f'Write "{form}".' if form else "")
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = ";".join(value)
@@ -213,8 +211,8 @@ def parse_select(value: Any) -> Selection | None:
             if (forms := suggested(value, kind_of_step)) is None:
                 continue  # the answer decides
             form = next(filter(_is_readable, forms), "")
-            if form and not _JMESPATH.fullmatch(form) and _has_phrase(form):
-                continue  # the answer decides, which may have a column of several words
+            if form and not _JMESPATH.fullmatch(form) and _needs_answer(form):
+                continue
             raise (error.changed(next_step=f'Write "{form}".') if form else error) from None
     return Selection(steps) if steps else None
 
@@ -273,11 +271,14 @@ def _is_summary(text: str) -> bool:
     return all(any(map(is_aggregate, tree.walk())) and not isinstance(tree, exp.Predicate) for tree in trees)
 
 
-def _has_phrase(select: str) -> bool:
-    """Return whether steps name a column of several words, which few answers have: such a form has to be tried."""
+def _needs_answer(select: str) -> bool:
+    """Return whether a form has to be tried: it names a column of several words, or a function that there is not."""
     clauses = [_step(text, 0).clause for text, _ in split_outside(select, ";")]
     trees = [tree for clause in clauses if clause.kind in ("items", "group") for tree in parse_items(clause.text)]
-    return any(" " in column.name for tree in trees for column in tree.find_all(exp.Column))
+    try:
+        return any(" " in column.name for tree in map(to_sqlite, trees) for column in tree.find_all(exp.Column))
+    except InvalidSelect:
+        return True
 
 
 def _is_readable(select: str) -> bool:
