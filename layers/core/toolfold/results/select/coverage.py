@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolfold.dates import bounds
 from toolfold.fuzzy import normalize
@@ -42,31 +42,13 @@ _NEXT = frozenset(("next", "nextpage", "nextpageurl", "nexturl", "nextlink", "ne
                    "hasnext", "hasnextpage", "morerows", "lastevaluatedkey", "istruncated", "truncated",
                    "exceededtransferlimit", "incompleteresults"))  # fmt: skip
 _PAGES = frozenset(("pages", "totalpages", "pagecount", "numpages", "nbpages", "lastpage"))
-"""Fields of an answer that is one page of more."""
+"""Fields of an answer that may be one page of more."""
 
-_COMMON = _PAGES | {"total", "count", "hits", "next", "continue"}
-"""Those that are as often of something else: the sum of an invoice, the pages of a book, the next article."""
-
-_OF_PAGES = (_TOTALS | _NEXT) - _COMMON | {"cursor", "hitsperpage", "itemsperpage", "limit", "maxresults", "offset",
-                                           "page", "pagenumber", "pagesize", "perpage", "skip", "startat"}  # fmt: skip
-"""Fields beside which they are of pages."""
-
-_WORDS = _TOTALS | _NEXT | _PAGES | _OF_PAGES | {"prev", "previous"}
 _MAX_STATED = 200
 """Fields of these words that are looked at: an answer has some ten of them."""
 
-_ABOUT_PAGES = frozenset(("continue", "meta", "metadata", "page", "pageinfo", "pagination", "paging"))
-"""Objects in which such fields are, however deep."""
-
-
-class _Stated(NamedTuple):
-    """A field that may be about pages: its last word, its path, its value, and the tables in the object that has it."""
-
-    word: str
-    path: tuple[str, ...]
-    value: Any
-    tables: frozenset[str]
-
+_ABOUT_PAGES = frozenset(("continue", "links", "meta", "metadata", "page", "pageinfo", "pagination", "paging"))
+"""Objects in which such fields are, however deep. Other fields are in an object that has the rows."""
 
 _UNITS = re.compile(r"\w*currency(?:code)?|units?|uom")
 """Names of columns that say what the numbers beside them are of."""
@@ -202,7 +184,7 @@ def notes_beside(document: Document, tables: Iterable[Table]) -> Iterator[str]:
 
     >>> found = Table("", ("n",), [(1,), (2,)])
     >>> [*notes_beside(Document((found,), {"total": 500, "page": 2}), [found])]
-    ['These are 2 of 500 rows (total): the answer is one page.']
+    ['These may be 2 of 500 rows (total): the answer may be one page.']
     """
     fields = document.metadata if isinstance(document.metadata, dict) else {}
     errors = fields.get("errors")  # of an answer that has data as well, as those of GraphQL do
@@ -211,58 +193,35 @@ def notes_beside(document: Document, tables: Iterable[Table]) -> Iterator[str]:
     stated = list(itertools.islice(_page_fields(document), _MAX_STATED))
     all_rows = sum([len(one.rows) for one in document.tables])
     for table in tables:
-        beside = [one for one in stated if table.name in one.tables or not one.tables]
-        if table.rows and all_rows and (note := _page_note(table, beside, all_rows)):  # else no rows, or one object
-            yield note
+        if table.rows and all_rows:  # else no rows, or one object
+            yield from itertools.islice(_page_notes(table, stated, all_rows), 1)
         if error_count and table.name != "errors":
             yield f"The answer reports errors beside these rows ({error_count:,}): select errors."
 
 
-def _page_note(table: Table, fields: Sequence[_Stated], all_rows: int) -> str:
-    """Return a sentence on the rows that the answer lacks, by its fields beside the rows; empty: it lacks none.
-
-    Deep in a document, only those count that are beside ``table``, or in an object about pages. Words that are as often
-    of something else count there, and beside a field that is of pages alone.
-    """
-    links = [one for one in fields if one.word in ("next", "prev", "previous")]
-    links = [one for one in links if one.value is True or (isinstance(one.value, str) and {*"/?"} & {*one.value})]
-    paged = [one.path[:-1] for one in (*links, *(one for one in fields if one.word in _OF_PAGES))]
-    page = f"{'This is' if len(table.rows) == 1 else 'These are'} {counted(len(table.rows), 'row')} of one page"
-    lacking, notes = list[str](), list[str]()
-    for word, path, value, _ in fields:
-        name, is_about = quoted_name(path[-1]), any(normalize(part) in _ABOUT_PAGES for part in path[:-1])
-        is_of_pages = is_about or path[:-1] in paged or (len(path) == 1 and bool(paged))
-        is_near = is_about or len(path) < 3
+def _page_notes(table: Table, fields: Sequence[tuple[tuple[str, ...], Any]], all_rows: int) -> Iterator[str]:
+    """Yield what fields in the objects that have the rows say of those that the answer may lack."""
+    count = len(table.rows)
+    for (*inside, last), value in fields:
+        if not table.name.startswith(".".join(inside)) and _ABOUT_PAGES.isdisjoint(map(normalize, inside)):
+            continue
+        word, name = normalize(last.rpartition(".")[2]), quoted_name(last)  # @odata.count
         total = values.parse_number(value) if isinstance(value, str) else value
-        if word in _TOTALS and type(total) is int and total > len(table.rows) and total != all_rows:
-            is_sure = is_of_pages or (is_near and word not in _COMMON)
-            if is_sure or (table.name.startswith(".".join(path[:-1])) and total not in _sums(table)):
-                are, is_page = ("are", "is") if is_sure else ("may be", "may be")
-                rows = f"{len(table.rows):,} of {total:,} rows ({name})"
-                lacking.append(f"These {are} {rows}: the answer {is_page} one page.")
-        if word in _PAGES and is_of_pages and is_near and type(value) is int and value > 1:
-            notes.append(f"{page} of {value:,} ({name}).")
-        is_near = is_near or table.name.startswith(".".join(path[:-2]))
-        if word in _NEXT and is_near and (is_of_pages or word not in _COMMON):
-            notes.append(f"{page}: there are more, as {name} states.")
-    return next(iter((*lacking, *notes)), "")
+        if word in _TOTALS and type(total) is int and count < total != all_rows:
+            yield f"These may be {count:,} of {total:,} rows ({name}): the answer may be one page."
+        elif word in _PAGES and type(total) is int and total > 1:
+            yield f"These may be {counted(count, 'row')} of one page of {total:,} ({name})."
+        elif word in _NEXT and (word != "next" or " " not in str(value)):  # else it is the title of the next one
+            yield f"There may be more rows, as {name} states."
 
 
-def _sums(table: Table) -> set[int]:
-    """Return the sums of the columns: a field of votes or amounts may have one of them."""
-    return {sum(cell for cell in column if type(cell) is int) for column in zip(*table.rows, strict=True)}
-
-
-def _page_fields(document: Document) -> Iterator[_Stated]:
+def _page_fields(document: Document) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield the fields that have a value and may be about pages; _links.next.href is the next one."""
     for path, value in fields_of(document.metadata):
         is_wrapped = path[-1] in ("href", "url", "value") or path[-2:][0] == "LastEvaluatedKey"
         whole = path[:-1] if is_wrapped and len(path) > 1 else path
-        word = normalize(whole[-1].rpartition(".")[2])  # @odata.count
-        if word in _WORDS and value not in (None, "", False, []):
-            inside = ".".join((*whole[:-1], ""))
-            names = frozenset(one.name for one in document.tables if whole[1:] and one.name.startswith(inside))
-            yield _Stated(word, whole, value, names)
+        if normalize(whole[-1].rpartition(".")[2]) in _TOTALS | _NEXT | _PAGES and value not in (None, "", False, []):
+            yield whole, value
 
 
 def fields_of(metadata: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
