@@ -44,6 +44,7 @@ TRUTHS = {**dict.fromkeys(("true", "yes", "y", "1"), True), **dict.fromkeys(("fa
 def _require_counted(tree: exp.Expr) -> None:
     """Refuse to count a condition, of which false is a value as well, and ``countif`` of another expression."""
     for one in tree.find_all(exp.Count):
+        require_flat(one.this)
         if one.this is not None and is_condition(one.this):
             problem = f"{shown(one)} counts each row in which the condition has a value, true or false"
             next_step = "Write sum, or the condition as a step before count."
@@ -76,10 +77,11 @@ class Adapter:
         _require_counted(tree)
         if any(isinstance(side, COMPARISONS) for one in tree.find_all(*COMPARISONS) for side in one.iter_expressions()):
             raise invalid("two comparisons in a row are not read", "Write each alone, as in x > 2 and x < 5.")
-        nested = [one for one in tree.find_all(*COMPARISONS, exp.In, exp.Between) if kind_of(one.this) is Kind.NESTED]
-        if nested:
-            form = f"SELECT * FROM data WHERE {shown(transformed(tree.copy(), _of_any_value))}"
-            raise _nested(nested[0].this, [form] if len(nested) == 1 else [])
+        for one in tree.find_all(*COMPARISONS, exp.In, exp.Between):
+            require_flat(one.this)
+        for distinct in tree.find_all(exp.Distinct):
+            for value in distinct.expressions:
+                require_flat(value)
         handlers: Mapping[type[exp.Expr], Callable[[exp.Expr], exp.Expr]] = {
             **dict.fromkeys(COMPARISONS, self._comparison),
             **dict.fromkeys((*ARITHMETIC, exp.Neg), self._arithmetic),
@@ -355,8 +357,7 @@ def _is_value(node: exp.Expr) -> bool:
 def _require_order(node: exp.Expr) -> None:
     if kind_of(node) is Kind.MIXED:
         raise _mixed(node)
-    if kind_of(node) is Kind.NESTED:
-        raise _nested(node)
+    require_flat(node)
 
 
 def _require_number(node: exp.Expr) -> None:
@@ -364,11 +365,6 @@ def _require_number(node: exp.Expr) -> None:
     kind = kind_of(node)
     if kind in (Kind.TEXT, Kind.DATE, Kind.DATETIME):
         raise invalid(f"{shown(node)} is {'text' if kind is Kind.TEXT else 'a date'}, not a number")
-
-
-def time_of(name: str, unit: str) -> str:
-    """Return the SQL of a time that a column has as seconds or milliseconds since 1970."""
-    return f"datetime({name}{' / 1000' if unit == 'ms' else ''}, 'unixepoch')"
 
 
 def _require_times(node: exp.Expr) -> None:
@@ -379,7 +375,8 @@ def _require_times(node: exp.Expr) -> None:
         unit = column.unit if (column := column_of(part)) is not None else ""
         if unit == "ms" or (unit == "s" and not is_told):
             name, count = shown(part), "milliseconds" if unit == "ms" else "seconds"
-            form = time_of(name, unit) if not is_told else f"{name} / 1000"
+            form = f"{name}{' / 1000' if unit == 'ms' else ''}"
+            form = form if is_told else f"datetime({form}, 'unixepoch')"
             problem = f"{name} may be {count} since 1970, and is no date"
             raise invalid(problem, f"Write {form}.", replaces=[_other(name, form)])
 
@@ -413,20 +410,10 @@ def _equality_form(node: exp.Expr) -> str:
     return f"{shown(node)} can be shown, and compared with =, in, like and contains."
 
 
-def _nested(node: exp.Expr, forms: Sequence[str] = ()) -> Exception:
-    name = shown(node)
-    sql = f"SELECT x.value FROM data, json_each(data.{name}) AS x."
-    next_step = f"{name} can be compared with like and contains; SQL has its values: {sql}"
-    return invalid(f"the cells of {name} are lists or objects", next_step, forms=forms)
-
-
-def _of_any_value(node: exp.Expr) -> exp.Expr:
-    """Return for a comparison of lists whether one of the values in them meets it."""
-    if not isinstance(node, (*COMPARISONS, exp.In, exp.Between)) or kind_of(node.this) is not Kind.NESTED:
-        return node
-    is_not, given = isinstance(node, exp.NEQ), node.args.get("expression") or next(iter(node.expressions), None)
-    one = exp.EQ(this=node.this, expression=node.expression) if is_not else node.copy()
-    value: exp.Expr = exp.column("value", "x")
-    one.set("this", exp.Collate(this=value, expression=exp.var("NOCASE")) if kind_of(given) is Kind.TEXT else value)
-    lists = f"SELECT 1 FROM json_each(data.{shown(node.this)}) AS x WHERE {shown(one)}"
-    return exp.Var(this=f"{'NOT ' * is_not}EXISTS ({lists})")
+def require_flat(node: exp.Expr | None) -> None:
+    """Refuse cells that are lists or objects where these are compared, counted, sorted or grouped."""
+    if node is not None and kind_of(node) is Kind.NESTED:
+        name = shown(node)
+        sql = f"SELECT x.value FROM data, json_each(data.{name}) AS x."
+        next_step = f"{name} can be compared with like and contains; SQL has its values: {sql}"
+        raise invalid(f"the cells of {name} are lists or objects", next_step)

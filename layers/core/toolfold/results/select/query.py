@@ -12,7 +12,7 @@ from sqlglot import exp
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import coverage, dialect
-from toolfold.results.select.adapter import TRUTHS
+from toolfold.results.select.adapter import require_flat
 from toolfold.results.select.dialect import NEIGHBOURS, function_of, is_aggregate, is_condition, kind_of, replaced
 from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step
@@ -114,32 +114,16 @@ class Query(RowSteps):
             is_day = dated is not None and self.names.find(others) == dated and len(trees) == 2
             is_day = is_day and any(isinstance(tree, exp.Max | exp.Min) for tree in trees)  # these have the date
             form = functions if is_day else f"{functions} by {others}"
-            nodes = [node for tree in trees for node in self._resolved(tree.copy()).find_all(exp.Count)]
-            if any(kind_of(dialect.argument_of(node)) is Kind.NESTED for node in nodes):  # the values in a cell
-                form = re.sub(r"\bcount\(", "length(", clause.text, flags=re.I)
-            problem = f"{functions} is one value, and {others} a value for each row"
-            rows = [] if is_day else self._of_extreme(functions, others)
-            raise self._invalid(problem, f"Write {form}.", [form, *rows], is_choice=bool(rows))
+            raise self._invalid(f"{functions} is one value, and {others} a value for each row", forms=[form])
         if all(summaries):
             if clause.text.lower() in ("count", "count(*)"):
-                self._require_no_flag()
+                chosen = [column.name for column in self.names.columns if not column.is_key]
+                before = self.before[-1].removeprefix("where ") if self.before else ""
+                if len(chosen) == 1 and normalize(before) == normalize(chosen[0]):
+                    self.names.note(f"{quoted_name(chosen[0])} is a column, which chooses no rows: all are counted.")
             self._summarize(trees, [])
         else:
             self._columns(trees)
-
-    def _require_no_flag(self) -> None:
-        """Refuse to count behind a column of yes and no alone: it chooses no rows."""
-        chosen = [column for column in self.names.columns if not column.is_key and column.index is not None]
-        before = self.before[-1] if self.before and len(chosen) == 1 else ""
-        if before and normalize(before.removeprefix("where ")) == normalize(chosen[0].name):
-            typed = self.rows.table.type_of(chosen[0].index or 0)
-            # A column in which all numbers are 1 may be one of amounts.
-            if typed.folded <= TRUTHS.keys() and len(typed.folded) > typed.kind.is_number:
-                words = [word for word in sorted(typed.folded) if TRUTHS[word]]
-                forms = [
-                    "; ".join([*self.before[:-1], f"{before} = {word}", self.step.text]) for word in [*words, "true"]
-                ]
-                raise invalid(f"{quoted_name(chosen[0].name)} is a column, which chooses no rows", forms=forms)
 
     def _columns(self, trees: Sequence[exp.Expr]) -> None:
         if len(trees) > _MAX_COLUMNS:
@@ -217,8 +201,7 @@ class Query(RowSteps):
         """Return the column of a group, and its unit of time or an empty text."""
         unit = text.lower()
         if unit in _SHOWN_PARTS and text not in self.names and not self.names.step_without(text):
-            form = f"{self.step.clause.text} by date_trunc('{unit}', {{date}})" if unit != "weekday" else ""
-            dated = self._date(f"by {unit}", form)
+            dated = self._date(f"by {unit}")
             self.names.note(dated.zone_note)
             sql = self._add(_SHOWN_PARTS[unit].format(dated.sql))
             kind = Kind.INTEGER if unit == "year" else Kind.TEXT
@@ -232,9 +215,7 @@ class Query(RowSteps):
         if isinstance(trees[0], exp.Alias):  # in "sum(volume) by month as total", the name is meant for the sum
             raise self._invalid(f"{quoted_name(f'as {trees[0].alias}')} comes behind by", "Write as before by.")
         column = self._computed_column(trees[0])
-        items = ["count(*) AS count" if item == "count" else item for item in split_items(self.step.clause.text)]
-        is_only = self.step.clause.by == text
-        self._require_no_lists(column, f"x.value AS {{0}}, {', '.join(items)}" if is_only else "", " GROUP BY 1")
+        require_flat(dialect.node_of(column))
         return replace(column, is_key=True), ""
 
     def _summarize(self, trees: Sequence[exp.Expr], by: Sequence[str]) -> None:
@@ -361,7 +342,7 @@ class Query(RowSteps):
         self.request.summary()
         columns = [self._computed_column(tree) for tree in self._parsed(clause.text)]
         for column in columns:
-            self._require_no_lists(column, "DISTINCT x.value AS {0}" if len(columns) == 1 else "")
+            require_flat(dialect.node_of(column))
         listed_columns = ", ".join(column.sql for column in columns)
         selected = f"SELECT min({self.place}) AS _p, min(_r) AS _r, {listed_columns}"
         self.ctes.append(f"{selected} FROM {self._current} GROUP BY {listed_columns}")

@@ -6,7 +6,6 @@ condition on the dates.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -48,7 +47,7 @@ class RowSteps(View):
         if clause.by:
             self.request.order("date", is_descending=clause.by == "newest")
             direction = "DESC" if clause.by == "newest" else "ASC"
-            dated = self._date(f"{clause.by} first", f"order by {{}} {direction.lower()}")
+            dated = self._date(f"{clause.by} first")
             self._sort([f"{dated.sql} {direction} NULLS LAST"])
             return
         keys: list[str] = []
@@ -111,9 +110,7 @@ class RowSteps(View):
                 raise self._invalid(f"{clause.kind} goes by date, and {problem}", f"Write limit {count} for a place.")
             if not self.is_ordered and self.rows.table.rows:
                 end = "end" if is_last else "beginning"
-                by = next((f"{count} by {name}" for name, _ in self._may_be_dates()), "")
-                other = f" By date: {'top' if is_last else 'bottom'} {by}." if by else ""
-                self.names.note(f"There is no column of dates: these are from the {end} of the list.{other}")
+                self.names.note(f"There is no column of dates: these are from the {end} of the list.")
         else:
             tie = self._tie(is_reversed=is_last)
             order = f"{self.loaded(dated).sql} {direction} NULLS LAST, {tie}"
@@ -123,8 +120,7 @@ class RowSteps(View):
     def _period(self, clause: Clause) -> None:
         if self.groups is not None and self.names.date is None:
             raise self._invalid("groups that are not periods have no dates", "Write the period before the groups.")
-        form = "" if clause.unit else re.sub(r"\bdate (\W+) '([^']*)'", r"{date} \1 \2", clause.text)
-        dated = self._date(self.step.text, form)
+        dated = self._date(self.step.text)
         if not clause.unit:
             (tree,) = self._parsed(clause.text)
             self.request.condition(tree)

@@ -7,7 +7,7 @@ row that the cells are of, and a number for the place of a row. Cells are taken 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from operator import itemgetter
@@ -19,9 +19,9 @@ from toolfold.dates import parse_date
 from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import dialect, expressions
-from toolfold.results.select.adapter import Adapter, time_of
+from toolfold.results.select.adapter import Adapter
 from toolfold.results.select.dialect import call_of, column_of, function_of, is_aggregate, node_of, replaced, shown
-from toolfold.results.select.expressions import YEARS, split_items
+from toolfold.results.select.expressions import split_items
 from toolfold.results.select.grammar import Clause, Step, kind_of_step
 from toolfold.results.select.names import (
     PARTS_OF_DATES,
@@ -31,7 +31,6 @@ from toolfold.results.select.names import (
     known_names,
     listed,
     unknown_column,
-    with_paths,
     written_name,
 )
 from toolfold.results.select.requested import Request
@@ -44,7 +43,6 @@ _COMPARED = {"lag": "{1}", "change": "({0}) - {1}", "pct_change": "(({0}) - {1})
 """Function that looks at the row before → how it compares both."""
 
 _AS = re.compile(r"\s+as\s+(?:\w+|\"[^\"]*\")\s*$", re.I)
-_EXTREME = re.compile(r"(max|min)\(([\w.\"]+)\)", re.I)
 _BY_PLACE = "There is no column of dates: rows are compared in the order of the list."
 _ROWS_WITH_A_DATE = 20
 """Rows in which a column that has dates has one."""
@@ -169,22 +167,15 @@ class View:
             raise unknown_column(name, known, offset=self.step.offset, step=self.step.text)
         at, text, adds = self.before.index(step), self.step.text, kind_of_step(step) == "items"
         earlier, later = self.before[:at], self.before[at + 1 :]
-        is_columns = self.step.clause.kind == "items"
-        joined = [*self._of_extreme(step, text), f"{text} by {step}"] if is_columns else []
-        joined += [f"{step}, {text}"] if is_columns and adds else []
-        forms = [[*earlier, one, *later] for one in joined] + [[*earlier, text, step, *later]]
+        joined = [f"{text} by {step}", *([f"{step}, {text}"] if adds else [])]
+        forms = [[*earlier, one, *later] for one in joined if self.step.clause.kind == "items"]
+        forms.append([*earlier, text, step, *later])
         if adds:
             forms.append([*earlier, f"{step}, {written_name(name)}", *later, text])
         needed = quoted_name(name)
         problem = f"{needed} is not among the columns of {quoted_name(step)}, which an earlier step chose"
         next_step = f"Write the step that needs {needed} before it."
         raise invalid(problem, next_step, offset=self.step.offset, forms=map("; ".join, forms))
-
-    def _of_extreme(self, function: str, columns: str) -> list[str]:
-        """Return the steps that choose the row which a maximum or minimum is of, and its columns."""
-        found = _EXTREME.fullmatch(function)
-        word = "top" if found and found[1].lower() == "max" else "bottom"
-        return [f"{word} 1 by {found[2]}; {columns}, {found[2]}"] if found else []
 
     def loaded(self, column: Column) -> Column:
         """Return a column with its kind, and load it with the table."""
@@ -193,8 +184,6 @@ class View:
     def _adapted(self, tree: exp.Expr) -> exp.Expr:
         for one in tree.find_all(exp.Column):
             column = one.meta.get("column")
-            if column is not None:
-                self._require_values(one, column, tree)
             if column is not None and one is not tree and not isinstance(one.parent, exp.Ordered):
                 self.names.note(column.zone_note)
         self.names.note(dialect.note_on_texts(tree))
@@ -206,29 +195,6 @@ class View:
                 texts = [one.name for one in nodes if isinstance(one, exp.Literal) and one.name.casefold() not in known]
                 self.absent += [f"No row has {quoted_name(text)} as {quoted_name(compared.name)}." for text in texts]
         return Adapter(self.today).adapt(tree)
-
-    def _require_values(self, node: exp.Column, column: Column, tree: exp.Expr) -> None:
-        """Refuse a function of lists; where it is all of the step, the error has that of the values in them."""
-        call, is_distinct = node.parent, isinstance(node.parent, exp.Distinct)
-        if call is not None and is_distinct:
-            call = call.parent
-        name = "" if call is None else function_of(call)
-        if column.index is None or not (is_distinct or name in dialect.OF_NUMBERS | dialect.OF_ORDERED):
-            return
-        clause, cells = self.step.clause, (row[column.index] for row in self.rows.table.rows)
-        items = (item for cell in cells if isinstance(cell, list) for item in cell)
-        is_only = call is tree and clause.kind == "items" and len(split_items(clause.text)) == 1 and not self.partition
-        is_only = is_only and len(list(tree.find_all(exp.Column))) == 1
-        is_only = is_only and (name == "count" or all(isinstance(item, int | float) for item in items))
-        self._require_no_lists(column, f"{name}({'DISTINCT ' * is_distinct}x.value)" if is_only else "")
-
-    def _require_no_lists(self, column: Column, items: str, groups: str = "") -> None:
-        """Refuse different values and functions of lists; ``items`` are what SQL selects of the values in them."""
-        index, name = column.index if column.kind is Kind.NESTED else None, written_name(column.name)
-        if index is not None and any(isinstance(row[index], list) for row in self.rows.table.rows):
-            form = f"SELECT {items.replace('{0}', name)} FROM data, json_each(data.{name}) AS x{groups}"
-            next_step = f"SQL has a row for each value: SELECT x.value FROM data, json_each(data.{name}) AS x."
-            raise self._invalid(f"the cells of {name} are lists", next_step, [form] if items else [])
 
     def _is_windowed(self, node: exp.Expr) -> bool:
         return isinstance(node, exp.Window) or (
@@ -308,33 +274,13 @@ class View:
     def _partition_by(self) -> str:
         return f"PARTITION BY {', '.join(column.sql for column in self.partition)} " if self.partition else ""
 
-    def _date(self, what: str, form: str = "") -> Column:
-        """Return the column of dates; ``form`` has ``{date}``, or ``{}`` where it is sorted, for another one."""
+    def _date(self, what: str) -> Column:
+        """Return the column of dates."""
         if self.names.date is None:
             problem = self._misfit_of_dates() or "there is none here"
-            others = self._may_be_dates() if form else ()
-            forms = [form.replace("{}", name).replace("{date}", as_date) for name, as_date in others]
             columns = listed(known_names(self.rows.table, [one.name for one in self.names.columns]))
-            problem = f"{quoted_name(what)} needs a column of dates, and {problem}"
-            raise self._invalid(problem, f"Columns: {columns}.", forms)
+            raise self._invalid(f"{quoted_name(what)} needs a column of dates, and {problem}", f"Columns: {columns}.")
         return self.loaded(self.names.date)
-
-    def _may_be_dates(self) -> Iterator[tuple[str, str]]:
-        """Yield columns of years or times since 1970, and paths to dates, as they are written, and each as a date."""
-        table, shown = self.rows.table, [one.name for one in self.names.columns]
-        for column in self.names.columns:
-            typed = None if column.index is None else table.type_of(column.index)
-            name = written_name(column.name)
-            if typed and typed.kind is Kind.INTEGER and all(one is None or one in YEARS for one in typed.values):
-                yield name, name
-            elif typed and typed.unit in ("s", "ms"):
-                yield name, f"date({time_of(name, typed.unit)})"
-        paths = " ".join(written_name(path) for path in known_names(table, shown) if path not in self.names)
-        some = replace(table, rows=table.rows[:_ROWS_WITH_A_DATE], types={})
-        nested = with_paths(some, paths, self.rows.budget)
-        for index in range(len(table.columns), len(nested.columns)):
-            if nested.type_of(index).kind.is_date:
-                yield (written_name(nested.columns[index]),) * 2
 
     def _misfit_of_dates(self) -> str:
         """Return which column has dates beside something else; empty: there is no such column."""
