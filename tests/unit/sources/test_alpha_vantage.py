@@ -37,24 +37,15 @@ TABLE: list[tuple[str, dict[str, Any], str, int]] = [
     ("SMA", {**IBM, "interval": "5min"}, "2026-01-13 12:00", 4 * HOUR),
     ("TIME_SERIES_WEEKLY", IBM, "2026-01-13 12:00", 4 * HOUR),
     ("TIME_SERIES_WEEKLY", IBM, "2026-01-13 17:00", 6 * HOUR),
-    # With it they are live, from 04:00 to 20:30 on weekdays.
+    # With it they are live, and go by their class.
     ("GLOBAL_QUOTE", {**IBM, "entitlement": "realtime"}, "2026-01-13 12:00", 15),
     ("GLOBAL_QUOTE", {**IBM, "entitlement": "delayed"}, "2026-01-13 12:00", MINUTE),
-    ("GLOBAL_QUOTE", {**IBM, "entitlement": "realtime"}, "2026-01-13 20:15", 15),
-    ("GLOBAL_QUOTE", {**IBM, "entitlement": "realtime"}, "2026-01-13 20:30", 7 * HOUR + 30 * MINUTE),
-    ("GLOBAL_QUOTE", {**IBM, "entitlement": "realtime"}, "2026-01-16 21:00", 2 * DAY + 7 * HOUR),
+    ("GLOBAL_QUOTE", {**IBM, "entitlement": "realtime"}, "2026-01-16 21:00", 15),
     ("TIME_SERIES_DAILY", {**IBM, "entitlement": "delayed"}, "2026-01-13 12:00", MINUTE),
     ("REALTIME_OPTIONS", IBM, "2026-01-13 12:00", 15),
-    ("REALTIME_OPTIONS", IBM, "2026-01-17 12:00", DAY + 16 * HOUR),
-    # Elsewhere markets close at other hours; at the weekend they are all closed.
+    # Elsewhere markets close at other hours.
     ("TIME_SERIES_DAILY", LONDON, "2026-01-13 12:00", HOUR),
-    ("TIME_SERIES_DAILY", LONDON, "2026-01-17 12:00", DAY + 8 * HOUR),
-    ("TIME_SERIES_DAILY", LONDON, "2026-01-18 20:00", HOUR),
-    ("GLOBAL_QUOTE", {**LONDON, "entitlement": "realtime"}, "2026-01-16 20:30", 2 * DAY - 30 * MINUTE),
-    # Currencies: Sunday 17:00 to Friday 17:00. Coins: always.
-    ("FX_DAILY", {"from_symbol": "EUR", "to_symbol": "USD"}, "2026-01-13 03:00", HOUR),
-    ("FX_DAILY", {"from_symbol": "EUR", "to_symbol": "USD"}, "2026-01-16 17:00", 2 * DAY),
-    ("FX_INTRADAY", {"from_symbol": "EUR", "to_symbol": "USD", "interval": "5min"}, "2026-01-18 17:00", MINUTE),
+    ("FX_DAILY", {"from_symbol": "EUR", "to_symbol": "USD"}, "2026-01-17 12:00", HOUR),
     ("DIGITAL_CURRENCY_DAILY", {"symbol": "BTC", "market": "USD"}, "2026-01-17 12:00", HOUR),
     ("CRYPTO_INTRADAY", {"symbol": "BTC", "market": "USD", "interval": "5min"}, "2026-01-17 12:00", MINUTE),
     ("CURRENCY_EXCHANGE_RATE", {"from_currency": "BTC", "to_currency": "USD"}, "2026-01-17 12:00", 15),

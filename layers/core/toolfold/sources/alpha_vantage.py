@@ -1,28 +1,17 @@
-"""The adapter of Alpha Vantage: an HTTP API with plans, market hours and notices in prose.
+"""The adapter of Alpha Vantage: an HTTP API with plans, the hours of US markets and notices in prose.
 
 How long a response stays fresh: until the data behind it can next change.
 
 A pure function of the tool, its arguments and the time. Where little is known, a short time is assumed: a freshness
-class is a number of seconds (``freshness`` in ``source.yaml``), and the calendar only says that nothing can change
-*before* a certain time. Holidays are not known: on a holiday a response is fetched again needlessly, and never stale.
-
-========  =====================================  ==================================================================
-market    tools                                  when the data can change (New York time)
-========  =====================================  ==================================================================
-US        a plain US ticker, US indices,         live prices: weekdays 04:00 to 20:30;
-          US options                             end-of-day figures: from the close, 16:00, to 06:00 of the next day
-WORLD     a ticker with a venue (TSCO.LON)       always, but from Saturday 06:00 (live: Friday 20:30) to Sunday 20:00
-FX        the tools for currency pairs           Sunday 17:00 to Friday 17:00
-(none)    crypto, and everything else            always
-========  =====================================  ==================================================================
-
-Within those hours a response is fresh for as long as its class says.
+class is a number of seconds (``freshness`` in ``source.yaml``). End-of-day figures of US stocks change from the close,
+16:00 in New York, to 06:00 of the next day; between the two they stay, over a weekend as well. Holidays are not known:
+on a holiday a response is fetched again needlessly, and never stale.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -44,40 +33,13 @@ NEVER_CHANGES_S = 30 * DAY_S
 ADJUSTED_S = 7 * DAY_S
 """Past bars that are adjusted change with every later split and dividend."""
 
-_MARKETS: Mapping[str, str] = {
-    "core_stock_apis": "TICKER",
-    "technical_indicators": "TICKER",
-    "index_data": "US",
-    "options_data_apis": "US",
-    "forex": "FX",
-}
-"""Category → market. TICKER: the symbol decides. A category that is not listed has no hours."""
+_STOCKS = frozenset({"core_stock_apis", "technical_indicators", "index_data", "options_data_apis"})
+"""Categories of tools whose ``symbol`` may be a US stock."""
 
 _US_TICKER = re.compile(r"[A-Za-z]{1,5}(-[A-Za-z]{1,2})?\Z")
-_VENUE_TICKER = re.compile(r"[A-Za-z0-9-]+\.[A-Za-z]{1,4}\Z")
 
-_WEEK_H = 168
-_LAST_TRADES_H, _SETTLED_H = 20.5, 30
-"""Extended hours are 04:00 to 20:00, with half an hour for the last trades to arrive. By 06:00 of the next day, before
-trading starts, the upstream is assumed to have finished a day."""
-
-_FRIDAY_H, _SUNDAY_H = 4 * 24, 6 * 24 - _WEEK_H
-_WEEKLY: Mapping[tuple[str, bool], Sequence[tuple[float, float]]] = {
-    ("US", True): [(24 * day + 4, 24 * day + _LAST_TRADES_H) for day in range(5)],
-    ("US", False): [(24 * day + 16, 24 * day + _SETTLED_H) for day in range(5)],
-    # Shanghai opens first on Monday, Toronto closes last on Friday.
-    ("WORLD", True): [(_SUNDAY_H + 20, _FRIDAY_H + _LAST_TRADES_H)],
-    ("WORLD", False): [(_SUNDAY_H + 20, _FRIDAY_H + _SETTLED_H)],
-    ("FX", True): [(_SUNDAY_H + 17, _FRIDAY_H + 17)],
-    ("FX", False): [(_SUNDAY_H + 17, _FRIDAY_H + 17)],
-}
-"""Market, and whether prices are live → when its data can change: hours from Monday 00:00 in New York."""
-
-_CHANGES = {
-    market: [(begins + week, ends + week) for week in (0, _WEEK_H) for begins, ends in spans]
-    for market, spans in _WEEKLY.items()
-}
-"""The same for this week and the next, in order."""
+_CLOSE, _SETTLING = time(16), timedelta(hours=14)
+"""By 06:00 of the next day, before trading starts, the upstream is assumed to have finished a day."""
 
 
 def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping[str, int]) -> int:
@@ -89,16 +51,13 @@ def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping
     seconds = freshness.get(class_, freshness[tool.freshness])
     if class_ in ("quarterly", "static"):
         return seconds
-    market = _market(tool, arguments)
-    if market is None:
+    symbols = [item.strip() for item in str(arguments.get("symbol", "")).split(",")]
+    if is_live or tool.category not in _STOCKS or not all(map(_US_TICKER.match, symbols)):
         return seconds
-    monday = datetime.combine(clock.date() - timedelta(days=clock.weekday()), time())
-    hour = (clock - monday) / timedelta(hours=1)
-    begins = next(begins for begins, ends in _CHANGES[market, is_live] if hour < ends)
-    if begins <= hour:
-        return seconds
-    next_change = _timestamp(monday + timedelta(hours=begins))
-    return max(1, min(round(next_change - now), NEVER_CHANGES_S))
+    closes = (datetime.combine(clock.date() + timedelta(days=day), _CLOSE) for day in range(-3, 4))
+    trading = [close for close in closes if close.weekday() < 5]
+    last, following = max(at for at in trading if at <= clock), min(at for at in trading if at > clock)
+    return seconds if clock < last + _SETTLING else max(1, round(_timestamp(following) - now))
 
 
 def next_midnight(now: float) -> float:
@@ -138,18 +97,6 @@ def _freshness_class(tool: Tool, arguments: Mapping[str, Any]) -> tuple[bool, st
         # Without entitlement these tools serve end-of-day figures, for every length of a bar.
         return False, "daily" if tool.freshness in ("realtime", "intraday") else tool.freshness
     return tool.freshness in ("realtime", "intraday"), tool.freshness
-
-
-def _market(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
-    market = _MARKETS.get(tool.category)
-    if market != "TICKER":
-        return market
-    symbols = [item.strip() for item in str(arguments.get("symbol", "")).split(",")]
-    if all(map(_US_TICKER.match, symbols)):
-        return "US"
-    if all(_US_TICKER.match(symbol) or _VENUE_TICKER.match(symbol) for symbol in symbols):
-        return "WORLD"
-    return None  # a pair of currencies or coins written as one word, or no symbol at all
 
 
 class AlphaVantageAdapter(HttpApiAdapter):
