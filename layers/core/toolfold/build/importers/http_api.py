@@ -17,7 +17,7 @@ from toolfold.build.importers.http_tools import (
     HttpParameter,
     HttpTool,
 )
-from toolfold.build.schema import IDENTIFIER, VOCABULARY, JsonShape, Model
+from toolfold.build.schema import IDENTIFIER, VOCABULARY, JsonShape
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words
@@ -147,7 +147,6 @@ def _how(parameter: HttpParameter, keys: Iterable[str]) -> dict[str, Any]:
 
 
 _OTHER_FILES = frozenset({"source.yaml", base.OVERLAY, VOCABULARY})
-_TEXTS = ("title", "description")
 _NUMBERED = re.compile(r"[0-9]+[.:] ")
 Where = Callable[..., str]
 
@@ -172,7 +171,6 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
                 check_header(name, value)
             except BindingError as error:
                 problems.append(f"{self.where('headers', name)}: headers: {error}")
-        problems += _missing(settings, settings, self.where, _TEXTS)
         tools: list[base.Tool] = []
         categories: dict[str, base.Category] = {}
         for number, tool in enumerate(settings.tools):
@@ -209,15 +207,7 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
             if settings.categories and name not in named and not settings.prefix:
                 problems.append(f"{file.path}:1: is not listed in the categories of source.yaml")
             if category is not None:
-                problems += _missing(settings, category, file.where, _TEXTS)
                 yield name, file, category
-
-
-def _missing(settings: HttpApiSettings, described: Model, where: Where, keys: Iterable[str]) -> Iterator[str]:
-    """Yield which ``keys`` a source without prefix, or a part of one, lacks: it is written for the catalog."""
-    for key in () if settings.prefix else keys:
-        if key not in described.model_fields_set or getattr(described, key) == []:
-            yield f"{where(key)}: {key}: is missing, and prefix: false needs it"
 
 
 def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> base.Tool:
@@ -351,23 +341,15 @@ def _problems(
         yield f"{where(key)}: {tool.name}: {text}"
 
 
-_WRITTEN = ("title", "summary", "description", "tags", "access", "freshness", "formats", "returns", "example")
-"""What a tool that keeps its name must state: a default would be taken for a fact, such as that it is free."""
-
-
 def _contradictions(
     settings: HttpApiSettings, tool: HttpTool, parameters: Mapping[str, HttpParameter], where: Where
 ) -> Iterator[str]:
-    """Yield what the models cannot know. A tool that keeps its name is written for the catalog, and lacks nothing."""
+    """Yield what the models cannot know."""
     places = dict.fromkeys(taken_names(settings.catalog_auth), "the key")
     for name, one in parameters.items():
-        at, is_value = where("parameters", name), one.schema_ is None and one.fixed is None
-        if is_value and not (one.type or one.enum):
+        at = where("parameters", name)
+        if one.schema_ is None and one.fixed is None and not (one.type or one.enum):
             yield f"{at}: parameters.{name}: type is missing: string, integer, number, …; or give the complete schema"
-        if is_value and not settings.prefix and not one.description:
-            yield f"{at}: parameters.{name}: description is missing"
-        if is_value and not (settings.prefix or one.enum or one.examples or one.default is not None):
-            yield f"{at}: parameters.{name}: needs an example (examples: [...])"
         sent_as = one.sent_as or name
         place = str(one.in_), sent_as.lower() if one.in_ == "header" else sent_as
         if (other := places.setdefault(place, name)) != name:
@@ -379,7 +361,3 @@ def _contradictions(
                 yield f"{where('parameters', name)}: two parameters define $defs.{key} differently"
     if unknown := sorted(set(tool.any_of) - parameters.keys()):
         yield f"{where('any_of')}: any_of names parameters that do not exist: {', '.join(unknown)}"
-    if not settings.prefix:
-        yield from _missing(settings, tool, where, _WRITTEN)
-        if "json" in tool.formats and tool.returns.json_ is None and tool.returns.outline is None:
-            yield f"{where('returns')}: returns.json is missing, and formats has json"
