@@ -9,7 +9,6 @@
     published_by           who: the ARN of a person's credentials
     writer                 schedule or terminal
     automatic              true: the schedule may replace it, although a person wrote it
-    checked_at             when the scheduled publisher last found that the catalog is up to date; absent without one
     previous               hash of the catalog before
 
 A catalog is written with ``If-None-Match: *``, so nothing overwrites it. The pointer is written with ``If-Match`` of
@@ -34,7 +33,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PositiveInt, StrictBool, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from toolfold.aws.clients import error_code
 from toolfold.catalog.store import POINTER, object_name
@@ -144,16 +143,11 @@ class Pointer(BaseModel):
     bytes: PositiveInt
     head: Head
     tools: int
-    published_at: _Line
+    published_at: AwareDatetime
     published_by: _Line
     writer: Writer
-    automatic: StrictBool = False
-    checked_at: _Line = ""
+    automatic: bool = False
     previous: _Line = ""
-
-    def may_be_replaced_by(self, writer: Writer) -> bool:
-        """Return whether ``writer`` may make another catalog current: the schedule not that of a person."""
-        return self.automatic or writer is Writer.TERMINAL or self.writer is not Writer.TERMINAL
 
     def as_dict(self) -> dict[str, Any]:
         """Return the members of ``current.json``."""
@@ -175,29 +169,17 @@ def point_to(
 ) -> Pointer:
     """Return the pointer that makes ``content`` current after ``former``."""
     head_line = content[: content.find(b"\n") + 1]
-    time = format_time(now)
-    is_checked = author.writer is Writer.SCHEDULE or (former is not None and former.checked_at)
     return Pointer(
         sha256=hashlib.sha256(content).hexdigest(),
         bytes=len(content),
         head=Head(bytes=len(head_line), sha256=hashlib.sha256(head_line).hexdigest()),
         tools=tools,
-        published_at=time,
+        published_at=now.astimezone(UTC).replace(microsecond=0),
         published_by=author.name,
         writer=author.writer,
         automatic=automatic,
-        checked_at=time if is_checked else "",
         previous="" if former is None else former.sha256,
     )
-
-
-def format_time(now: datetime) -> str:
-    """Return ``now`` in UTC, to the second.
-
-    >>> format_time(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-    '2026-01-02T03:04:05Z'
-    """
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse_pointer(content: bytes) -> Pointer | None:
@@ -264,8 +246,8 @@ class CatalogBucket:
             return StoredPointer(None, None)
         return StoredPointer(parse_pointer(found["Body"].read()), found["ETag"])
 
-    def store_catalog(self, content: bytes) -> bool:
-        """Write ``content`` under its hash, unless it is there; return whether it was written.
+    def store_catalog(self, content: bytes) -> None:
+        """Write ``content`` under its hash, unless it is there.
 
         Raises:
             CatalogDamaged: The object exists with another content.
@@ -274,7 +256,7 @@ class CatalogBucket:
         name = object_name(hashlib.sha256(content).hexdigest())
         status = self._put(name, content, IfNoneMatch="*")
         if status is None:
-            return True
+            return
         if status != _PRECONDITION_FAILED:
             raise PublishConflict(
                 f"Another upload of {self.url(name)} is in progress.", "Nothing was changed. Try again."
@@ -285,7 +267,6 @@ class CatalogBucket:
                 f"{self.url(name)} does not have the content that its name says.",
                 "Nothing was changed. Restore the earlier version of that object, or publish another catalog.",
             )
-        return False
 
     def replace_pointer(self, pointer: Pointer, former: StoredPointer) -> None:
         """Write ``pointer`` in place of ``former``.
@@ -300,15 +281,9 @@ class CatalogBucket:
         current = self.read_pointer().pointer
         if current == pointer:
             return  # the answer to an attempt before was lost, and this is what it wrote
-        if current is None:
-            raise PublishConflict(f"{self.url(POINTER)} was removed at the same time.", "Publish again.")
-        by = f" by {current.published_by}" if current.published_by else ""
-        raise PublishConflict(
-            f"Another publisher was faster: catalog {current.sha256[:12]}, published at {current.published_at}{by}, is "
-            "the current one.",
-            "Nothing was lost. Publish again if yours is to replace it.",
-            current.sha256,
-        )
+        faster = f"catalog {current.sha256[:12]} by {current.published_by}" if current else "its pointer was removed"
+        problem = f"{self.location} was changed at the same time: {faster}."
+        raise PublishConflict(problem, "Nothing was lost. Publish again if yours is to replace it.")
 
     def _get(self, name: str) -> dict[str, Any] | None:
         from botocore.exceptions import ClientError

@@ -15,20 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from toolfold.build.catalog_bucket import (
-    Author,
-    CatalogBucket,
-    Pointer,
-    StoredPointer,
-    Writer,
-    explained,
-    format_time,
-    point_to,
-)
+from toolfold.build.catalog_bucket import Author, CatalogBucket, Pointer, Writer, explained, point_to
 from toolfold.build.preparation import Refresh, check_catalog, prepare_catalog
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import POINTER, object_name
-from toolfold.errors import CatalogDamaged, PublishConflict, PublishError
+from toolfold.errors import CatalogDamaged, PublishError
 
 logger = logging.getLogger("toolfold")
 
@@ -46,10 +37,10 @@ class Outcome(enum.StrEnum):
 
 
 class Publication(NamedTuple):
-    """The result of a publication: what it did, and the pointer after it (None: one that cannot be read)."""
+    """The result of a publication: what it did, and the pointer after it."""
 
     outcome: Outcome
-    pointer: Pointer | None
+    pointer: Pointer
 
 
 def publish_catalog(
@@ -68,54 +59,45 @@ def publish_catalog(
     Args:
         content: A compiled catalog.
         bucket: Where to.
-        author: Who publishes; :meth:`Pointer.may_be_replaced_by` has the rule.
-        automatic: Whether the schedule may replace the catalog of a person.
+        author: Who publishes. The schedule does not replace the catalog of a person.
+        automatic: Whether the schedule may replace this one all the same.
         now: The time to write into the pointer; None: the present.
         on_step: Called with a sentence before each request that writes. What it raises ends the publication.
 
     Raises:
         SettingsError: ``content`` is not a compiled catalog.
         PublishConflict: Another publisher was faster; its catalog stays current.
-        CatalogDamaged: The bucket has another object under the name of this catalog.
+        CatalogDamaged: The bucket has another object under the name of this catalog, or a damaged pointer, which a
+            person replaces.
         botocore.exceptions.BotoCoreError: S3 cannot be reached, or there are no credentials.
         botocore.exceptions.ClientError: S3 refuses.
     """
-    tools, moment = len(check_catalog(content)), now or datetime.now(UTC)
-    stored = bucket.read_pointer()
+    tools, stored = len(check_catalog(content)), bucket.read_pointer()
     current = stored.pointer
-    # Who wrote a damaged pointer is not known.
-    is_kept = stored.etag is not None if current is None else not current.may_be_replaced_by(author.writer)
-    if is_kept and author.writer is not Writer.TERMINAL:
-        return Publication(Outcome.KEPT, current)
-    pointer = point_to(content, tools, author, now=moment, former=current, automatic=automatic)
+    if author.writer is Writer.SCHEDULE and stored.etag is not None:
+        if current is None:
+            step = f"Publish with: toolfold catalog publish {bucket.location}"
+            raise CatalogDamaged(f"The pointer of {bucket.location} is damaged.", step)
+        if current.writer is not Writer.SCHEDULE and not current.automatic:
+            return Publication(Outcome.KEPT, current)
+    pointer = point_to(content, tools, author, now=now or datetime.now(UTC), former=current, automatic=automatic)
     on_step(f"Uploading {len(content):,} bytes to {bucket.url(object_name(pointer.sha256))} …")
     bucket.store_catalog(content)
     if current is not None and current.sha256 == pointer.sha256:
-        checked_at = format_time(moment) if author.writer is Writer.SCHEDULE else current.checked_at
-        news = {"automatic": current.automatic or automatic, "checked_at": checked_at}
-        confirmed = current.model_copy(update=news)
+        confirmed = current.model_copy(update={"automatic": current.automatic or automatic})
         if confirmed != current:
-            current = _replace(bucket, confirmed, stored).pointer
-        return Publication(Outcome.UNCHANGED, current)
+            bucket.replace_pointer(confirmed, stored)
+        return Publication(Outcome.UNCHANGED, confirmed)
     on_step(f"Making it the current one: {bucket.url(POINTER)} …")
-    return _replace(bucket, pointer, stored)
-
-
-def _replace(bucket: CatalogBucket, pointer: Pointer, stored: StoredPointer) -> Publication:
-    try:
-        bucket.replace_pointer(pointer, stored)
-    except PublishConflict as conflict:
-        if conflict.detail != pointer.sha256:
-            raise
-        return Publication(Outcome.UNCHANGED, bucket.read_pointer().pointer)
+    bucket.replace_pointer(pointer, stored)
     return Publication(Outcome.PUBLISHED, pointer)
 
 
 class Run(NamedTuple):
     """What one run did.
 
-    ``outcome`` is ``published``, ``unchanged``, ``kept``, ``conflict`` or ``failed``; ``age_s`` the seconds since the
-    current catalog was published or last found up to date, None: unknown.
+    ``outcome`` is ``published``, ``unchanged``, ``kept`` or ``failed``; ``age_s`` the seconds since the current catalog
+    was published or found up to date, None: unknown.
     """
 
     outcome: str
@@ -150,7 +132,10 @@ def publish_unattended(
     started, run = time.perf_counter(), Run("failed")
     try:
         content = prepare_catalog(folder, allow_list, refresh)
-        run = _publish(content, bucket, now())
+        with explained(f"Nothing was published to {bucket.location}"):
+            outcome, pointer = publish_catalog(content, bucket, Author(Writer.SCHEDULE), now=now())
+        age_s = max(0.0, (now() - pointer.published_at).total_seconds()) if outcome is Outcome.KEPT else 0.0
+        run = Run(str(outcome), "", pointer.sha256, pointer.tools, age_s)
     except BaseException as error:
         run = run._replace(code=error.code if isinstance(error, PublishError) else type(error).__name__)
         raise
@@ -160,29 +145,3 @@ def publish_unattended(
         logger.log(logging.ERROR if run.outcome == "failed" else logging.INFO, "publish", extra=shown)
         on_run(run)
     return run
-
-
-def _publish(content: bytes, bucket: CatalogBucket, now: datetime) -> Run:
-    with explained(f"Nothing was published to {bucket.location}"):
-        try:
-            outcome, pointer = publish_catalog(content, bucket, Author(Writer.SCHEDULE), now=now)
-        except PublishConflict as conflict:
-            logger.warning("another publisher was faster")
-            found = bucket.read_pointer().pointer
-            return _describe("conflict", found, now)._replace(code=conflict.code)
-    if pointer is None:
-        raise CatalogDamaged(
-            f"The pointer of {bucket.location} is damaged.", f"Publish with: toolfold catalog publish {bucket.location}"
-        )
-    return _describe(outcome, pointer, now)
-
-
-def _describe(outcome: str, pointer: Pointer | None, now: datetime) -> Run:
-    if pointer is None:
-        return Run(str(outcome))
-    try:
-        confirmed_at = datetime.fromisoformat(pointer.checked_at or pointer.published_at)
-        age_s = max(0.0, (now - confirmed_at).total_seconds())
-    except (ValueError, TypeError):  # edited by hand
-        age_s = None
-    return Run(str(outcome), "", pointer.sha256, pointer.tools, age_s)

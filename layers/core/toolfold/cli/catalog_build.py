@@ -93,7 +93,6 @@ def publish(options: Options) -> int:
         if options.dry_run:
             return _print_plan(bucket, content, tools, as_json=options.json)
         done = publish_catalog(content, bucket, author, automatic=options.automatic, on_step=output.print_message)
-    assert done.pointer is not None  # noqa: S101 - what a person publishes is never kept out
     if options.json:
         output.print_json({**done.pointer.as_dict(), "outcome": str(done.outcome), "location": location})
         return 0
