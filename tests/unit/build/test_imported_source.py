@@ -248,7 +248,6 @@ LARGE = {"properties": {f"field_{number}": {"type": "string", "description": GOO
         ([{"name": "do_it"}], ["too-short"]),
         ([{"name": "list_deep_water_berths", "description": "Deep water berths"}], ["says-the-name"]),
         ([{"name": "depth", "description": GOOD, "parameters": LARGE}], ["schema-tokens"]),
-        ([{"name": f"do_{number}"} for number in range(30)], ["too-short"] * 21),
     ],
 )
 def test_texts_of_others_are_warned_about_and_never_stop_a_catalog(
@@ -262,5 +261,3 @@ def test_texts_of_others_are_warned_about_and_never_stop_a_catalog(
         finding.is_warning and "overlay.yaml" in finding.advice for finding in found if "tokens" not in finding.rule
     )
     assert all(finding.file.endswith("snapshot.json") for finding in found)
-    if len(tools) == 30:
-        assert "10 more tools of toy: the same problem" in " ".join(map(str, found))

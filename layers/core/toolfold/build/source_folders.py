@@ -245,10 +245,12 @@ def _unread_texts(
         own = overlay.tools.get(tool.name, ToolOverlay())
         described = "" if own.description else tool.description
         in_schema = (text for at, text in texts_in(tool.parameters) if at[-1] in ("description", "title"))
-        listed = (described, tool.title, tool.summary, *in_schema)
+        requests = (*tool.example_queries, *tool.aliases, *tool.use_instead)
+        about = found.categories.get(tool.category, Category("", ""))
+        listed = (described, tool.title, tool.summary, *in_schema, *requests, about.title, about.description)
         texts += ((tool.name, "", tool.where(), text) for text in dict.fromkeys(listed))
     where = document.where()
-    texts.append(("", "description", where, "" if settings.description else found.source.description))
+    texts.append(("", "description", where, found.source.description))
     texts.append(("", "instructions", where, found.source.instructions))
     for tool_name, field, at, text in texts:
         finding = " and ".join(f"{kind}: {excerpt}" for kind, excerpt in find_prompt_injection(text))

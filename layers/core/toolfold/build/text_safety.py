@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
@@ -205,7 +205,7 @@ _LAST_WORD = re.compile(
     r"keys?|apikey|token|secret|pass(word|wd|phrase)?|pwd|pat|jwt|authorization|bearer|cookie|credentials?",
     re.IGNORECASE,
 )
-"""The last word of the name of an option, a header or a variable whose value is a secret."""
+"""The last word of the name of an option, a header, a variable or a parameter whose value is a secret."""
 
 _HARMLESS = re.compile(
     r"(public|primary|foreign|partition|sort|cache|idempotency|group|map|max|page|next|stop|no)[-_]\w+", re.IGNORECASE
@@ -215,16 +215,15 @@ _HARMLESS = re.compile(
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 _ISSUED = re.compile(
-    r"\b(sk|pk|rk)[-_](?=[a-z_-]*[A-Z0-9])[A-Za-z0-9_-]{16,}|\b(ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs]|hf|npm)[-_][A-Za-z0-9_-]{10,}"
-    r"|\b(AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[A-Za-z0-9_-]{30,}|\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\."
+    r"\b(sk|pk|rk)[-_](?=[a-z_-]*[A-Z0-9])[A-Za-z0-9_-]{16,}|\b(gh[opsu]|github_pat|glpat|xox[abprs]|hf|npm)[-_][\w-]{10,}"
+    r"|\b(AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\."
 )
 """Keys whose issuers give them a form of their own."""
 
 _REFERENCE = re.compile(r"""(?:(?:Bearer|Basic|Token)\s+)?["']?(\$|%\w+%|<|\{\{)|arn:|ssm:""", re.IGNORECASE)
 """How a value begins that only names a secret: ``$NAME``, ``${NAME}``, ``<your key>``, a reference of AWS."""
 
-_OPTION = re.compile(r"--?([A-Za-z][\w.-]*)")
-_ASSIGNED = re.compile(r"-{0,2}([A-Za-z][\w.-]*)\s*[=:]\s*(?!//)(\S.*)", re.DOTALL)
+_ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]*)\s*[=:]\s*(?!//)(\S.*)", re.DOTALL)
 """``--token=VALUE``, ``KEY=VALUE`` and ``Authorization: VALUE``, each one argument."""
 
 
@@ -240,62 +239,50 @@ def find_typed_secrets(settings: Mapping[str, Any]) -> list[tuple[Location, str,
         [(('args', 1), '--api-key')]
     """
     variable = own_variable(str(settings.get("id", "")))
-    program = f"leave it out, add key_variable: NAME_THAT_THE_PROGRAM_READS and auth: {{}}, and set {variable}"
-    found: list[tuple[Location, str, str]] = []
-    arguments = settings.get("args")
-    for number, name in _in_arguments(arguments if isinstance(arguments, list) else ()):
-        found.append((("args", number), name, program))
+    found: dict[Location, tuple[str, str]] = {}
+    for at, name, value in _named_values(settings):
+        if not _is_secret(name, value):
+            continue
+        instead = f"key_variable: {name if at[0] == 'env' else 'NAME_THAT_THE_PROGRAM_READS'} and auth: {{}}"
+        if at[0] == "headers":
+            instead = "auth: {bearer: true}" if value.lower().startswith("bearer ") else f"auth: {{header: {name}}}"
+        elif at[0] in ("url", "base_url"):
+            instead = f"auth: {{query_key: {name}}}"
+        found.setdefault(at, (name, f"leave it out, add {instead}, and set {variable}"))
+    return [(at, *said) for at, said in found.items()]
+
+
+def _named_values(settings: Mapping[str, Any]) -> Iterator[tuple[Location, str, str]]:
+    """Yield each value that has a name, with its location: of options, variables, headers and parameters of URLs."""
+    given = settings.get("args")
+    words = [str(argument) for argument in given] if isinstance(given, list) else []
+    for number, (before, word) in enumerate(zip(["", *words], words, strict=False)):
+        if assigned := _ASSIGNED.fullmatch(word):
+            yield ("args", number), assigned[1], assigned[2]
+        elif not word.startswith("-"):
+            yield ("args", number), before if before.startswith("-") else f"argument {number + 1}", word
+        yield from _in_url(("args", number), assigned[2] if assigned else word)
     for key in ("env", "headers"):
         given = settings.get(key)
         for name, value in given.items() if isinstance(given, dict) else ():
-            if _is_secret(str(name), str(value)):
-                advice = program.replace("NAME_THAT_THE_PROGRAM_READS", str(name))
-                if key == "headers":
-                    scheme, form = str(value).split(maxsplit=1)[0].lower(), f"header: {name}"
-                    if str(name).lower() == "authorization" and scheme in ("bearer", "basic"):
-                        form = f"{scheme}: true"
-                    advice = f"leave it out, add auth: {{{form}}}, and set {variable}"
-                found.append(((key, name), str(name), advice))
+            yield (key, name), str(name), str(value)
     for key in ("url", "base_url"):
-        if name := _in_url(str(settings.get(key) or "")):
-            found.append(((key,), name, f"leave it out, add auth: {{query_key: {name}}}, and set {variable}"))
-    return found
-
-
-def _in_arguments(arguments: Sequence[Any]) -> Iterator[tuple[int, str]]:
-    """Yield the position of each secret, and the name of its option."""
-    words = [str(argument) for argument in arguments]
-    for number, word in enumerate(words):
-        before = _OPTION.fullmatch(words[number - 1]) if number else None
-        assigned = _ASSIGNED.fullmatch(word)
-        if assigned and _is_secret(assigned[1], assigned[2]):
-            yield number, word[: assigned.end(1)]
-        elif before and not word.startswith("-") and _is_secret(before[1], word):
-            yield number, words[number - 1]
-        elif name := _in_url(word.partition("=")[2] if assigned else word):
-            yield number, name
-        elif _ISSUED.search(word):
-            yield number, f"argument {number + 1}"
+        yield from _in_url((key,), str(settings.get(key) or ""))
 
 
 def _is_secret(name: str, value: str) -> bool:
     if not value.strip() or _REFERENCE.match(value.strip()):
         return False
-    if _ISSUED.search(value):
-        return True
     words = _WORD.findall(name)
-    return bool(words and _LAST_WORD.fullmatch(words[-1])) and not _HARMLESS.fullmatch(name)
+    is_named = words and _LAST_WORD.fullmatch(words[-1]) and not _HARMLESS.fullmatch(name.lstrip("-"))
+    return bool(is_named or _ISSUED.search(value))
 
 
-def _in_url(text: str) -> str:
-    """Return the name of what is secret in a URL; empty: nothing is, or it is not a URL."""
-    if "://" not in text:
-        return ""
+def _in_url(at: Location, text: str) -> Iterator[tuple[Location, str, str]]:
     try:
-        parts = urlsplit(text)
-        if parts.password and not _REFERENCE.match(parts.password):
-            return "the password in the URL"
+        parts = urlsplit(text if "://" in text else "")
+        yield at, "the URL with a password", parts.password or ""
     except ValueError:
-        return ""
-    pairs = parse_qsl(parts.query)
-    return next((name for name, value in pairs if SECRET_NAME.fullmatch(name) and not _REFERENCE.match(value)), "")
+        return
+    for name, value in parse_qsl(parts.query):
+        yield at, name, value
