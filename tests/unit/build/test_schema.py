@@ -130,7 +130,6 @@ def test_a_tool_reads_by_default_and_the_listing_states_another_effect(
         ({"any_of": ["town"]}, "any_of names parameters that do not exist: town"),
         ({"parameters": ["town"]}, "parameter town has no type, and `parameters` of source.yaml has none of that name"),
         ({"parameters": ["city", "city"]}, "parameter city is given twice"),
-        ({"description": "Better take RAIN_RADAR."}, "mentions RAIN_RADAR, which is not a tool"),
         (
             {"use_instead": [{"phrase": "rain right now", "tool": "RAIN_RADAR"}]},
             "use_instead names RAIN_RADAR, which is not another tool",

@@ -7,10 +7,9 @@ checks its arguments again.
 
 from __future__ import annotations
 
-import json
-import re
+import copy
+import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
@@ -23,9 +22,6 @@ from toolfold.execution import validation
 
 _MAX_MESSAGE = 200
 """Characters of a message of the library that are shown: the message contains the whole value."""
-
-_MENTION = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b")
-"""A word in a description that looks like the name of a tool, or like an allowed value of a parameter."""
 
 
 def check_tool(freshness: Collection[str], tool: Tool, entry: Mapping[str, Any]) -> Iterator[str]:
@@ -73,19 +69,6 @@ def _values(name: str, rule: Any, hints: Mapping[str, Mapping[str, Any]]) -> Ite
     yield from (("example", example) for example in (examples if isinstance(examples, list) else ()))
     yield from ((kind, hints[kind][name]) for kind in ("complete", "finest") if name in hints.get(kind, {}))
     yield from (("premium", value) for value in hints.get("premium", {}).get(name, ()))
-
-
-def check_mentions(written: Mapping[str, Any], tools: Mapping[str, Any], locations: Mapping[str, str]) -> Iterator[str]:
-    """Yield names in descriptions that look like tools and do not exist: a model would try to call them.
-
-    ``written`` are the tools that keep their names. Texts of others may mention anything.
-    """
-    values = set(_MENTION.findall(json.dumps([tool["parameters"] for tool in written.values()])))
-    values |= set(_MENTION.findall(" ".join(tool["returns"] for tool in written.values())))
-    for name, entry in written.items():
-        for mention in _MENTION.findall(entry["summary"] + " " + entry["description"]):
-            if mention not in tools and mention not in values:
-                yield f"{locations[name]}: description mentions {mention}, which is not a tool"
 
 
 def references(entry: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -137,42 +120,30 @@ def usable_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
     A property remains one, of any value.
     """
-    removed: list[str] = []
-    made = schema if _SCHEMAS.is_valid(schema) else _usable(schema, "", removed)
-    return (made, sorted(removed)) if len(removed) <= _MAX_REMOVED else (schema, [])
+    if _SCHEMAS.is_valid(schema):
+        return schema, []
+    made, removed = copy.deepcopy(schema), dict[str, None]()
+    while paths := {tuple(map(str, error.instance_path)) for error in _SCHEMAS.iter_errors(made)} - {()}:
+        # What is inside before what is around it, and the last items of a list first.
+        for path in sorted(paths, key=lambda path: (len(path), path[-1].zfill(9)), reverse=True):
+            around: Any = made
+            for step in path[:-1]:
+                around = around[int(step)] if isinstance(around, list) else around.get(step, {})
+            removed[".".join(path)] = None
+            if isinstance(around, list):
+                del around[int(path[-1])]
+            elif path[-1] not in around:  # the library leaves empty names out of its paths
+                return schema, []
+            elif path[-2:-1] == ("properties",) and around[path[-1]] != {}:
+                around[path[-1]] = {}
+            else:
+                del around[path[-1]]
+        if len(removed) > _MAX_REMOVED:
+            return schema, []
+    return made, sorted(removed)
 
 
-def _usable(schema: dict[str, Any], at: str, removed: list[str]) -> dict[str, Any]:
-    """Return ``schema`` without what it cannot have, which is added to ``removed``; what is inside is checked alone."""
-    made: dict[str, Any] = {}
-    for keyword, value in schema.items():
-        where, kept, outline = f"{at}{keyword}", value, value
-        if keyword in json_schema.SINGLE and isinstance(value, dict):
-            kept, outline = _usable(value, f"{where}.", removed), True
-        elif keyword in json_schema.NAMED and isinstance(value, dict):
-            wrong = {name for name, part in value.items() if not isinstance(part, dict | bool)}
-            removed += (f"{where}.{name}" for name in wrong)
-            parts = {name: {} if name in wrong else part for name, part in value.items()}
-            kept = {name: _part(part, f"{where}.{name}", removed) for name, part in parts.items()}
-            outline = dict.fromkeys(value, True)
-        elif keyword in (*json_schema.LISTS, "required") and isinstance(value, list):
-            of = str if keyword == "required" else dict | bool
-            removed += (f"{where}.{number}" for number, one in enumerate(value) if not isinstance(one, of))
-            listed = [(number, one) for number, one in enumerate(value) if isinstance(one, of)]
-            kept = [_part(one, f"{where}.{number}", removed) for number, one in listed]
-            outline = kept if keyword == "required" else [True] * len(kept)
-        if _SCHEMAS.is_valid({keyword: outline}):
-            made[keyword] = kept
-        else:
-            removed.append(where)
-    return made
-
-
-def _part(part: Any, at: str, removed: list[str]) -> Any:
-    return _usable(part, f"{at}.", removed) if isinstance(part, dict) else part
-
-
-@lru_cache(maxsize=10_000)
+@functools.lru_cache(maxsize=10_000)
 def is_pattern(pattern: str) -> bool:
     """Return whether ``pattern`` is a regular expression of JSON Schema, and one that arguments can be checked with."""
     try:

@@ -151,8 +151,6 @@ def compile_sources(
     vocabularies = {
         source.settings.id: renamed_vocabulary(source.vocabulary, names[source.settings.id]) for source in loaded
     }
-    own_names = {entry.tool.name: tools[entry.tool.name] for entry in definitions if not entry.source.settings.prefix}
-    problems += checks.check_mentions(own_names, tools, locations)
     problems += checks.check_references(tools, locations)
     problems += checks.check_vocabulary(vocabularies.values(), tools)
     related = [(tool, names[source.settings.id]) for source, _, tool in definitions if tool.relations]
