@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -343,6 +344,8 @@ def _scalar(event: yaml.ScalarEvent) -> _Value:
             data = float(text) if kind == "float" else int(text, 0 if text[:2] in ("0o", "0x") else 10)
         except ValueError:
             raise _Unreadable(line, f"{text[:40]!r} is not of the type {kind}") from None
+        if abs(data) == math.inf:
+            raise _Unreadable(line, "has a number that is too large")
     elif kind not in ("str", "merge"):
         raise _Unreadable(line, f"is not valid YAML: it has the tag {tag[:60]!r}, which is not read")
     return _Value(data, line, text=text, kind=kind)

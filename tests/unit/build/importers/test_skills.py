@@ -137,16 +137,17 @@ def _link(target: str) -> Callable[[Path], None]:
 
 
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a link to a file outside": (_link("/etc/hostname"), "team/x/link:1: is a symbolic link that leaves the folder"),
-    "a link upwards": (_link("../../.."), "team/x/link:1: is a symbolic link that leaves the folder"),
-    "a link to its own folder": (_link("."), "team/x/link:1: is a symbolic link to a folder that it is in"),
-    "a link to itself": (_link("link"), "team/x/link:1: is a symbolic link that leads nowhere"),
-    "a link to a hidden file": (_link(".env"), "team/x/link:1: is a symbolic link to a hidden file"),
+    "a link to a file outside": (_link("/etc/hostname"), "team/x/link:1: is a symbolic link; copy"),
+    "a link to its own folder": (_link("."), "team/x/link:1: is a symbolic link; copy"),
+    "a link to nothing": (_link("link"), "team/x/link:1: is a symbolic link; copy"),
     "a named pipe": (
         lambda folder: os.mkfifo(folder / "x/pipe"),
         "team/x/pipe:1: cannot be read: it is not a regular file",
     ),
-    "a huge file": (lambda folder: (folder / "x/a").write_bytes(b"x" * ((1 << 20) + 1)), "team/x/a:1: has 1,048,577 "),
+    "a huge file": (
+        lambda folder: (folder / "x/a").write_bytes(b"x" * ((1 << 20) + 1)),
+        "x/a:1: has more than 1,048,576",
+    ),
     "a line break in a name": (lambda folder: (folder / "x/a\nb").touch(), "team/x:1: has a file whose name is not"),
     "folders without end": (lambda folder: (folder / "/".join("xabcdefghijklmn")).mkdir(parents=True), "too many"),
     "SKILL.md of bytes": (lambda folder: (folder / "x/SKILL.md").write_bytes(b"\xff"), "x/SKILL.md:1: is not plain"),
@@ -193,17 +194,17 @@ def test_wrong_settings_are_an_error_with_file_and_line(
 
 FRONT_MATTER = [
     ("no front matter", "SKILL.md:1: does not begin with front matter"),
-    ("---\nname: x\n", "SKILL.md:1: the front matter is not closed"),
+    ("---\nname: x\n", "SKILL.md:1: does not begin with front matter"),
     ("---\nname: x\n---\n", "SKILL.md:2: description: is missing"),
     ("---\ndescription: y\nname: Tax Forms\n---\n", "SKILL.md:3: name: must match pattern"),
     ("---\nname: other\ndescription: y\n---\n", "SKILL.md:2: name: is other, and the folder of the skill is called x"),
     ("---\nname: x\ndescription: ''\n---\n", "SKILL.md:3: description: must have at least 1 character"),
     (f"---\nname: x\ndescription: {'y' * 1025}\n---\n", "SKILL.md:3: description: must have at most 1024"),
     ("---\nname: x\ndescription: use it: often\n---\n", "SKILL.md:3: is not valid YAML: mapping values are not"),
-    ("---\n- x\n---\n", "SKILL.md:2: the front matter must be keys and values"),
+    ("---\n- x\n---\n", "SKILL.md:2: file: must be keys and values, such as"),
     ("---\nname: x\ndescription: &d y\na: *d\n---\n", "SKILL.md:4: has an alias"),
     (f"---\nname: x\ndescription: y\na: {'[' * 100}\n---\n", "SKILL.md:4: has values nested more than 20 levels deep"),
-    ("---\nname: x\ndescription: y\na: 1e999\n---\n", "SKILL.md:2: the front matter has a value that JSON does not"),
+    ("---\nname: x\ndescription: y\na: 1e999\n---\n", "SKILL.md:4: has a number that is too large"),
     ("---\nname: x\ndescription: y\nallowed-tools: 1\n---\n", "SKILL.md:4: allowed-tools: must be a string"),
     (f"---\nname: x\ndescription: y\na: {'z' * 70_000}\n---\n", "SKILL.md:1: the front matter is longer than 65,536"),
 ]

@@ -3,15 +3,14 @@
 Each becomes a tool whose answer is its text, or one of its files. What its author wrote is kept as it is, because the
 skills extension of MCP repeats it verbatim; the front matter is checked for what a program can rely on.
 
-Nothing is executed, and no file outside of the folder is read: a symbolic link may lead to another place in it. Every
-file is opened once, checked to be a regular file after that, and read up to its limit.
+Nothing is executed, and no file outside of the folder is read: there are no symbolic links in it. Every file is opened
+once, checked to be a regular file after that, and read up to its limit.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import mimetypes
 import os
 import re
 from collections.abc import Iterator
@@ -34,8 +33,7 @@ MAX_FRONT_MATTER_BYTES = 64 << 10
 
 _FRONT_MATTER = yaml_loader.Limits(depth=20, aliased=0)
 
-_FENCE = re.compile(r"---[ \t]*\r?\n")
-_END = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
+_BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.MULTILINE | re.DOTALL)
 
 
 class FrontMatter(BaseModel):
@@ -57,25 +55,11 @@ def parse_skill(path: Path, text: str) -> Document:
     Raises:
         SourceError: it is missing, or not valid; each problem with its file and line.
     """
-    text = text.removeprefix("\ufeff")
-    opening = _FENCE.match(text)
-    if opening is None:
-        raise SourceError(
-            [f"{path}:1: does not begin with front matter: a line ---, name: and description:, a line ---"]
-        )
-    closing = _END.search(text, opening.end())
-    if closing is None:
-        raise SourceError([f"{path}:1: the front matter is not closed by a line with ---"])
-    block = text[opening.end() : closing.start()]
-    if len(block.encode()) > MAX_FRONT_MATTER_BYTES:
-        raise SourceError([f"{path}:1: the front matter is longer than {MAX_FRONT_MATTER_BYTES:,} bytes"])
-    document = yaml_loader.parse(path, block, first_line=2, limits=_FRONT_MATTER)
-    if not isinstance(document.data, dict):
-        raise SourceError([f"{path}:2: the front matter must be keys and values, such as name: and description:"])
-    try:
-        json.dumps(document.data, allow_nan=False)
-    except (TypeError, ValueError):
-        raise SourceError([f"{path}:2: the front matter has a value that JSON does not have"]) from None
+    if (block := _BLOCK.match(text)) is None:
+        raise refused(path, "does not begin with front matter: a line ---, name: and description:, a line ---")
+    if len(block[1].encode()) > MAX_FRONT_MATTER_BYTES:
+        raise refused(path, f"the front matter is longer than {MAX_FRONT_MATTER_BYTES:,} bytes")
+    document = yaml_loader.parse(path, block[1], first_line=2, limits=_FRONT_MATTER)
     problems: list[str] = []
     if parse_model(FrontMatter, document, document.data, problems) is None:
         raise SourceError(problems)
@@ -84,34 +68,26 @@ def parse_skill(path: Path, text: str) -> Document:
 
 _TYPES = {
     "text/markdown": "md markdown",
-    "text/javascript": "js mjs cjs",
-    "text/x-typescript": "ts tsx",
-    "text/x-shellscript": "sh bash zsh",
-    "application/jsonl": "jsonl ndjson",
-    "application/yaml": "yaml yml",
-    "application/toml": "toml",
-    "application/xml": "xml xsd xsl xslt",
-    "application/sql": "sql",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+    "text/html": "html htm",
+    "text/css": "css",
+    "text/csv": "csv",
+    "text/javascript": "js mjs",
+    "text/x-python": "py",
+    "application/json": "json",
+    "application/pdf": "pdf",
+    "image/gif": "gif",
+    "image/jpeg": "jpg jpeg",
+    "image/png": "png",
+    "image/svg+xml": "svg",
     "image/webp": "webp",
-    "font/ttf": "ttf",
-    "font/otf": "otf",
-    "font/woff2": "woff2",
 }
-"""Media type → ends of names that the table of Python lacks, or has an older name for."""
-
-_KNOWN = mimetypes.MimeTypes(())  # the table of Python alone: that of the machine would make other catalogs
-for _type, _ends in _TYPES.items():
-    for _end in _ends.split():
-        _KNOWN.add_type(_type, f".{_end}")
+"""Media type → ends of names. The tables of Python and of the machine would make other catalogs elsewhere."""
 
 
 def media_type(name: str, *, is_text: bool) -> str:
     """Return the media type of a file called ``name``; plain text or bytes for an unknown one."""
-    found = _KNOWN.types_map[True].get(Path(name).suffix.lower())
-    return found or ("text/plain" if is_text else "application/octet-stream")
+    end, other = Path(name).suffix[1:].lower(), "text/plain" if is_text else "application/octet-stream"
+    return next((type_ for type_, ends in _TYPES.items() if end in ends.split()), other)
 
 
 _MAX_DEPTH = 12
@@ -178,10 +154,14 @@ class SkillsImporter(base.Importer[SkillsSettings]):
         notes: list[str] = []
         for number, name in enumerate(self.settings.folders):
             top, where = self.folder / name, self.where("folders", number)
-            if not top.is_dir():
+            if not top.is_dir() or top.resolve() != self.folder.resolve() / name:
                 problems.append(f"{where}: {top} is not a folder")
                 continue
-            skills = _skills(top, self.folder, problems)
+            try:
+                skills = find_skills(top)
+            except SourceError as error:
+                problems += error.problems
+                continue
             for skill, listed in skills.items():
                 inner = skill.relative_to(top).as_posix()
                 path = skill.resolve().name if inner == "." else inner
@@ -212,7 +192,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
         self, skill: Path, path: str, listed: list[Path], contents: dict[str, str | bytes], notes: list[str]
     ) -> base.Tool:
         file = skill / SKILL_FILE
-        text = _text_of(read_file(file, self.folder, LIMITS.max_file_bytes))
+        text = _text_of(read_file(file))
         if text is None:
             raise refused(file, "is not plain text in UTF-8")
         parsed = parse_skill(file, text)
@@ -250,7 +230,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
             whole = file.relative_to(self.folder).as_posix()
             if path != SKILL_FILE and match_any([whole], self.settings.exclude):
                 continue
-            content = read_file(file, self.folder, LIMITS.max_file_bytes)
+            content = read_file(file)
             number, size = number + 1, size + len(content)
             if number > LIMITS.max_files or size > LIMITS.max_skill_bytes:
                 most = f"{LIMITS.max_files} files and {LIMITS.max_skill_bytes:,} bytes are allowed for a skill"
@@ -269,22 +249,16 @@ def refused(path: Path, problem: str) -> SourceError:
     return SourceError([f"{path}:1: {problem}"])
 
 
-def find_skills(folder: Path, root: Path) -> dict[Path, list[Path]]:
+def find_skills(folder: Path) -> dict[Path, list[Path]]:
     """Return every folder in ``folder``, itself included, that has a SKILL.md, with its files and those below.
 
-    They are in order, nested ones after theirs. No symbolic link may leave ``root``.
+    They are in order, nested ones after theirs.
 
     Raises:
-        SourceError: A symbolic link leaves ``root``, or leads back to a folder that it is in.
+        SourceError: There is a symbolic link, too much, or a name that is not plain text.
     """
-    files = _list_files(folder, root)
-    skills = [file.parent for file in files if file.name == SKILL_FILE]
-    return {skill: [file for file in files if file.is_relative_to(skill)] for skill in skills}
-
-
-def _list_files(folder: Path, root: Path) -> list[Path]:
-    top, entries, found = root.resolve(), 0, list[Path]()
-    for place, folders, names in os.walk(folder, followlinks=True, onerror=_unreadable):
+    entries, files = 0, list[Path]()
+    for place, folders, names in os.walk(folder, onerror=_unreadable):
         directory = Path(place)
         entries += len(folders) + len(names)
         if entries > _MAX_ENTRIES or len(directory.relative_to(folder).parts) > _MAX_DEPTH:
@@ -297,53 +271,31 @@ def _list_files(folder: Path, root: Path) -> list[Path]:
             if not name.isprintable() or "\\" in name:
                 raise refused(directory, f"has a file whose name is not plain text, {name!a}; rename it")
             if (directory / name).is_symlink():
-                _check_link(directory / name, top)
-        found += (directory / name for name in names)
-    return found
+                raise refused(directory / name, "is a symbolic link; copy what it leads to")
+        files += (directory / name for name in names)
+    skills = [file.parent for file in files if file.name == SKILL_FILE]
+    return {skill: [file for file in files if file.is_relative_to(skill)] for skill in skills}
 
 
 def _unreadable(error: OSError) -> None:
     raise refused(Path(error.filename), f"cannot be read: {error.strerror}")
 
 
-def _check_link(path: Path, top: Path) -> None:
-    try:
-        target = path.resolve(strict=True)
-    except (OSError, RuntimeError):
-        raise refused(path, "is a symbolic link that leads nowhere") from None
-    if not target.is_relative_to(top):
-        raise refused(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
-    if any(part.startswith(".") for part in target.relative_to(top).parts):
-        raise refused(path, "is a symbolic link to a hidden file, and hidden files are not served")
-    if target.is_dir() and path.parent.resolve().is_relative_to(target):
-        raise refused(path, "is a symbolic link to a folder that it is in")
-
-
-def read_file(path: Path, root: Path, max_bytes: int) -> bytes:
-    """Return the content of a file inside ``root``.
+def read_file(path: Path) -> bytes:
+    """Return the content of a file.
 
     Raises:
-        SourceError: it is not a regular file of at most ``max_bytes``, or cannot be read.
+        SourceError: it is not a regular file of at most the allowed size, or cannot be read.
     """
-    target = path.resolve()
-    if not target.is_relative_to(root.resolve()):
-        raise refused(path, "is a symbolic link that leaves the folder of the skills; copy what it leads to")
+    most = LIMITS.max_file_bytes
     try:
-        with open(open_regular_file(target, getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
-            size, content = os.fstat(file.fileno()).st_size, file.read(max_bytes + 1)
+        with open(open_regular_file(path, getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            content = file.read(most + 1)
     except OSError as error:
         raise refused(path, f"cannot be read: {error.strerror}") from None
-    if len(content) > max_bytes:
-        raise refused(path, f"has {max(size, len(content)):,} bytes; {max_bytes:,} are allowed for a file")
+    if len(content) > most:
+        raise refused(path, f"has more than {most:,} bytes, which are allowed for a file")
     return content
-
-
-def _skills(top: Path, root: Path, problems: list[str]) -> dict[Path, list[Path]]:
-    try:
-        return find_skills(top, root)
-    except SourceError as error:
-        problems += error.problems
-        return {}
 
 
 def _text_of(content: bytes) -> str | None:
@@ -366,11 +318,11 @@ def read_skills(folder: Path) -> dict[Path, bytes]:
     if not folder.is_dir():
         raise SourceError([f"{folder}:1: is not a folder"])
     found: dict[Path, bytes] = {}
-    left = LIMITS.max_source_bytes
-    for file in dict.fromkeys(file for files in find_skills(folder, folder).values() for file in files):
-        found[file.relative_to(folder)] = read_file(file, folder, LIMITS.max_file_bytes)
-        left -= len(found[file.relative_to(folder)])
-        if left < 0:
+    size = 0
+    for file in dict.fromkeys(file for files in find_skills(folder).values() for file in files):
+        found[file.relative_to(folder)] = content = read_file(file)
+        size += len(content)
+        if size > LIMITS.max_source_bytes:
             raise refused(file, f"is one too many: {LIMITS.max_source_bytes:,} bytes are allowed for a source")
     if not found:
         raise SourceError([f"{folder}:1: has no folder with a {SKILL_FILE}"])
