@@ -110,7 +110,6 @@ def test_hits_of_any_query_are_sorted_and_in_the_catalog(query: str) -> None:
         ("north sea crude instead of WTI", "BRENT"),
         ("silver price right now, no history", "GOLD_SILVER_SPOT"),
         ("ethereum prices not per day but per month", "DIGITAL_CURRENCY_MONTHLY"),
-        ("US economic output, not per head", "REAL_GDP"),
         ("I do not know the ticker of Bayer", "SYMBOL_SEARCH"),
         ("not the inflation", "INFLATION"),
     ],

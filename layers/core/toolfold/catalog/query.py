@@ -89,15 +89,6 @@ query that are divided."""
 _PART_END = re.compile(r"(?<=[.!?])\s+|[\n;]+|,?\s+(?:and|then)\s+", re.IGNORECASE)
 
 
-_UNWANTED_PART = re.compile(
-    r"""\b(?:(?:do|does|did|can|could|will|would|have|has|had|am|are|is|why|if|or|and)\s+not|not\s+only)\b
-    |\b(?:not|without|except|excluding|rather\s+than|instead\s+of|ohne|sans|senza|sem|(?:with|[,;(])\s*no)\b
-    ((?:(?!\b(?:but|just|only|and)\b)[^,;.:!?()])+)""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""What a request does not want, in its group; "do not" and the like say nothing of what follows."""
-
-
 _PROPER = re.compile(r"\b[A-Z][a-z]+(?:[ ][A-Z][a-z]+)+\b")
 """Two capitalised words or more, which may be one proper name."""
 
@@ -138,9 +129,7 @@ Words = dict[tuple[str, bool], list[Term] | None]
 def parse_query(catalog: Catalog, text: str, words_before: Words | None = None) -> ParsedQuery:
     """Parse the query ``text``; ``words_before`` are those of other parsed texts, and get those of this one."""
     known = {} if words_before is None else words_before
-    parsed = _parse(catalog, _UNWANTED_PART.sub(lambda found: "," if found[1] else found[0], text), known)
-    if not parsed.terms:
-        parsed = _parse(catalog, text, known)
+    parsed = _parse(catalog, text, known)
     kinds = {term.term: term.source_word for term in reversed(parsed.terms) if is_kind(term.term)}
     preferred = {f"{PREFERRED}{kind[1:]}": word for kind, word in kinds.items()}
     parsed.wants_change = bool(_CHANGE.match(text))
