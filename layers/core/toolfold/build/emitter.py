@@ -22,11 +22,15 @@ from toolfold.catalog.text_checks import MAX_TEXT, text_problem
 _TEXT_KEYWORDS = frozenset({"description", "title", "$comment"})
 _INSECURE = re.compile(r"\b(?:http|ftp|file|ws)://", re.IGNORECASE)
 _USER_NAME = re.compile(r"(?<=://)[^/\s@]*@")
-_TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][A-Za-z0-9-]{0,20})(?P<rest>(?:\s[^<>]{0,200})?/?)>")
-_FENCE = re.compile(r"`{1,3}|\*\*")
-_ALONE = frozenset(("br", "dd", "dt", "hr", "iframe", "img", "li", "p", "script", "style", "td", "th", "tr", "wbr"))
-"""Elements of HTML that are written without an end tag. Any other ``<word>`` is a placeholder unless it is closed."""
+_TAG = re.compile(
+    r"</[A-Za-z][^\s<>]{0,20}\s*>|<[A-Za-z][A-Za-z0-9-]{0,20}(?:\s[^<>]{0,200})?/>|<[A-Za-z]+\s[^<>]{0,200}=[^<>]{0,200}>"
+    r"|<(?:a|b|blockquote|br|code|d[dlt]|del|details|div|em|h[1-6r]|i|iframe|img|kbd|li|ol|p|pre|script|small|span|strong"
+    r"|style|su[bp]|summary|table|t[dhr]|tbody|thead|tt|u|ul|wbr)>",
+    re.IGNORECASE,
+)
+"""A tag of HTML. Any other ``<word>`` is a placeholder."""
 
+_FENCE = re.compile(r"`{1,3}|\*\*")
 _LINK = re.compile(r"\[([^\[\]]{1,200})\]\([^()\s]{0,500}\)")
 _SENTENCE_END = re.compile(
     r"(?<!e\.g)(?<!i\.e)(?<!\bvs)(?<!\betc)(?:(?<=[a-z0-9)\]'\"])[.!?](?=\s|$)|(?<=[A-Z]{2})[.!?](?=\s|$))"
@@ -50,29 +54,11 @@ def _clean(text: str, most: int) -> str:
     visible = " ".join(text.split())
     if not visible.isprintable():
         visible = "".join(sign for sign in visible if unicodedata.category(sign)[0] != "C")
-    plain = _FENCE.sub(" ", _without_tags(_LINK.sub(r"\1", visible)))
+    plain = _FENCE.sub(" ", _TAG.sub(" ", _LINK.sub(r"\1", visible)))
     plain = _USER_NAME.sub("", _INSECURE.sub("", plain))
     plain = " ".join(plain.split()).lstrip("#＃﹟ ").strip()
     plain = shorten(plain, most)
     return "" if text_problem(plain) else plain
-
-
-def _without_tags(text: str) -> str:
-    """Return ``text`` without the tags of HTML. ``<path>`` and ``<your name>`` are placeholders, and stay.
-
-    >>> _without_tags("<p>Run <code>git show &lt;rev&gt;</code> or git show <rev>:<path><br/>")
-    '  Run  git show &lt;rev&gt;  or git show <rev>:<path> '
-    """
-    if "<" not in text:
-        return text
-    ends = {found["name"].lower() for found in _TAG.finditer(text) if found["slash"]}
-
-    def replaced(found: re.Match[str]) -> str:
-        name, rest = found["name"].lower(), found["rest"]
-        is_tag = found["slash"] or rest.endswith("/") or "=" in rest or name in ends or name in _ALONE
-        return " " if is_tag else found[0]
-
-    return _TAG.sub(replaced, text)
 
 
 def first_sentence(text: str, most: int = SUMMARY_LIMIT) -> str:

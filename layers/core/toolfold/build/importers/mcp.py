@@ -115,7 +115,7 @@ class McpSettings(base.ImporterSettings):
 
 
 def to_2020_12(schema: Any) -> Any:
-    """Return a schema of draft 4, 6 or 7 as one of 2020-12, without what libraries write that cannot be meant.
+    """Return a schema without what libraries write that cannot be meant, and with the lists of items of 2020-12.
 
     Those that describe what a function receives require members that they fill themselves by a default; those that
     close all objects close maps as well, of which no member can be given then.
@@ -126,23 +126,11 @@ def to_2020_12(schema: Any) -> Any:
     """
     if not isinstance(schema, Mapping):
         return schema
-    needed = schema.get("dependencies")
-    rest = {keyword: value for keyword, value in schema.items() if keyword != "dependencies"}
-    made = json_schema.with_inner(rest, lambda _, part: to_2020_12(part))
+    made = json_schema.with_inner(schema, lambda _, part: to_2020_12(part))
     more = made.pop("additionalItems", None)  # it has no meaning beside one schema for all items
     if isinstance(made.get("items"), list):
         made["prefixItems"] = made.pop("items")
         made |= {} if more is None else {"items": more}
-    for key, is_list in (("dependentRequired", True), ("dependentSchemas", False)):
-        members = needed.items() if isinstance(needed, Mapping) else ()
-        if given := {name: to_2020_12(value) for name, value in members if isinstance(value, list) == is_list}:
-            known = made.get(key)
-            made[key] = {**(known if isinstance(known, dict) else {}), **given}
-    for exclusive, inclusive in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-        if isinstance(made.get(exclusive), bool):  # draft 4
-            is_exclusive = made.pop(exclusive)
-            if is_exclusive and inclusive in made:
-                made[exclusive] = made.pop(inclusive)
     if "propertyNames" in made and made.get("additionalProperties") is False and not made.get("properties"):
         del made["additionalProperties"]
     properties, required = made.get("properties"), made.get("required")
