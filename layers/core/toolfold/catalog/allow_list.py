@@ -31,6 +31,7 @@ logger = logging.getLogger("toolfold")
 IN_ERROR = {"is_in_error": True}
 """Field of a line of the log that says no more than the error that is raised."""
 
+_COMMANDS = "TOOLFOLD_ALLOWED_COMMANDS"
 _WITHOUT_HOST = frozenset({"skills", "sql"})
 """Kinds of sources that send no requests. The address of a database is in its key, which the operator sets."""
 
@@ -57,9 +58,7 @@ class AllowList:
     """What the sources of a catalog may name by the settings, in which entries are ``NAME`` or ``ID=NAME``."""
 
     def __init__(self, settings: Settings) -> None:
-        self._source_urls, self._keyed_sources = settings.source_urls, settings.keyed_sources
-        self._allowed_commands = settings.allowed_commands
-        self._key_variables, self._allowed_hosts = settings.key_variables, settings.allowed_hosts
+        self._settings = settings
 
     def check_all(self, sources: Collection[Source]) -> None:
         """Check each of ``sources``, and that the operator's variables for a source are about one of them.
@@ -70,78 +69,62 @@ class AllowList:
             CatalogUnavailable: A source names what is not allowed, or a variable names no source.
         """
         for source in sources:
-            self._check_names(source)
             with suppress(UpstreamError):  # calls of this source will be refused; others are not affected
-                self._check_command(source, logging.WARNING)
-        ids = {*BUILT_IN_SOURCES, *(source.id for source in sources)}
-        named = [(source_id, "URL") for source_id in self._source_urls]
-        named += [(source_id, "KEY") for source_id in self._keyed_sources]
-        for source_id, kind in named:
-            if source_id not in ids:
-                from toolfold.fuzzy import did_you_mean  # only mistakes need it
-
-                variables = {one: f"TOOLFOLD_SOURCE_{one.upper()}_{kind}" for one in (source_id, *ids)}
-                step = did_you_mean(source_id, ids, shown=variables.__getitem__).strip()
-                known = ", ".join(sorted(source.id for source in sources)) or "no source"
-                step = step or f"It has {known}."
-                raise _misspelt(f"{variables[source_id]} names a source that the catalog does not have. {step}")
+                self.check(source, logging.WARNING)
+        known = ", ".join(sorted(source.id for source in sources)) or "no source"
+        keyed = self._settings.keyed_sources
+        for kind, named in (("URL", self._settings.source_urls), ("KEY", keyed)):
+            for source_id in set(named).difference(BUILT_IN_SOURCES, (source.id for source in sources)):
+                variable = f"TOOLFOLD_SOURCE_{source_id.upper()}_{kind}"
+                raise _misspelt(f"{variable} names a source that the catalog does not have. It has {known}.")
         for source in sources:
-            variable = None if source.auth is None else source.auth.environment
-            if source.id in self._keyed_sources and variable != own_variable(source.id):
+            variable = "" if source.auth is None else source.auth.environment
+            if source.id in keyed and variable != own_variable(source.id):
                 read = f"the key of {source.title} is {variable}" if variable else "it has no key"
                 raise _misspelt(f"{own_variable(source.id)} is not read: {read}.")
 
-    def check(self, source: Source) -> None:
-        """Check that ``source`` names nothing that is not allowed.
+    def check(self, source: Source, level: int = logging.ERROR) -> None:
+        """Check that ``source`` names nothing that is not allowed; ``level`` is that of the line about a program.
 
         Raises:
             CatalogUnavailable: It does. The log says what, and which setting allows it.
             UpstreamError: It is a program that may not be started here.
         """
-        self._check_names(source)
-        self._check_command(source, logging.ERROR)
-
-    def first_refusal(self, sources: Collection[Source]) -> Refusal | None:
-        """Return the first thing that a source names and that is not allowed, or None."""
-        refusals = (self._refusal_of(source) or self._refusal_of_command(source) for source in sources)
-        return next(filter(None, refusals), None)
-
-    def _check_names(self, source: Source) -> None:
-        if (refusal := self._refusal_of(source)) is None:
+        refusal, command = self.first_refusal([source]), command_of(source)
+        if refusal is None and not command:
             return
-        from toolfold.messages import ALLOW, SEE_LOG  # for errors only
+        from toolfold.extras import on_lambda  # for errors, and for few sources
+        from toolfold.messages import ALLOW, ONLY_URLS, SEE_LOG
 
-        if not refusal.name:
-            logger.error("catalog refused: the base_url of source %s is not a usable https URL", refusal.source_id)
-            problem = "The tool catalog has a source whose URL is not allowed."
-            raise CatalogUnavailable(problem, SEE_LOG.filled(what="which"))
-        logger.error(
-            "catalog refused: source %s names %s that is not allowed here, %s; to allow it, add %s to %s", *refusal
-        )
-        raise CatalogUnavailable(
-            f"The tool catalog names {refusal.what} that is not allowed here.",
-            ALLOW.filled(setting=refusal.setting, allowed="a catalog may name"),
-        )
-
-    def _check_command(self, source: Source, level: int) -> None:
-        if not command_of(source):
-            return
-        from toolfold.extras import on_lambda  # few catalogs have commands
-        from toolfold.messages import ALLOW, ONLY_URLS
-
-        if on_lambda():
+        is_program = bool(command) and (refusal is None or refusal.setting == _COMMANDS)
+        if is_program and on_lambda():
             logger.log(level, "source %s is a program, which a Lambda function does not start", ascii(source.id[:64]))
             raise UpstreamError(
                 f"{source.title} is a program that is started where toolfold runs, which a Lambda function cannot do.",
                 ONLY_URLS,
             )
-        if refusal := self._refusal_of_command(source):
-            names = refusal.source_id, refusal.entry, refusal.setting
-            logger.log(level, "source %s is not started: to allow its command, add %s to %s", *names)
+        if refusal is None:
+            return
+        if not refusal.name:
+            logger.error("catalog refused: the base_url of source %s is not a usable https URL", refusal.source_id)
+            problem = "The tool catalog has a source whose URL is not allowed."
+            raise CatalogUnavailable(problem, SEE_LOG.filled(what="which"))
+        said = "source %s names %s that is not allowed here, %s; to allow it, add %s to %s"
+        logger.log(level if is_program else logging.ERROR, said, *refusal)
+        if is_program:
             raise UpstreamError(
                 f"{source.title} is a program that may not be started here; nothing was called.",
                 ALLOW.filled(setting=refusal.setting, allowed="may be started"),
             )
+        raise CatalogUnavailable(
+            f"The tool catalog names {refusal.what} that is not allowed here.",
+            ALLOW.filled(setting=refusal.setting, allowed="a catalog may name"),
+        )
+
+    def first_refusal(self, sources: Collection[Source]) -> Refusal | None:
+        """Return the first thing that a source names and that is not allowed, or None."""
+        refusals = (self._refusal_of(source) or self._refusal_of_command(source) for source in sources)
+        return next(filter(None, refusals), None)
 
     def _refusal_of(self, source: Source) -> Refusal | None:
         """Return which variable or host a source names that is not allowed. One that is a program has no host."""
@@ -149,17 +132,17 @@ class AllowList:
         if source.auth is not None:
             name = source.auth.environment
             own = (own_variable(source.id), known.variable if known else "")
-            if name not in own and {name, f"{source.id}={name}"}.isdisjoint(self._key_variables):
+            if name not in own and {name, f"{source.id}={name}"}.isdisjoint(self._settings.key_variables):
                 return _refusal(source.id, "an environment variable", name, "TOOLFOLD_KEY_VARIABLES")
         sends = source.base_url or not (source.kind in _WITHOUT_HOST or command_of(source))
-        urls = [source.base_url] if sends and source.id not in self._source_urls else []
+        urls = [source.base_url] if sends and source.id not in self._settings.source_urls else []
         names = ("token_url", "authorization_url", "revocation_url")
         for url in [*urls, *(url for name in names if (url := source.oauth2.get(name)))]:
             host = host_of(url)
             # The key of a built-in source belongs to its own host: an entry for every source does not extend it.
             entries = {f"{source.id}={host}", "" if known else host}
             is_own = known is not None and host == known.host
-            if not host or (not is_own and entries.isdisjoint(self._allowed_hosts)):
+            if not host or (not is_own and entries.isdisjoint(self._settings.allowed_hosts)):
                 return _refusal(source.id, "a host", host, "TOOLFOLD_ALLOWED_HOSTS")
         return None
 
@@ -170,7 +153,7 @@ class AllowList:
             return None
         import shlex  # few catalogs have commands
 
-        for entry in self._allowed_commands:
+        for entry in self._settings.allowed_commands:
             owner, separator, words = entry.partition("=")
             is_owned = separator and owner.isidentifier() and owner == owner.lower()
             if is_owned and owner != source.id:
@@ -180,7 +163,7 @@ class AllowList:
                 return None
         line = shlex.join(itertools.takewhile(lambda word: "," not in word, command))  # a comma separates entries
         entry = f"{source.id}={ascii(line[:400])[1:-1]}"
-        return Refusal(ascii(source.id[:64]), "a command", ascii(line[:100]), entry, "TOOLFOLD_ALLOWED_COMMANDS")
+        return Refusal(ascii(source.id[:64]), "a command", ascii(line[:100]), entry, _COMMANDS)
 
 
 def command_of(source: Source) -> list[str]:

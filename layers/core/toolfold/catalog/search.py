@@ -398,24 +398,18 @@ def closest_names(catalog: Catalog, name: str) -> list[str]:
     because it finds synonyms (STOCK_PRICE: GLOBAL_QUOTE), followed by names with a less similar spelling.
     """
     normalized = "_".join(name.upper().split())[:64]
-    known = catalog if normalized and len(catalog) <= _MAX_COMPARED_NAMES else ()
-    edits = {other: distance(normalized, name_key(other)) for other in known}
     source = normalized[: normalized.find("__") + 2] if "__" in normalized else ""
-    own = [other for other in known if source and name_key(other).startswith(source)]
-    shared = dict.fromkeys(own, len(source))
-    similarity = {
-        other: 1 - edits[other] / (max(len(normalized), len(other)) - shared.get(other, 0)) for other in known
-    }
-    least = dict.fromkeys(own, _MIN_SIMILARITY_AT_SOURCE)
-    similar = [other for other in known if similarity[other] >= least.get(other, _MIN_SIMILARITY)]
-    similar.sort(key=lambda other: -similarity[other])
+    names = {other: name_key(other) for other in catalog} if normalized and len(catalog) <= _MAX_COMPARED_NAMES else {}
+    own = {other: key.removeprefix(source) for other, key in names.items() if source and key.startswith(source)}
+    compared, least = (own, _MIN_SIMILARITY_AT_SOURCE) if own else (names, _MIN_SIMILARITY)
+    rest = normalized.removeprefix(source) if own else normalized
+    edits = {other: distance(rest, key) for other, key in compared.items()}
+    similarity = {other: 1 - edits[other] / max(len(rest), len(key)) for other, key in compared.items()}
+    similar = sorted((other for other in compared if similarity[other] >= least), key=lambda other: -similarity[other])
     if close := [other for other in similar if similarity[other] >= _HIGH_SIMILARITY or edits[other] == 1]:
         return close[:_MAX_SUGGESTED]
-    rest = normalized[len(source) if own else 0 :]
-    equal = [other for other in known if rest and rest in (name_key(other), name_key(other).partition("__")[2])]
+    equal = [other for other, key in names.items() if rest and rest in (key, key.partition("__")[2])]
     found = dict.fromkeys([*equal, *_names_by_words(catalog, in_words(rest).lower(), own), *similar])
-    if own:  # another source is meant where its tool is called so, and by no likeness
-        found = dict.fromkeys([*(other for other in found if other in shared), *equal])
     return list(found)[:_MAX_SUGGESTED]
 
 

@@ -41,19 +41,13 @@ def check_catalog(settings: Settings, store: Callable[[], Catalog] | None = None
         return
     if location:
         path = os.path.expanduser(location)
-        if path.startswith("s3:"):
-            raise SettingsError(f"TOOLFOLD_CATALOG must be a path or s3://bucket/prefix, not {path}.")
         if os.path.isdir(path):
-            compiled = os.path.join(path, "catalog.json")
-            step = f"Name the file in it: {compiled}." if os.path.exists(compiled) else _TO_COMPILE
-            raise SettingsError(f"TOOLFOLD_CATALOG names {path}, which is a folder. {step}")
+            raise SettingsError(f"TOOLFOLD_CATALOG names {path}, which is a folder. {_TO_COMPILE}")
         try:
             os.close(open_regular_file(path))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "no file can have this name"
-            if isinstance(error, FileNotFoundError) and not os.path.isabs(path):
-                reason += f" in {os.getcwd()}"
-            problem = f"TOOLFOLD_CATALOG names {path}, which cannot be read: {reason}."
+            problem = f"TOOLFOLD_CATALOG names {os.path.abspath(path)}, which cannot be read: {reason}."
             raise SettingsError(f"{problem} {_TO_COMPILE}") from None
     _logger.addFilter(_is_not_in_error)
     try:
