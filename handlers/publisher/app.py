@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import toolfold
-from toolfold.build.catalog_bucket import CatalogBucket, open_client
 from toolfold.build.preparation import refresh_sources
-from toolfold.build.publisher import Run, publish_unattended
+from toolfold.build.publisher import CatalogBucket, Run, open_client, publish_unattended
 from toolfold.catalog.allow_list import AllowList
 from toolfold.settings import Settings
 from toolfold.settings.file import apply_settings

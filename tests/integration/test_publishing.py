@@ -21,8 +21,18 @@ from botocore.exceptions import ClientError
 
 from tests.support import aws_services
 from tests.support.catalogs import ALLOWED_HOST, publish, sha256_of, small_catalog, write_sources
-from toolfold.build.catalog_bucket import Author, CatalogBucket, Pointer, Writer, open_client
-from toolfold.build.publisher import Outcome, Publication, Run, publish_catalog, publish_unattended
+from toolfold.build.publisher import (
+    Author,
+    CatalogBucket,
+    Outcome,
+    Pointer,
+    Publication,
+    Run,
+    Writer,
+    open_client,
+    publish_catalog,
+    publish_unattended,
+)
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import POINTER, S3Store, object_name
 from toolfold.errors import BucketUnavailable, CatalogDamaged, CatalogRejected, PublishConflict

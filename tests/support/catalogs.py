@@ -13,11 +13,10 @@ from unittest import mock
 
 import yaml
 
-from toolfold.build.catalog_bucket import Author, CatalogBucket, Writer, open_client
 from toolfold.build.compiler import compile_folder
 from toolfold.build.importers.base import RefreshReport
 from toolfold.build.preparation import refresh_source
-from toolfold.build.publisher import publish_catalog
+from toolfold.build.publisher import Author, CatalogBucket, Writer, open_client, publish_catalog
 from toolfold.build.source_folders import find_source
 from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog

@@ -11,10 +11,10 @@ import pytest
 from tests.support.catalogs import ALLOWED_HOST, sha256_of, small_catalog, write_sources
 from tests.support.openapi_documents import operation
 from toolfold.build import preparation
-from toolfold.build.catalog_bucket import Author, Pointer, Writer, parse_pointer, point_to
 from toolfold.build.importers.base import Fetched, RefreshReport
 from toolfold.build.importers.openapi.importer import OpenApiImporter
 from toolfold.build.preparation import prepare_catalog
+from toolfold.build.publisher import Author, Pointer, Writer, parse_pointer, point_to
 from toolfold.build.source_folders import find_source
 from toolfold.catalog.allow_list import AllowList
 from toolfold.errors import CatalogRejected, SourceError, ToolfoldError
@@ -162,7 +162,7 @@ def pointer(content: bytes, former: Pointer | None = None, **options: object) ->
 
 
 def test_it_records_who_when_how_many_tools_and_what_was_before() -> None:
-    written = json.loads(pointer(B, pointer(A)).to_json())
+    written = pointer(B, pointer(A)).as_dict()
 
     assert list(written)[:3] == ["sha256", "bytes", "head"]
     assert written["sha256"] == sha256_of(B)
@@ -173,7 +173,7 @@ def test_it_records_who_when_how_many_tools_and_what_was_before() -> None:
 def test_it_is_read_back_as_it_was_written() -> None:
     first = pointer(A, writer=Writer.SCHEDULE)
     for written in (first, pointer(B, first), pointer(B, first, automatic=True)):
-        assert parse_pointer(written.to_json().encode()) == written
+        assert parse_pointer(json.dumps(written.as_dict()).encode()) == written
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_other_content_is_no_pointer(content: bytes) -> None:
     ],
 )
 def test_a_pointer_with_a_damaged_member_cannot_be_read(damage: dict[str, object]) -> None:
-    values = json.loads(pointer(B, pointer(A)).to_json()) | damage
+    values = pointer(B, pointer(A)).as_dict() | damage
     kept = {name: value for name, value in values.items() if value is not ...}
     assert parse_pointer(json.dumps(kept).encode()) is None
 

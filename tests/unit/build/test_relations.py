@@ -14,7 +14,7 @@ from tests.support.catalogs import compiled
 from tests.unit.build.importers.test_skills import skill
 from tests.unit.build.importers.test_skills import written as written_skills
 from tests.unit.build.test_schema import SOURCE, changed, mistakes, written
-from toolfold.build.relations import assign_names, safe_name
+from toolfold.build.emitter import assign_names, safe_name
 from toolfold.catalog.entries import name_key
 from toolfold.catalog.model import Catalog
 from toolfold.meta_tools.definitions import detail_level_of

@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from tests.support.aws_services import serving, use_aws_endpoint
 from tests.support.catalogs import ALLOWED_HOST, BUNDLED_TOOLS, sha256_of, small_catalog, write_sources
 from tests.support.commands import CommandLine, Run
-from toolfold.build.catalog_bucket import open_client
+from toolfold.build.publisher import open_client
 from toolfold.catalog.store import S3Store, bundled_path
 
 PLACE = "s3://my-bucket/catalog"
@@ -88,7 +88,7 @@ NO_KEY = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
 def test_a_place_that_cannot_be_written_is_one_sentence(  # N3
     run: Run, monkeypatch: pytest.MonkeyPatch, words: str, variables: dict[str, str], sentence: str
 ) -> None:
-    monkeypatch.setattr("toolfold.build.catalog_bucket._ATTEMPTS", 1)
+    monkeypatch.setattr("toolfold.build.publisher._ATTEMPTS", 1)
     for name, value in variables.items():
         monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name)
     code, out, err = run(*words.split())
@@ -104,8 +104,8 @@ def test_a_place_that_cannot_be_written_is_one_sentence(  # N3
          "(else --bucket-owner)."),
         ("ExpiredToken", 400, "the AWS credentials are expired (ExpiredToken). Sign in again"),
         ("InvalidAccessKeyId", 403, "AWS refused the access key (InvalidAccessKeyId). Set AWS_PROFILE"),
-        ("PermanentRedirect", 301, "the bucket is in another region (PermanentRedirect). Set AWS_REGION to the region "
-         "of the bucket, eu-west-1."),
+        ("PermanentRedirect", 301, "the bucket is in another region (PermanentRedirect). Set AWS_REGION to that of "
+         "the bucket, eu-west-1."),
         ("SlowDown", 503, "AWS is busy (SlowDown). Try again in a minute."),
         ("SomethingNew", 400, "AWS answered SomethingNew (SomethingNew)."),
     ],
@@ -125,7 +125,7 @@ def test_an_error_of_s3_is_one_sentence_with_the_next_step(  # N3
             }
             raise ClientError(response, "GetObject")
 
-    monkeypatch.setattr("toolfold.build.catalog_bucket.open_client", lambda _: Client())
+    monkeypatch.setattr("toolfold.build.publisher.open_client", lambda _: Client())
     exit_code, out, err = run(PLACE)
     assert (exit_code, out) == (1, "")
     assert sentence in last_line(err)
@@ -221,7 +221,7 @@ def test_where_sts_is_not_reached_the_owner_is_not_checked(
         return s3
 
     if not is_reached:
-        monkeypatch.setattr("toolfold.build.catalog_bucket.open_client", open_without_sts)
+        monkeypatch.setattr("toolfold.build.publisher.open_client", open_without_sts)
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "https://sts.example")
     code, _, err = run("s3://my-bucket/other", "--dry-run")
     assert code == 0

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolfold.build import checks, emitter, search_index, semantic_index, writer
+from toolfold.build.emitter import assign_names, compile_relations, safe_name
 from toolfold.build.importers.base import Tool
 from toolfold.build.profiles import compile_profiles
-from toolfold.build.relations import assign_names, compile_relations, safe_name
 from toolfold.build.schema import Vocabulary
 from toolfold.build.source_folders import LoadedSource, load_sources
 from toolfold.catalog import json_schema

@@ -1,27 +1,329 @@
 """Publish a compiled catalog to S3: what a person compiled, or the sources of a folder on a schedule.
 
 The immutable object is written first and the pointer to it last, so a reader finds a complete catalog at any moment,
-and a process that ends in between changes nothing that a reader sees. The pointer is replaced only if it is still the
-one that was read at the start: of two publishers at once one succeeds, and the other fails.
+and a process that ends in between changes nothing that a reader sees.
+
+``current.json`` is one JSON object. Gateways of every release read the first three members alone::
+
+    sha256, bytes          hash and size of the catalog; the object is catalogs/<sha256>.json
+    head                   {"bytes", "sha256"} of its first line
+    tools                  number of tools
+    published_at           time, UTC
+    published_by           who: the ARN of a person's credentials
+    writer                 schedule or terminal
+    automatic              true: the schedule may replace it, although a person wrote it
+    previous               hash of the catalog before
+
+A catalog is written with ``If-None-Match: *``, so nothing overwrites it. The pointer is written with ``If-Match`` of
+the pointer that was read, so that of several publishers one succeeds and the others learn of it. Every write carries
+its SHA-256, which S3 checks, and every request the account that must own the bucket.
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
 """
 
 from __future__ import annotations
 
+import base64
 import enum
+import hashlib
+import json
 import logging
+import os
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlsplit
 
-from toolfold.build.catalog_bucket import Author, CatalogBucket, Pointer, Writer, explained, point_to
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+
+from toolfold.aws.clients import error_code
 from toolfold.build.preparation import Refresh, check_catalog, prepare_catalog
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import POINTER, object_name
-from toolfold.errors import CatalogDamaged, PublishError
+from toolfold.errors import BucketUnavailable, CatalogDamaged, PublishConflict, PublishError, SettingsError
 
 logger = logging.getLogger("toolfold")
+
+_CREDENTIALS = "Set AWS_PROFILE, or run `aws configure`; `aws sts get-caller-identity` shows who you are."
+_PERMISSIONS = "s3:GetObject and s3:PutObject on the prefix, and s3:ListBucket on the bucket{owner}"
+_SIGN_IN = "Sign in again, for example with `aws sso login`, or renew the credentials."
+_NETWORK = "Check the network, and AWS_ENDPOINT_URL, HTTPS_PROXY and AWS_CA_BUNDLE where they are set."
+
+_EXPIRED = "ExpiredToken ExpiredTokenException RequestExpired InvalidToken UnauthorizedSSOTokenError SSOTokenLoadError"
+_MISSING = "NoCredentialsError PartialCredentialsError CredentialRetrievalError ProfileNotFound ConfigParseError"
+_REFUSED = "InvalidClientTokenId InvalidAccessKeyId SignatureDoesNotMatch UnrecognizedClientException"
+
+_CAUSES = {
+    code: (cause, step)
+    for codes, cause, step in (
+        ("NoSuchBucket", "there is no bucket of that name", "The stack prints it as CatalogBucketName."),
+        ("AccessDenied 403 AllAccessDisabled", "access was denied", "The credentials need {permissions}."),
+        (_EXPIRED, "the AWS credentials are expired", _SIGN_IN),
+        (_REFUSED, "AWS refused the access key", _CREDENTIALS),
+        (_MISSING, "there are no AWS credentials", _CREDENTIALS),
+        ("PermanentRedirect 301", "the bucket is in another region", "Set AWS_REGION to that of the bucket{region}."),
+        ("NoRegionError", "no AWS region is set", "Set AWS_REGION to that of the stack."),
+        ("ConnectionError HTTPClientError", "AWS cannot be reached", _NETWORK),
+        ("SlowDown ServiceUnavailable 503 InternalError 500", "AWS is busy", "Try again in a minute."),
+    )
+    for code in codes.split()
+}
+"""Error code of AWS, or class of an exception of botocore → what is wrong, and the next step."""
+
+
+@contextmanager
+def explained(what: str, owner: str = "") -> Iterator[None]:
+    """Replace the errors of AWS that are raised inside by one sentence.
+
+    Their own text may contain a URL or an ARN.
+
+    Args:
+        what: What did not happen, such as "Nothing was published to s3://bucket/prefix".
+        owner: The account that requests say the bucket belongs to.
+
+    Raises:
+        BucketUnavailable: AWS refused, or was not reached.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError  # the extra aws, which compiling does not need
+
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        code = error_code(error)
+        names = (code, *(base.__name__ for base in type(error).__mro__))
+        unknown = (f"AWS answered {code}", "Check the name, the region and the credentials.")
+        cause, step = next((_CAUSES[name] for name in names if name in _CAUSES), unknown)
+        response: Any = getattr(error, "response", None) or {}
+        region = response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("x-amz-bucket-region", "")
+        known = region if re.fullmatch(r"[a-z0-9-]{4,30}", str(region)) else ""
+        step = step.replace("{permissions}", _PERMISSIONS).replace("{region}", f", {known}" if known else "")
+        step = step.replace("{owner}", f", which must belong to account {owner} (else --bucket-owner)" if owner else "")
+        raise BucketUnavailable(f"{what}: {cause} ({code}).", step, code) from None
+
+
+_MAX_NAME = 200
+"""Characters kept of the name of a publisher. The ARN of an assumed role has at most 180."""
+
+_Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+_Line = Annotated[str, AfterValidator(lambda text: "".join(filter(str.isprintable, text[:_MAX_NAME])))]
+
+
+class Writer(enum.StrEnum):
+    """What published a catalog."""
+
+    SCHEDULE = "schedule"
+    TERMINAL = "terminal"
+
+
+class Author(NamedTuple):
+    """What publishes, and who. ``name`` is the ARN of a person's credentials."""
+
+    writer: Writer
+    name: str = ""
+
+
+class Head(BaseModel):
+    """Size and hash of the first line of a catalog."""
+
+    bytes: PositiveInt
+    sha256: _Sha256
+
+
+class Pointer(BaseModel):
+    """What ``current.json`` holds."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sha256: _Sha256
+    bytes: PositiveInt
+    head: Head
+    tools: int
+    published_at: AwareDatetime
+    published_by: _Line
+    writer: Writer
+    automatic: bool = False
+    previous: _Line = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the members of ``current.json``."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+def point_to(
+    content: bytes,
+    tools: int,
+    author: Author,
+    *,
+    now: datetime,
+    former: Pointer | None = None,
+    automatic: bool = False,
+) -> Pointer:
+    """Return the pointer that makes ``content`` current after ``former``."""
+    head_line = content[: content.find(b"\n") + 1]
+    return Pointer(
+        sha256=hashlib.sha256(content).hexdigest(),
+        bytes=len(content),
+        head=Head(bytes=len(head_line), sha256=hashlib.sha256(head_line).hexdigest()),
+        tools=tools,
+        published_at=now.astimezone(UTC).replace(microsecond=0),
+        published_by=author.name,
+        writer=author.writer,
+        automatic=automatic,
+        previous="" if former is None else former.sha256,
+    )
+
+
+def parse_pointer(content: bytes) -> Pointer | None:
+    """Return the pointer in ``content``; None where it is not one."""
+    try:
+        return Pointer.model_validate_json(content)
+    except ValidationError:
+        return None
+
+
+_ATTEMPTS = 3
+"""Requests for one object, where S3 is busy or the connection fails."""
+
+_CONNECT_S, _READ_S = 5, 60
+"""Seconds to connect to S3, and to wait for a part of its answer."""
+
+_PRECONDITION_FAILED, _CONFLICT, _NOT_FOUND = 412, 409, 404
+
+
+class StoredPointer(NamedTuple):
+    """The pointer in the bucket.
+
+    ``pointer`` is None where no pointer exists, or one that is damaged. ``etag`` is None where none exists.
+    """
+
+    pointer: Pointer | None
+    etag: str | None
+
+
+class CatalogBucket:
+    """Reads and writes the catalogs at one location.
+
+    Args:
+        location: ``s3://bucket/prefix``.
+        client: A boto3 client of S3.
+        owner: The account that must own the bucket; empty: any.
+
+    Raises:
+        SettingsError: ``location`` has no bucket.
+    """
+
+    def __init__(self, location: str, client: Any, owner: str = "") -> None:
+        parts = urlsplit(location)
+        if parts.scheme != "s3" or not parts.netloc:
+            raise SettingsError(f"The location to publish to must be s3://bucket/prefix, not {location!r}.")
+        self.location, self.owner = location, owner
+        self._client = client
+        self._prefix = f"{parts.path.strip('/')}/".lstrip("/")
+        self._common = {"Bucket": parts.netloc} | ({"ExpectedBucketOwner": owner} if owner else {})
+
+    def url(self, name: str) -> str:
+        """Return the address of the object ``name`` below the prefix."""
+        return f"s3://{self._common['Bucket']}/{self._prefix}{name}"
+
+    def read_pointer(self) -> StoredPointer:
+        """Return the pointer, or nothing where nothing has been published."""
+        found = self._get(POINTER)
+        if found is None:
+            return StoredPointer(None, None)
+        return StoredPointer(parse_pointer(found["Body"].read()), found["ETag"])
+
+    def store_catalog(self, content: bytes) -> None:
+        """Write ``content`` under its hash, unless it is there.
+
+        Raises:
+            CatalogDamaged: The object exists with another content.
+            PublishConflict: Another upload of it is in progress.
+        """
+        name = object_name(hashlib.sha256(content).hexdigest())
+        status = self._put(name, content, IfNoneMatch="*")
+        if status is None:
+            return
+        if status != _PRECONDITION_FAILED:
+            raise PublishConflict(
+                f"Another upload of {self.url(name)} is in progress.", "Nothing was changed. Try again."
+            )
+        found = self._get(name)
+        if found is None or found["Body"].read() != content:
+            raise CatalogDamaged(
+                f"{self.url(name)} does not have the content that its name says.",
+                "Nothing was changed. Restore the earlier version of that object, or publish another catalog.",
+            )
+
+    def replace_pointer(self, pointer: Pointer, former: StoredPointer) -> None:
+        """Write ``pointer`` in place of ``former``.
+
+        Raises:
+            PublishConflict: The pointer is another one by now.
+        """
+        condition = {"IfNoneMatch": "*"} if former.etag is None else {"IfMatch": former.etag}
+        content = json.dumps(pointer.as_dict()).encode() + b"\n"
+        status = self._put(POINTER, content, CacheControl="no-cache", **condition)
+        if status is None:
+            return
+        current = self.read_pointer().pointer
+        if current == pointer:
+            return  # the answer to an attempt before was lost, and this is what it wrote
+        faster = f"catalog {current.sha256[:12]} by {current.published_by}" if current else "its pointer was removed"
+        problem = f"{self.location} was changed at the same time: {faster}."
+        raise PublishConflict(problem, "Nothing was lost. Publish again if yours is to replace it.")
+
+    def _get(self, name: str) -> dict[str, Any] | None:
+        from botocore.exceptions import ClientError
+
+        try:
+            found: dict[str, Any] = self._client.get_object(**self._common, Key=self._prefix + name)
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
+                return None
+            raise
+        return found
+
+    def _put(self, name: str, body: bytes, **options: Any) -> int | None:
+        """Write an object; return None, or the status that says that its condition does not hold."""
+        from botocore.exceptions import ClientError
+
+        checksum = base64.b64encode(hashlib.sha256(body).digest()).decode()
+        try:
+            self._client.put_object(
+                **self._common,
+                Key=self._prefix + name,
+                Body=body,
+                ContentType="application/json",
+                ChecksumSHA256=checksum,
+                **options,
+            )
+        except ClientError as error:
+            response = error.response
+            status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+            is_missing = status == _NOT_FOUND and response.get("Error", {}).get("Code") == "NoSuchKey"
+            if status in (_PRECONDITION_FAILED, _CONFLICT) or is_missing:
+                return int(status)
+            raise
+        return None
+
+
+def open_client(service: str) -> Any:
+    """Return a boto3 client of ``s3`` or ``sts`` with the credentials of this machine."""
+    import boto3
+    from botocore.config import Config
+
+    config = Config(
+        connect_timeout=_CONNECT_S, read_timeout=_READ_S, retries={"total_max_attempts": _ATTEMPTS, "mode": "standard"}
+    )
+    session = boto3.session.Session()
+    # botocore itself does not read AWS_REGION, which other SDKs do. S3 finds a bucket without a region; STS has to have
+    # one, and answers the same in each.
+    region = os.environ.get("AWS_REGION") or session.region_name or ("us-east-1" if service == "sts" else None)
+    return session.client(service, region_name=region, config=config)
+
 
 OnStep = Callable[[str], None]
 
@@ -69,8 +371,7 @@ def publish_catalog(
         PublishConflict: Another publisher was faster; its catalog stays current.
         CatalogDamaged: The bucket has another object under the name of this catalog, or a damaged pointer, which a
             person replaces.
-        botocore.exceptions.BotoCoreError: S3 cannot be reached, or there are no credentials.
-        botocore.exceptions.ClientError: S3 refuses.
+        botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError: See :func:`explained`.
     """
     tools, stored = len(check_catalog(content)), bucket.read_pointer()
     current = stored.pointer

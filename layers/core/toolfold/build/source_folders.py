@@ -16,11 +16,10 @@ from typing import Any, NamedTuple
 
 from toolfold.build import emitter, yaml_loader
 from toolfold.build.checks import usable_schema
-from toolfold.build.emitter import clean_schema, clean_text, first_sentence
+from toolfold.build.emitter import clean_schema, clean_text, first_sentence, safe_name
 from toolfold.build.example_arguments import example_arguments
 from toolfold.build.importers import base, find_importer
 from toolfold.build.importers.base import Category, Tool, ToolOverlay
-from toolfold.build.relations import safe_name
 from toolfold.build.schema import VOCABULARY, Vocabulary
 from toolfold.build.text_safety import find_prompt_injection, texts_in
 from toolfold.build.yaml_loader import parse_model

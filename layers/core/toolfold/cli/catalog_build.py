@@ -13,11 +13,10 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from toolfold.build import catalog_bucket, lint
-from toolfold.build.catalog_bucket import Author, CatalogBucket, Writer, explained
+from toolfold.build import lint, publisher
 from toolfold.build.compiler import compile_sources
 from toolfold.build.preparation import check_allowed, check_catalog, prepare_catalog, refresh_sources
-from toolfold.build.publisher import Outcome, publish_catalog
+from toolfold.build.publisher import Author, CatalogBucket, Outcome, Writer, explained, publish_catalog
 from toolfold.build.writer import read_output_file, replace_catalog_file
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.store import bundled_path
@@ -163,7 +162,7 @@ def _open_bucket(options: Options, location: str) -> Iterator[tuple[CatalogBucke
     what = f"Nothing was published to {location}"
     with explained(what):
         account, arn = _identity()
-        client = catalog_bucket.open_client("s3")
+        client = publisher.open_client("s3")
     owner = {"any": "", None: account}.get(options.bucket_owner, options.bucket_owner or "")
     if not arn:
         with contextlib.suppress(KeyError, OSError):  # no name for the user id, as in some containers
@@ -184,7 +183,7 @@ def _identity() -> tuple[str, str]:
     if os.environ.get("AWS_ENDPOINT_URL_S3") and not os.environ.get("AWS_ENDPOINT_URL_STS"):
         return "", ""  # another service that speaks the protocol of S3
     try:
-        found = catalog_bucket.open_client("sts").get_caller_identity()
+        found = publisher.open_client("sts").get_caller_identity()
     except (NotReached, HTTPClientError) as error:
         if os.environ.get("AWS_ENDPOINT_URL"):
             raise
