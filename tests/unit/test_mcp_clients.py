@@ -89,7 +89,7 @@ BRIDGE = ["npx", "-y", "mcp-remote", URL]
         ("codex", "open", "KEY", {"url": URL, "env_http_headers": {"X-API-Key": "KEY"}}),
         ("zed", "oauth", "", {"command": BRIDGE[0], "args": BRIDGE[1:]}),
         ("vscode", "iam", "", {"type": "stdio", "command": PROXY[0], "args": PROXY[1:], "env": REGION}),
-        ("vscode", "open", "KEY", {"type": "http", "url": URL, "headers": {"X-API-Key": "${input:KEY}"}}),
+        ("vscode", "open", "KEY", {"type": "http", "url": URL, "headers": {"X-API-Key": "${env:KEY}"}}),
     ],
 )
 def test_the_entry_of_a_deployment_has_the_form_of_the_client(
@@ -97,10 +97,3 @@ def test_the_entry_of_a_deployment_has_the_form_of_the_client(
 ) -> None:
     region = "eu-central-1" if access == "iam" else ""
     assert deployment_entry(CLIENTS[client], URL, access, {}, region, key) == entry
-
-
-def test_an_input_of_an_entry_is_described_beside_it() -> None:
-    [described] = CLIENTS["vscode"].inputs("KEY")
-    assert (described["id"], described["type"], described["password"]) == ("KEY", "promptString", True)
-    assert not any(client.inputs("KEY") for name, client in CLIENTS.items() if name != "vscode")
-    assert CLIENTS["vscode"].inputs("") == []

@@ -35,8 +35,7 @@ class Client:
         command: What adds a server at a URL; empty: none does.
         link: Returns the link that adds a server, by the name and the entry.
         has_type: Whether an entry says how the server is reached.
-        variable: How a value of an entry names a variable; empty: its file has neither variables nor URLs. An input is
-            a variable that the user types into the client, and that the file describes.
+        variable: How a value of an entry names a variable; empty: its file has neither variables nor URLs.
         url: The member of an entry that has the URL of a server.
         headers: The member that has what is sent with each request.
         is_toml: Whether the file is TOML, not JSON.
@@ -82,11 +81,6 @@ class Client:
         sent = {self.headers: dict(headers)} if headers else {}
         return {**({"type": "http"} if self.has_type else {}), self.url: url, **sent}
 
-    def inputs(self, variable: str) -> list[dict[str, Any]]:
-        """Return what the member ``inputs`` of the file has for a secret; empty for clients without inputs."""
-        asked = {"type": "promptString", "id": variable, "description": "API key (X-API-Key)", "password": True}
-        return [asked] if "input:" in self.variable and variable else []
-
 
 def _cursor_link(name: str, entry: Mapping[str, Any]) -> str:
     config = base64.b64encode(json.dumps(entry).encode()).decode()
@@ -113,7 +107,7 @@ CLIENTS: Mapping[str, Client] = {
     ),
     "vscode": Client(
         "VS Code", "servers", "{data}/Code/User/mcp.json", ".vscode/mcp.json", link=_vscode_link, has_type=True,
-        variable="${input:%s}",
+        variable="${env:%s}",
     ),
     "windsurf": Client(
         "Windsurf", _SERVERS, "{home}/.codeium/windsurf/mcp_config.json", "~/.codeium/windsurf/mcp_config.json",

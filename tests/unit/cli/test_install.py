@@ -377,20 +377,6 @@ class TestDeployment:
         assert holds_key == {"claude-desktop", "zed", "lm-studio"}
         assert not any(KEY in json.dumps(entry(client, "--access", "oauth")) for client in CLIENTS)
 
-    def test_an_input_is_added_beside_others_and_once(self, entry: Callable[..., dict[str, Any]]) -> None:
-        other = {"id": "other", "type": "promptString"}
-        config("vscode", json.dumps({"inputs": [other]}))
-        for _ in range(2):
-            written = entry("vscode", "--access", "open", "--key-env", "MY_KEY")
-            assert [one["id"] for one in written["inputs"]] == ["other", "MY_KEY"]
-            assert written["servers"]["toolfold"]["headers"] == {"X-API-Key": "${input:MY_KEY}"}
-
-    def test_inputs_of_another_form_are_left_as_they_are(self, install: Run) -> None:
-        config("vscode", '{"inputs": {}}')
-        code, _, err = install("vscode", "--endpoint", self.ADDRESS, "--access", "open", "--yes")
-        assert (code, '"inputs" in the configuration is not a list' in err) == (1, True)
-        assert config("vscode").read_text() == '{"inputs": {}}'
-
     def test_a_program_that_is_missing_is_named_with_its_origin(self, install: Run, tmp_path: Path) -> None:
         (tmp_path / "uvx").unlink()
         code, _, err = install("cursor", "--endpoint", self.ADDRESS, "--access", "iam", "--print")

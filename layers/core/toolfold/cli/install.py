@@ -48,16 +48,16 @@ def run(options: Options) -> int:
     if options.access and not options.endpoint:
         raise fail("--access is for an endpoint: add --endpoint URL.")
     entry, key = _of_endpoint(options, client) if options.endpoint else (_of_this_machine(options, client), "")
-    inputs, names = client.inputs(key), entry.get("env", {})
+    names = entry.get("env", {})
     keys = {name: value for name, value in names.items() if _SECRET_NAME.fullmatch(name)}
     if options.print:
         public = {**entry, **({"env": {**names, **dict.fromkeys(keys, "YOUR_KEY")}} if names else {})}
-        print(_text(client, options.name, public, inputs), end="")
+        print(_text(client, options.name, public), end="")
         if keys:
             print_message(f"Write the value of {', '.join(keys)} in the place of YOUR_KEY: it is not printed.")
         return 0
     before = _read(options, "to add the entry by hand, print it: the same command with --print")
-    after = _with_inputs(_edited(before, options, entry), inputs)
+    after = _edited(before, options, entry)
     if after.value == before.value:
         print(f"{client.title} has this entry already: {_path(options)}")
         return 0
@@ -78,8 +78,7 @@ def run(options: Options) -> int:
             "command again, or correct it in the file."
         )
     elif key and client.variable:
-        how = "asks for it" if inputs else f"reads it from the variable {key}, which must be set where it starts"
-        print(f"The API key was not written: {client.title} {how}.")
+        print(f"The API key was not written: {client.title} reads it from the variable {key} of where it starts.")
     return 0
 
 
@@ -131,27 +130,14 @@ def _edited(before: Document, options: Options, entry: Mapping[str, Any] | None)
     return after
 
 
-def _with_inputs(document: Document, inputs: Sequence[Mapping[str, Any]]) -> Document:
-    if not inputs or not isinstance(document, JsonDocument):  # no file in TOML has inputs
-        return document
-    known = document.value.get("inputs", [])
-    if not isinstance(known, list):
-        raise ToolfoldError('"inputs" in the configuration is not a list. Correct it; nothing was changed.')
-    ids = [one.get("id") for one in known if isinstance(one, dict)]
-    missing = [one for one in inputs if one["id"] not in ids]
-    return document.with_member(["inputs"], [*known, *missing]) if missing else document
-
-
 def _change(before: Document, after: Document, options: Options) -> str | None:
     """Show the change, ask, and write it; return the file and where its copy is, as text, or None after a no."""
     path, client = _path(options), CLIENTS[options.client]
     entries = (document.value.get(client.section, {}).get(options.name) for document in (before, after))
     known, made = (json.dumps(entry, default=str) for entry in entries)  # TOML has dates
-    others, inputs = (document.value.get("inputs") for document in (before, after))
-    added = [] if inputs == others else [one for one in inputs or () if one not in (others or ())]
     old, new = (
-        [] if entry == "null" else _text(client, options.name, _public(json.loads(entry), known), shown).splitlines()
-        for entry, shown in ((known, []), (made, added))
+        [] if entry == "null" else _text(client, options.name, _public(json.loads(entry), known)).splitlines()
+        for entry in (known, made)
     )
     print(*difflib.unified_diff(old, new, str(path), str(path), lineterm=""), sep="\n")
     if not options.yes and not confirm("Change the file?", "Add --yes to change it."):
@@ -182,11 +168,11 @@ def _public(value: Any, known: str, name: str = "") -> Any:
     return "(hidden)" if json.dumps(value) in known else "(hidden, new value)"
 
 
-def _text(client: Client, name: str, entry: Any, inputs: Sequence[Mapping[str, Any]]) -> str:
+def _text(client: Client, name: str, entry: Any) -> str:
     """Return an entry as the text of a file."""
     if client.is_toml and isinstance(entry, dict):
         return to_toml([client.section, name], entry)
-    return to_text({client.section: {name: entry}, **({"inputs": inputs} if inputs else {})})
+    return to_text({client.section: {name: entry}})
 
 
 def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
