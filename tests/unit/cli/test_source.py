@@ -438,28 +438,6 @@ def test_a_source_beside_that_of_the_package_ends_nothing(run: Run, skills: Path
     assert (code, "serve handbook now" in out, "no longer serve" in out) == (0, True, False)
 
 
-def test_what_was_allowed_for_a_removed_source_alone_is_allowed_no_more(run: Run, tmp_path: Path) -> None:
-    settings = tmp_path / "settings.toml"
-    settings.touch()
-    for name, host in (("rain", "a.example"), ("wind", "b.example"), ("snow", "b.example")):
-        run("--settings", str(settings), "source", "add", "http", name, f"https://{host}/{name}", "--yes")
-    write_settings(settings, {"TOOLFOLD_ALLOWED_HOSTS": "a.example,b.example,rain=c.example,d.example"})
-    out = run("--settings", str(settings), "source", "remove", "rain", "--yes")[1]
-    assert f"No longer allowed in {settings}: a.example, rain=c.example" in out
-    assert 'allowed_hosts = ["b.example", "d.example"]' in settings.read_text()
-    assert "No longer" not in run("--settings", str(settings), "source", "remove", "wind", "--yes")[1]
-    snow = tmp_path / "catalog/snow/source.yaml"
-    for name, document, served in (
-        ("hail", "kind: openapi", "catalog/catalog.json"),
-        ("mist", snow.read_text(), "/other/catalog.json"),
-    ):
-        run("--settings", str(settings), "source", "add", "http", name, "https://e.example/", "--yes")
-        write_settings(settings, {"TOOLFOLD_ALLOWED_HOSTS": "e.example", "TOOLFOLD_CATALOG": served})
-        snow.write_text(document)  # which cannot be read, and which can
-        assert "No longer" not in run("--settings", str(settings), "source", "remove", name, "--yes")[1]
-        snow.write_text("kind: http_api\nbase_url: https://b.example/\n")
-
-
 def test_settings_name_no_catalog_that_was_not_compiled(run: Run, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     add = ("--settings", str(settings), "source", "add", "sql", "shop")

@@ -11,35 +11,30 @@ from typing import Any
 
 from toolfold.app import App, build_app
 from toolfold.build.compiler import compile_folder
-from toolfold.build.emitter import source_entry
 from toolfold.build.importers.base import RefreshReport, accept_texts
 from toolfold.build.preparation import refresh_source, why_not
 from toolfold.build.source_folders import (
     REMOVED,
-    LoadedSource,
     SourceFolder,
     UnreadText,
     find_source,
     list_sources,
     load_source,
 )
-from toolfold.build.text_safety import texts_in
 from toolfold.catalog.allow_list import AllowList
 from toolfold.catalog.entries import Tool
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
-from toolfold.catalog.text_checks import host_of
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, os_errors
 from toolfold.cli.call import parse_pairs
 from toolfold.cli.error_text import for_person
-from toolfold.cli.settings import LISTS, settings_path, write_settings
+from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm, is_interactive
 from toolfold.errors import CallError, SourceError, ToolfoldError
 from toolfold.extras import missing_extra
 from toolfold.fuzzy import did_you_mean
 from toolfold.settings import Settings
-from toolfold.settings.file import read_settings
 from toolfold.text_safety import counted, escape_unsafe
 
 _LISTED = ("id", "kind", "title", "tools", "fetched", "state")
@@ -88,7 +83,6 @@ def remove(options: Options) -> int:
     if not options.yes and not confirm(f"Remove {found.id} from the catalog?", "Add --yes to remove the source."):
         output.print_message("Nothing was changed.")
         return 1
-    hosts = _hosts(found, load_source(found.folder, []))
     # No catalog is compiled from a hidden folder.
     kept = options.folder / REMOVED / f"{found.folder.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     with os_errors(f"{found.folder} cannot be moved to {kept}", "Nothing was changed."):
@@ -99,35 +93,8 @@ def remove(options: Options) -> int:
         print(f"Next: toolfold catalog compile --folder {options.folder}")
     else:
         print(f"Next, as it was the last: delete {options.folder}/catalog.json, and unset TOOLFOLD_CATALOG.")
-    _withdraw(found.id, hosts, options)
+    print(f"Hosts, commands and variables that were allowed for it stay in {settings_path(options.settings_file)}.")
     return 0
-
-
-def _hosts(source: SourceFolder, loaded: LoadedSource | None) -> set[str]:
-    """Return the hosts that a source names, in ``source.yaml`` or in what was read from its service."""
-    entry = None if loaded is None else source_entry(loaded.source)
-    return {host_of(text) for _, text in texts_in([source.data, entry])} - {""}
-
-
-def _withdraw(id_: str, hosts: set[str], options: Options) -> None:
-    """Remove from the file of settings what it allows for a source that is gone and for no other one."""
-    path = settings_path(options.settings_file)
-    stored = read_settings(path) if path.exists() else {}
-    served = stored.get("TOOLFOLD_CATALOG", "")
-    others = list_sources(options.folder)
-    loaded = [load_source(one.folder, []) for one in others]
-    if None in loaded or id_ in {one.id for one in others}:
-        return  # what another one needs is not known
-    if served and Path(served).expanduser().resolve().parent != options.folder.resolve():
-        return
-    unused = hosts.difference(*map(_hosts, others, loaded))
-    entries = [(name, entry) for name in LISTS for entry in stored.get(name, "").split(",") if entry]
-    gone = [(name, entry) for name, entry in entries if entry in unused or entry.startswith(f"{id_}=")]
-    if gone:
-        left = [one for one in entries if one not in gone]
-        changed = {name: ",".join(entry for of, entry in left if of == name) for name, _ in gone}
-        write_settings(path, changed)
-        print(f"No longer allowed in {path}: {', '.join(entry for _, entry in gone)}")
 
 
 _MAX_NAMES = 40
