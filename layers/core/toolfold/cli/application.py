@@ -129,7 +129,7 @@ class Entry:
         exclusive: groups of options of which one may be given.
         rest: name of the argument that has the words after ``--``, the command line of another program.
         more: ``module:function`` that returns what follows the examples.
-        hint: ``module:function`` that returns what is meant by options that the command does not have, from all words.
+        hint: what may be meant by an option that the command does not have, and that resembles none.
     """
 
     short: str
@@ -214,7 +214,6 @@ class Command(_Help):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse ``args``; the words after ``--`` are those of ``rest``, where the command has one."""
-        ctx.meta["words"] = list(args)
         end = args.index("--") if self.entry.rest and "--" in args else len(args)
         words = args[end + 1 :]
         left = super().parse_args(ctx, args[:end])
@@ -372,8 +371,7 @@ def _describe(error: click.ClickException) -> str:
     closest = [name for name in known if name[2:3] == wrong[1:]] if is_short else closest_matches(wrong, known)
     if closest:
         return f"{error.message} Did you mean {closest[0]}?"
-    place = ctx.command.entry.hint if isinstance(ctx.command, Command) else ""
-    hint = call_at(place, ctx.meta["words"]) if place else ""
+    hint = ctx.command.entry.hint if isinstance(ctx.command, Command) else ""
     return f"{error.message} {hint or f'`{ctx.command_path} --help` lists the options.'}"
 
 

@@ -12,7 +12,6 @@ import csv
 import io
 import json
 import os
-import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ from toolfold.cache.stores import Unavailable
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, os_errors
 from toolfold.cli.entry_point import output_errors
+from toolfold.cli.error_text import call_command
 from toolfold.cli.output import print_error, print_json, print_message, print_notice, print_result, print_trace
 from toolfold.cli.tools import RemoteTools, make_app
 from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
@@ -111,13 +111,13 @@ def _print(options: Options, result: Result, file: OutputFile | None) -> int:
 def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | None) -> dict[str, Any]:
     """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
     if len(words) != 1 or not words[0].lstrip().startswith("{"):
-        return parse_pairs(words, lambda word: f"; e.g. toolfold call {_example(tool_name, word, words, tools)}")
+        return parse_pairs(words, lambda: f"; e.g. {_example(tool_name, tools)}")
     step = """Write them as '{"symbol": "IBM"}', or as symbol=IBM"""
     with os_errors("The arguments are not valid JSON", step, ValueError, RecursionError):
         return dict(load_json(words[0]))
 
 
-def parse_pairs(words: Sequence[str], example: Callable[[str], str] = lambda _: ".") -> dict[str, Any]:
+def parse_pairs(words: Sequence[str], example: Callable[[], str] = lambda: ".") -> dict[str, Any]:
     """Return ``key=value`` words as arguments; a key that is repeated has a list.
 
     Args:
@@ -128,33 +128,17 @@ def parse_pairs(words: Sequence[str], example: Callable[[str], str] = lambda _: 
     for word in words:
         key, equals, value = word.removeprefix("--").partition("=")
         if not equals or not key:
-            raise ToolfoldError(f"Arguments are key=value, not {word!r}{example(word)}")
+            raise ToolfoldError(f"Arguments are key=value, not {word!r}{example()}")
         values.setdefault(key, []).append(value)
     return {key: found[0] if len(found) == 1 else found for key, found in values.items()}
 
 
-def pairs_hint(words: Sequence[str]) -> str:
-    """Return the arguments of a tool that are meant by ``words``, which were given as options."""
-    pairs = []
-    for word, value in zip(words, [*words[1:], ""], strict=True):
-        if word.startswith("--"):
-            pairs.append(word[2:] if "=" in word else f"{word[2:]}={value}")
-    return f"The arguments of a tool are key=value: {' '.join(pairs)}." if pairs else ""
-
-
-def _example(tool_name: str, word: str, words: Sequence[str], tools: MetaTools | None) -> str:
-    """Return the call that was probably meant: the word as the first argument that the tool requires, or a name."""
-    try:
-        tool = None if tools is None else tools.catalog().get(tool_name)
-    except CallError:
-        tool = None
-    required = list(tool.parameters.get("required", ())) if tool is not None else []
-    name, rest = word.strip("-:"), [value for one in words[words.index(word) + 1 :] if (value := one.lstrip("="))]
-    if tool is not None and name in tool.parameters.get("properties", ()) and rest:
-        return shlex.join([tool.name, f"{name}={rest[0]}"])
-    if tool is None or not required or not word.replace(".", "").isalnum():
-        return "GLOBAL_QUOTE symbol=IBM"
-    return f"{tool.name} {required[0]}={word}"
+def _example(tool_name: str, tools: MetaTools | None) -> str:
+    """Return a call of the tool with the arguments of its example; of another tool where that has none."""
+    with contextlib.suppress(CallError):
+        if tools is not None and (tool := tools.catalog().get(tool_name)) is not None and tool.example:
+            return call_command({"tool_name": tool.name, "arguments": tool.example})
+    return "toolfold call GLOBAL_QUOTE symbol=IBM"
 
 
 def approve(options: Options) -> int:
