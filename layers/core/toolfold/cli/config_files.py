@@ -69,7 +69,10 @@ class JsonDocument:
         return found
 
     def with_member(self, path: Sequence[str], value: Any) -> JsonDocument:
-        """Return the document with ``value`` at ``path``; objects on the way that are missing are added."""
+        """Return the document with ``value`` at ``path``; objects on the way that are missing are added.
+
+        What is new becomes the first member, so that neither the last one nor the comments behind it change.
+        """
         if not self._plain.strip():
             return JsonDocument("{}\n").with_member(path, value)
         if found := self._find(path):
@@ -79,35 +82,26 @@ class JsonDocument:
         parent = self._find(above)
         if parent is None:
             return self.with_member(above, {name: value})
-        siblings = list(self._members(parent.value_start))
-        last = siblings[-1].end if siblings else parent.value_start + 1
-        has_comma = self._commas[_skip(self._commas, last)] == ","
-        close = self._plain.index("}", last)
-        outer = self._indent_of(parent.value_start)
-        indent = self._indent_of(siblings[0].start) if siblings else outer
-        indent = indent if len(indent) > len(outer) else outer + self._unit
-        end = len(self.text[:close].rstrip())  # after comments behind the last member
-        closing = "" if "\n" in self.text[end:close] else self._newline + outer
-        before = self.text[:last] + ("," if siblings and not has_comma else "") + self.text[last:end]
-        added = f"{self._newline}{indent}{json.dumps(name)}: {self._dump(value, indent)}{closing}"
-        return JsonDocument(before + added + self.text[end:])
+        start, outer = parent.value_start + 1, self._indent_of(parent.value_start)
+        close = _skip(self._plain, start)
+        end = "," if self._plain[close] != "}" else "" if "\n" in self.text[start:close] else self._newline + outer
+        member = f"{json.dumps(name)}: {self._dump(value, outer + self._unit)}{end}"
+        return JsonDocument(f"{self.text[:start]}{self._newline}{outer}{self._unit}{member}{self.text[start:]}")
 
     def without_member(self, path: Sequence[str]) -> JsonDocument:
         """Return the document without the member at ``path``, and without the comma and the lines that it had."""
         found = self._find(path)
         if found is None:
             return self
-        comma = _skip(self._commas, found.end)
-        start, end = found.start, found.end
-        text = self.text
+        text, start, end = self.text, found.start, found.end
+        before, comma = self._commas[:start].rstrip(), _skip(self._commas, end)
         if self._commas[comma] == ",":
             end = comma + 1
-        elif (before := self._commas[:start].rstrip()).endswith(","):
-            at = len(before) - 1
-            text, start, end = text[:at] + text[at + 1 :], start - 1, end - 1
+        elif before.endswith(","):
+            text, start, end = text[: len(before) - 1] + text[len(before) :], start - 1, end - 1
         line = len(text[:start].rstrip(" \t"))
-        rest = re.compile(r"[ \t]*(\r?\n)?").match(text, end)
-        is_whole_line = rest is not None and rest[1] and text[line - 1 : line] == "\n"
+        rest = re.compile(r"[ \t]*\r?\n").match(text, end)
+        is_whole_line = rest is not None and text[line - 1 : line] == "\n"
         return JsonDocument(text[:line] + text[rest.end() :] if rest and is_whole_line else text[:start] + text[end:])
 
     def _indent_of(self, position: int) -> str:
