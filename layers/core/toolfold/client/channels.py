@@ -17,7 +17,6 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from datetime import date
-from decimal import Decimal
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -92,18 +91,13 @@ class Signer:
 
         Raises:
             ClientError: There are no credentials, or they are expired and cannot be renewed.
-            ModuleNotFoundError: botocore is not installed.
+            ModuleNotFoundError: botocore is not installed: it is of the extra aws.
         """
-        try:
-            from botocore.auth import SigV4Auth
-            from botocore.awsrequest import AWSRequest
-            from botocore.exceptions import BotoCoreError
-            from botocore.exceptions import ClientError as ServiceError
-        except ModuleNotFoundError:
-            # The command line names the command that installs it here.
-            raise ModuleNotFoundError(
-                "Signing a request needs botocore: install toolfold with its extra aws.", name="botocore"
-            ) from None
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.exceptions import BotoCoreError
+        from botocore.exceptions import ClientError as ServiceError
+
         try:
             credentials = self._aws.credentials()
         except (BotoCoreError, ServiceError) as error:
@@ -244,7 +238,7 @@ def find_access(url: str) -> str:
 
 
 class StdioChannel:
-    """A server in a child process, over its standard input and output.
+    """A server in a child process, over its standard input and output; its stderr is that of this process.
 
     Args:
         command: The program and its arguments.
@@ -255,13 +249,11 @@ class StdioChannel:
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], timeout_s: float) -> None:
         self._timeout_s, self._ids, self._lock = timeout_s, itertools.count(1), threading.Lock()
         self._waiting: dict[int, Future[Mapping[str, Any]]] = {}
-        self._last_words = ""
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the caller chooses the program
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
                 env={**os.environ, **environment},
                 text=True,
                 encoding="utf-8",
@@ -270,10 +262,8 @@ class StdioChannel:
         except OSError as error:
             raise ClientError(f"{command[0]} cannot be started: {error.strerror}.") from None
         self._stdin: Any = self._process.stdin
-        reads = (self._read_answers, self._read_log)
-        self._readers = [threading.Thread(target=read, daemon=True) for read in reads]
-        for reader in self._readers:
-            reader.start()
+        self._reader = threading.Thread(target=self._read_answers, daemon=True)
+        self._reader.start()
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request and return its result. See :meth:`HttpChannel.request`."""
@@ -295,14 +285,7 @@ class StdioChannel:
             return result
         if answer:
             raise ClientError("The server answered without a result.")
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(1)
-        for reader in self._readers:
-            reader.join(1)  # until the last words are read
-        said = f": {self._last_words[:300].rstrip('.')}" if self._last_words else ""
-        raise ClientError(
-            f"The server has ended (exit code {self._process.returncode}){said}. Open another Client to start it again."
-        )
+        raise ClientError("The server has ended; stderr may say why. Open another Client to start it again.")
 
     def close(self) -> None:
         """End the process: at the end of its input, or by force after some seconds."""
@@ -312,8 +295,7 @@ class StdioChannel:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
             self._process.kill()
-        for reader in self._readers:
-            reader.join(5)
+        self._reader.join(5)
         with self._process:  # closes the pipes
             pass
 
@@ -325,13 +307,9 @@ class StdioChannel:
         for waiting in list(self._waiting.values()):
             waiting.set_result({})
 
-    def _read_log(self) -> None:
-        for line in self._process.stderr or ():
-            self._last_words = line.strip() or self._last_words
-
 
 def _encoded(number: int, method: str, params: Mapping[str, Any]) -> str:
-    """Return a request as JSON; dates and numbers of ``decimal`` are texts there.
+    """Return a request as JSON; dates are texts there.
 
     Raises:
         InvalidArguments: An argument has no form in JSON.
@@ -345,11 +323,9 @@ def _encoded(number: int, method: str, params: Mapping[str, Any]) -> str:
         ) from None
 
 
-def _in_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, date | Decimal):
-        return value.isoformat() if isinstance(value, date) else str(value)
+def _in_json(value: Any) -> str:
+    if isinstance(value, date):
+        return value.isoformat()
     raise TypeError(f"a value of the type {type(value).__name__}")
 
 
