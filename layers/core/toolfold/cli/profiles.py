@@ -15,9 +15,6 @@ from toolfold.meta_tools.result import dumps_compact
 from toolfold.results import tokens
 from toolfold.text_safety import counted
 
-_TOKENS = "tokens (estimate)"
-"""Heading: the count is the server's own, within some percent of a tokenizer's."""
-
 _MAX_NAMES = 20
 """Names of tools that are shown in one line."""
 
@@ -28,16 +25,15 @@ def print_list(options: Options) -> int:
     rows = [_row(select(tools, name)) for name in profile_names(tools.catalog())]
     if options.json:
         output.print_json(rows)
-        return 0
-    names = ("profile", "mode", "tools", "definitions", _TOKENS, "title")
-    terminal.print_table(names, [list(row.values()) for row in rows])
+    else:
+        names = ("profile", "mode", "tools", "definitions", "tokens (estimate)", "title")
+        terminal.print_table(names, [list(row.values()) for row in rows])
     return 0
 
 
 def _row(exposed: ExposedTools) -> dict[str, Any]:
     resolution = exposed.resolution
-    definitions = exposed.every_definition()
-    mode = resolution.mode
+    definitions, mode = exposed.every_definition(), resolution.mode
     return {
         "profile": resolution.profile.name,
         "mode": mode if exposed.mode == mode else f"{mode} ({exposed.mode})",
@@ -60,17 +56,10 @@ def show(options: Options) -> int:
         rows = [[key, value if isinstance(value, list) else str(value), of] for key, (value, of) in values.items()]
         terminal.print_table(["setting", "value", "from"], rows)
     else:
-        profile = exposed.resolution.profile
         listed = [definition["name"] for definition in exposed.every_definition()]
         more = [f"and {len(listed) - _MAX_NAMES} more"] if len(listed) > _MAX_NAMES else []
-        of_row = {_TOKENS if key == "tokens" else key: value for key, value in row.items()}
-        shown = {
-            **of_row,
-            "path": "/mcp" if profile.name == "default" else f"/mcp/{profile.name}",
-            "description": profile.description,
-            "tools/list": listed[:_MAX_NAMES] + more,
-            **{key: value for key, (value, _) in values.items() if key not in of_row},
-        }
+        own = {"description": exposed.resolution.profile.description, "tools/list": listed[:_MAX_NAMES] + more}
+        shown = {**row, **own, **{key: value for key, (value, _) in values.items() if key not in row}}
         terminal.print_fields({key: value for key, value in shown.items() if value not in ("", [])})
     return 0
 
