@@ -112,7 +112,7 @@ def test_shared_places_are_named_and_not_cleared(run: Run, monkeypatch: pytest.M
     monkeypatch.setenv("TOOLFOLD_OFFLOAD", "s3://bucket/offload")
     code, out, err = run("clear", "--yes")
     assert code == 0
-    assert "DynamoDB table table-1" in out
+    assert "dynamodb://table-1" in out
     assert "s3://bucket/offload" in out
     assert "nothing on this machine" in err
 

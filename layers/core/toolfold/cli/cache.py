@@ -20,10 +20,13 @@ _TIMEOUT_S = 5.0
 """Seconds to wait for a server that writes at the same time."""
 
 
+Kind = Literal["cache", "answers"]
+
+
 class Place(NamedTuple):
     """A place where answers are kept: its ``kind``, its ``location``, and whether it can be cleared here."""
 
-    kind: Literal["cache", "answers"]
+    kind: Kind
     location: str
     is_local: bool = False
     answers: int = 0
@@ -70,38 +73,31 @@ def _local_settings() -> Settings:
 
 
 def _places(settings: Settings) -> list[Place]:
-    return [_cache_place(settings), _answers_place(settings)]
+    """Return where answers are kept; files of this machine alone are counted, and can be cleared here."""
+    places = []
+    kinds: tuple[tuple[Kind, str], ...] = (("cache", settings.cache), ("answers", settings.offload))
+    for kind, location in kinds:
+        if location in ("memory", "off"):
+            places.append(Place(kind, location, note="nothing is kept on this machine"))
+        elif "://" in location:
+            places.append(Place(kind, location, note="shared, so it is not cleared here; what it has expires"))
+        else:
+            path = absolute_path(location)
+            places.append(_on_this_machine(kind, path if kind == "cache" else os.path.join(path, FOLDER), settings))
+    return places
 
 
-def _cache_place(settings: Settings) -> Place:
-    location = settings.cache
-    if location in ("memory", "off"):
-        return Place("cache", location, note="nothing is kept on this machine")
-    if settings.cache_table:
-        note = "shared, so it is not cleared here; its items expire"
-        return Place("cache", f"DynamoDB table {settings.cache_table}", note=note)
-    path = absolute_path(location)
+def _on_this_machine(kind: Kind, path: str, settings: Settings) -> Place:
     if not os.path.lexists(path):
-        return Place("cache", path, note="not made yet")
-    with os_errors(f"The cache {path} cannot be read", "", sqlite3.Error):
-        return Place("cache", path, True, _open_cache(settings).count(), os.path.getsize(path))
-
-
-def _answers_place(settings: Settings) -> Place:
-    location = settings.offload
-    if location == "off" or not location:
-        return Place("answers", "off", note="long answers are not saved")
-    if location.startswith("s3://"):
-        return Place("answers", location, note="in S3, so they are not cleared here; they expire after a day")
-    folder = os.path.join(absolute_path(location), FOLDER)
-    if not os.path.lexists(folder):
-        return Place("answers", folder, note="not made yet")
-    try:
-        with os_errors(f"{folder} cannot be read"):
-            own = list_answers(location, _TIMEOUT_S)
-    except PathRefused as error:
-        return Place("answers", folder, note=f"not used: {error}")
-    return Place("answers", folder, True, len(own), sum(file.size for file in own))
+        return Place(kind, path, note="not made yet")
+    with os_errors(f"{path} cannot be read", "", sqlite3.Error):
+        if kind == "cache":
+            return Place(kind, path, True, _open_cache(settings).count(), os.path.getsize(path))
+        try:
+            own = list_answers(settings.offload, _TIMEOUT_S)
+        except PathRefused as error:
+            return Place(kind, path, note=f"not used: {error}")
+        return Place(kind, path, True, len(own), sum(file.size for file in own))
 
 
 def _open_cache(settings: Settings) -> SQLiteStore:
