@@ -32,7 +32,7 @@ from toolfold.execution.api_keys import SecretProvider, resolve_api_key
 from toolfold.execution.credentials import NO_CREDENTIALS
 from toolfold.exposure.profiles import profile_names, select
 from toolfold.extras import install_command
-from toolfold.fuzzy import closest_matches
+from toolfold.fuzzy import normalize
 from toolfold.local_defaults import with_local_defaults
 from toolfold.network.session import HttpClient, describe_proxy
 from toolfold.network.sockets import ca_bundle
@@ -57,8 +57,6 @@ class Finding(NamedTuple):
 
 
 _ANSWER_S = 10.0
-
-_KEY_VARIABLE = re.compile(r"(TOOLFOLD_SOURCE_)?(?P<owner>\w+?)_?(API_?)?(KEY|TOKEN)", re.IGNORECASE)
 
 
 def _diagnose(environment: Mapping[str, str], options: Options) -> Iterator[Finding]:
@@ -85,11 +83,8 @@ def _diagnose(environment: Mapping[str, str], options: Options) -> Iterator[Find
         return
     titles = ", ".join(source.title for source in catalog.sources)
     yield Finding("ok", "catalog", f"{counted(len(catalog), 'tool')} of {titles}.")
-    keys = {source.auth.environment for source in catalog.sources if source.auth is not None}
     for source in catalog.sources:
-        # A variable with the key of another source may resemble that of this one.
-        others = keys - ({source.auth.environment} if source.auth is not None else set())
-        yield from _key(source, settings, {name: value for name, value in environment.items() if name not in others})
+        yield _key(source, settings, environment)
         if not options.offline:
             yield _reachable(source, settings, verbose=options.verbose)
     if options.directory:
@@ -137,33 +132,21 @@ def _catalog(settings: Settings) -> Catalog | Finding:
         return Finding("problem", "catalog", f"A catalog in S3 needs {error.name}.", install_command("aws"))
 
 
-def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
-    misspelt, step, auth = "", "", source.auth
+def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> Finding:
+    step, auth = "", source.auth
     if auth is not None:
-        # A variable that resembles the one with the key may be meant.
-        others = {
-            _owner(name): name for name, value in environment.items() if value.strip() and name != auth.environment
-        }
-        if similar := closest_matches(_owner(auth.environment), filter(None, others)):
-            misspelt = f"{others[similar[0]]} is set, but {auth.environment} is what is read."
-        step = misspelt or f"Set {auth.environment}.{f' A key: {auth.signup_url}' if auth.signup_url else ''}"
+        step = f"Set {auth.environment}.{f' A key: {auth.signup_url}' if auth.signup_url else ''}"
+        names = [name for name, value in environment.items() if value.strip()]
+        same = [name for name in names if normalize(name) == normalize(auth.environment)]
+        if same and auth.environment not in same:
+            step = f"{same[0]} is set, but {auth.environment} is what is read."
     try:
         key = resolve_api_key(source, NO_CREDENTIALS, SecretProvider(settings, AwsClients(), environment=environment))
     except CallError as error:
-        yield Finding("problem", "key", error.message, step)
-        return
+        return Finding("problem", "key", error.message, step)
     if PLACEHOLDER.fullmatch(key):
-        yield Finding("problem", "key", f"{source.title} has {key} in the place of a key.", step)
-        return
-    yield Finding("ok", "key", f"{source.title} {'has a key; it was not sent' if key else 'needs no key'}.")
-    if misspelt:
-        yield Finding("note", "key", misspelt)
-
-
-def _owner(variable: str) -> str:
-    """Return whose key a variable has by its name, or an empty string: the rest is the same for all keys."""
-    found = _KEY_VARIABLE.fullmatch(variable)
-    return found["owner"] if found else ""
+        return Finding("problem", "key", f"{source.title} has {key} in the place of a key.", step)
+    return Finding("ok", "key", f"{source.title} {'has a key; it was not sent' if key else 'needs no key'}.")
 
 
 def _reachable(source: Source, settings: Settings, *, verbose: bool) -> Finding:
