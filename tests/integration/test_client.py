@@ -309,7 +309,7 @@ def test_a_command_runs_a_tool_of_an_endpoint_as_one_of_this_machine(
     service.received.clear()
     assert main(["--endpoint", towns_url, "call", REPORT, "town=Oslo"]) == 0
     assert [request.path for request in service.received] == ["/reports/Oslo"]
-    assert "--approval-token" in command_line("--endpoint", towns_url, "call", REMOVE, "town=Oslo", code=1).err
+    assert "approval_token" in command_line("--endpoint", towns_url, "call", REMOVE, "town=Oslo", code=1).err
 
 
 HEADERS = {"accept": "application/json"}

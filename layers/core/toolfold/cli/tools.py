@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from toolfold import messages
 from toolfold.app import App, build_app
 from toolfold.cache.sqlite import check_cache_file
 from toolfold.catalog.start_check import check_catalog
@@ -19,15 +18,6 @@ from toolfold.local_defaults import with_local_defaults
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result, error_result
 from toolfold.settings import Settings
-
-_STEPS = {
-    "APPROVAL_REQUIRED": messages.ASK_USER,
-    "APPROVAL_PENDING": messages.ASK_USER,
-    "RATE_LIMITED": messages.WAIT,
-    "CLIENT_LIMIT": messages.WAIT,
-    "INTERNAL_ERROR": messages.REPORT,
-}
-"""Code → next step for a person. An endpoint sends its own in words for a model, which are passed on for others."""
 
 
 def make_app() -> App:
@@ -60,8 +50,6 @@ class RemoteTools:
         try:
             answer = self._client.call_meta_tool(name, given)
         except CallError as error:
-            step = _STEPS.get(error.code)
-            error = error if step is None else error.changed(next_step=step)
             return error_result(error)
         errors = [to_error(entry["error"]) for entry in (*answer.tools, *answer.results) if "error" in entry]
         return Result(answer.structured, answer.text, blocks=answer.blocks, errors=errors)
