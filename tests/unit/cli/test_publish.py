@@ -204,11 +204,17 @@ def test_a_dry_run_says_what_would_be_replaced_and_a_folder_is_linted(
     assert "The sources have findings: tides/source.yaml" in err
 
 
-@pytest.mark.parametrize("is_reached", [True, False])
-def test_where_sts_is_not_reached_the_owner_is_not_checked(
-    run: Run, monkeypatch: pytest.MonkeyPatch, is_reached: bool
+@pytest.mark.parametrize(
+    ("variables", "options", "is_published"),
+    [
+        ({}, [], True),  # another service that speaks the protocol of S3 has no STS
+        ({"AWS_ENDPOINT_URL_STS": "https://sts.example"}, [], False),
+        ({"AWS_ENDPOINT_URL_STS": "https://sts.example"}, ["--bucket-owner", "123456789012"], True),
+    ],
+)
+def test_sts_is_called_where_the_owner_is_not_named(
+    run: Run, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], options: list[str], is_published: bool
 ) -> None:
-    """A service that speaks the protocol of S3 has no STS."""
     boto3.client("s3").create_bucket(Bucket="my-bucket")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", os.environ["AWS_ENDPOINT_URL"])
     monkeypatch.delenv("AWS_ENDPOINT_URL")
@@ -220,9 +226,8 @@ def test_where_sts_is_not_reached_the_owner_is_not_checked(
             raise EndpointConnectionError(endpoint_url="https://sts.example")
         return s3
 
-    if not is_reached:
-        monkeypatch.setattr("toolfold.build.publisher.open_client", open_without_sts)
-        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "https://sts.example")
-    code, _, err = run("s3://my-bucket/other", "--dry-run")
-    assert code == 0
-    assert ("STS was not reached (EndpointConnectionError): the owner of the bucket is not" in err) is not is_reached
+    monkeypatch.setattr("toolfold.build.publisher.open_client", open_without_sts)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    code, _, err = run("s3://my-bucket/other", "--dry-run", *options)
+    assert (code == 0, "AWS cannot be reached" in err) == (is_published, not is_published)

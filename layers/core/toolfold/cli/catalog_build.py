@@ -156,37 +156,23 @@ def _parse_location(text: str) -> str:
 
 @contextlib.contextmanager
 def _open_bucket(options: Options, location: str) -> Iterator[tuple[CatalogBucket, Author]]:
-    """Yield the bucket of ``location``, and who runs the command; explain what AWS refuses."""
-    if options.bucket_owner not in (None, "any") and not re.fullmatch(r"[0-9]{12}", options.bucket_owner):
-        raise fail(f"{options.bucket_owner!r} is not the number of an account (12 digits), nor any.")
+    """Yield the bucket of ``location``, and who runs the command; explain what AWS refuses.
+
+    Requests name the account that owns the bucket, by default that of the credentials: they cannot write to a bucket of
+    another account that took the name of a deleted one.
+    """
+    owner, arn = options.bucket_owner or "", ""
+    if owner and not re.fullmatch(r"[0-9]{12}", owner):
+        raise fail(f"{owner!r} is not the number of an account (12 digits).")
+    is_aws = "AWS_ENDPOINT_URL_STS" in os.environ or "AWS_ENDPOINT_URL_S3" not in os.environ
     what = f"Nothing was published to {location}"
     with explained(what):
-        account, arn = _identity()
+        if is_aws and not owner:
+            found = publisher.open_client("sts").get_caller_identity()
+            owner, arn = str(found["Account"]), str(found["Arn"])
         client = publisher.open_client("s3")
-    owner = {"any": "", None: account}.get(options.bucket_owner, options.bucket_owner or "")
     if not arn:
         with contextlib.suppress(KeyError, OSError):  # no name for the user id, as in some containers
             arn = getpass.getuser()
     with explained(what, owner):
         yield CatalogBucket(location, client, owner), Author(Writer.TERMINAL, arn)
-
-
-def _identity() -> tuple[str, str]:
-    """Return account and ARN of the credentials; nothing where the credentials are not for AWS, or STS is not reached.
-
-    Requests that name the account as the owner of the bucket cannot write to a bucket of another account that took the
-    name of a deleted one.
-    """
-    from botocore.exceptions import ConnectionError as NotReached
-    from botocore.exceptions import HTTPClientError
-
-    if os.environ.get("AWS_ENDPOINT_URL_S3") and not os.environ.get("AWS_ENDPOINT_URL_STS"):
-        return "", ""  # another service that speaks the protocol of S3
-    try:
-        found = publisher.open_client("sts").get_caller_identity()
-    except (NotReached, HTTPClientError) as error:
-        if os.environ.get("AWS_ENDPOINT_URL"):
-            raise
-        output.print_message(f"STS was not reached ({type(error).__name__}): the owner of the bucket is not checked.")
-        return "", ""
-    return str(found["Account"]), str(found["Arn"])
