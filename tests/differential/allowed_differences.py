@@ -31,27 +31,11 @@ class AllowedDifference:
     example: Request
 
 
-def _accept_absent(it: Exchange) -> bool:
-    return it.request.header("accept") is None and it.theirs.status == 406
-
-
-def _request_is_answered(it: Exchange) -> bool:
-    return it.theirs.status == 202 and it.ours.status != 202 and {"id", "method"} <= it.member().keys()
-
-
 def _content_type_by_name(it: Exchange) -> bool:
     media = it.media_type
     if media == "application/json":  # theirs may be 415 for capital letters
         return it.theirs.status == 415 and not (it.request.header("content-type") or "").startswith(media)
     return media.startswith("application/json") and it.ours.status in (400, 415) and it.ours.code is None
-
-
-def _content_type_status(it: Exchange) -> bool:
-    return it.statuses == (415, 400) and it.media_type != "application/json" and it.version != STATELESS
-
-
-def _deep_nesting(it: Exchange) -> bool:
-    return it.ours.code == -32700 and it.message is not None and nesting(it.request.body) > MAX_DEPTH
 
 
 def nesting(body: bytes) -> int:
@@ -65,23 +49,6 @@ def nesting(body: bytes) -> int:
 
 def _empty_lists(it: Exchange) -> bool:
     return it.member().get("method") in EMPTY_LISTS and it.theirs.code == -32601 and it.ours.code in (None, -32602)
-
-
-def _envelope_code(it: Exchange) -> bool:
-    return it.codes == (-32600, -32602) and it.statuses == (400, 400) and it.theirs.id is None
-
-
-def _envelope_decides(it: Exchange) -> bool:
-    return (
-        it.has_envelope
-        and it.sdk_takes_for_handshake
-        and it.ours.status == 400
-        and it.ours.code in (-32020, -32022, -32602)
-    )
-
-
-def _id_comes_back(it: Exchange) -> bool:
-    return it.codes == (-32600, -32600) and it.theirs.id is None and it.ours.id == it.member().get("id")
 
 
 def _initialize_is_lenient(it: Exchange) -> bool:
@@ -101,14 +68,6 @@ def _list_changed(it: Exchange) -> bool:
 
 def _listen_is_unknown(it: Exchange) -> bool:
     return it.member().get("method") == "subscriptions/listen" and it.theirs.status == 406 and it.ours.status != 406
-
-
-def _lone_surrogate(it: Exchange) -> bool:
-    return it.ours.code == -32700 and re.search(rb"\\u[dD][89a-fA-F]", it.request.body) is not None
-
-
-def _not_a_number(it: Exchange) -> bool:
-    return it.ours.code == -32700 and re.search(rb"NaN|Infinity|\de\d", it.request.body) is not None
 
 
 def _sdk_raises(it: Exchange) -> bool:
@@ -136,22 +95,18 @@ def _unread_members(it: Exchange) -> bool:
     return it.ours.code in (None, -32601) and read and called
 
 
-def _version_first(it: Exchange) -> bool:
-    return it.ours.code == -32022 and it.theirs.code in (-32602, -32020) and not it.has_envelope
-
-
 ALLOWED_DIFFERENCES = (
     AllowedDifference(
         "accept-absent",
         "No Accept header means that every type is welcome (RFC 9110, 12.5.1); the SDK answers 406.",
-        _accept_absent,
+        lambda it: it.request.header("accept") is None and it.theirs.status == 406,
         request(message("ping"), accept=""),
     ),
     AllowedDifference(
         "request-is-answered",
         "What has a method and an id is a request and gets an answer; the SDK's handshake side takes one with a "
         "malformed id for a notification, one with a stray error for a response, and leaves its sender waiting.",
-        _request_is_answered,
+        lambda it: it.theirs.status == 202 and it.ours.status != 202 and {"id", "method"} <= it.member().keys(),
         request(message("ping", id_=1.5)),
     ),
     AllowedDifference(
@@ -171,13 +126,13 @@ ALLOWED_DIFFERENCES = (
     AllowedDifference(
         "content-type-status",
         "Another media type is 415 in handshake versions, HTTP's own status for it; the SDK returns 400.",
-        _content_type_status,
+        lambda it: it.statuses == (415, 400) and it.media_type != "application/json" and it.version != STATELESS,
         request(message("ping"), content_type="text/plain"),
     ),
     AllowedDifference(
         "deep-nesting",
         "A message has at most 100 levels of nesting; the SDK's handshake side gives up at 200, its other side later.",
-        _deep_nesting,
+        lambda it: it.ours.code == -32700 and it.message is not None and nesting(it.request.body) > MAX_DEPTH,
         request(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 150 + b"]" * 150 + b"}}"),
     ),
     AllowedDifference(
@@ -198,14 +153,19 @@ ALLOWED_DIFFERENCES = (
     AllowedDifference(
         "envelope-code",
         "A body that is no request is -32600, as JSON-RPC specifies; the SDK's handshake side returns -32602.",
-        _envelope_code,
+        lambda it: it.codes == (-32600, -32602) and it.statuses == (400, 400) and it.theirs.id is None,
         request(b"[]"),
     ),
     AllowedDifference(
         "envelope-decides-the-era",
         "An envelope of 2026-07-28 whose header is missing or of another version is a mismatch (-32020), as the "
         "specification says; the SDK distinguishes the eras by the header alone.",
-        _envelope_decides,
+        lambda it: (
+            it.has_envelope
+            and it.sdk_takes_for_handshake
+            and it.ours.status == 400
+            and it.ours.code in (-32020, -32022, -32602)
+        ),
         stateless("tools/list", mcp_protocol_version=""),
     ),
     AllowedDifference(
@@ -217,7 +177,7 @@ ALLOWED_DIFFERENCES = (
     AllowedDifference(
         "id-comes-back",
         "The id comes back with every error that has one; the SDK drops it from errors of the envelope.",
-        _id_comes_back,
+        lambda it: it.codes == (-32600, -32600) and it.theirs.id is None and it.ours.id == it.member().get("id"),
         request(b'{"jsonrpc":"1.0","id":1,"method":"ping"}', mcp_protocol_version=STATELESS),
     ),
     AllowedDifference(
@@ -242,13 +202,13 @@ ALLOWED_DIFFERENCES = (
     AllowedDifference(
         "lone-surrogate",
         "Half of a surrogate pair is no text and could not be sent back; the SDK lets it pass in 2026-07-28.",
-        _lone_surrogate,
+        lambda it: it.ours.code == -32700 and re.search(rb"\\u[dD][89a-fA-F]", it.request.body) is not None,
         stateless("tools/list", {"_meta": {"a": "\ud800"}}),
     ),
     AllowedDifference(
         "not-a-number",
         "NaN and Infinity are no JSON, and 1e999 has no value; the SDK's parsers take them.",
-        _not_a_number,
+        lambda it: it.ours.code == -32700 and re.search(rb"NaN|Infinity|\de\d", it.request.body) is not None,
         request(message("ping", {"a": float("nan")})),
     ),
     AllowedDifference(
@@ -286,7 +246,7 @@ ALLOWED_DIFFERENCES = (
         "version-before-envelope",
         "A version that is not served and comes without an envelope is told what is served (-32022); the SDK asks "
         "for the envelope first.",
-        _version_first,
+        lambda it: it.ours.code == -32022 and it.theirs.code in (-32602, -32020) and not it.has_envelope,
         request(message("ping"), mcp_protocol_version="1999-01-01"),
     ),
 )

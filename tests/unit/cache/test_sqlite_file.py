@@ -459,10 +459,6 @@ def test_links_that_change_all_the_time_lead_to_no_other_file(tmp_path: Path) ->
     assert [(file.read_bytes(), file.stat().st_mtime_ns) for file in victims] == before
 
 
-def disk_bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.iterdir() if path.suffix.startswith(".sqlite"))
-
-
 @pytest.mark.parametrize("limit", [256_000, 1_000_000])
 def test_the_limit_of_bytes_holds_for_all_files_at_every_moment(tmp_path: Path, limit: int) -> None:
     store = SQLiteStore(tmp_path / "cache.sqlite", limit, 0.3)
@@ -472,7 +468,7 @@ def test_the_limit_of_bytes_holds_for_all_files_at_every_moment(tmp_path: Path, 
         size = (50, 3_000, limit // 20, limit // 8)[number % 4]
         (store, other)[number % 2].put(f"{number}", os.urandom(size), float(number), 1e6 + number)
         increment(store, f"n{number}", 1e6)
-        sizes.append(disk_bytes(tmp_path))
+        sizes.append(sum(path.stat().st_size for path in tmp_path.iterdir() if path.suffix.startswith(".sqlite")))
     assert max(sizes) <= limit * 0.75
     assert store.get("196") is not None
     store.close()
