@@ -1,6 +1,5 @@
 """What is sent, to which address, and through which proxy. Over real sockets."""
 
-import os
 import socket
 import threading
 import time
@@ -236,16 +235,6 @@ class TestPrivateHosts:
         assert "TOOLFOLD_PRIVATE_HOSTS" in caught.value.suggestion
         assert len(private.received) == 1
 
-    def test_credentials_of_the_machine_are_not_reached(self, send: Send, private: HttpService) -> None:
-        with pytest.raises(CallError, match="an address in a private network"):
-            send("https://metadata.example/latest", private_hosts="metadata.example")
-
-    def test_its_redirects_to_another_host_are_not_followed(self, send: Send, private: HttpService) -> None:
-        private.answer = (302, {"location": f"https://hr.internal.example:{private.server_port}/other"}, b"")
-        url = f"https://crm.internal.example:{private.server_port}/query"
-        assert send(url, private_hosts=f"crm.internal.example:{private.server_port}").status == 302
-        assert len(private.received) == 1
-
 
 NAME = "upstream.example"
 """Only the proxy knows its address."""
@@ -353,14 +342,3 @@ class TestFailure:
                 monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.authority}")
                 with pytest.raises(ConnectionFailed, match=REFUSED):
                     send(f"https://{NAME}/query")
-
-    @pytest.mark.parametrize("proxy", ["http://localhost:9", "http://", "http://x:port", "http://me\n:x@y\0:1"])
-    def test_an_unusable_proxy_url_is_a_failed_connection(
-        self, send: Send, monkeypatch: pytest.MonkeyPatch, proxy: str
-    ) -> None:
-        monkeypatch.setattr(os, "environ", {**os.environ, "HTTPS_PROXY": proxy})
-        with pytest.raises(
-            ConnectionFailed,
-            match=r"no connection through the proxy\.",
-        ):
-            send(f"https://{NAME}/query")

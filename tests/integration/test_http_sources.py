@@ -214,17 +214,6 @@ def test_no_credential_of_one_source_reaches_another_or_a_caller(
         assert not any(fragment in text for fragment in (*FRAGMENTS, "access-token-"))
 
 
-def test_every_kind_of_credentials_works(world: World) -> None:
-    for name in AUTHS:
-        result = world.call(f"{name}__find", {"q": "x"})
-        assert not result.is_error, result.text
-        assert expected_key(name, False, world.endpoint) in secrets_in(world.services[name].last)
-    assert [request.headers["content-type"] for request in world.endpoint.received] == [
-        "application/x-www-form-urlencoded"
-    ]
-    assert b"scope=read" in world.endpoint.received[0].body
-
-
 def test_the_key_that_follows_a_refused_one_is_in_no_answer(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     new_key, service = "0perator+key/that-is-new", world.services["header"]
 

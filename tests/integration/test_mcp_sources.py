@@ -105,14 +105,6 @@ def test_a_call_reuses_the_process_and_a_dead_one_is_started_again(harbour: Sour
     assert int(harbour.call("harbour__count", fresh=True).structured["result"]) == before + 1
 
 
-def test_a_child_has_a_clean_environment(harbour: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    monkeypatch.setenv("UV_PUBLISH_TOKEN", SECRET)
-    names = harbour.call("harbour__environment", fresh=True).structured["result"].split()
-    assert {"PATH", "HOME"} <= set(names)
-    assert not [name for name in names if name.startswith(("AWS", "TOOLFOLD", "PYTEST", "UV_PUBLISH"))]
-
-
 def test_what_was_made_of_the_key_is_in_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = "client-9:a+secret/of-the-client"
     monkeypatch.setenv("TOOLFOLD_SOURCE_HARBOUR_KEY", client)

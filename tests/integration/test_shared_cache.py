@@ -166,22 +166,6 @@ class TestEnvironments:
                 make(clock)(tool)
         assert len(upstream.requests) == 1
 
-    # N1
-    def test_an_exhausted_daily_quota_of_one_address_does_not_hold_for_another(
-        self, aws: Any, make: Make, upstream: Upstream
-    ) -> None:
-        upstream.replies = [notice("our standard API rate limit is 25 requests per day")]
-        clock = Clock()
-        with pytest.raises(RateLimited):
-            make(clock)("CPI")
-        with Upstream() as other:
-            assert make(clock, SOURCE_ALPHA_VANTAGE_URL=other.url)("CPI").body
-            assert make(clock, SOURCE_ALPHA_VANTAGE_URL=other.url)("CPI").cached
-            assert make(clock, SOURCE_ALPHA_VANTAGE_URL=f"{other.url}?path=other")("CPI").body
-            assert len(other.requests) == 2
-        with pytest.raises(RateLimited):
-            make(clock)("CPI")
-
 
 @pytest.mark.parametrize(("body", "told"), [(b"no JSON", "KeyError"), (b'{"Item": 7}', "AttributeError")])
 def test_a_response_of_the_table_that_cannot_be_read_fails_no_call(

@@ -6,7 +6,6 @@ import shlex
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,13 +13,11 @@ from tests.support.catalogs import refresh
 from tests.support.commands import CommandLine, Run
 from tests.support.mcp_sources import PROGRAM
 from tests.support.meta_tools import call, error
-from tests.support.processes import sdk_client
 from tests.support.running_app import running_app
 from tests.support.shelter_service import KEY
 from tests.support.upstream import Upstream
-from tests.unit.build.importers.test_skills import skill, written
-from tests.unit.protocol.test_skills import FILES, ROOT
-from toolfold.build.compiler import compile_folder, compile_sources
+from tests.unit.build.importers.test_skills import skill
+from toolfold.build.compiler import compile_sources
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.execution.executor import ToolExecutor
@@ -225,22 +222,6 @@ def test_a_file_is_uploaded(tools: MetaTools) -> None:
     assert answer == {"pet": 1, "content": "89504e47", "caption": "asleep"}
 
 
-def test_deleting_needs_approval(tools: MetaTools) -> None:
-    number = json.loads(call(tools, "shelter__add_pet", {"name": "Ben"}).text)["id"]
-    refused = error(call(tools, "shelter__remove_pet", {"pet_id": number}))
-    assert refused["code"] == "APPROVAL_REQUIRED"
-    token = refused["approval_token"]
-    assert not call(tools, "shelter__remove_pet", {"pet_id": number}, approval_token=token).is_error
-    assert error(call(tools, "shelter__get_pet", {"pet_id": number}))["upstream_says"] == f"there is no animal {number}"
-
-
-def test_a_key_that_the_service_refuses_is_named_as_the_reason(
-    tools: MetaTools, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TOOLFOLD_SOURCE_SHELTER_KEY", "ANOTHERKEY012345")
-    assert error(call(tools, "shelter__get_pet", {"pet_id": 77}))["code"] == "AUTH_REJECTED"
-
-
 def test_the_command_says_how_many_operations_and_sentences_are_left_out(
     tmp_path: Path, command_line: CommandLine
 ) -> None:
@@ -308,25 +289,3 @@ def test_an_answer_says_which_arguments_return_the_next_page(
     assert numbers == [1, 2, 3, 4, 5, 6, 7]
     [note] = call(ledger, "ledger__read_journal").structured["notes"]
     assert note == "There is more, on a page that this tool has no argument for (cursor)."
-
-
-@pytest.fixture(scope="module")
-def skills_catalog(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("skills")
-    path = folder / "skills_catalog.json"
-    path.write_text(compile_folder(written(folder / "sources", FILES, binary_files=True)), encoding="utf-8")
-    return str(path)
-
-
-def test_the_sdk_reads_a_skill_as_a_resource(skills_catalog: str) -> None:
-    import anyio
-
-    async def steps() -> Any:
-        async with sdk_client({"TOOLFOLD_CATALOG": skills_catalog, "TOOLFOLD_CACHE": "off"}) as client:
-            resources = (await client.list_resources()).resources
-            return resources, (await client.read_resource(f"{ROOT}/SKILL.md")).contents
-
-    resources, (content,) = anyio.run(steps)
-    assert len(resources) == len(FILES)
-    assert str(content.uri) == f"{ROOT}/SKILL.md"
-    assert content.text == FILES["billing/refunds/SKILL.md"]

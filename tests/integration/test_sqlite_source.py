@@ -114,10 +114,6 @@ def test_an_error_says_what_to_do(
 
 def test_a_query_ends_with_its_call(executor: ToolExecutor, catalog: Catalog) -> None:
     endless = "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT count(*) FROM t"
-    tool = tool_of(catalog, "shop__query")
-    with pytest.raises(CallError) as caught:
-        run_call(executor, CallContext(catalog, tool, {"sql": endless}, deadline=time.monotonic() + 0.2))
-    assert caught.value.code == "UPSTREAM_TIMEOUT"
     context = client_call.ClientCall()
     threading.Timer(0.1, context.cancel).start()
     with client_call.running(context):
