@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.tables import accepted, differences
 from toolfold.sources.http_api.binding import BindingError, bind, check_binding, check_header
-from toolfold.sources.http_api.styles import InvalidArgument, check_template, named_values, scalar_text, simple_value
+from toolfold.sources.http_api.styles import InvalidArgument, check_template, named_values, path_value, scalar_text
 
 PETS = {"path": "/pets/{petId}"}
 TRACED = {"path": "/a", "parameters": {"trace": {"in": "header", "name": "X-Trace"}}}
@@ -77,11 +77,11 @@ class TestPath:
         call = {
             "path": "/a/{first}/b/{second}",
             "parameters": {
-                "one": {"in": "path", "name": "first", "style": "simple", "explode": True},
-                "second": {"in": "path"},
+                "one": {"in": "path", "name": "first", "style": "label", "explode": True},
+                "second": {"in": "path", "style": "matrix"},
             },
         }
-        assert bind(call, {"one": ["x", "y"], "second": {"z": 5}}).path == "/a/x,y/b/z,5"
+        assert bind(call, {"one": ["x", "y"], "second": 5}).path == "/a/.x.y/b/;second=5"
 
     @pytest.mark.hypothesis
     @settings(max_examples=25)
@@ -373,16 +373,27 @@ ARRAY, OBJECT = ["blue", "black", "brown"], {"R": 100, "G": 200, "B": 150}
 
 
 PARTS = [
-    (False, "blue", "blue"),
-    (False, ARRAY, "blue,black,brown"),
-    (False, OBJECT, "R,100,G,200,B,150"),
-    (True, ARRAY, "blue,black,brown"),
-    (True, OBJECT, "R=100,G=200,B=150"),
+    ("simple", False, "blue", "blue"),
+    ("simple", False, ARRAY, "blue,black,brown"),
+    ("simple", False, OBJECT, "R,100,G,200,B,150"),
+    ("simple", True, ARRAY, "blue,black,brown"),
+    ("simple", True, OBJECT, "R=100,G=200,B=150"),
+    ("label", False, "blue", ".blue"),
+    ("label", False, ARRAY, ".blue,black,brown"),
+    ("label", False, OBJECT, ".R,100,G,200,B,150"),
+    ("label", True, ARRAY, ".blue.black.brown"),
+    ("label", True, OBJECT, ".R=100.G=200.B=150"),
+    ("matrix", False, "", ";color"),
+    ("matrix", False, "blue", ";color=blue"),
+    ("matrix", False, ARRAY, ";color=blue,black,brown"),
+    ("matrix", False, OBJECT, ";color=R,100,G,200,B,150"),
+    ("matrix", True, ARRAY, ";color=blue;color=black;color=brown"),
+    ("matrix", True, OBJECT, ";R=100;G=200;B=150"),
 ]
 
 
 def test_parts_of_a_path_have_the_style_of_openapi() -> None:
-    assert differences(lambda explode, value: simple_value(value, explode), PARTS) == {}
+    assert differences(lambda style, explode, value: path_value("color", value, style, explode), PARTS) == {}
 
 
 PAIRS = [

@@ -13,7 +13,7 @@ from toolfold.build import schema
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImporterSettings, ToolOverlay
 from toolfold.catalog.entries import Access, Format
 from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
-from toolfold.sources.http_api.styles import Location, Method, QueryStyle, check_template
+from toolfold.sources.http_api.styles import Location, Method, PathStyle, QueryStyle, check_template
 
 BODY_TYPES = {
     "json": JSON,
@@ -95,7 +95,7 @@ class HttpParameter(SchemaKeywords):
     required: bool = False
     sent_as: Annotated[str, StringConstraints(min_length=1)] | None = None
     """Name in the request where it is not that of the parameter."""
-    style: Literal[QueryStyle, "simple"] | None = None
+    style: Literal[QueryStyle, PathStyle] | None = None
     """How a list or an object is written; by default as in OpenAPI."""
     explode: bool | None = None
     """Whether each item of a list is sent separately, ``a=1&a=2``, or all together, ``a=1,2``."""

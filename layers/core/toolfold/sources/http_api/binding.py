@@ -48,9 +48,9 @@ from toolfold.sources.http_api.styles import (
     encode_all,
     expand_path,
     named_values,
+    path_value,
     placeholders,
     scalar_text,
-    simple_value,
     texts_of,
 )
 
@@ -172,7 +172,7 @@ def _segment(one: Parameter, value: Any) -> str:
     for text in texts_of("" if value is None else value):
         check_value(one.argument, text, one.slashes)
     encode = functools.partial(quote, safe="/" if one.slashes == "plain" else "")
-    written = simple_value(value, one.explode, encode)
+    written = path_value(one.name, value, one.style, one.explode, encode)
     if not written or value in ([], {}):
         raise InvalidArgument(one.argument, "is empty, and is a part of the path")
     return written
@@ -196,7 +196,7 @@ def _check_items(
 def _header(one: Parameter, value: Any) -> str:
     if isinstance(value, list | dict) and any("," in text for text in texts_of(value)):
         raise InvalidArgument(one.argument, "has an item with a comma, which separates the items of a header")
-    text = simple_value(value, one.explode, str)
+    text = path_value(one.name, value, "simple", one.explode, str)
     # Line breaks would begin another header. White space at the ends is not a part of a value: RFC 9110, section 5.5.
     if not (text.isascii() and text.isprintable()):
         raise InvalidArgument(one.argument, "has a character that a header cannot have; only printable ASCII is sent")

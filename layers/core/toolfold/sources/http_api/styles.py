@@ -1,4 +1,4 @@
-"""Write arguments as text in the styles of OpenAPI, percent-encoded. Paths have no ``label`` and ``matrix``.
+"""Write arguments as text in the styles of OpenAPI, percent-encoded.
 
 The table of styles: https://spec.openapis.org/oas/v3.1.1.html#style-examples. What the specification leaves undefined
 is written so that no value is lost: an object or array inside a value is JSON, and ``deepObject`` goes to any depth.
@@ -20,10 +20,11 @@ from urllib.parse import quote, unquote
 
 Method = Literal["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]
 Location = Literal["path", "query", "header", "cookie"]
+PathStyle = Literal["simple", "label", "matrix"]
 QueryStyle = Literal["form", "spaceDelimited", "pipeDelimited", "deepObject"]
 
 STYLES: Mapping[str, tuple[str, ...]] = {
-    "path": ("simple",),
+    "path": get_args(PathStyle),
     "query": get_args(QueryStyle),
     "header": ("simple",),
     "cookie": ("form",),
@@ -81,14 +82,17 @@ def named_values(name: str, value: Any, style: str, explode: bool, encode: Encod
     return [f"{encode(name)}={SEPARATORS.get(style, ',').join(map(encode, texts_of(value)))}"]
 
 
-def simple_value(value: Any, explode: bool, encode: Encode = encode_all) -> str:
-    """Return a parameter of a path or a header in the style ``simple``.
+def path_value(name: str, value: Any, style: str, explode: bool, encode: Encode = encode_all) -> str:
+    """Return a parameter of a path or a header in the style ``simple``, ``label`` or ``matrix``.
 
-    >>> simple_value([3, 4], True), simple_value({"x": 1}, True), simple_value({"x": 1}, False)
-    ('3,4', 'x=1', 'x,1')
+    >>> path_value("id", [3, 4], "matrix", True), path_value("id", {"x": 1}, "simple", True)
+    (';id=3;id=4', 'x=1')
     """
+    if style == "matrix":
+        return "".join(f";{pair}" for pair in named_values(name, value, "form", explode, encode)).removesuffix("=")
     is_named = isinstance(value, dict) and explode
-    return ",".join(named_values("", value, "form", True, encode) if is_named else map(encode, texts_of(value)))
+    texts = named_values(name, value, "form", True, encode) if is_named else list(map(encode, texts_of(value)))
+    return "." + ("." if explode else ",").join(texts) if style == "label" else ",".join(texts)
 
 
 def _deep(path: str, value: Any) -> Iterator[tuple[str, str]]:

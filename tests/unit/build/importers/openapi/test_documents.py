@@ -110,7 +110,7 @@ def test_methods_that_are_not_sent_are_left_out_unless_they_are_excluded(tmp_pat
 @pytest.mark.parametrize(
     ("paths", "said"),
     [
-        *(({path: {"get": OK}}, "path") for path in ("/a b", "/a/../b", "/a/{", "/a\u202eb", "/a?x={y}")),
+        *(({path: {"get": OK}}, "path") for path in ("/a b", "/a/../b", "/a/{", "/a\u202eb")),
         *(({"/bad": item, "x-y": 1}, "") for item in (3, {"$ref": "#/paths/~1none"}, {"get": []})),
         ({"/bad": {"get": {"$ref": "a.yml"}}}, ""),
         ({"bad": {"get": OK}}, ""),

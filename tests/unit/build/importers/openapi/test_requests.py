@@ -60,6 +60,8 @@ def test_query_parameters_have_their_styles(
     [
         (styled("simple", False), "a b", "/pets/a%20b/x"),
         (styled("simple", False), ["a", "b"], "/pets/a,b/x"),
+        (styled("label", True), ["a", "b"], "/pets/.a.b/x"),
+        (styled("matrix", False), "a", "/pets/;id=a/x"),
         (parameter("id", "path", required=True, description=ENCODED), "group/project", "/pets/group%2Fproject/x"),
         (parameter("id", "path", required=True, description=ENCODED), "group%2Fproject", "/pets/group%2Fproject/x"),
         (parameter("id", "path", required=True, example="maker/name"), "maker/name", "/pets/maker%2Fname/x"),
@@ -128,9 +130,11 @@ def test_an_operation_has_these_arguments(
 
 
 def test_pairs_in_a_path_are_sent_with_each_request(tmp_path: Path) -> None:
-    tool = read(tmp_path, operation("get", "/pets?action=list#all")).tool
+    parameters = [parameter("id", "path", schema={"type": "integer"})]
+    tool = read(tmp_path, operation("get", "/pets?action=list&pet={id}&as={form}#all", parameters=parameters)).tool
     check_binding(tool.call)
-    assert bind(tool.call, {}).query == ("action=list",)
+    assert tool.parameters["required"] == ["pet", "as"]
+    assert set(bind(tool.call, {"pet": 7, "as": "x"}).query) == {"pet=7", "as=x", "action=list"}
 
 
 @pytest.mark.parametrize(
