@@ -151,7 +151,6 @@ def test_a_token_is_kept_until_shortly_before_its_end() -> None:
         ({"expires_in": None}, 269, 271),
         ({"expires_in": 0}, 269, 271),
         ({"expires_in": -5}, 269, 271),
-        ({"expires_in": "soon"}, 269, 271),
         ({"expires_in": 10**12}, 86_369, 86_371),
         ({"expires_in": float("inf")}, 269, 271),
     ]
@@ -193,7 +192,6 @@ def test_what_is_no_token_is_an_error_without_the_secret() -> None:
         (answer(200, ""), UpstreamError, "without an access token"),
         (answer(200, "[" * 100_000), UpstreamError, "without an access token"),
         (answer(200, '["access_token"]'), UpstreamError, "without an access token"),
-        (answer(200, '{"access_token": 5}'), UpstreamError, "without an access token"),
         (answer(200, '{"access_token": ""}'), UpstreamError, "without an access token"),
         (answer(200, '{"access_token": "a\\r\\nX-Evil: 1"}'), UpstreamError, "without an access token"),
         (answer(200, '{"access_token": "a b"}'), UpstreamError, "without an access token"),

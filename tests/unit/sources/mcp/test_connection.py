@@ -35,10 +35,8 @@ def test_a_damaged_or_hostile_connection_is_refused() -> None:
         {"command": [" "]},
         {"command": ["uvx\0"]},
         {"command": ["uvx"] * 300},
-        {"command": COMMAND, "env": ["A=1"]},
         {"command": COMMAND, "env": {"LD_PRELOAD": "/tmp/x.so"}},
         {"command": COMMAND, "env": {"pythonpath": "/tmp"}},
-        {"command": COMMAND, "env": {"A": 1}},
         {"command": COMMAND, "env": {"A=B": "1"}},
         {"command": COMMAND, "key_variable": "PATH"},
         {"command": COMMAND, "cwd": 1},
@@ -178,7 +176,6 @@ def schema(**fields: Any) -> dict[str, Any]:
 def test_words_and_order_do_not_count() -> None:
     rows = [
         changed(description="Tell the time, politely."),
-        changed(title="Clock"),
         changed(annotations={"readOnlyHint": True, "title": "Clock", "openWorldHint": False}),
         changed(inputSchema=schema(title="Now", description="For the time", **{"$comment": "x", "examples": [{}]})),
         changed(
