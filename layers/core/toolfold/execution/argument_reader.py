@@ -19,7 +19,7 @@ from toolfold.dates import UNITS, Bound, Period, Reading, impossible_date, parse
 from toolfold.execution import argument_values
 from toolfold.execution.argument_values import REQUESTED, Proposal
 from toolfold.execution.validation import ArgumentValidator, SchemaError
-from toolfold.execution.validation_problems import UNKNOWN, Problem, ResolvedArguments, describe_expected
+from toolfold.execution.validation_problems import Problem, ResolvedArguments, describe_expected
 from toolfold.fuzzy import normalize
 from toolfold.messages import CALL, CALL_FIRST
 from toolfold.text_safety import quoted
@@ -131,8 +131,6 @@ class ArgumentReader(ArgumentValidator):
         notes += (f"{name} {_shown(value)} was read as {_shown(sent)}." for name, value, sent in read)
         refused_names = {problem["parameter"] for problem in own}
         problems = own + [problem for problem in problems if problem["parameter"] not in refused_names]
-        if problems and next_step is None:
-            problems = self._with_period(given, problems)
         return ResolvedArguments(checked, problems, tuple(notes), next_step)
 
     def _takes(self, name: str, value: Any) -> bool:
@@ -279,15 +277,6 @@ class ArgumentReader(ArgumentValidator):
             read.append(meant)
         return separator.join(one.value for one in read), any(one.is_noted for one in read)
 
-    def _with_period(self, given: Mapping[str, Any], problems: list[Problem]) -> list[Problem]:
-        """Name the ``select`` for what is requested by unknown arguments: a period, a number of rows, columns."""
-        unknown = [problem["parameter"] for problem in problems if problem["problem"] == UNKNOWN]
-        wanted = {name: given[name] for name in unknown if name in given}
-        if hint := self.period_hint(wanted):
-            text = f'select chooses the rows, beside arguments: "select": {json.dumps(hint)}'
-            return [{**one, "expected": text} if one["parameter"] in wanted else one for one in problems]
-        return problems
-
     def period_hint(self, wanted: Mapping[str, Any]) -> str:
         """Return the ``select`` that serves arguments; nothing where the answer is of a day that a parameter names."""
         hint = period_select(wanted, _today()) if self._has_rows else ""
@@ -347,7 +336,7 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     kinds = {REQUESTED.get(normalize(name), ""): value for name, value in arguments.items()}
     if not kinds or "" in kinds or len(kinds) != len(arguments):
         return ""
-    dates = {kind: parse_date(kinds[kind], today) for kind in ("start", "end", "day", "year") if kind in kinds}
+    dates = {kind: parse_date(kinds[kind], today) for kind in ("start", "end", "day") if kind in kinds}
     if any(len(readings) != 1 for readings in dates.values()):
         return ""
     parts = []
@@ -361,7 +350,7 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     if low and high and low.low > high.high:
         return ""
     parts += [_written(Period(low, high))] if low or high else []
-    parts += [_written(Period(dates[kind][0], dates[kind][0])) for kind in ("day", "year") if kind in dates]
+    parts += [_written(Period(dates["day"][0], dates["day"][0]))] if "day" in dates else []
     span = kinds.get("span", "")
     spans = ["..".join(map(str, span)) if isinstance(span, list) else span] if "span" in kinds else []
     if any(str(span).strip().lower() in UNITS for span in spans):

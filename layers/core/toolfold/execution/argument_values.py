@@ -30,7 +30,7 @@ _PERIOD_WORDS = {
     "begindate after mindate period1 rangestart startyear fromyear yearfrom",
     "end": "end enddate endtime enddatetime endday to todate totime until till dateto timeto before maxdate period2 "
     "rangeend endyear toyear yearto",
-    "day": "date day on asof ondate tradingday month yearmonth quarter time datetime",
+    "day": "date day on asof ondate tradingday year month yearmonth quarter time datetime",
     "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize perpage",
     "last": "last tail",
     "columns": "columns column fields field cols metrics",
@@ -38,7 +38,6 @@ _PERIOD_WORDS = {
     "weeks": "weeks nweeks numweeks lastweeks",
     "months": "months nmonths nummonths lastmonths",
     "years": "years nyears numyears lastyears",
-    "year": "year",
     "span": "period range lookback timespan timerange daterange duration history span window",
 }
 REQUESTED = {word: kind for kind, words in _PERIOD_WORDS.items() for word in words.split()}

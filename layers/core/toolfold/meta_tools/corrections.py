@@ -148,20 +148,6 @@ def _with_options(text: Any, tool: Tool, call: Mapping[str, Any]) -> Any:
     return text
 
 
-def call_or_description(
-    catalog: Catalog, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any] = {}
-) -> dict[str, Any]:
-    """Return the detail of an error with a call of the tool ``name``, or with its TOOL_GET where values are missing."""
-    tool = catalog.get(name)
-    if tool is None:
-        return {}
-    own, beside = divide(tool, arguments)
-    found = correct(catalog, tool, own)
-    # The error has no place for a note on what was made up or left out.
-    call = {} if found.note(tool) else found.call(tool, {**beside, **options})
-    return call or next_call("TOOL_GET", {"tool_name": name})
-
-
 def divide(tool: Tool, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what of ``given`` is for the tool, and what are options of TOOL_CALL."""
     options = {name: given[name] for name in _OPTIONS if name in given and name not in properties(tool.parameters)}

@@ -4,8 +4,7 @@ Accepted is what can mean one thing only: other names of an argument, other spel
 level too deep or too high, JSON text for an object. Nothing is dropped: an argument without a place is an error that
 says where it belongs, and has the call that would work.
 
-TOOL_LIST and TOOL_GET only read, and clients may run them without asking a person. A call that belongs to TOOL_CALL is
-therefore proposed by them, never performed.
+TOOL_LIST and TOOL_GET only read, and clients may run them without asking a person: they never perform a call.
 """
 
 from __future__ import annotations
@@ -13,10 +12,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, RESERVED_NAMES
+from toolfold.catalog.entries import COMBINING_TOOLS, RESERVED_NAMES
 from toolfold.errors import InvalidArguments
 from toolfold.execution.argument_reader import reader_of
 from toolfold.execution.validation import invalid_arguments
@@ -36,12 +34,11 @@ from toolfold.meta_tools.arguments import (
     put,
     too_many,
 )
-from toolfold.meta_tools.corrections import call_or_description, correct, corrected
+from toolfold.meta_tools.corrections import correct, corrected
 from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 from toolfold.text_safety import RepeatedName, load_json, quoted
-from toolfold.wording import Text
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -112,9 +109,6 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
             normalize(key) in _IGNORED or (normalize(key) in WRAPPERS and parse_object(value) == {})
         ):
             put(tool, read, name, value, key)
-    unknown = [key for key in read if key not in TOOLS[tool].arguments]
-    if unknown and tool in META_TOOLS:
-        _refuse_call(catalog, tool, read, unknown[0])
     return read_values(catalog, tool, read)
 
 
@@ -196,7 +190,7 @@ def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, 
             raise invalid(TOOL, problem, ONE_TOOL, **next_call("TOOL_LIST", {}))
         wrapper = next((key for key in given if normalize(key) in WRAPPERS and _names_a_tool(given[key])), None)
         if wrapper is None:
-            raise _without_name(catalog, given)
+            raise _without_name(given)
         given = _lifted(TOOL, given, [wrapper])
     raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
 
@@ -217,32 +211,11 @@ def _names_a_tool(value: Any) -> bool:
     return inner is not None and any(normalize(key) in _NAME_KEYS for key in inner)
 
 
-def _without_name(catalog: Catalog, given: Mapping[str, Any]) -> InvalidArguments:
+def _without_name(given: Mapping[str, Any]) -> InvalidArguments:
     rest = _merged(given)
     query = rest.get("query", rest.get("q"))
     following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
-    named = (key for key, value in rest.items() if isinstance(value, str) and find_name(catalog, value))
-    if (key := next(named, None)) is not None:
-        following = _proposed(catalog, rest.pop(key), rest)
     return invalid(TOOL, "tool_name must be the name of a tool", NAME_TOOL, **following)
-
-
-def _refuse_call(catalog: Catalog, tool: str, read: Mapping[str, Any], name: str) -> None:
-    """Refuse the call of a tool of the catalog, which TOOL_CALL makes, and propose it."""
-    inner = parse_object(read[name]) if normalize(name) in WRAPPERS else None
-    options = {key: read[key] for key in OPTIONS if key in read and key not in TOOLS[tool].arguments}
-    if inner is not None or name in TOOLS[TOOL].arguments:
-        named = read.get("tool_name" if tool == "TOOL_GET" else "query")
-        if following := _proposed(catalog, named, inner or {}, options):
-            raise invalid(tool, f"{quoted(name)} belongs to a call", Text("{TOOL_CALL} runs the tool."), **following)
-
-
-def _proposed(
-    catalog: Catalog, named: Any, arguments: Mapping[str, Any], options: Mapping[str, Any] = MappingProxyType({})
-) -> dict[str, Any]:
-    """Return the detail of an error with the call of the tool that ``named`` is a name of; empty for another text."""
-    found = find_name(catalog, named) if isinstance(named, str) else None
-    return {} if found is None else call_or_description(catalog, found, arguments, options)
 
 
 WRAPPERS = frozenset(
