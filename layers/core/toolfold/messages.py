@@ -97,11 +97,10 @@ LEFT_OUT = Text(
 )
 LEFT_OUT_OF_META = Text("It leaves out {names}.")  # whose problems say what it takes
 WITHOUT_PERIOD = Text("or there is nothing in that period: call again without {names}: {call}.")
-LEAVE_OUT = Text("call again without {names}: {call}")
-SEND_FEWER = Text("call again with at most {most} {name}: {call}")
-TAKE_FREE = Text("take {call}, which is free")
-TELL_OF_PLAN = Text("tell the user that a premium plan is needed", "a premium plan is needed")
-SENTENCE = Text("{text}.")
+LEAVE_OUT = Text("Call again without {names}: {call}.")
+SEND_FEWER = Text("Call again with at most {most} {name}: {call}.")
+TAKE_FREE = Text("Take {call}, which is free.")
+TELL_OF_PLAN = Text("Else tell the user that a premium plan is needed.", "Else a premium plan is needed.")
 OF_SOURCE = Text("{advice}")  # of the source's table of faults, about the values of arguments
 DID_YOU_MEAN = Text("Did you mean {signature}?")
 CHECK_VALUE = Text("Check {name}: {call}; {others}")

@@ -47,11 +47,6 @@ class Text:
         """Return whether this is the same text, perhaps with other fields."""
         return (self.for_model, self.for_person) == (other.for_model, other.for_person)
 
-    def capitalized(self) -> Text:
-        """Return this text as the beginning of a sentence."""
-        for_model, for_person = (part[:1].upper() + part[1:] for part in (self.for_model, self.for_person))
-        return Text(for_model, for_person, self.fields)
-
     def filled(self, **fields: Any) -> Text:
         """Return this text with further fields."""
         return Text(self.for_model, self.for_person, {**self.fields, **fields})
@@ -93,10 +88,10 @@ class SignatureText(Text):
         return reader.signature_text(self.name, self.fields) if reader.is_person else self.for_model
 
 
-def joined(*texts: str | Text, separator: str = " ") -> Text:
-    """Return several texts as one; empty ones are left out."""
+def joined(*texts: str | Text) -> Text:
+    """Return several texts as one, with spaces between them; empty ones are left out."""
     parts = {f"part_{index}": text for index, text in enumerate(texts) if text}
-    return Text(separator.join(f"{{{name}}}" for name in parts), fields=parts)
+    return Text(" ".join(f"{{{name}}}" for name in parts), fields=parts)
 
 
 def names_call(text: str | Text) -> bool:

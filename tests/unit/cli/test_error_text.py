@@ -75,9 +75,9 @@ STEPS: dict[str, tuple[str | Text, dict[str, Any], str, str]] = {
         "Calls work again in 15 hours. Earlier answers are still cached.",
     ),
     "PREMIUM_ONLY": (
-        joined(messages.TAKE_FREE.filled(call="WTI").capitalized(), messages.TELL_OF_PLAN, separator="; or "), {},
-        "Take WTI, which is free; or tell the user that a premium plan is needed",
-        "Take WTI, which is free; or a premium plan is needed",
+        joined(messages.TAKE_FREE.filled(call="WTI"), messages.TELL_OF_PLAN), {},
+        "Take WTI, which is free. Else tell the user that a premium plan is needed.",
+        "Take WTI, which is free. Else a premium plan is needed.",
     ),
     "NO_DATA": (
         messages.CHECK_ARGUMENTS.filled(description=CallText({"tool_name": "SMA"}, "TOOL_GET")), {},

@@ -404,14 +404,14 @@ def called(tool: str, **arguments: Any) -> str:
     ("tool", "arguments", "key", "code", "suggestion"),
     [
         ("TIME_SERIES_DAILY", EVERY_DAY, FREE, "PREMIUM_ONLY",
-         f"Call again without outputsize: {called('TIME_SERIES_DAILY', **IBM)}; or take "
-         f"{called('TIME_SERIES_WEEKLY_ADJUSTED', **IBM)}, which is free; or tell the user that a premium plan is "
+         f"Call again without outputsize: {called('TIME_SERIES_DAILY', **IBM)}. Take "
+         f"{called('TIME_SERIES_WEEKLY_ADJUSTED', **IBM)}, which is free. Else tell the user that a premium plan is "
          "needed."),
         ("MACD", {"symbol": "IBM", "interval": "daily", "series_type": "close"}, FREE, "PREMIUM_ONLY",
          "Take "
          + called("MACDEXT", symbol="IBM", interval="daily", series_type="close",
                   fastmatype=1, slowmatype=1, signalmatype=1)
-         + ", which is free; or tell the user that a premium plan is needed."),
+         + ", which is free. Else tell the user that a premium plan is needed."),
         ("GLOBAL_QUOTE", {"symbol": "NOSUCH9"}, PREMIUM, "NO_DATA",
          f"Check symbol: {called('SYMBOL_SEARCH', keywords='NOSUCH9')}; {OTHERS}"),
         ("HISTORICAL_OPTIONS", {"ticker": "IBM", "day": "2026-01-10"}, PREMIUM, "NO_DATA",

@@ -303,7 +303,7 @@ TOOLS: Mapping[str, MetaTool] = {
             "tag": Argument(_TEXTS, "label", _FILTER, "never"),
             "tag_mode": _choice("tags_mode", "any", "all"),
             "access": _choice("access_level plan", "free", "mixed", "premium")._replace(reads=_FILTER),
-            "source": Argument(text("Id of one"), "server api provider connector service", _FILTER, "sources"),
+            "source": Argument(text("Id of one"), "server luaServerName api provider connector", _FILTER, "sources"),
             "limit": _whole(
                 "Tools",
                 "max top_k top count k n size page_size per_page max_results max_tools num_results",

@@ -33,12 +33,8 @@ def with_next_step(error: CallError, catalog: Catalog, tool: Tool, arguments: Ma
 
     arguments = reader_of(catalog, tool).resolve(arguments).arguments  # under the names of the parameters
     if isinstance(error, PremiumOnly):
-        steps = [text.filled(**fields) for text, fields in _without_premium(catalog, tool, arguments)]
-        if not steps:
-            return error
-        first, *others = (*steps, messages.TELL_OF_PLAN)
-        step = joined(first.capitalized(), *others, separator="; or ")
-        return error.changed(next_step=messages.SENTENCE.filled(text=step))
+        steps = list(_without_premium(catalog, tool, arguments))
+        return error.changed(next_step=joined(*steps, messages.TELL_OF_PLAN)) if steps else error
     return error.changed(next_step=_check_values(error, catalog, tool, arguments))
 
 
@@ -51,10 +47,8 @@ def with_executor(catalog: Catalog, error: CallError) -> CallError:
     return error.changed(next_call={"TOOL_CALL_WRITE": call})
 
 
-def _without_premium(
-    catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]
-) -> Iterator[tuple[Text, Mapping[str, Any]]]:
-    """Yield calls that every plan includes: the text with its fields."""
+def _without_premium(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield calls that every plan includes."""
     if tool.access != "premium":
         premium = tool.hints.get("premium", {})
         dropped = [name for name, values in premium.items() if arguments.get(name) in values]
@@ -62,12 +56,12 @@ def _without_premium(
             return  # the source refused something that is not in the catalog, and says what
         if dropped:
             rest = {name: value for name, value in arguments.items() if name not in dropped}
-            yield messages.LEAVE_OUT, {"names": " and ".join(dropped), "call": _call(tool.name, rest)}
+            yield messages.LEAVE_OUT.filled(names=" and ".join(dropped), call=_call(tool.name, rest))
         for name, most in tool.hints.get("free_items", {}).items():
             items = _items(tool, name, arguments.get(name))
             if len(items) > most:
                 fewer = {**arguments, name: ",".join(items[:most])}
-                yield messages.SEND_FEWER, {"most": most, "name": name, "call": _call(tool.name, fewer)}
+                yield messages.SEND_FEWER.filled(most=most, name=name, call=_call(tool.name, fewer))
     free = tool.hints.get("free_instead")
     other = None if free is None else catalog.get(free["tool"])
     if free is not None and other is not None:
@@ -80,7 +74,7 @@ def _without_premium(
             and value not in hints.get("premium", {}).get(name, ())
         }
         found = correct(catalog, other, {**given, **free["arguments"]})
-        yield messages.TAKE_FREE, {"call": _call(other.name, found.arguments)}
+        yield messages.TAKE_FREE.filled(call=_call(other.name, found.arguments))
 
 
 def _items(tool: Tool, name: str, value: Any) -> list[str]:

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 MAX_NAME_LENGTH = 200
 """Characters of a name that is looked for in other spellings."""
 
-_MAX_NORMALIZED = 2000
-"""Largest catalog in which names are compared by letters and digits alone, which needs all of them."""
-
 _SEPARATORS = re.compile(r"__|[.:/]")
 _JOINTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _PREFIXES = frozenset({"api", "defaultapi", "function", "functions", "mcp", "tool", "tools", "toolfold"})
@@ -73,9 +70,6 @@ def find_name(catalog: Catalog, name: str) -> str | None:
 def _candidates(catalog: Catalog, name: str, bare: Sequence[str], sources: Iterable[str]) -> Iterator[str]:
     for text in bare:
         yield from (found for one in _spellings(text) if (found := catalog.canonical_name(one)) is not None)
-    if len(catalog) <= _MAX_NORMALIZED:
-        names = catalog.memoize("normalized names", lambda: _normalized_names(catalog))
-        yield from (found for text in bare if (found := names.get(normalize(text))))
     at_sources = [] if normalize(name) in OTHER_NAMES else names_at_sources(catalog, bare[-1], sources)
     yield from at_sources if len(at_sources) == 1 else ()
 
@@ -103,15 +97,6 @@ def _bare(name: str, sources: Container[str]) -> Iterator[str]:
     is_prefixed = keys[0] == "mcp" or all(key in _PREFIXES or key in sources for key in keys[:-1])
     if len(parts) > 1 and is_prefixed:
         yield parts[-1] if keys[0] != "mcp" or len(parts) < 3 else "__".join(parts[2:])
-
-
-def _normalized_names(catalog: Catalog) -> dict[str, str | None]:
-    """Return letters and digits of a name → the name, or None where several tools have the same."""
-    names: dict[str, str | None] = {}
-    for name in catalog:
-        key = normalize(name)
-        names[key] = None if key in names else name
-    return names
 
 
 def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | None = None) -> ToolNotFound:
@@ -225,18 +210,17 @@ def _sources_of(catalog: Catalog, kind: str) -> list[str]:
     return [source.id for source in catalog.sources if kind_of(source.kind) == kind]
 
 
-_CONNECTOR = ("source", "tool", "subcommand")
-
-
 def _connector(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "connector") -> MetaCall:
     source, given = _source(catalog, _given(arguments, "source")), _given(arguments, "tool")
-    subcommand, rest = normalize(str(_given(arguments, "subcommand") or "")), _rest(arguments, *_CONNECTOR)
-    runs = subcommand in _EXECUTE
-    if given is None and not runs:
+    subcommand, rest = (
+        normalize(str(_given(arguments, "subcommand") or "")),
+        _rest(arguments, "source", "tool", "subcommand"),
+    )
+    if given is None and subcommand not in _EXECUTE:
         sources = [source] if source else _sources_of(catalog, kind)
         return MetaCall("TOOL_LIST", {"detail": "full", **rest, **({"source": sources} if sources else {})})
     name = _tool(catalog, kind, source, given, rest)
-    if subcommand and not runs:
+    if subcommand and subcommand not in _EXECUTE:
         return MetaCall("TOOL_GET", {"tool_name": name})
     return MetaCall(WRITE, {**rest, "tool_name": name})
 
@@ -261,22 +245,13 @@ def _database(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
 
 
 def _read_skill(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    given = _given(arguments, "tool")
-    sources = [source.id for source in catalog.sources if source.kind == "skills"]
-    own = (find_name(catalog, f"{source}__{given}") for source in sources if isinstance(given, str))
-    name = next(filter(None, own), None) or _tool(catalog, "read_skill", None, given)
+    name = _tool(catalog, "read_skill", None, _given(arguments, "tool"))
     return MetaCall(WRITE, {**_rest(arguments, "tool"), "tool_name": name})
 
 
 def _request_tools(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    if (names := _given(arguments, "tools")) is not None:
-        return MetaCall("TOOL_GET", {"tool_name": names})
-    return MetaCall("TOOL_LIST", arguments)
-
-
-def _server_tools(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    source = _source(catalog, _given(arguments, "source") or arguments.get("name"))
-    return MetaCall("TOOL_LIST", {"source": source} if source else {})
+    names = _given(arguments, "tools")
+    return MetaCall("TOOL_LIST", arguments) if names is None else MetaCall("TOOL_GET", {"tool_name": names})
 
 
 def _tool_details(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "tool-details") -> MetaCall:
@@ -305,7 +280,7 @@ _NAMES: Mapping[str, str | Callable[[Any, Mapping[str, Any]], MetaCall]] = {
     "afd-batch": "TOOL_BATCH",
     "afd-pipe": "TOOL_PIPE",
     "list-servers": "TOOL_LIST",
-    "list-server-tools": _server_tools,
+    "list-server-tools": "TOOL_LIST",
     "tool-details": _tool_details,
     "inspect-tool-response": _inspect,
     "execute": "TOOL_SCRIPT",
