@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from cachetools import TTLCache
@@ -49,38 +49,29 @@ _MAX_FAILURES = 1_000
 """Failures that are stored: of sources, and of tools that have changed."""
 
 
-State = Literal["unreachable", "failing", "slow", "changed"]
-
-_STATES: Mapping[type, State] = {
-    SourceChanged: "changed",  # a tool is not what its description says
-    NotSent: "unreachable",
-    ConnectionFailed: "failing",  # or the source says "not now"
-    UpstreamTimeout: "slow",
+_TROUBLES: Mapping[type, str] = {
+    SourceChanged: "has changed {tool} since it was described",
+    NotSent: "could not be reached at the last call",
+    ConnectionFailed: "could not serve the last call",  # or the source says "not now"
+    UpstreamTimeout: "did not answer the last call in time",
 }
 """Kind of failure → what is wrong with the source; the first that fits."""
-
-
-class Trouble(NamedTuple):
-    """What is wrong with a source, by the last call of one of its tools."""
-
-    state: State
-    tool: str
 
 
 class SourceHealth:
     """The last failure of each source that is not of its caller's making. Safe to use from many threads."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._failures = TTLCache[tuple[str, str], Trouble](_MAX_FAILURES, KEPT_S, clock)
+        self._failures = TTLCache[tuple[str, str], str](_MAX_FAILURES, KEPT_S, clock)
         self._lock = threading.Lock()
 
     def record_failure(self, tool: Tool, error: CallError) -> None:
         """Report that a call of ``tool`` failed. What the caller or the tool alone can cause does not count."""
-        state = next((state for kind, state in _STATES.items() if isinstance(error, kind)), None)
-        if state is not None:
-            key = tool.source, tool.name if state == "changed" else ""
+        trouble = next((trouble for kind, trouble in _TROUBLES.items() if isinstance(error, kind)), None)
+        if trouble is not None:
+            key = tool.source, tool.name if isinstance(error, SourceChanged) else ""
             with self._lock:
-                self._failures[key] = Trouble(state, tool.name)
+                self._failures[key] = f"Source {tool.source} {trouble.format(tool=tool.name)}."
 
     def record_success(self, tool: Tool) -> None:
         """Report that the source of ``tool`` has answered a call."""
@@ -88,8 +79,8 @@ class SourceHealth:
             for name in ("", tool.name):
                 self._failures.pop((tool.source, name), None)
 
-    def troubles(self) -> Mapping[str, Trouble]:
-        """Return id of a source → what is wrong with it, for those whose last call failed not long ago."""
+    def troubles(self) -> Mapping[str, str]:
+        """Return id of a source → the sentence on what is wrong with it, if its last call failed not long ago."""
         with self._lock:
             recent = list(self._failures.items())
         # What holds for all tools of a source comes before what holds for one.

@@ -171,6 +171,10 @@ class ListRequest(NamedTuple):
     detail: str | None = None
     notice: str = ""
 
+    def noting(self, *remarks: str) -> ListRequest:
+        """Return the request with further remarks."""
+        return self._replace(notice=safe_line(" ".join(filter(None, (self.notice, *remarks)))))
+
 
 def parse_list_request(catalog: Catalog, arguments: Mapping[str, Any]) -> ListRequest:
     """Parse the arguments of a TOOL_LIST on ``catalog``.

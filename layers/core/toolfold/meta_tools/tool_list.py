@@ -63,36 +63,14 @@ _OTHER_WORDS = "Next: try other English keywords, or TOOL_LIST() for what there 
 
 
 def list_tools(request: MetaRequest) -> Result:
-    """List tools; of sources with a trouble, their state too."""
-    result = tool_list(request.catalog, request.arguments)
+    """List tools, and say which of their sources have failed."""
     used = request.tools.executor.used
-    if used is None or not (troubles := used.health.troubles()):
-        return result
-    listed = {entry["id"] for entry in result.structured.get("sources", ())}
-    if not listed:  # the tools of a search
-        tools = (request.catalog.get(entry["name"]) for entry in result.structured["tools"])
-        listed = {tool.source for tool in tools if tool is not None}
-    found = {id_: trouble for id_, trouble in troubles.items() if id_ in listed}
-    if not found:
-        return result
-    lines = [
-        safe_line(f"Source {id_} {_STATES[trouble.state].format(tool=trouble.tool)}.")
-        for id_, trouble in sorted(found.items())
-    ]
-    structured = {
-        **result.structured,
-        "notice": " ".join(filter(None, [result.structured.get("notice"), *lines])),
-        "tokens": result.structured["tokens"] + tokens.count("\n".join(lines) + "\n"),
-    }
-    if "sources" in structured:
-        structured["sources"] = [
-            {**entry, "state": found[entry["id"]].state} if entry["id"] in found else entry
-            for entry in structured["sources"]
-        ]
-    return result._replace(structured=structured, text="\n".join([*lines, result.text]))
+    return tool_list(request.catalog, request.arguments, {} if used is None else used.health.troubles())
 
 
-def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
+def tool_list(
+    catalog: Catalog, arguments: Mapping[str, Any], troubles: Mapping[str, str] = MappingProxyType({})
+) -> Result:
     """List the tools that ``arguments`` ask for.
 
     With ``query`` the tools that match come best first, at three detail levels (:mod:`.tool_get`); with filters
@@ -104,12 +82,16 @@ def tool_list(catalog: Catalog, arguments: Mapping[str, Any]) -> Result:
         ``query`` there are also ``"categories": {name: count}`` and ``"tags": {tag: count}`` of the whole catalog, tags
         where no filter or one by tag is given, and ``sources``: see :func:`.source_entries`. To a query there is
         ``confidence``, how well the tools fit: ``sure``, ``weak`` or ``nothing``. ``notice`` is added where the
-        arguments need a remark.
+        arguments need a remark, or a source that may be listed has one of ``troubles``.
 
     Raises:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
     """
-    listing = _Listing(catalog, request := parse_list_request(catalog, arguments))
+    request = parse_list_request(catalog, arguments)
+    if troubles:
+        sources = request.filters.source or [source.id for source in catalog.sources]
+        request = request.noting(*(troubles[id_] for id_ in sorted(troubles) if id_ in sources))
+    listing = _Listing(catalog, request)
     if listing.is_whole:
         return listing.whole_catalog()
     candidates = request.filters.positions(catalog)
@@ -221,7 +203,7 @@ class _Listing:
         positions = list(dict.fromkeys(position for position in by_rank if position is not None))
         if not positions:
             return self._no_match(candidates)
-        self._request = self._request._replace(notice=f"{'; '.join(lacking)}." if lacking else "")
+        self._request = self._request.noting(f"{'; '.join(lacking)}." if lacking else "")
         best = len({hits[0] for hits, one in zip(ranked, found, strict=True) if one.fit in sure})
         budget = self._request.token_budget or NEEDS_TOKENS
         return self._page(positions, len(positions), budget, (best, best), Fit.SURE if best else Fit.WEAK)
@@ -356,12 +338,3 @@ def _next_step(in_full: int, writes: int, *, only_full: bool) -> str:
 def _count_tokens(text: str) -> int:
     """Count the tokens of ``text``. Counting the list of all tools takes a millisecond, and it is often the same."""
     return tokens.count(text)
-
-
-_STATES = {
-    "unreachable": "could not be reached at the last call",
-    "failing": "could not serve the last call",
-    "slow": "did not answer the last call in time",
-    "changed": "has changed {tool} since it was described",
-}
-"""State → what the line states of the source."""
