@@ -216,9 +216,6 @@ MAX_LISTED_TOOLS, MAX_LISTED_CHARACTERS = 1000, 50_000
 MAX_NAMES = 50
 """Categories and tags named of such a catalog: the most frequent."""
 
-MIN_TAG_COUNT = 4
-"""Tools that carry a tag for the text to name it. Of the many tags most are on one or two tools."""
-
 
 def is_large(catalog: Catalog) -> bool:
     """Return whether ``catalog`` is too large to be listed as a whole."""
@@ -236,12 +233,7 @@ def tag_counts(catalog: Catalog) -> dict[str, int]:
     return dict(Counter(catalog.counts("tags")).most_common(MAX_NAMES if is_large(catalog) else None))
 
 
-def summary_lines(catalog: Catalog) -> list[str]:
-    """Return the counts as text: a line of categories, and a line of the tags that occur often."""
-    tags = {tag: count for tag, count in tag_counts(catalog).items() if count >= MIN_TAG_COUNT}
-    titled = (("Categories", category_counts(catalog)), ("Tags", tags))
-    return [
-        safe_line(f"{title}: {', '.join(f'{name} {count}' for name, count in counts.items())}")
-        for title, counts in titled
-        if counts
-    ]
+def categories_line(catalog: Catalog) -> str:
+    """Return the counts of categories as a line of text; empty for a catalog without categories."""
+    counts = ", ".join(f"{name} {count}" for name, count in category_counts(catalog).items())
+    return safe_line(f"Categories: {counts}") if counts else ""

@@ -153,7 +153,7 @@ class _Listing:
         catalog, total, behind = self._catalog, len(self._catalog), _source_lines(self._catalog)
         if list_request.is_large(catalog):
             step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
-            text = self._text(f"{step} {counted(total, 'tool')}.", *behind, *list_request.summary_lines(catalog))
+            text = self._text(f"{step} {counted(total, 'tool')}.", *behind, list_request.categories_line(catalog))
             return self._result(text, [], step, total)
         rendered = catalog.memoize("every line", lambda: _every_line(catalog))
         return self._result(self._text(*behind, catalog.listing), rendered, DESCRIBE_STEP, total)
@@ -240,7 +240,6 @@ class _Listing:
         writes = sum("effect" in tool.entry for tool in rendered[:in_full])
         step = _next_step(in_full, writes, only_full=in_full == len(rendered)) if fit is Fit.SURE else _COMPARE
         text = "\n".join([self._heading(step, len(rendered), matched), *[tool.text for tool in rendered]])
-        text = text if request.queries else self._with_stats(text, budget)
         return self._result(text, rendered, step, matched, fit)
 
     def _heading(self, step: str, returned: int, matched: int) -> str:
@@ -262,20 +261,11 @@ class _Listing:
             step = f"Next: leave out the filters; without them the query fits {counted(elsewhere, 'tool')}."
         else:
             reason, step = f"Nothing among {counted(len(catalog), 'tool')} fits the query.", _OTHER_WORDS
-        text = self._with_stats(self._text(f"{reason} {step}"), request.token_budget or SEARCH_TOKENS)
+        text = self._text(f"{reason} {step}", list_request.categories_line(catalog))
         return self._result(text, [], step, 0)
 
     def _text(self, *lines: str) -> str:
         return "\n".join(filter(None, (self._request.notice, *lines)))
-
-    def _with_stats(self, text: str, budget: int) -> str:
-        """Append the catalog's categories as far as the budget allows, and its tags when the request named one."""
-        for line in list_request.summary_lines(self._catalog)[: 2 if self._request.filters.tag else 1]:
-            longer = f"{text}\n{line}"
-            if tokens.count(longer) > budget:
-                break
-            text = longer
-        return text
 
     def _result(
         self,
