@@ -12,8 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from math import isfinite
+from functools import cache, partial
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -117,59 +117,38 @@ def ended_at(connection: sqlite3.Connection, deadline: float) -> Iterator[None]:
         connection.set_progress_handler(None, 0)
 
 
-_Value = str | bytes | int | float | None
+SLOW_FUNCTIONS: Mapping[str, int] = {"instr": 2, "replace": 3, "trim": 2, "ltrim": 2, "rtrim": 2}
+"""Functions that take a time which is the product of the lengths of two texts, and are not interrupted, with the number
+of their arguments."""
 
-_MAX_TRIMMED = 1_000
-"""Characters that a trim removes any of: it looks for each character of a text among them."""
-
-
-def _replace(max_chars: int, text: Any, old: Any, new: Any) -> Any:
-    if old and len(text) + text.count(old) * max(0, len(new) - len(old)) > max_chars:
-        raise OverflowError  # SQLite reports an error of the function
-    return text.replace(old, new) if old else text
+_MAX_PRODUCT = 1 << 25
+"""Of the lengths of two texts: at most a fifth of a second, for a trim of many characters."""
 
 
-def _trim(name: str, text: Any, characters: Any) -> Any:
-    distinct = bytes(set(characters)) if isinstance(characters, bytes) else "".join(set(characters))
-    if len(distinct) > _MAX_TRIMMED:
-        raise OverflowError
-    return getattr(text, name)(distinct) if distinct else text  # without any, ``strip`` removes white space
+@cache
+def _plain_connection(max_chars: int) -> sqlite3.Connection:
+    """Return a connection that has the functions of SQLite. Its statements are short, and used from many threads."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max_chars)
+    return connection
 
 
-SLOW_FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
-    "instr": (2, lambda _, text, part: text.find(part) + 1),
-    "replace": (3, _replace),
-    "trim": (2, lambda _, text, characters: _trim("strip", text, characters)),
-    "ltrim": (2, lambda _, text, characters: _trim("lstrip", text, characters)),
-    "rtrim": (2, lambda _, text, characters: _trim("rstrip", text, characters)),
-}
-"""Functions that take a time which is the product of the lengths of two texts, and are not interrupted: the number of
-their arguments, and what replaces them, with the limit of a text before the arguments."""
-
-
-def replace_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None:
-    """Replace :data:`SLOW_FUNCTIONS` by functions that return the same in a time that is a sum; of texts up to a limit.
+def bound_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None:
+    """Bound :data:`SLOW_FUNCTIONS` by the lengths of their texts, and their results by ``max_chars``.
 
     Raises:
-        sqlite3.OperationalError: raised by a statement whose text would be longer than ``max_chars``.
+        sqlite3.DataError: raised by a statement with longer texts.
     """
-    for name, (count, function) in SLOW_FUNCTIONS.items():
-        applied = partial(_on_texts, partial(function, max_chars))
-        connection.create_function(name, count, applied, deterministic=True)
 
+    def bounded(statement: str, *values: Any) -> Any:
+        lengths = (len(value) for value in values[:2] if isinstance(value, str | bytes))
+        try:
+            if prod(lengths) <= _MAX_PRODUCT:
+                return _plain_connection(max_chars).execute(statement, values).fetchone()[0]
+        except sqlite3.DataError:
+            pass  # the result is too long
+        raise OverflowError  # to SQLite a text that is too long
 
-def _on_texts(function: Callable[..., Any], *values: _Value) -> Any:
-    """Return the result of a function of texts: positions of bytes, where all values are bytes, else of characters."""
-    if None in values:
-        return None
-    are_bytes = all(isinstance(value, bytes) for value in values)
-    result = function(*(values if are_bytes else map(_text, values)))
-    return _text(result) if isinstance(result, bytes) else result
-
-
-def _text(value: _Value) -> str:
-    """Return a value as SQLite converts it to a text: ``1.0e+15``, and ``Inf``."""
-    if isinstance(value, float):
-        digits, exponent, power = f"{value + 0.0:.15g}".partition("e")  # without the sign of -0.0
-        return f"{digits}{'' if '.' in digits else '.0'}{exponent}{power}" if isfinite(value) else digits.title()
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    for name, count in SLOW_FUNCTIONS.items():
+        called = partial(bounded, f"SELECT {name}({', '.join('?' * count)})")
+        connection.create_function(name, count, called, deterministic=True)

@@ -18,7 +18,7 @@ from typing import Any
 from toolfold.dates import MONTHS, MONTHS_IN, SECONDS_IN, WEEKDAYS, first_day, moved
 from toolfold.results.types import number_of
 from toolfold.results.values import MISSING
-from toolfold.sqlite_sandbox import SLOW_FUNCTIONS, replace_slow_functions
+from toolfold.sqlite_sandbox import SLOW_FUNCTIONS, bound_slow_functions
 from toolfold.text_safety import encodable
 
 _STATE_BYTES = 600
@@ -305,7 +305,7 @@ FUNCTION_NAMES = frozenset(name for name, _, _ in _SCALARS) | AGGREGATES | SLOW_
 
 def add_functions(connection: sqlite3.Connection, reserve: Callable[[int], None]) -> None:
     """Add the functions to a connection; ``reserve`` gets the bytes of an aggregate before it takes memory."""
-    replace_slow_functions(connection, _MAX_CHARS)
+    bound_slow_functions(connection, _MAX_CHARS)
     for name, count, function in _SCALARS:
         connection.create_function(name, count, function, deterministic=True)
     for name, (count, compute) in _AGGREGATES.items():

@@ -34,7 +34,7 @@ from toolfold.sources.sql.schema import (
     column_names,
     sql_name,
 )
-from toolfold.sqlite_sandbox import Authorizer, ended_at, is_internal, limit_connection, replace_slow_functions
+from toolfold.sqlite_sandbox import Authorizer, bound_slow_functions, ended_at, is_internal, limit_connection
 
 _TABLES = """
 SELECT name, type, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_schema
@@ -240,7 +240,7 @@ def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sq
         if sys.version_info >= (3, 12):
             connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
         max_length = max(max_bytes, _MIN_LENGTH_LIMIT)
-        replace_slow_functions(connection, max_length)
+        bound_slow_functions(connection, max_length)
         limit_connection(connection, {**_LIMITS, sqlite3.SQLITE_LIMIT_LENGTH: max_length})
     except sqlite3.Error as error:
         connection.close()
