@@ -104,8 +104,9 @@ def is_internal(table: str) -> bool:
 
 
 @contextmanager
-def ended_at(connection: sqlite3.Connection, deadline: float) -> Iterator[None]:
+def bounded(connection: sqlite3.Connection, deadline: float, authorizer: Authorizer | None = None) -> Iterator[None]:
     """End what a connection runs at ``deadline``, by the monotonic clock: SQLite raises an error."""
+    connection.set_authorizer(authorizer)
     connection.set_progress_handler(lambda: time.monotonic() >= deadline, _INSTRUCTIONS_BETWEEN_CHECKS)
     timer = threading.Timer(max(0.0, deadline - time.monotonic()), connection.interrupt)
     timer.daemon = True
@@ -115,6 +116,7 @@ def ended_at(connection: sqlite3.Connection, deadline: float) -> Iterator[None]:
     finally:
         timer.cancel()
         connection.set_progress_handler(None, 0)
+        connection.set_authorizer(None)
 
 
 SLOW_FUNCTIONS: Mapping[str, int] = {"instr": 2, "replace": 3, "trim": 2, "ltrim": 2, "rtrim": 2}
@@ -140,7 +142,7 @@ def bound_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None
         sqlite3.DataError: raised by a statement with longer texts.
     """
 
-    def bounded(statement: str, *values: Any) -> Any:
+    def call(statement: str, *values: Any) -> Any:
         lengths = (len(value) for value in values[:2] if isinstance(value, str | bytes))
         try:
             if prod(lengths) <= _MAX_PRODUCT:
@@ -150,5 +152,5 @@ def bound_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None
         raise OverflowError  # to SQLite a text that is too long
 
     for name, count in SLOW_FUNCTIONS.items():
-        called = partial(bounded, f"SELECT {name}({', '.join('?' * count)})")
+        called = partial(call, f"SELECT {name}({', '.join('?' * count)})")
         connection.create_function(name, count, called, deterministic=True)

@@ -13,7 +13,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -27,7 +27,7 @@ from toolfold.results.select.functions import FUNCTION_NAMES, add_functions
 from toolfold.results.select.names import Column, invalid
 from toolfold.results.tables import Origin, Table
 from toolfold.results.types import ColumnType, Kind
-from toolfold.sqlite_sandbox import SAFE_FUNCTIONS, Authorizer, ended_at, is_internal, limit_connection
+from toolfold.sqlite_sandbox import SAFE_FUNCTIONS, Authorizer, bounded, is_internal, limit_connection
 from toolfold.text_safety import encodable, quoted_name
 
 MAX_QUERY_S = 8.0
@@ -140,10 +140,11 @@ class Statements:
         self.budget.check_time()
         deadline = min(self.budget.deadline, time.monotonic() + MAX_QUERY_S)
         connection = self._connection
-        connection.set_authorizer(Authorizer(self._may_read, CALLABLE))
-        cursor = connection.cursor()
         try:
-            with ended_at(connection, deadline):
+            with (
+                bounded(connection, deadline, Authorizer(self._may_read, CALLABLE)),
+                closing(connection.cursor()) as cursor,
+            ):
                 return self._fetch(cursor, statement)
         except (sqlite3.Error, OverflowError, UnicodeEncodeError) as error:
             if self._error is not None:
@@ -154,8 +155,6 @@ class Statements:
                 raise self.budget.too_large("A text or row in the SQL is longer than a megabyte.") from None
             raise error if isinstance(error, sqlite3.Error) else sqlite3.DataError(str(error)) from None
         finally:
-            cursor.close()
-            connection.set_authorizer(None)
             self.budget.release(self._reserved_by_functions)
             self._reserved_by_functions, self._error = 0, None
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from toolfold import errors
 from toolfold.extras import how_to_add
-from toolfold.fuzzy import did_you_mean, normalize
+from toolfold.fuzzy import did_you_mean
 from toolfold.messages import SEE_LOG
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, NotConnected, Retryable
 from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
@@ -210,17 +210,11 @@ def _no_column(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, 
     last = name.rpartition(".")[2].strip('"') or name
     tables = _tables_in(statement, schema) or schema.tables
     known = list(dict.fromkeys(column.name for table in tables for column in table.columns))
-    elsewhere = [
-        schema.display_name(table)
-        for table in schema.tables
-        if any(normalize(column.name) == normalize(last) for column in table.columns)
-    ]
     closest = _closest(last, {column: schema.sql_name(column) for column in known})
     listed = f"Columns: {_listed(map(schema.sql_name, known))}." if known else ""
-    other = f" {last} is a column of {_listed(elsewhere)}." if elsewhere and not closest else ""
     meant = next((one.replace("'", "''") for one in (name, last) if f'"{one}"' in statement), None)
     text = "" if meant is None else f" A text is in single quotes: '{_shown(meant)}'."
-    step = f"{closest}{listed}{other}{text}" or "describe_table lists the columns of a table."
+    step = f"{closest}{listed}{text}" or "describe_table lists the columns of a table."
     return f"there is no column {quoted_name(name)}", step
 
 

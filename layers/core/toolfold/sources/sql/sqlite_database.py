@@ -34,7 +34,7 @@ from toolfold.sources.sql.schema import (
     column_names,
     sql_name,
 )
-from toolfold.sqlite_sandbox import Authorizer, bound_slow_functions, ended_at, is_internal, limit_connection
+from toolfold.sqlite_sandbox import Authorizer, bound_slow_functions, bounded, is_internal, limit_connection
 
 _TABLES = """
 SELECT name, type, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_schema
@@ -64,7 +64,7 @@ def _read_schema(connection: sqlite3.Connection, tables: TableFilter, deadline: 
         if tables.has_table("main", name) and not _is_shadow(name.lower(), virtual):
             end = min(views_deadline, time.monotonic() + _VIEW_S) if kind == "view" else deadline
             if time.monotonic() < end:
-                with ended_at(connection, end), suppress(sqlite3.Error, MemoryError):
+                with bounded(connection, end), suppress(sqlite3.Error, MemoryError):
                     table = _read_table(connection, name, kind)
             if table is None:
                 skipped.append(name)
@@ -281,23 +281,30 @@ class SqliteDatabase:
     ) -> Rows:
         """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
         self.read_schema(deadline)
-        with self._running(statement, deadline):
-            self._connection.set_authorizer(self.authorizer)
-            try:
-                values = {  # the JSON functions of SQLite read an array or object as text
-                    f"p{number}": json.dumps(value) if isinstance(value, list | dict) else value
-                    for number, value in enumerate(parameters, 1)
-                }
-                cursor = self._connection.execute(statement, values)
-                if cursor.description is None:
-                    raise DatabaseFailure(FailureKind.NOT_ALLOWED)
-                # Of an expression it is its text, in which the guard has put names into backticks.
-                named = [column[0] for column in cursor.description]
-                names = column_names(name.replace("`", '"') if name in statement else name for name in named)
-                lines, has_more = self._fetch(cursor, names, limit)
-            finally:
-                self._connection.set_authorizer(None)
-        return Rows(names, lines, has_more)
+        values = {  # the JSON functions of SQLite read an array or object as text
+            f"p{number}": json.dumps(value) if isinstance(value, list | dict) else value
+            for number, value in enumerate(parameters, 1)
+        }
+        lines = list[str]()
+        size = 0
+        with (
+            self._running(statement, deadline, self.authorizer),
+            closing(self._connection.execute(statement, values)) as cursor,
+        ):
+            if cursor.description is None:
+                raise DatabaseFailure(FailureKind.NOT_ALLOWED)
+            # Of an expression it is its text, in which the guard has put names into backticks.
+            named = [column[0] for column in cursor.description]
+            names = column_names(name.replace("`", '"') if name in statement else name for name in named)
+            for row in cursor:
+                line = dumps_compact(dict(zip(names, map(_json_value, row), strict=True)))
+                size += len(line.encode(errors="replace"))
+                if size > self._max_bytes and not lines:
+                    raise DatabaseFailure(FailureKind.TOO_LARGE)
+                if size > self._max_bytes or len(lines) == limit:
+                    return Rows(names, lines, has_more=True)
+                lines.append(line)
+        return Rows(names, lines)
 
     @property
     def authorizer(self) -> Authorizer:
@@ -317,22 +324,8 @@ class SqliteDatabase:
 
         return Authorizer(may_read, SQLITE_FUNCTIONS, _PRAGMAS)
 
-    def _fetch(self, cursor: sqlite3.Cursor, names: Sequence[str], limit: int) -> tuple[list[str], bool]:
-        lines: list[str] = []
-        size = 0
-        with closing(cursor):
-            for row in cursor:
-                line = dumps_compact(dict(zip(names, map(_json_value, row), strict=True)))
-                size += len(line.encode(errors="replace"))
-                if size > self._max_bytes and not lines:
-                    raise DatabaseFailure(FailureKind.TOO_LARGE)
-                if size > self._max_bytes or len(lines) == limit:
-                    return lines, True
-                lines.append(line)
-        return lines, False
-
     @contextmanager
-    def _running(self, statement: str, deadline: float) -> Iterator[None]:
+    def _running(self, statement: str, deadline: float, authorizer: Authorizer | None = None) -> Iterator[None]:
         if time.monotonic() >= deadline:
             raise DatabaseFailure(FailureKind.TIMEOUT)
         file = _stat(self._path)
@@ -340,7 +333,7 @@ class SqliteDatabase:
             raise DatabaseFailure(FailureKind.BROKEN)
         self._connection.execute(f"PRAGMA busy_timeout={int(_wait_for_lock_s(deadline) * 1000)}").close()
         try:
-            with ended_at(self._connection, deadline):
+            with bounded(self._connection, deadline, authorizer):
                 yield
         except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError, MemoryError) as error:
             failure = to_failure(error, statement)
