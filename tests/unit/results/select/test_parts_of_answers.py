@@ -247,15 +247,14 @@ RATES = json.dumps({"base": "EUR", "rates": {"USD": 2, "GBP": 5}, "@type": "Rate
 COLORS = json.dumps(["red", "blue", "red"])
 
 ODD_TABLES = [
-    *(Case("numbers with a unit", IN_UNITS, select, right) for select, right in (
-        ("SELECT sum(CAST(total AS REAL)) AS s FROM data", "s: 1507"),
-        ("SELECT sum(CAST(replace(total, ' USD', '') AS REAL)) AS s FROM data", "s: 1507"),
-        ("max(kg)", "max(CAST(replace(kg, ' kg', '') AS REAL)): 12"), ("kg > 4; id", "id: 1 / 2"),
-        ("top 1 by kg; id", "id: 2"))),
-    *(Case("numbers among words", WORLD, select, right) for select, right in (
-        ("attribute = height; max(v)", "max(CAST(v AS REAL)): 180"),
-        ("attribute = height and v > 170; entity", "entity: a"),
-        ("SELECT avg(CAST(v AS REAL)) AS a FROM data WHERE attribute = 'height'", "a: 172.5"))),
+    Case("numbers with a unit", IN_UNITS, "SELECT sum(CAST(replace(total, ' USD', '') AS REAL)) AS s FROM data",
+         "s: 1507"),
+    *(Case("numbers with a unit", IN_UNITS, select, says=said) for select, said in (
+        ("SELECT sum(CAST(total AS REAL)) AS s FROM data", ("no number", "replace(x, ' kg', '')")),
+        ("max(kg)", ("CAST(kg AS REAL)", "replace(kg, ' kg', '')")), ("kg > 4; id", ("as \"5 kg\" shows",)),
+        ("top 1 by kg; id", ("as \"5 kg\" shows",)))),
+    Case("numbers among words", WORLD, "SELECT avg(CAST(v AS REAL)) AS a FROM data WHERE attribute = 'height'",
+         "a: 172.5"),
     Case("numbers among words", WORLD, "max(v)", says=("as N shows",)),
     *(Case("numbers in several forms", csv("n,v", *rows), "max(v)", says=(said,)) for rows, said in (
         (("a,21.5", 'b,"21,9"'), "21.5 beside 21,9"), (("a,5-", "b,7"), "as 5- shows"))),
@@ -271,9 +270,9 @@ ODD_TABLES = [
         ("SELECT n FROM posts WHERE by->>'$.id' IN (SELECT id FROM users)", "n: 1"),
         ("SELECT name FROM users WHERE id IN (SELECT by->>'$.id' FROM posts)", "name: Ann"))),
     *(Case("times since 1970", body, select, right) for body in (EPOCHS, MILLIS) for select, right in (
-        ("SELECT date(at) AS d FROM data LIMIT 1", "d: 2024-02-10"), ("since 2024-01-31; v", ""),
+        ("SELECT date(at) AS d FROM data LIMIT 1", ""), ("since 2024-01-31; v", ""),
         ("newest first; v; limit 1", ""))),
-    Case("times since 1970", MILLIS, "SELECT date(at, 'unixepoch') AS d FROM data LIMIT 1", "d: 2024-02-10"),
+    Case("times since 1970", MILLIS, "SELECT date(at, 'unixepoch') AS d FROM data LIMIT 1", says=("at / 1000",)),
     Case("times since 1970", EPOCHS, "latest; v", "v: 0", says=("no column of dates",)),
     *(Case("dates in objects", NODES, select, right) for select, right in (
         ("node.made since 2025-03; count", "count: 2"),
@@ -348,8 +347,8 @@ ODD_TABLES = [
     *(Case("no name of a weekday", FLAGS, select, says=("Monday to Sunday",)) for select in
       ("weekday = 5", "weekday in (Fri, Foo)")),
     *(Case("nothing is found", FLAGS, select, right, says=says) for select, right, says in (
-        ("SELECT * FROM data WHERE day > '2027'", "day,up,v: ", ("day is from 2026-01-06 to 2026-01-09",)),
-        ("SELECT count(*) AS n FROM data WHERE v > 90", "n: 0", ("v is from 5 to 8",)),
+        ("SELECT * FROM data WHERE day > '2027'", "day,up,v: ", ("found nothing",)),
+        ("SELECT count(*) AS n FROM data WHERE v > 90", "n: 0", ("found nothing",)),
         ("v > 90; count", "count: 0", ("v is from 5 to 8",)),
         ("v > 90; sum(v)", "sum(v): ", ("v is from 5 to 8",)))),
     Case("nothing is found", csv("region,v", "EMEA,1", ",2", ",3"), "region = ''; v", "v: ", says=("null in 2",)),

@@ -306,36 +306,32 @@ def test_nested_values_and_lists_of_columns_are_selected(answer: Any, select: st
 
 
 @pytest.mark.parametrize(
-    ("select", "expected"),
+    "select",
     [
-        ("labels.name = BUG; sha", "sha: a / c"),
-        ("labels.name = ur; sha", "sha: "),
-        ("labels.name in (urgent, x); sha", "sha: a"),
-        ("labels.name != urgent; sha", "sha: b / c"),
-        ("commit.comments < 9 and labels.name = urgent; sha", "sha: a"),
-        ("commit.comments > 9 or labels.name = urgent; sha", "sha: a / b"),
-        ("scores > 3; sha", "sha: a"),
-        ("commit.comments < 9; scores between 2 and 3; sha", "sha: c"),
-        ("commit.author = ann; sha", "sha: a"),
-        ("top 1 by labels.name", ""),
-        ("max(scores)", "max(x.value): 10"),
-        ("sum(distinct scores)", "sum(DISTINCT x.value): 15"),
-        ("sum(scores), count", ""),
-        ("max(labels)", ""),
-        ("max(scores) * 2", ""),
-        ("avg(scores) by sha", ""),
-        ("scores * 2 as x", ""),
-        ("scores > 3 and labels.name = bug", ""),
-        ("SELECT sha FROM data WHERE scores > 3", ""),
+        "labels.name = BUG; sha",
+        "labels.name in (urgent, x); sha",
+        "labels.name != urgent; sha",
+        "commit.comments < 9 and labels.name = urgent; sha",
+        "scores between 2 and 3; sha",
+        "commit.author = ann; sha",
+        "top 1 by labels.name",
+        "max(scores)",
+        "sum(distinct scores)",
+        "sum(scores), count",
+        "max(scores) * 2",
+        "avg(scores) by sha",
+        "count by labels.name",
+        "distinct labels.name",
+        "scores * 2 as x",
+        "SELECT sha FROM data WHERE scores > 3",
     ],
 )
-def test_lists_are_compared_by_the_values_in_them(select: str, expected: str) -> None:
+def test_lists_are_not_compared(select: str) -> None:
     rows = [{**row, "scores": scores} for row, scores in zip(COMMITS, ([1, 10], [], [1.5, 2.5]), strict=True)]
     found = outcome(select, json.dumps(rows))
-    assert found.error is not None
+    assert found.document is None
     assert "are lists" in found.said
-    assert (found.document is None) == (not expected)
-    assert written(found.document, expected) == expected if expected else "json_each(data." in found.said
+    assert "json_each(data." in found.said
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from toolfold.results.select.dialect import (
     function_of,
     is_condition,
     kind_of,
-    may_be_cast,
     shown,
     transformed,
 )
@@ -35,7 +34,6 @@ from toolfold.text_safety import quoted_name
 _OF_DATES = frozenset(("date_part", "dayname", "monthname"))
 _OF_TIMES = _OF_DATES | {"date", "datetime", "strftime", "date_trunc", "date_add", "date_diff", "date_format"}
 _NAMES_OF_PARTS: Mapping[str, Sequence[str]] = {"dayname": WEEKDAYS, "monthname": MONTHS}
-_WITH_UNIT = r"[-+]?(\d[\d.,]*)( ?[^-\u2212\s\d.,'\\]+)?"
 _MAY_BE_TRUE = (Kind.BOOLEAN, Kind.ANY, Kind.EMPTY)
 TRUTHS = {**dict.fromkeys(("true", "yes", "y", "1"), True), **dict.fromkeys(("false", "no", "n", "0"), False)}
 """Word in lower case → whether it is true."""
@@ -292,7 +290,7 @@ class Adapter:
             raise invalid(f"{name} needs a column", f"Write e.g. {name}(close).")
         if name == "length" and kind_of(arguments[0]) is Kind.NESTED:
             return call_of("item_count", arguments[0])
-        if name in OF_ORDERED or (name == "cast_number" and _number_in(arguments[0]) != shown(arguments[0])):
+        if name in OF_ORDERED or (name == "cast_number" and _has_decimal_comma(arguments[0])):
             _require_order(arguments[0])
         for argument in arguments if name in OF_NUMBERS | OF_ONE_NUMBER else ():
             if name in OF_NUMBERS or column_of(argument) is not None:  # digits of a text may be computed
@@ -378,12 +376,7 @@ def _require_times(node: exp.Expr) -> None:
             form = f"{name}{' / 1000' if unit == 'ms' else ''}"
             form = form if is_told else f"datetime({form}, 'unixepoch')"
             problem = f"{name} may be {count} since 1970, and is no date"
-            raise invalid(problem, f"Write {form}.", replaces=[_other(name, form)])
-
-
-def _other(name: str, form: str) -> tuple[str, str]:
-    """Return a name as it may be written in a step, as an expression, and what replaces it there."""
-    return rf"(?<![\w.'])\"?{re.escape(name.strip(chr(34)))}\"?(?![\w.'])", form
+            raise invalid(problem, f"Write {form}.")
 
 
 def _mixed(node: exp.Expr) -> Exception:
@@ -391,19 +384,13 @@ def _mixed(node: exp.Expr) -> Exception:
     column, name = column_of(node), shown(node)
     misfit = column.misfit if column is not None else ""
     problem = f"the values of {name} are not of one kind of numbers or dates, as {quoted_name(misfit)} shows"
-    cast = f"CAST({_number_in(node)} AS REAL)"
-    if may_be_cast(node):
-        return invalid(problem, f"{_equality_form(node)} {cast} reads each text as a number, or refuses it.")
-    return invalid(problem, _equality_form(node), replaces=[_other(name, cast)])
+    cast = f"CAST({name} AS REAL) reads each text as a number, or refuses it; replace({name}, ' kg', '') has no unit."
+    return invalid(problem, f"{_equality_form(node)} {cast}")
 
 
-def _number_in(node: exp.Expr) -> str:
-    """Return the text of digits in the cells of a mixed column: without the unit that its misfit has."""
-    column, text = column_of(node), shown(node)
-    written = re.fullmatch(_WITH_UNIT, column.misfit) if column is not None else None
-    if written and written[2]:
-        text = f"replace({text}, '{written[2]}', '')"
-    return f"replace(replace({text}, '.', ''), ',', '.')" if written and has_decimal_comma(written[1]) else text
+def _has_decimal_comma(node: exp.Expr) -> bool:
+    column = column_of(node)
+    return column is not None and has_decimal_comma(re.sub(r"[^\d.,]", "", column.misfit))
 
 
 def _equality_form(node: exp.Expr) -> str:

@@ -243,27 +243,20 @@ class _Evaluation:
                 readable |= dict.fromkeys((table_name(table), "data", "rows"), so_far)
             found, notes = statements.run(step, readable, self._budget, self._today)
             following = Query.of(self._rows(replace(found, name=table.name)), self._today)
-            query.names.notes += [*self._notes_on_sql(step.text, found, query), *notes]
+            query.names.notes += [*self._notes_on_sql(found), *notes]
             following.follow(query, step)
             self._queries[table_name(table)] = following
             self._is_object = False
         else:
             query.apply(step)
 
-    def _notes_on_sql(self, text: str, found: Table, query: Query) -> list[str]:
+    def _notes_on_sql(self, found: Table) -> list[str]:
         """Return what a reader of the rows of a statement must know: why it found none, and what its table is."""
         notes = []
         empty = next((path[-1] for path, value in fields_of(self._document.metadata) if value == []), "")
         if self._is_object and empty:
             notes.append(f"The answer is one object, read as one row; {quoted_name(empty)} is an empty list.")
-        condition = re.split(r"\bwhere\b", text, flags=re.I)[1:]
-        if condition and len(self._tables) == 1 and not any(map(any, found.rows)):
-            ctes, source = list(query.ctes), f"s{len(query.ctes) - 1}" if query.ctes else "t"
-            named = [query.names.find(name, by_word=False) for name in sorted(names_in(" ".join(condition)))]
-            columns = [query.loaded(column) for column in dict.fromkeys(filter(None, named))]
-            described = [_described(query, column, ctes, source) for column in columns[:_MAX_COLUMNS]]
-            notes += [f"The statement found nothing: {'; '.join(described)}."] if described else []
-        return notes
+        return [*notes, *([] if any(map(any, found.rows)) else ["The statement found nothing."])]
 
     def _takes_rows(self, clause: Clause) -> bool:
         """Return whether one object does not take a clause; ``last 1`` and ``count`` only where no field has parts."""

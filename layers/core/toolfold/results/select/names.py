@@ -9,7 +9,7 @@ from typing import Any
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidSelect
-from toolfold.fuzzy import closest_matches, normalize
+from toolfold.fuzzy import closest_matches, names_beginning, normalize
 from toolfold.results import parsing
 from toolfold.results.tables import DATE_NAMES, Table
 from toolfold.results.types import Kind
@@ -31,9 +31,6 @@ _MIN_BEGINNING = 4
 
 _PRICES = frozenset(("price", "close", "value", "rate", "level"))
 """Names by which one service or another calls the figure that its answer is about."""
-
-_MAX_ABBREVIATION = 12
-"""Letters of a name that may be an abbreviation."""
 
 _LOOKED_AT, _MAX_PATHS, _MAX_DEPTH = 20, 40, 3
 """Rows whose objects say which paths there are; the most paths of one column that an error lists, and their length."""
@@ -176,21 +173,8 @@ def words_of(name: str) -> set[str]:
     >>> sorted(words_of("totalRevenue"))
     ['revenue', 'total', 'totalrevenue']
     """
-    words = _parts_of(name)
+    words = [word.casefold() for word in _WORDS.findall(name)]
     return {"".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, len(words) + 1)}
-
-
-def _parts_of(name: str) -> list[str]:
-    return [word.casefold() for word in _WORDS.findall(name)]
-
-
-def _abbreviates(short: str, words: Sequence[str]) -> bool:
-    """Return whether ``short`` is made of the beginnings of all ``words``, as capex is of capital expenditures."""
-    ends = {0} if words and _MIN_BEGINNING <= len(short) <= _MAX_ABBREVIATION else set()
-    for word in words:
-        lengths = range(1, min(len(word), len(short)) + 1)
-        ends = {end + length for end in ends for length in lengths if short.startswith(word[:length], end)}
-    return len(short) in ends
 
 
 def written_name(name: str) -> str:
@@ -203,11 +187,10 @@ def unknown_column(name: str, known: Sequence[str], *, offset: int | None = None
     compared = [other for other in known[:_MAX_COMPARED] if len(other) <= MAX_NAME_CHARS]
     wanted = normalize(name)
     having = [other for other in compared if wanted in words_of(other)]
-    begun = [other for other in compared if len(wanted) >= _MIN_BEGINNING and normalize(other).startswith(wanted)]
-    made_of = [other for other in compared if _abbreviates(wanted, _parts_of(other))]
+    begun = names_beginning(name, compared, _MIN_BEGINNING)
     same = [other for other in compared if {wanted, normalize(other)} <= _PRICES]
     # The column at the end of a path may be of one row of several: AAPL.price.
-    alike = made_of or closest_matches(name, [other for other in compared if "." in other or "." not in name], 3)
+    alike = closest_matches(name, [other for other in compared if "." in other or "." not in name], 3)
     # The column of a path that leads nowhere is another question than its part, which may be in a text of JSON.
     whole_of = next((one for one in compared if name.startswith(f"{one}.")), "")
     closest = [one for one in dict.fromkeys([*same, *having, *begun, *alike]) if one != whole_of][:3]
