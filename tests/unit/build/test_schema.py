@@ -330,31 +330,16 @@ def test_a_parameter_may_be_any_json_schema(tmp_path: Path) -> None:
     assert [problem["parameter"] for problem in problems] == ["area.corners"]
 
 
-def test_the_parameters_of_a_tool_may_be_one_json_schema(tmp_path: Path) -> None:
-    whole = {"type": "object", "properties": {"userId": {"type": "string"}, "n": {"type": ["integer", "null"]}}}
-    tool = forecast(tmp_path, parameters=None, schema=whole, example={"userId": ""})
-    assert tool.parameters == whole
-    assert ArgumentValidator(tool.parameters, tool.call).validate({"userId": " ", "n": None, "other": 1})[1] == []
-
-
-def test_an_argument_of_an_open_schema_does_not_replace_what_is_always_sent(tmp_path: Path) -> None:
-    tool = forecast(tmp_path, parameters=None, schema={"type": "object"}, example={})
-    _, problems = ArgumentValidator(tool.parameters, tool.call).validate({"function": "DROP"})
-    expected = {"parameter": "function", "problem": "is not a parameter of this tool", "expected": "no value"}
-    assert problems == [expected]
-
-
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
-        ({"properties": {"a": {"type": 7}}}, "parameters.properties.a.type: "),
-        ({"properties": {"a": {"$ref": "http://127.0.0.1:9/x"}}},
+        ([{"name": "a", "schema": {"type": 7}, "description": "A."}], "parameters.properties.a.type: "),
+        ([{"name": "a", "schema": {"$ref": "http://127.0.0.1:9/x"}, "description": "A."}],
          "parameters: has a reference to another document, 'http://127.0.0.1:9/x'"),
         ([{"name": "a", "schema": {"pattern": "("}, "description": "A."}], "parameters.properties.a.pattern: "),
-        ({"properties": {"a": {"$ref": "#/$defs/b"}}},
+        ([{"name": "a", "schema": {"$ref": "#/$defs/b"}, "description": "A."}],
          "parameters: Pointer '/$defs/b' does not exist"),
-        ({"$schema": "http://127.0.0.1:9/x"}, "parameters: Unknown meta-schema: 'http://127.0.0.1:9/x'"),
-        ({"properties": {"city": {"type": "string", "examples": [7]}}}, "city: example 7: must be a string"),
+        ([{"name": "city", "schema": {"type": "string", "examples": [7]}}], "city: example 7: must be a string"),
         ([{"name": name, "description": "A.", "schema": {"$ref": "#/$defs/x", "$defs": {"x": {"type": kind}}}}
           for name, kind in (("a", "string"), ("b", "integer"))], "two parameters define $defs.x differently"),
         ([{"name": "a", "schema": {}, "type": "string"}], "move these keys into the schema: type"),
@@ -362,13 +347,11 @@ def test_an_argument_of_an_open_schema_does_not_replace_what_is_always_sent(tmp_
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_json_schema_is_shown_where_it_is(tmp_path: Path, parameters: Any, complaint: str) -> None:
-    key = "schema" if isinstance(parameters, dict) else "parameters"
-    given = {key: parameters, **({"parameters": None} if key == "schema" else {})}
-    problem = mistakes(written(tmp_path, SOURCE, changed(**given, example={})))
+    problem = mistakes(written(tmp_path, SOURCE, changed(parameters=parameters, example={})))
     assert complaint in problem
     lines = (tmp_path / "weather" / "forecasts.yaml").read_text().splitlines()
     at = next(int(line.split("forecasts.yaml:")[1].split(":")[0]) for line in problem.splitlines() if complaint in line)
-    assert at > lines.index(f"  {key}:")
+    assert at > lines.index("  parameters:")
 
 
 @pytest.mark.parametrize(

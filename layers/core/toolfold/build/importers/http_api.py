@@ -19,7 +19,6 @@ from toolfold.build.importers.http_tools import (
 )
 from toolfold.build.schema import IDENTIFIER, VOCABULARY, JsonShape
 from toolfold.build.yaml_loader import parse_model
-from toolfold.catalog import json_schema
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import closest
 from toolfold.results import values
@@ -43,8 +42,6 @@ def located(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str
 
 def parameters_schema(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str, Any]:
     """Return the JSON Schema of the arguments; what is fixed is left out."""
-    if tool.schema_ is not None:
-        return tool.schema_
     shown = {name: parameter for name, parameter in parameters.items() if parameter.fixed is None}
     schema: dict[str, Any] = {
         "type": "object",
@@ -220,11 +217,10 @@ def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where
         function = tool.function or tool.name
         call |= {"function": function, "sends": {settings.function_key: function, **call.get("sends", {})}}
         # A complete JSON Schema decides whether an empty string is a value.
-        complete = json_schema.properties(tool.schema_ or {})
-        call["blank_allowed"] = [name for name, one in parameters.items() if one.schema_ is not None] + [*complete]
+        call["blank_allowed"] = [name for name, one in parameters.items() if one.schema_ is not None]
     return base.Tool(
         name=tool.name,
-        where=where if tool.schema_ is None else functools.partial(_in_schema, where),
+        where=where,
         parameters=parameters_schema(tool, parameters),
         effect=tool.effect or base.effect_of_method(tool.method),
         category=category,
@@ -284,10 +280,6 @@ def _clean_columns(shape: JsonShape | None) -> list[str]:
         return ["symbol", "name"]
     columns = [] if shape is None else shape.columns
     return values.clean_names(columns) if all(_NUMBERED.match(column) for column in columns) else columns
-
-
-def _in_schema(where: Where, *at: str | int) -> str:
-    return where("schema", "properties", *at[1:]) if at[:1] == ("parameters",) else where(*at)
 
 
 def _resolved(settings: HttpApiSettings, tool: HttpTool, where: Where, problems: list[str]) -> dict[str, HttpParameter]:

@@ -182,8 +182,6 @@ class HttpTool(ToolOverlay):
     """Added to ``base_url``, which is called itself without it; a placeholder is ``{parameter}``."""
     method: Annotated[Method, BeforeValidator(lambda given: given.upper() if isinstance(given, str) else given)] = "GET"
     parameters: Parameters = Field(default={})
-    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
-    """A complete JSON Schema of all arguments, instead of ``parameters``."""
     any_of: list[str] = Field(default=[])
     """Parameters of which at least one is required."""
     arguments: schema.ArgumentForms | None = None
