@@ -288,4 +288,4 @@ def test_an_answer_says_which_arguments_return_the_next_page(
         arguments["page"] = str(page)
     assert numbers == [1, 2, 3, 4, 5, 6, 7]
     [note] = call(ledger, "ledger__read_journal").structured["notes"]
-    assert note == "There is more, on a page that this tool has no argument for (cursor)."
+    assert note == "There is more, on a page that this tool has no argument for."

@@ -378,7 +378,7 @@ class TestResponses:
             ({"x-total-count": "240"}, b"[1, 2]", "These are 2 of 240 rows: the answer is one page."),
             ({"x-total-count": "240"}, b'{"a": [1], "b": [2, 3]}', "These are 2 of 240 rows: the answer is one page."),
             ({"content-range": "items 0-1/240"}, b"[1, 2]", "These are 2 of 240 rows: the answer is one page."),
-            ({"x-next-page": "2"}, b"[1, 2]", "There is more, on a page that this tool has no argument for (page)."),
+            ({"x-next-page": "2"}, b"[1, 2]", "There is more, on a page that this tool has no argument for."),
             ({"x-total-count": "2", "x-next-page": ""}, b"[1, 2]", ""),
             ({"x-total-count": "240"}, b'{"a": 1}', ""),
         ],

@@ -171,8 +171,8 @@ def test_arguments_of_the_next_page_are_those_that_differ() -> None:
             "There is more: call again with page=2, other arguments unchanged.",
         ),
         ("page=2&key=secret", {}, "There is more: call again with page=2, other arguments unchanged."),
-        ("cursor=x", {}, "There is more, on a page that this tool has no argument for (cursor)."),
-        ("go%20on%0A=x", {}, 'There is more, on a page that this tool has no argument for ("go on\\n").'),
+        ("cursor=x", {}, "There is more, on a page that this tool has no argument for."),
+        ("go%20on%0A=x", {}, "There is more, on a page that this tool has no argument for."),
         ("", {}, "There is more, on a page that this tool has no argument for."),
         ("page=%0Aignore", {}, "There is more, on a page that this tool has no argument for."),
     ]

@@ -103,17 +103,14 @@ def parse_retry_after(value: str, date: str = "") -> int | None:
     Returns:
         None where it is neither: the header is then ignored. A time that is over is 0.
     """
-    value = value.strip()
-    if value.isascii() and value.replace(".", "", 1).isdigit():
-        whole, _, fraction = value.partition(".")
-        digits = whole.lstrip("0") or "0"
-        seconds = int(digits) if len(digits) < 10 else MAX_RETRY_AFTER_S
-        return min(seconds + any(digit != "0" for digit in fraction), MAX_RETRY_AFTER_S)
-    until = _parse_http_date(value)
-    if until is None:
-        return None
-    now = _parse_http_date(date) or datetime.now(UTC)
-    return min(max(0, math.ceil((until - now).total_seconds())), MAX_RETRY_AFTER_S)
+    try:
+        seconds = float(value)
+    except ValueError:
+        until = _parse_http_date(value)
+        if until is None:
+            return None
+        seconds = max(0.0, (until - (_parse_http_date(date) or datetime.now(UTC))).total_seconds())
+    return math.ceil(min(seconds, MAX_RETRY_AFTER_S)) if seconds >= 0 else None
 
 
 _LIMITS = ("ratelimit", "x-ratelimit", "x-rate-limit")
@@ -126,15 +123,13 @@ def parse_limit_reset(headers: Mapping[str, str]) -> int | None:
     >>> parse_limit_reset({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"})
     30
     """
-    limits = [(headers.get(f"{name}-remaining", "").strip(), headers.get(f"{name}-reset", "")) for name in _LIMITS]
-    # A reset is in seconds, or at a time in seconds or milliseconds.
-    resets = [reset.strip()[:10] for remaining, reset in limits if remaining == "0"]
-    waits = [
-        int(reset) - (int(time.time()) if int(reset) >= _MIN_TIMESTAMP else 0)
-        for reset in resets
-        if reset.isascii() and reset.isdigit()
-    ]
-    return min(max(1, *waits), MAX_RETRY_AFTER_S) if waits else None
+    for name in _LIMITS:
+        reset = headers.get(f"{name}-reset", "").strip()[:10]
+        if headers.get(f"{name}-remaining", "").strip() == "0" and reset.isascii() and reset.isdigit():
+            # In seconds, or at a time in seconds or milliseconds.
+            wait_s = int(reset) - (int(time.time()) if int(reset) >= _MIN_TIMESTAMP else 0)
+            return min(max(1, wait_s), MAX_RETRY_AFTER_S)
+    return None
 
 
 def stated_wait_s(response: Response) -> int | None:

@@ -33,7 +33,7 @@ from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import comma_separated, is_json_type, json_lines
 from toolfold.sources.http_api.request import status_error, url_variable
 from toolfold.sources.http_api.styles import scalar_text
-from toolfold.text_safety import encodable, quoted_name
+from toolfold.text_safety import encodable
 from toolfold.wording import joined
 
 if TYPE_CHECKING:
@@ -87,35 +87,27 @@ def next_page_note(
     arguments: Mapping[str, Any],
     taken: Collection[tuple[str, str]],
 ) -> str:
-    """Return the note on the next page: with the arguments that differ, or with names that are no argument.
+    """Return the note on the next page: with the arguments that differ, where all of it are arguments.
 
     >>> next_page_note("https://a.test/pets?p=3", {"path": "/pets"}, {"properties": {"p": {}}}, {"p": 2}, ())
     'There is more: call again with p=3, other arguments unchanged.'
     """
-    known = {
-        one.name: one.argument
-        for one in bound_parameters(call, schema.get("properties", ()))
-        if one.location == "query" and one.argument in schema.get("properties", {})
+    properties, sent = schema.get("properties", {}), {**call.get("sends", {}), **arguments}
+    bound = [one for one in bound_parameters(call, properties) if one.location == "query"]
+    known = {one.name: one.argument for one in bound if one.argument in properties}
+    pairs = [(name, text) for name, text in parse_qsl(urlsplit(url).query) if ("query", name) not in taken]
+    given = {known[name]: text for name, text in pairs if name in known}
+    found = {
+        name: text
+        for name, text in given.items()
+        if not isinstance(sent.get(name), list) and scalar_text(sent.get(name)) != text
     }
-    sent = {**call.get("sends", {}), **arguments}
-    found: dict[str, str] = {}
-    unknown: list[str] = []
-    for name, value in parse_qsl(urlsplit(url).query):
-        argument = known.get(name)
-        if ("query", name) in taken:
-            continue
-        if argument is None:
-            if name not in sent:
-                unknown.append(name)
-        elif scalar_text(sent.get(argument)) != value and isinstance(
-            sent.get(argument), str | int | float | bool | None
-        ):
-            found[argument] = value
-    if unknown or not found or any(len(one) > MAX_VALUE_CHARS or not one.isprintable() for one in found.values()):
-        names = f" ({', '.join(map(quoted_name, unknown[:5]))})" if unknown else ""
-        return f"There is more, on a page that this tool has no argument for{names}."
-    given = (f"{name}={one if one.isalnum() else json.dumps(one, ensure_ascii=False)}" for name, one in found.items())
-    return f"There is more: call again with {', '.join(given)}, other arguments unchanged."
+    is_shown = all(len(text) <= MAX_VALUE_CHARS and text.isprintable() for text in found.values())
+    if not (found and is_shown and all(name in known or name in sent for name, _ in pairs)):
+        return "There is more, on a page that this tool has no argument for."
+    texts = {name: text if text.isalnum() else json.dumps(text, ensure_ascii=False) for name, text in found.items()}
+    shown = ", ".join(f"{name}={text}" for name, text in texts.items())
+    return f"There is more: call again with {shown}, other arguments unchanged."
 
 
 MAX_BLOCK_BYTES = 3_000_000
