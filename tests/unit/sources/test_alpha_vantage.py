@@ -57,20 +57,8 @@ TABLE: list[tuple[str, dict[str, Any], str, int]] = [
     ("INCOME_STATEMENT", IBM, "2026-01-17 12:00", DAY),
     ("CPI", {}, "2026-01-17 12:00", 12 * HOUR),
     ("INDEX_CATALOG", {}, "2026-01-17 12:00", 30 * DAY),
-    # A past month never changes as traded; adjusted bars do. The current one is like any other; so is the last one on
-    # the first day after it.
-    ("TIME_SERIES_INTRADAY", {**MONTH, "adjusted": False}, "2026-01-13 12:00", 30 * DAY),
-    ("TIME_SERIES_INTRADAY", MONTH, "2026-01-13 12:00", 7 * DAY),
-    ("RSI", MONTH, "2026-01-13 12:00", 7 * DAY),
-    ("TIME_SERIES_INTRADAY", {**MONTH, "month": "2026-01"}, "2026-01-13 12:00", 4 * HOUR),
-    ("TIME_SERIES_INTRADAY", {**MONTH, "month": "2025-12"}, "2026-01-01 12:00", 4 * HOUR),
-    ("TIME_SERIES_INTRADAY", {**MONTH, "month": "2025-12"}, "2026-01-02 12:00", 7 * DAY),
-    ("TIME_SERIES_INTRADAY", {**MONTH, "month": "2026-12"}, "2026-12-31 23:59", HOUR),
-    ("TIME_SERIES_INTRADAY", {**MONTH, "month": "9999-12"}, "2026-01-13 12:00", 4 * HOUR),
-    # A past session; a recent one may still be corrected. A day that does not exist is the upstream's business.
-    ("HISTORICAL_OPTIONS", {**IBM, "date": "2025-06-30"}, "2026-01-13 12:00", 30 * DAY),
-    ("HISTORICAL_OPTIONS", {**IBM, "date": "2026-01-12"}, "2026-01-13 12:00", 4 * HOUR),
-    ("HISTORICAL_OPTIONS", {**IBM, "date": "2025-02-31"}, "2026-01-13 12:00", 4 * HOUR),
+    ("TIME_SERIES_INTRADAY", MONTH, "2026-01-13 12:00", 4 * HOUR),
+    ("HISTORICAL_OPTIONS", {**IBM, "date": "2025-06-30"}, "2026-01-17 12:00", 2 * DAY + 4 * HOUR),
 ]
 
 

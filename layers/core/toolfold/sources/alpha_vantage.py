@@ -16,7 +16,6 @@ from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from toolfold.dates import parse_date
 from toolfold.sources.base import CachePolicy
 from toolfold.sources.http_api.adapter import HttpApiAdapter
 
@@ -25,13 +24,6 @@ if TYPE_CHECKING:
 
 NEW_YORK = ZoneInfo("America/New_York")
 """US markets open and close by its wall time. The package ``tzdata`` has it where the system has no time zones."""
-
-DAY_S = 86400
-NEVER_CHANGES_S = 30 * DAY_S
-"""Past figures stay as they are. But mistakes are corrected, so no entry is kept for ever."""
-
-ADJUSTED_S = 7 * DAY_S
-"""Past bars that are adjusted change with every later split and dividend."""
 
 _STOCKS = frozenset({"core_stock_apis", "technical_indicators", "index_data", "options_data_apis"})
 """Categories of tools whose ``symbol`` may be a US stock."""
@@ -44,9 +36,6 @@ _CLOSE, _SETTLING = time(16), timedelta(hours=14)
 
 def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping[str, int]) -> int:
     """Return the seconds for which the response to a call stays fresh, at least 1."""
-    clock = _wall_time(now)
-    if ("month" in arguments or "date" in arguments) and (past_s := _past_ttl(arguments, clock)):
-        return past_s
     is_live, class_ = _freshness_class(tool, arguments)
     seconds = freshness.get(class_, freshness[tool.freshness])
     if class_ in ("quarterly", "static"):
@@ -54,6 +43,7 @@ def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping
     symbols = [item.strip() for item in str(arguments.get("symbol", "")).split(",")]
     if is_live or tool.category not in _STOCKS or not all(map(_US_TICKER.match, symbols)):
         return seconds
+    clock = _wall_time(now)
     closes = (datetime.combine(clock.date() + timedelta(days=day), _CLOSE) for day in range(-3, 4))
     trading = [close for close in closes if close.weekday() < 5]
     last, following = max(at for at in trading if at <= clock), min(at for at in trading if at > clock)
@@ -72,20 +62,6 @@ def _wall_time(moment: float) -> datetime:
 
 def _timestamp(wall_time: datetime) -> float:
     return wall_time.replace(tzinfo=NEW_YORK).timestamp()
-
-
-def _past_ttl(arguments: Mapping[str, Any], clock: datetime) -> int:
-    """Return the seconds for a response about a time that is over; 0 when it is not."""
-    month, day = arguments.get("month"), arguments.get("date")
-    readings = parse_date(month if isinstance(month, str) else day)
-    if not readings:  # a date that does not exist: the upstream will report it
-        return 0
-    days_over = (clock.date() - readings[0].high.date()).days
-    if isinstance(month, str):
-        # One day more: the last session of the month is still being settled on the first of the next.
-        is_raw = arguments.get("adjusted") is False
-        return 0 if days_over <= 1 else NEVER_CHANGES_S if is_raw else ADJUSTED_S
-    return NEVER_CHANGES_S if days_over > 7 else 0
 
 
 def _freshness_class(tool: Tool, arguments: Mapping[str, Any]) -> tuple[bool, str]:
