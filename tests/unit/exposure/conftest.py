@@ -28,7 +28,7 @@ PROFILES = """
 most_used: [GLOBAL_QUOTE, CLOSE_HARBOUR, TIME_SERIES_DAILY]
 contexts:
   markets:
-    include: {category: [Stocks, forex]}
+    include: {category: [core_stock_apis, forex]}
   harbours:
     include: {source: docks}
 profiles:

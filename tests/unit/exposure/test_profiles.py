@@ -238,7 +238,7 @@ def test_mistakes_in_the_file_are_named_with_their_line(
     [
         ("", ("", (), {})),
         (
-            "{mode: individual, kinds: {mcp: off, skill: legacy}, include: {effect: [writes, read]}}",
+            "{mode: individual, kinds: {mcp: off, skill: legacy}, include: {effect: [write, read]}}",
             ("direct", (), {"mcp": "off", "skill": "inline"}),
         ),
     ],

@@ -172,8 +172,8 @@ OriginalName = tuple[str, str]
 
 _MAX_NAME = 64
 _SEPARATOR = "__"
-_NAME_DIGITS = (6, 12, 40)
-"""Digits of the hash in names that are the same otherwise; more where these are the same as well."""
+_NAME_DIGITS = 6
+"""Digits of the hash in names that are the same otherwise, or too long."""
 
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_]+")
 _LETTER = re.compile(r"[A-Za-z0-9]")
@@ -200,38 +200,23 @@ def assign_names(
 
     None of them is ``taken`` by a tool that keeps its name, or ``reserved``.
     """
-    used = {name_key(name) for name in (*taken, *reserved)}
     # Of a name in another script nothing may be left: such names would differ in the number of underscores.
-    names = {
-        original: _shortened(original, "" if _LETTER.search(original[1]) else _hash(original, _NAME_DIGITS[0]))
-        for original in dict.fromkeys(prefixed)
+    names = {one: _shortened(one, is_hashed=not _LETTER.search(one[1])) for one in dict.fromkeys(prefixed)}
+    counts = Counter(name_key(name) for name in (*names.values(), *taken, *reserved))
+    return {
+        original: _shortened(original, is_hashed=True) if counts[name_key(name)] > 1 else name
+        for original, name in names.items()
     }
-    for digits in _NAME_DIGITS:
-        counts = Counter(name_key(name) for name in names.values())
-        clashing = [
-            original for original, name in names.items() if counts[name_key(name)] > 1 or name_key(name) in used
-        ]
-        for original in clashing:
-            names[original] = _shortened(original, _hash(original, digits))
-    return names
 
 
-def _hash(original: OriginalName, digits: int) -> str:
-    """Return digits of the hash of the original name; of source and name where that was not enough."""
+def _shortened(original: OriginalName, *, is_hashed: bool) -> str:
+    """Return the name, with the hash of the original one at its end where it ``is_hashed``, or is too long and cut."""
     source, name = original
-    hashed = name if digits == _NAME_DIGITS[0] else f"{source}/{name}"
-    return hashlib.sha256(hashed.encode()).hexdigest()[:digits]
-
-
-def _shortened(original: OriginalName, digest: str) -> str:
-    """Return the name with ``digest`` at its end; one that is too long is cut, and has the hash in any case."""
-    source, name = original
-    word = safe_name(name)
-    whole = f"{source}{_SEPARATOR}{word}"
-    if not digest and len(whole) <= _MAX_NAME:
+    whole = f"{source}{_SEPARATOR}{safe_name(name)}"
+    if not is_hashed and len(whole) <= _MAX_NAME:
         return whole
-    digest = digest or _hash(original, _NAME_DIGITS[0])
-    return f"{whole[: _MAX_NAME - 1 - len(digest)]}_{digest}"
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_NAME_DIGITS]
+    return f"{whole[: _MAX_NAME - 1 - _NAME_DIGITS]}_{digest}"
 
 
 _KINDS = get_args(entries.RelationKind)

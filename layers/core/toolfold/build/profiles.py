@@ -167,26 +167,14 @@ class _Compiler:
         self._unexposed = {tool.name for tool in described if not tool.expose}
         requests = {tool.name: [*tool.example_queries, *tool.aliases] for tool in described}
         self._requests = TellingRequests(requests)
-        # A source or a category is named by its title as well, and two sources may have a category of one name.
-        words: dict[str, dict[str, tuple[str, ...]]] = {
-            "source": {id_: (id_, entry["title"]) for id_, entry in self._sources.items()},
-            "category": {
-                one["name"]: (one["name"], one["name"].rpartition("/")[2], one["title"]) for one in self._categories
-            },
-            "effect": {"read": ("read", "readonly", "reads"), "write": ("write", "writes")},
-        }
-        values = [("effect", effect, set[int]()) for effect in EFFECTS]
-        values += [("access", access, set()) for access in get_args(Access)]
+        self._index = {field: defaultdict[str, set[int]](set) for field in Selection.model_fields}
+        self._known: dict[str, dict[str, None]] = {field: {} for field in self._index}
+        self._known |= {"effect": dict.fromkeys(EFFECTS), "access": dict.fromkeys(get_args(Access))}
         for at, (name, entry) in enumerate(self._tools.items()):
-            values += [(field, entry[field], {at}) for field in ("source", "category", "effect", "access")]
-            values += [("tag", tag, {at}) for tag in entry["tags"]]
-            values.append(("tool", name, {at}))
-        self._known: dict[str, dict[str, None]] = {field: {} for field in Selection.model_fields}
-        self._index = {field: defaultdict[str, set[int]](set) for field in self._known}
-        for field, value, positions in values:
-            self._known[field][value] = None
-            for word in words.get(field, {}).get(value, (value,)):
-                self._index[field][normalize(word)] |= positions
+            values = [(field, entry[field]) for field in ("source", "category", "effect", "access")]
+            for field, value in [*values, *(("tag", tag) for tag in entry["tags"]), ("tool", name)]:
+                self._known[field][value] = None
+                self._index[field][normalize(value)].add(at)
         self._names = list(self._tools)
         self._positions = {name_key(name): position for position, name in enumerate(self._names)}
         self._kinds = {id_: kind_of(entry["kind"]) for id_, entry in self._sources.items()}
@@ -223,7 +211,7 @@ class _Compiler:
         for name, key in itertools.product(entries, ("include", "exclude")):
             for field, values in entries[name].conditions(key):
                 for value in values:
-                    if normalize(value) not in self._index[field]:
+                    if normalize(value) not in map(normalize, self._known[field]):
                         hint = closest(value, self._known[field])
                         yield f"{self._where(group, name, key, field)}: there is no {field} {value!r}.{hint}"
 

@@ -37,13 +37,6 @@ _ALIKE = "[\u0400-\u052f\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\
 _TWO_SCRIPTS = re.compile(f"[A-Za-z]{_ALIKE}|{_ALIKE}[A-Za-z]")
 """A word with Latin letters and Cyrillic or Greek ones, which look the same and defeat the patterns below."""
 
-_BLOB = re.compile(
-    r"(?<![\w+/-])[\w+/-]{40,}={0,2}|(?:\\x[0-9a-f]{2}){4}|(?:%[0-9a-f]{2}){6}|(?:&#x?[0-9a-f]+;){3}", re.IGNORECASE
-)
-
-_MIN_ENCODED = 24
-"""Characters of encoded data without a joint of names and paths, which it has one in 64 of."""
-
 # Parts of the patterns below.
 _MODEL = r"(?:ai|llms?|(?:language )?models?|assistants?|agents?|claude|gpt|chatgpt|gemini)"
 _PERSON = r"(?:users?|humans?|person|anyone|anybody|operator|owner)"
@@ -78,7 +71,6 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         rf"|prompts?|guidelines|{_PERSON}(?=[:;.,!]|$| (?:ask|sa|want|request)))",
         r"\b(?:previous|prior|earlier) (?:instructions|directives|guidelines)\b|\byou (?:were|have been) told\b",
         r"\b(?:your|new|real) (?:system|developer) (?:prompts?|messages?|instructions?)\b",
-        r"\b(?:new|hidden) instructions?\b|\bjailbreak\w*|\bdeveloper mode\b",
     ),
     "gives instructions to the model": (
         # What a caller must do with this tool alone is about its arguments.
@@ -157,20 +149,7 @@ def find_prompt_injection(text: str) -> tuple[tuple[str, str], ...]:
     for kind, pattern in _COMPILED.items():
         if found := pattern.search(plain):
             findings.append((kind, _excerpt(found.group())))
-    encoded = next((blob.group() for blob in _BLOB.finditer(plain) if _is_encoded(blob.group())), None)
-    if encoded is not None:
-        findings.append(("contains encoded data", _excerpt(encoded)))
     return tuple(findings)
-
-
-def _is_encoded(blob: str) -> bool:
-    """Return whether ``blob`` is encoded data. A long name has no digits or one case, a path short parts."""
-    if not re.match(r"[\w+/-]{40}", blob):
-        return True
-    return any(
-        len(part) >= _MIN_ENCODED and all(re.search(kind, part) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
-        for part in re.split("[/_-]", blob)
-    )
 
 
 def _excerpt(found: str) -> str:

@@ -11,7 +11,6 @@ import hashlib
 import heapq
 import io
 import json
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,12 +30,9 @@ def read_output_file(path: Path) -> bytes | None:
     Raises:
         ToolfoldError: there is something that is not a file, or it cannot be read.
     """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise ToolfoldError(f"{path} is not a file. Name a file for the compiled catalog with --output.")
     try:
-        status = path.lstat()
-        if stat.S_ISLNK(status.st_mode):
-            raise ToolfoldError(f"{path} is a symbolic link to {path.readlink()}. Name that file itself.")
-        if not stat.S_ISREG(status.st_mode):
-            raise ToolfoldError(f"{path} is not a file. Name a file for the compiled catalog with --output.")
         return path.read_bytes()
     except FileNotFoundError:
         return None
