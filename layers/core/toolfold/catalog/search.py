@@ -94,10 +94,8 @@ _MAX_MEANT_WORDS = 64
 # catalog does not serve. Only their proportions matter: the thresholds are found with them.
 _MATCHED, _UNKNOWN, _OTHER_LANGUAGE = 3.7, 2.4, 2.3
 
-_CORRECTED, _KIND, _OUTSIDE = 0.8, 0.1, 0.2
-"""Share of its weight that a word has as another word of similar spelling, and as the name of something that a tool
-takes: tools of other sources take Apple and Paris as well. And what it counts as unknown where it names something that
-only some tools of the source do not serve."""
+_KIND = 0.1
+"""Share of its weight that the name of something that a tool takes has: tools of other sources take Apple as well."""
 
 _MOST_BESIDE = 2
 """Words of a tool that make it fit weakly beside a single unknown one: "steel news", but not a sentence."""
@@ -372,9 +370,9 @@ def measure(
             absent.add(word)
     corrected = {word for word, found in known.items() if stem(word) not in found and catalog.synonyms(word) is None}
     unknown = set(filter(is_english, absent | corrected))
-    lacking = math.fsum(map(word_weight, unknown)) + _OUTSIDE * math.fsum(map(word_weight, outside))
+    lacking = math.fsum(map(word_weight, unknown))
     named = {word for word, found in known.items() if all(map(is_kind, found))}
-    weight = {word: word_weight(word) * (_CORRECTED if word in corrected else 1.0) for word in known.keys() - named}
+    weight = {word: word_weight(word) for word in known.keys() - named}
     # A capitalised word that nothing knows says nothing.
     weight |= {word: _KIND * word_weight(word) if catalog.synonyms(word) else 0.0 for word in named}
     having = [[word for word, found in known.items() if any(tool in weights[term] for term in found)] for tool in best]
@@ -382,12 +380,9 @@ def measure(
     value = _MATCHED * math.log1p(most) - _UNKNOWN * math.log1p(lacking) + (0 if parsed.is_ascii else _OTHER_LANGUAGE)
     words, lacks = max(map(len, having), default=0), unknown.union(parsed.unknown)
     is_near = most > 0 and len(lacks) == 1 and words == len(terms) <= _MOST_BESIDE and not parsed.wants_change
-    least = Fit.NOTHING
-    if words == len(terms) > 0 and not lacks:
-        is_name = all(weight[word] for word in terms) and named == terms.keys()
-        least = Fit.SURE if is_name or words > 1 else Fit.WEAK
-    elif (words and not lacks) or is_near:
-        least = Fit.WEAK
+    least = Fit.WEAK if is_near or (words and not lacks) else Fit.NOTHING
+    if words == len(terms) > 1 and not lacks:
+        least = Fit.SURE
     return Measure(value, least, len(terms) == 1 and not lacks)
 
 
