@@ -67,9 +67,8 @@ _PLAIN = re.compile(
     r"|(?P<int>[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)"
     r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
     r"|(?P<null>~|null|Null|NULL|)"
-    r"|(?P<merge><<)"
 )
-"""Types of scalars without quotes, as in YAML 1.2 (section 10.3, core schema), and merge keys; others are text."""
+"""Types of scalars without quotes, as in YAML 1.2 (section 10.3, core schema); others are text."""
 
 _HINTS = {
     "mapping values": "; put the text in quotes",
@@ -183,7 +182,6 @@ class _Value(NamedTuple):
     line: int
     size: int = 1
     text: str | None = None
-    kind: str = ""
     members: dict[str | int, _Value] = {}  # noqa: RUF012 - nothing changes it
 
 
@@ -194,7 +192,6 @@ class _Collection:
         self.anchor, self.line = event.anchor, _line(event)
         self.is_list = isinstance(event, yaml.SequenceStartEvent)
         self._members: dict[str | int, _Value] = {}
-        self._merged: dict[str | int, _Value] = {}
         self._key: _Value | None = None
 
     def add(self, value: _Value) -> None:
@@ -205,23 +202,19 @@ class _Collection:
         elif key is None:
             if value.text is None:
                 raise _Unreadable(value.line, "a key must be text")
+            if value.text == "<<":  # which YAML 1.2 has no more
+                raise _Unreadable(value.line, "has a merge key (<<); write its keys again")
             if value.text in self._members:
                 raise _Unreadable(value.line, f"key {value.text!r} is given twice")
             self._key = value
-        elif key.kind != "merge":
-            self._members[str(key.text)] = value._replace(line=key.line)
         else:
-            for part in value.members.values() if isinstance(value.data, list) else [value]:
-                if not isinstance(part.data, dict):
-                    raise _Unreadable(value.line, "has a merge key (<<) whose value is not a mapping")
-                self._merged = {**part.members, **self._merged}
+            self._members[str(key.text)] = value._replace(line=key.line)
 
     def close(self) -> _Value:
         """Return the whole value."""
-        members = {**self._merged, **self._members}
-        found = {key: value.data for key, value in members.items()}
-        size = 1 + sum(value.size for value in members.values())
-        return _Value(list(found.values()) if self.is_list else found, self.line, size, members=members)
+        found = {key: value.data for key, value in self._members.items()}
+        size = 1 + sum(value.size for value in self._members.values())
+        return _Value(list(found.values()) if self.is_list else found, self.line, size, members=self._members)
 
 
 def _read(text: str, limits: Limits) -> tuple[_Value, int]:
@@ -346,9 +339,9 @@ def _scalar(event: yaml.ScalarEvent) -> _Value:
             raise _Unreadable(line, f"{text[:40]!r} is not of the type {kind}") from None
         if abs(data) == math.inf:
             raise _Unreadable(line, "has a number that is too large")
-    elif kind not in ("str", "merge"):
+    elif kind != "str":
         raise _Unreadable(line, f"is not valid YAML: it has the tag {tag[:60]!r}, which is not read")
-    return _Value(data, line, text=text, kind=kind)
+    return _Value(data, line, text=text)
 
 
 def _lines(root: _Value, first_line: int, wanted: Iterable[Location]) -> dict[Location, int]:
