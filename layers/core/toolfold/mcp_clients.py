@@ -1,26 +1,23 @@
 """MCP clients: their configuration files, and how each is given a server, as an entry, a command or a link.
 
-Locations and forms from the clients' documentation: modelcontextprotocol.io/docs/develop/connect-local-servers (Claude
-Desktop), code.claude.com/docs/en/mcp (Claude Code), cursor.com/docs/context/mcp and /install-links,
-code.visualstudio.com/docs/copilot/reference/mcp-configuration and /api/extension-guides/ai/mcp,
-docs.windsurf.com/windsurf/cascade/mcp, geminicli.com/docs/tools/mcp-server, zed.dev/docs/ai/mcp,
-lmstudio.ai/docs/app/mcp, developers.openai.com/codex/mcp. Of the programs between a client and a deployment:
-github.com/aws/mcp-proxy-for-aws, github.com/geelen/mcp-remote.
+The clients are the table ``mcp_clients.toml``.
 """
 
 from __future__ import annotations
 
 import base64
+import importlib.resources
 import json
 import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,8 @@ class Client:
         file: Its file, below a folder of :meth:`path`.
         shown: The name of the file in the client's documentation; empty: people add a server by a command.
         command: What adds a server at a URL; empty: none does.
-        link: Returns the link that adds a server, by the name and the entry.
+        link: What adds a server where it is opened; empty: nothing does. ``{json}`` is the entry with its name as JSON,
+            ``{base64}`` the entry alone in base64, and ``{name}`` the name.
         has_type: Whether an entry says how the server is reached.
         variable: How a value of an entry names a variable; empty: its file has neither variables nor URLs.
         url: The member of an entry that has the URL of a server.
@@ -46,7 +44,7 @@ class Client:
     file: str
     shown: str = ""
     command: Sequence[str] = ()
-    link: Callable[[str, Mapping[str, Any]], str] | None = None
+    link: str = ""
     has_type: bool = False
     variable: str = ""
     url: str = "url"
@@ -82,48 +80,12 @@ class Client:
         return {**({"type": "http"} if self.has_type else {}), self.url: url, **sent}
 
 
-def _cursor_link(name: str, entry: Mapping[str, Any]) -> str:
-    config = base64.b64encode(json.dumps(entry).encode()).decode()
-    # The clients' own handlers of links do not take a plus sign for a blank.
-    query = urlencode({"name": name, "config": config}, quote_via=quote)
-    return f"cursor://anysphere.cursor-deeplink/mcp/install?{query}"
+def _read_clients() -> dict[str, Client]:
+    content = importlib.resources.files("toolfold").joinpath("mcp_clients.toml").read_text(encoding="utf-8")
+    return {name: Client(**row) for name, row in tomllib.loads(content).items()}
 
 
-def _vscode_link(name: str, entry: Mapping[str, Any]) -> str:
-    return f"vscode:mcp/install?{quote(json.dumps({'name': name, **entry}, separators=(',', ':')), safe='')}"
-
-
-_SERVERS = "mcpServers"
-CLIENTS: Mapping[str, Client] = {
-    "claude-desktop": Client(
-        "Claude Desktop", _SERVERS, "{data}/Claude/claude_desktop_config.json", "claude_desktop_config.json"
-    ),
-    "claude-code": Client(
-        "Claude Code", _SERVERS, "{home}/.claude.json", has_type=True, variable="${%s}",
-        command=("claude", "mcp", "add", "--transport", "http", "{name}", "{url}"),
-    ),
-    "cursor": Client(
-        "Cursor", _SERVERS, "{home}/.cursor/mcp.json", "~/.cursor/mcp.json", link=_cursor_link, variable="${env:%s}"
-    ),
-    "vscode": Client(
-        "VS Code", "servers", "{data}/Code/User/mcp.json", ".vscode/mcp.json", link=_vscode_link, has_type=True,
-        variable="${env:%s}",
-    ),
-    "windsurf": Client(
-        "Windsurf", _SERVERS, "{home}/.codeium/windsurf/mcp_config.json", "~/.codeium/windsurf/mcp_config.json",
-        variable="${env:%s}", url="serverUrl",
-    ),
-    "gemini-cli": Client(
-        "Gemini CLI", _SERVERS, "{home}/.gemini/settings.json", "~/.gemini/settings.json", variable="${%s}",
-        url="httpUrl",
-    ),
-    "codex": Client(
-        "Codex", "mcp_servers", "{codex}/config.toml", command=("codex", "mcp", "add", "{name}", "--url", "{url}"),
-        variable="%s", headers="env_http_headers", is_toml=True,
-    ),
-    "zed": Client("Zed", "context_servers", "{zed}/zed/settings.json", "settings.json"),
-    "lm-studio": Client("LM Studio", _SERVERS, "{home}/.lmstudio/mcp.json", "mcp.json"),
-}  # fmt: skip
+CLIENTS: Mapping[str, Client] = _read_clients()
 """Name on the command line → client."""
 
 _BRIDGE = ("npx", "-y", "mcp-remote")
@@ -208,7 +170,10 @@ def endpoint_snippets(url: str, program: Sequence[str] = ()) -> Iterator[Snippet
             words = [word.format(name=name, url=url) for word in client.command]
             yield Snippet(id_, client.title, "command", shlex.join(words))
         if client.link:
-            yield Snippet(id_, client.title, "link", client.link(name, entry))
+            named = json.dumps({"name": name, **entry}, separators=(",", ":"))
+            encoded = base64.b64encode(json.dumps(entry).encode())
+            link = client.link.format(name=name, json=quote(named, safe=""), base64=quote(encoded, safe=""))
+            yield Snippet(id_, client.title, "link", link)
         if client.shown:
             yield Snippet(id_, client.title, "json", to_text({client.section: {name: entry}}), client.shown)
 
