@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from toolfold.catalog import json_schema
-from toolfold.catalog.entries import CONFIRM, summary_suffix
+from toolfold.catalog.entries import summary_suffix
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options
 from toolfold.cli.error_text import WHOLE_TOKENS, call_command
@@ -44,10 +44,11 @@ def search_tools(options: Options) -> int:
     if not found["tools"]:
         output.print_message("No tool matches. Try other English words, or look through `toolfold catalog list`.")
         return 1
-    terminal.print_rows(
-        ("tool", "what it returns"),
-        [[entry["name"], f"{entry['description']}{_remarks(entry)}"] for entry in found["tools"]],
-    )
+    rows = []
+    for entry in found["tools"]:
+        remarks = summary_suffix(entry.get("access", ""), entry.get("effect", ""), entry.get("confirm", ""))
+        rows.append([entry["name"], entry["description"] + remarks])
+    terminal.print_rows(("tool", "what it returns"), rows)
     if found.get("confidence", "sure") != "sure":  # a blank query has none
         output.print_notice("No tool fits closely.")
     more = found["matched"] - found["returned"]
@@ -58,13 +59,6 @@ def search_tools(options: Options) -> int:
 
 def _tools(options: Options) -> contextlib.AbstractContextManager[RemoteTools | MetaTools]:
     return contextlib.closing(RemoteTools(options)) if options.endpoint else contextlib.nullcontext(meta_tools())
-
-
-def _remarks(entry: Mapping[str, Any]) -> str:
-    """Return what TOOL_LIST says of an entry beside its text, as its own text has it."""
-    premium = "premium" if entry.get("access") == "premium" else ""
-    said = list(filter(None, (premium, entry.get("effect"), CONFIRM if entry.get("confirm") else "")))
-    return f" ({', '.join(said)})" if said else ""
 
 
 def _given_filters(options: Options) -> dict[str, Any]:
