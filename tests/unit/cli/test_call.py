@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,6 @@ from tests.support.upstream import Upstream
 from toolfold.cli import call, output, terminal
 from toolfold.cli.application import Options
 from toolfold.meta_tools.result import Result
-from toolfold.mock_api.server import MockApi
 
 Terminal = Callable[[int], None]
 
@@ -153,54 +151,6 @@ def test_tables_with_different_columns_are_parted_by_an_empty_line(run: Run) -> 
     assert out.startswith("fiscalDateEnding,reportedEPS\n")
     assert "\n\nfiscalDateEnding,reportedDate," in out
     assert "2 tables with different columns" in err
-
-
-def test_output_is_written_completely_or_not(run: Run, tmp_path: Path) -> None:  # N2
-    file = tmp_path / "ibm.csv"
-    code, out, err = run(*DAILY, "--output", str(file))
-    assert (code, out) == (0, "")
-    assert err == f"# Wrote 100 rows, {file.stat().st_size:,} bytes to {file}\n"
-    assert len(records(file.read_text())) == 101
-    before = file.read_bytes()
-    code, out, err = run(*DAILY, "--output", str(file))
-    assert (code, out, file.read_bytes()) == (1, "", before)
-    assert "--force" in err
-    assert run("call", "GLOBAL_QUOTE", "symbol=IBM", "-o", str(file), "-f")[0] == 0
-    assert records(file.read_text())[0][0] == "symbol"
-    assert run("call", "GLOBAL_QUOTE", "-o", str(tmp_path / "ibm2.csv"))[0] == 1
-    assert sorted(tmp_path.glob("*ibm*")) == [file]
-
-
-def test_a_file_that_exists_costs_no_call(run: Run, tmp_path: Path, mock_api: MockApi) -> None:  # N2
-    file = tmp_path / "x.json"
-    file.touch()
-    asked = len(mock_api.requests)
-    for path in (file, tmp_path, tmp_path / "none" / "x.csv", tmp_path / "x.xlsx"):
-        code, _, err = run("call", "WTI", "--fresh", "--output", str(path))
-        assert code == 1
-        assert len(err.splitlines()) == 1
-    assert len(mock_api.requests) == asked
-
-
-@pytest.mark.parametrize("name", ["x.json", "x.csv", "x.txt", "x"])
-def test_name_of_the_file_decides_its_format(run: Run, tmp_path: Path, name: str) -> None:
-    assert run(*DAILY, "--select", "timestamp,close; last 2", "-o", str(tmp_path / name))[0] == 0
-    first = (tmp_path / name).read_text().splitlines()[0]
-    expected = {".json": '[{"timestamp": "', ".csv": "timestamp,close", ".txt": "timestamp    close"}
-    assert first.startswith(expected.get(Path(name).suffix, "timestamp,close"))
-
-
-def test_output_keeps_the_bytes_and_the_rights_of_a_file(
-    run: Run, sent: Callable[[bytes], None], tmp_path: Path
-) -> None:
-    sent(SENT)
-    file, link = tmp_path / "x.csv", tmp_path / "link.csv"
-    file.touch(0o640)
-    link.symlink_to(file)
-    assert run("call", "WTI", "datatype=csv", "-o", str(link), "-f")[0] == 0
-    assert file.read_bytes() == SENT
-    assert file.stat().st_mode & 0o777 == 0o640
-    assert link.is_symlink()
 
 
 @pytest.mark.parametrize("width", [40, 140])

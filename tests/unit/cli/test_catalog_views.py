@@ -86,7 +86,7 @@ def test_long_answer_is_a_preview_and_saved_in_a_file(run: Run) -> None:
     ("command", "code", "said"),
     [
         ("call GLOBAL_QUOTE symbol=IBM --max-tokens 0", 1, "--max-tokens 0 is too small: integer, ≥1"),
-        ("call GLOBAL_QUOTE --symbol IBM", 2, "The arguments of a tool are key=value, such as symbol=IBM."),  # N11
+        ("call GLOBAL_QUOTE --symbol IBM", 2, "The arguments of a tool are key=value, such as symbol=IBM"),  # N11
         ("call SMA symbol=IBM interval=2h", 1, "INVALID_ARGUMENTS: SMA: interval '2h' is not an allowed value"),
         ("call SMA symbol=IBM interval=2h", 1, "time_period is missing: integer, ≥1"),
         ("catalog get NOPE", 1, "TOOL_NOT_FOUND: There is no tool named 'NOPE'.\n`toolfold catalog search WORD …`"),

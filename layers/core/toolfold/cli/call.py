@@ -1,6 +1,6 @@
 """``toolfold call``: call one tool and print its answer; and ``toolfold approve``, for a call that waits for a person.
 
-An answer is a table, CSV or JSON, on a terminal, in a pipe or in a file. The data alone are printed to stdout. What a
+An answer is a table on a terminal, and CSV or JSON in a pipe or a file. The data alone are printed to stdout. What a
 reader must know about them is printed to stderr: how old they are, notes, metadata that a table has no column for, and
 what is not shown.
 """
@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import io
 import json
-import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolfold.app import App
@@ -31,11 +30,10 @@ from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
 from toolfold.execution.approval import ApprovalDesk, WaitingCall
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
-from toolfold.private_folder import replace_file
 from toolfold.results.output import AnswerStatus
 from toolfold.results.tables import Table
 from toolfold.settings import Settings
-from toolfold.text_safety import counted, escape_unsafe, load_json
+from toolfold.text_safety import escape_unsafe, load_json
 
 _MAX_SHOWN = 100
 """Rows that a terminal shows in full: two or three screens."""
@@ -46,19 +44,13 @@ _FIRST, _LAST = 40, 5
 _MAX_RECORDS = 10
 """Rows shown one below the other, with the name of each value, where the terminal is too narrow for the columns."""
 
-_OTHER_FORMATS = frozenset({".xlsx", ".xls", ".ods", ".parquet", ".tsv", ".xml", ".html"})
-"""Suffixes of programs that could not read what is written."""
-
 
 def run(options: Options) -> int:
-    """Call the tool and print or write its answer."""
-    file = None
-    if options.output not in (None, "-"):
-        file = OutputFile(options.output, overwrite=options.force)
+    """Call the tool and print its answer."""
     if options.endpoint:
         with contextlib.closing(RemoteTools(options)) as remote:
             result = _call(options, remote, _call_arguments(options, None))
-        return _print(options, result, file)
+        return _print(options, result)
     app = make_app()
     tools = app.server.tools
     arguments = _call_arguments(options, tools)
@@ -75,7 +67,7 @@ def run(options: Options) -> int:
         result = _call(options, tools, {**arguments, "approval_token": token})
         if rest is None:  # a script would make its first calls again
             break
-    return _print(options, result, file)
+    return _print(options, result)
 
 
 def _call(options: Options, tools: MetaTools | RemoteTools, arguments: dict[str, Any]) -> Result:
@@ -97,10 +89,10 @@ def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]
     }
 
 
-def _print(options: Options, result: Result, file: OutputFile | None) -> int:
+def _print(options: Options, result: Result) -> int:
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return print_result(result, options.json, options.tool_name)
-    print_answer(result, options, file)
+    print_answer(result, options)
     failed = [part for part in result.structured.get("results", ()) if "error" in part]
     for part, error in zip(failed, result.errors, strict=True):  # of a batch whose one answer is printed
         print_notice(f"{part['id']} failed.")
@@ -110,25 +102,15 @@ def _print(options: Options, result: Result, file: OutputFile | None) -> int:
 
 def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | None) -> dict[str, Any]:
     """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
-    if len(words) != 1 or not words[0].lstrip().startswith("{"):
-        return parse_pairs(words, lambda: f"; e.g. {_example(tool_name, tools)}")
-    step = """Write them as '{"symbol": "IBM"}', or as symbol=IBM"""
-    with os_errors("The arguments are not valid JSON", step, ValueError, RecursionError):
-        return dict(load_json(words[0]))
-
-
-def parse_pairs(words: Sequence[str], example: Callable[[], str] = lambda: ".") -> dict[str, Any]:
-    """Return ``key=value`` words as arguments; a key that is repeated has a list.
-
-    Args:
-        words: the words.
-        example: returns the end of the error about a word of another form.
-    """
+    if len(words) == 1 and words[0].lstrip().startswith("{"):
+        step = """Write them as '{"symbol": "IBM"}', or as symbol=IBM"""
+        with os_errors("The arguments are not valid JSON", step, ValueError, RecursionError):
+            return dict(load_json(words[0]))
     values: dict[str, list[str]] = {}
     for word in words:
         key, equals, value = word.removeprefix("--").partition("=")
         if not equals or not key:
-            raise ToolfoldError(f"Arguments are key=value, not {word!r}{example()}")
+            raise ToolfoldError(f"Arguments are key=value, not {word!r}; e.g. {_example(tool_name, tools)}")
         values.setdefault(key, []).append(value)
     return {key: found[0] if len(found) == 1 else found for key, found in values.items()}
 
@@ -198,99 +180,45 @@ def _show(call: WaitingCall) -> None:
         print_message(f"{escape_unsafe(name):12}  {escape_unsafe(value)}")
 
 
-class OutputFile:
-    """A file that is about to be written. What can be checked before the call is checked when it is made.
-
-    Args:
-        path: of the file; ``~`` stands for the user's home.
-        overwrite: whether a file of that name is replaced.
-    """
-
-    def __init__(self, path: str, *, overwrite: bool) -> None:
-        self.path, self._overwrite = Path(path).expanduser(), overwrite
-        with os_errors(f"{path} cannot be written", "Name another file."):
-            if self.path.is_dir():
-                raise ToolfoldError(f"{path} is a folder. Name a file in it, e.g. --output {self.path / 'answer.csv'}")
-            if not self.path.parent.is_dir():
-                raise ToolfoldError(f"There is no folder {self.path.parent}. Create it, or name another file.")
-            if (suffix := self.path.suffix.lower()) in _OTHER_FORMATS:
-                raise ToolfoldError(f"{suffix} cannot be written. Name a file with .csv, .json or .txt.")
-            if self.path.is_file() and not overwrite:
-                raise ToolfoldError(f"{path} exists. Add --force to replace it, or name another file.")
-
-    def write(self, content: bytes) -> None:
-        """Write ``content``; another process sees the whole file or none."""
-        with os_errors(f"{self.path} cannot be written", "Name another file."):
-            if self.path.exists() and not self.path.is_file():  # /dev/stdout, a named pipe
-                self.path.write_bytes(content)
-            else:
-                replace_file(os.path.realpath(self.path), content, overwrite=self._overwrite)
-
-
-FORMATS = {".csv": "csv", ".json": "json", ".txt": "table"}
-"""Suffix of a file → the format that it stands for."""
-
-
-def print_answer(result: Result, options: Options, file: OutputFile | None = None) -> None:
-    """Print or write an answer: to stdout, or into ``file``.
-
-    Its form is the one that ``options`` of ``toolfold call`` name, else that of the suffix of the file, or by the data
-    and their destination.
-    """
-    by_suffix = FORMATS.get(file.path.suffix.lower(), "") if file else ""
-    form = "structured" if options.json else options.format or ("csv" if options.csv else by_suffix)
+def print_answer(result: Result, options: Options) -> None:
+    """Print an answer in the form that ``options`` of ``toolfold call`` name, else by the data and the terminal."""
+    form = "structured" if options.json else options.format or ("csv" if options.csv else "")
     data = result.structured["result"]
-    is_terminal = file is None and terminal.is_terminal(sys.stdout)
-    raw = ""
-    if form != "structured":
-        is_whole = options.max_tokens is None and "preview" not in result.structured
-        raw = data if isinstance(data, str) else result.text if is_whole else ""
+    is_terminal = terminal.is_terminal(sys.stdout)
     _print_notices(result.structured, is_remote=bool(options.endpoint))
-    if result.blocks and form != "structured":
+    if form == "structured":
+        print_json({**result.structured, "content": result.blocks} if result.blocks else result.structured)
+        return
+    if result.blocks:
         print_notice(f"Not shown: {', '.join(map(_name, result.blocks))}. --json has it as content.")
-    if not raw and file is None and (form == "table" or (not form and is_terminal)):
+    is_whole = options.max_tokens is None and "preview" not in result.structured
+    raw = data if isinstance(data, str) else result.text if is_whole else ""
+    if raw and form not in ("", "csv" if isinstance(data, str) else "json"):
+        raise ToolfoldError(f"datatype requests the service's own form; leave it out for --format {form}.")
+    if raw:
+        _print_raw(raw, options.all or not is_terminal)
+        return
+    if form == "table" or (not form and is_terminal):
         _print_tables(data, options.all or not is_terminal)
         return
-    content = _content(result, form, raw, is_file=file is not None)
-    if file is not None:
-        encoded = content.encode("utf-8", "surrogatepass")
-        file.write(encoded)
-        rows = data.rstrip().count("\n") if isinstance(data, str) else sum(len(table.rows) for table in tables_of(data))
-        print_notice(f"Wrote {counted(rows, 'row') + ', ' if rows else ''}{len(encoded):,} bytes to {file.path}")
-    elif raw and is_terminal:
-        lines = [line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")]
-        print(*(shown := _ends(lines, "…", options.all)), sep="\n")
-        _print_cut(shown, lines, "lines")
-    elif raw and (binary := getattr(sys.stdout, "buffer", None)):  # the upstream's own text byte for byte
+    tables = tables_of(data)
+    is_json = form == "json" or (not form and not tables)
+    if tables and data.get("meta") and (not is_json or "columns" in data):
+        print_notice(terminal.cell_text(data["meta"]))
+    print(_to_json(data, tables) if is_json else _to_csv(data, tables), end="")
+
+
+def _print_raw(raw: str, show_all: bool) -> None:
+    """Print the upstream's own text: byte for byte in a pipe."""
+    if (binary := getattr(sys.stdout, "buffer", None)) and not terminal.is_terminal(sys.stdout):
         sys.stdout.flush()
         with output_errors():
             binary.write(raw.encode("utf-8", "surrogatepass") + (b"" if raw.endswith("\n") else b"\n"))
             binary.flush()
     else:
-        print(content, end="")
-
-
-def _content(result: Result, form: str, raw: str, *, is_file: bool) -> str:
-    """Return what is written; ``raw`` is the upstream's own text, or empty."""
-    data = result.structured["result"]
-    ensure_ascii = not is_file and not terminal.is_unicode(sys.stdout)  # escapes keep a value that stdout lacks
-    if form == "structured":
-        structured = {**result.structured, "content": result.blocks} if result.blocks else result.structured
-        return json.dumps(structured, ensure_ascii=ensure_ascii) + "\n"
-    if raw:
-        if form not in ("", "csv" if isinstance(data, str) else "json"):
-            raise ToolfoldError(f"datatype requests the service's own form; leave it out for --format {form}.")
-        return raw
-    if form == "table":
-        text = io.StringIO()
-        with contextlib.redirect_stdout(text):
-            _print_tables(data, show_all=True)
-        return text.getvalue()
-    tables = tables_of(data)
-    is_json = form == "json" or (not form and not tables)
-    if tables and data.get("meta") and (not is_json or "columns" in data):
-        print_notice(terminal.cell_text(data["meta"]))
-    return _to_json(data, tables, ensure_ascii) if is_json else _to_csv(data, tables)
+        lines = [line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")]
+        print(*(shown := _ends(lines, "…", show_all)), sep="\n")
+        _print_cut(shown, lines, "lines")
 
 
 def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
@@ -355,14 +283,11 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _to_json(data: Any, tables: Sequence[Table], ensure_ascii: bool) -> str:
+def _to_json(data: Any, tables: Sequence[Table]) -> str:
     """Return tables as lists of objects, a row in a line; other data as they are."""
-
-    def dump(value: Any) -> str:
-        return json.dumps(value, ensure_ascii=ensure_ascii)
-
+    dump = functools.partial(json.dumps, ensure_ascii=not terminal.is_unicode(sys.stdout))  # escapes keep a value
     if not tables:
-        return json.dumps(data, ensure_ascii=ensure_ascii, indent=2) + "\n"
+        return dump(data, indent=2) + "\n"
     lists = [
         "[" + ",\n".join(dump(dict(zip(table.columns, row, strict=False))) for row in table.rows) + "]"
         for table in tables
@@ -424,4 +349,4 @@ def _print_cut(shown: Sequence[Any], lines: Sequence[Any], what: str) -> None:
     sys.stdout.flush()
     if len(shown) < len(lines):
         count = f"{_FIRST + _LAST} of {len(lines):,} {what}"
-        print_notice(f"{count}. --all prints all of them; --output FILE writes them.")
+        print_notice(f"{count}. --all prints all of them, and > FILE writes them.")
