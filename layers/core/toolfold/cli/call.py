@@ -202,7 +202,7 @@ def print_answer(result: Result, options: Options) -> None:
         _print_tables(data, options.all or not is_terminal)
         return
     tables = tables_of(data)
-    is_json = form == "json" or (not form and not tables)
+    is_json = form == "json" or (not form and len({table.columns for table in tables}) != 1)
     if tables and data.get("meta") and (not is_json or "columns" in data):
         print_notice(terminal.cell_text(data["meta"]))
     print(_to_json(data, tables) if is_json else _to_csv(data, tables), end="")
@@ -242,8 +242,7 @@ def _name(block: Mapping[str, Any]) -> str:
     """Return what a content block of MCP is: ``image (image/png)``."""
     resource = block.get("resource")
     kind = (resource if isinstance(resource, Mapping) else block).get("mimeType")
-    name = str(block.get("type", "")).replace("resource_link", "link to a resource")
-    return f"{name} ({kind})" if kind else name
+    return f"{block.get('type', '')} ({kind})" if kind else str(block.get("type", ""))
 
 
 def tables_of(data: Any) -> list[Table]:
@@ -257,22 +256,16 @@ def tables_of(data: Any) -> list[Table]:
 
 
 def _to_csv(data: Any, tables: Sequence[Table]) -> str:
-    if not tables:
-        if not _is_flat(data):
-            raise ToolfoldError("This answer is not a table: use --format json, or --select a table of it.")
+    """Return tables with the same columns as one, or a flat object as a row."""
+    if not tables and _is_flat(data):
         tables = [Table("", tuple(data), [list(data.values())])]
-    is_one = all(table.columns == tables[0].columns for table in tables)
-    if not is_one:
-        print_notice(
-            f"{len(tables)} tables with different columns, an empty line before each. --format json has names."
-        )
-    is_named = is_one and len(tables) > 1
+    if len({table.columns for table in tables}) != 1:
+        raise ToolfoldError("This answer is not one table: use --format json, or --select a table of it.")
+    is_named = len(tables) > 1
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    for number, table in enumerate(tables):
-        if not is_one or number == 0:
-            buffer.write("\n" if number else "")
-            writer.writerow([*(["table"] if is_named else []), *table.columns])
+    writer.writerow([*(["table"] if is_named else []), *tables[0].columns])
+    for table in tables:
         writer.writerows([*([table.name] if is_named else []), *map(_cell, row)] for row in table.rows)
     return buffer.getvalue()
 
