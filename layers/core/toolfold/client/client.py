@@ -16,10 +16,6 @@ _EXECUTOR = "TOOL_CALL_WRITE"
 the allow-lists of clients with a model: it only reads."""
 
 
-def _objects(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-
-
 @dataclass(frozen=True)
 class Answer:
     """The answer of a meta-tool.
@@ -51,26 +47,22 @@ class Answer:
             return []
         if isinstance(named := result.get("tables"), Mapping) and named:
             raise ValueError(f"the answer has several tables; choose one of tables: {', '.join(named)}")
-        if not ("columns" in result and "rows" in result):
-            return [dict(result)]
-        self._warn_of_preview()
-        return _objects(result)
+        return self._objects(result) if "columns" in result and "rows" in result else [dict(result)]
 
     @property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """The rows of each table of an answer that has several, by its name; with a warning as for ``rows``."""
-        result = self.result
-        named = result.get("tables") if isinstance(result, Mapping) else None
+        named = self.result.get("tables") if isinstance(self.result, Mapping) else None
         if not isinstance(named, Mapping):
             return {}
-        self._warn_of_preview()
-        return {name: _objects(table) for name, table in named.items()}
+        return dict(zip(named, map(self._objects, named.values()), strict=True))  # no frame between for the warning
 
-    def _warn_of_preview(self) -> None:
+    def _objects(self, table: Mapping[str, Any]) -> list[dict[str, Any]]:
         if self.is_preview:
             of = self.structured["preview"]
             shown = f"{of.get('rows_shown', 'some')} of {of.get('rows_total', 'more')} rows"
             warnings.warn(f"the answer has {shown}: a select for less, or a higher max_tokens, has all", stacklevel=3)
+        return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
 
     @property
     def tools(self) -> list[dict[str, Any]]:
