@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import getpass
 import hashlib
 import os
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from toolfold.build import lint, publisher
 from toolfold.build.compiler import compile_sources
-from toolfold.build.preparation import check_allowed, check_catalog, prepare_catalog, refresh_sources
+from toolfold.build.preparation import check_allowed, check_catalog, prepare_catalog
 from toolfold.build.publisher import Author, CatalogBucket, Outcome, Writer, explained, publish_catalog
 from toolfold.build.writer import read_output_file, replace_catalog_file
 from toolfold.catalog.allow_list import AllowList
@@ -118,13 +117,9 @@ def _print_plan(bucket: CatalogBucket, content: bytes, tools: str, *, as_json: b
 def _read_content(options: Options) -> tuple[bytes, str]:
     """Return the catalog in a file, or that of the sources in a folder if it has no findings, and its name."""
     if options.folder is not None:
-        settings = Settings.from_environment()
-        refresh = functools.partial(refresh_sources, process_settings=settings, progress=output.print_message)
-        content = prepare_catalog(options.folder, AllowList(settings), refresh if options.refresh else None)
+        content = prepare_catalog(options.folder, AllowList(Settings.from_environment()))
         output.print_message(f"Compiled {options.folder}: no findings.")
         return content, str(options.folder)
-    if options.refresh:
-        raise ToolfoldError("--refresh reads the sources of a folder: name it with --folder.")
     own = Path("catalog", "catalog.json")  # what `toolfold catalog compile` makes of the sources here
     is_own = any(own.parent.glob("*/source.yaml"))
     path = Path(os.path.relpath(options.file or (own if is_own else bundled_path())))
