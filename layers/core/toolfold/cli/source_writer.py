@@ -45,11 +45,11 @@ class Draft:
     note: str = ""
 
 
-def check_folder(folder: Path, source_id: str | None) -> None:
+def check_folder(folder: Path, source_id: str) -> None:
     """Check that a source can be written."""
     if folder.exists() and not folder.is_dir():
         raise ToolfoldError(f"{folder} is not a folder. Name another one with --folder.")
-    if source_id and (folder / source_id).exists():
+    if (folder / source_id).exists():
         raise ToolfoldError(
             f"{folder / source_id} exists, and nothing is overwritten. Choose another ID, edit the files, or first: "
             f"toolfold source remove {source_id}"
@@ -60,7 +60,6 @@ def write(draft: Draft, options: Options, questions: Questions) -> int:
     """Show the source, write it, and make it work, or print what to do next; return the exit code."""
     folder: Path = options.folder
     target = folder / draft.id
-    check_folder(folder, draft.id)
     import yaml  # of the extra build
 
     text = str(yaml.safe_dump(dict(draft.settings), sort_keys=False, allow_unicode=True, width=100))
