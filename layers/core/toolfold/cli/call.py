@@ -84,7 +84,7 @@ def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]
     }
     return {
         "tool_name": options.tool_name,
-        "arguments": _parse_arguments(options.tool_name, options.arguments, tools),
+        "arguments": parse_arguments(options.tool_name, options.arguments, tools),
         **{name: value for name, value in given.items() if value is not None},
     }
 
@@ -100,7 +100,7 @@ def _print(options: Options, result: Result) -> int:
     return 0
 
 
-def _parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | None) -> dict[str, Any]:
+def parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | None) -> dict[str, Any]:
     """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         step = """Write them as '{"symbol": "IBM"}', or as symbol=IBM"""

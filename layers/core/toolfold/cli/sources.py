@@ -27,7 +27,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, os_errors
-from toolfold.cli.call import parse_pairs
+from toolfold.cli.call import parse_arguments
 from toolfold.cli.error_text import for_person
 from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm, is_interactive
@@ -170,7 +170,7 @@ def test(options: Options) -> int:
     with tempfile.TemporaryDirectory(prefix="toolfold-source-") as folder:
         app = _make_app(source, Path(folder))
         tool = _choose(app.catalog_store(), source.id, options.tool)
-        arguments = parse_pairs(options.arguments) if options.arguments else dict(tool.example)
+        arguments = parse_arguments(tool.name, options.arguments, None) if options.arguments else dict(tool.example)
         with output.waiting(f"Waiting for {tool.name} …"):
             call = {"tool_name": tool.name, "arguments": arguments, "max_tokens": _MAX_TOKENS}
             result = app.server.tools.call("TOOL_CALL", call)
