@@ -134,16 +134,11 @@ def quoted(value: Any) -> str:
     return f"'{shortened(value)}'" if isinstance(value, str) else shortened(json.dumps(value, default=str))
 
 
-class RepeatedName(ValueError):
-    """An object in JSON has a name twice: parsers differ in which of the two values they take."""
-
-
 def load_json(text: str | bytes) -> Any:
     """Parse JSON in which no object has a name twice.
 
     Raises:
-        RepeatedName: one has; names it.
-        ValueError: it is not JSON.
+        ValueError: one has, or it is not JSON.
     """
     return json.loads(text, object_pairs_hook=_unique)
 
@@ -152,6 +147,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise RepeatedName(f"has {quoted(name)} twice")
+            raise ValueError(f"has {quoted(name)} twice")
         found[name] = value
     return found

@@ -76,18 +76,6 @@ class CallText(Text):
         return reader.call_text(self.tool, self.fields)
 
 
-class SignatureText(Text):
-    """A tool with its parameters, as its reader writes it. ``fields`` are names, with whether each is required."""
-
-    def __init__(self, name: str, signature: str, parameters: Mapping[str, bool]) -> None:
-        super().__init__(signature, fields=parameters)
-        self.name = name
-
-    def worded(self, reader: Reader) -> str:
-        """Return the signature for a reader."""
-        return reader.signature_text(self.name, self.fields) if reader.is_person else self.for_model
-
-
 def joined(*texts: str | Text) -> Text:
     """Return several texts as one, with spaces between them; empty ones are left out."""
     parts = {f"part_{index}": text for index, text in enumerate(texts) if text}
@@ -100,7 +88,7 @@ def names_call(text: str | Text) -> bool:
 
 
 def to_data(text: Any) -> Any:
-    """Return a text, or a value of a field, as a JSON value for :func:`from_data`; a call or a signature is not one."""
+    """Return a text, or a value of a field, as a JSON value for :func:`from_data`; a call is not one."""
     if not isinstance(text, Text):
         return text
     return [text.for_model, text.for_person, {name: to_data(value) for name, value in text.fields.items()}]
@@ -153,10 +141,6 @@ class Reader:
     def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
         """Return the call of a meta-tool that is the next step, as the reader makes it; None: it cannot."""
         return tool, arguments
-
-    def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
-        """Return how a person calls a tool; ``parameters`` are names, with whether each is required."""
-        return name
 
 
 _MODEL_TERMS = {

@@ -117,7 +117,7 @@ def test_invalid_setting_prints_one_line(run: Run, monkeypatch: pytest.MonkeyPat
 def test_catalog_get_prints_the_known_entries(run: Run) -> None:  # N11
     code, out, err = run("catalog", "get", "GLOBAL_QUOT", "CPI")
     assert (code, json.loads(out)["name"]) == (1, "CPI")
-    assert "Did you mean `toolfold catalog get GLOBAL_QUOTE`?" in err
+    assert "Did you mean GLOBAL_QUOTE(symbol, " in err
     assert len(json.loads(run("catalog", "get", "SMA", "CPI", "--json")[1])["tools"]) == 2
     for command in (("catalog", "get"), ("call",)):
         code, out, _ = run(*command, "NOPE", "--json")

@@ -15,7 +15,7 @@ from toolfold.cli.error_text import for_person
 from toolfold.errors import CALL_ERRORS, InternalError, InvalidArguments, NoData, RateLimited
 from toolfold.sources.http_api import request
 from toolfold.sources.sql import errors as database_errors
-from toolfold.wording import CallText, SignatureText, Text, joined, names_call
+from toolfold.wording import CallText, Text, joined, names_call
 
 SOURCES = Path(errors.__file__).parent
 
@@ -24,13 +24,11 @@ FOR_MODELS = re.compile(
 )
 """Words for a model."""
 
-QUOTE = SignatureText("GLOBAL_QUOTE", "GLOBAL_QUOTE(symbol, datatype?)", {"symbol": True, "datatype": False})
-
 STEPS: dict[str, tuple[str | Text, dict[str, Any], str, str]] = {
     "TOOL_NOT_FOUND": (
-        messages.DID_YOU_MEAN.filled(signature=QUOTE), {},
+        messages.DID_YOU_MEAN.filled(signature="GLOBAL_QUOTE(symbol, datatype?)"), {},
         "Did you mean GLOBAL_QUOTE(symbol, datatype?)?",
-        "Did you mean `toolfold call GLOBAL_QUOTE symbol=… [datatype=…]`?",
+        "Did you mean GLOBAL_QUOTE(symbol, datatype?)?",
     ),
     "INVALID_ARGUMENTS": (
         messages.CORRECT_ARGUMENTS, {},

@@ -72,13 +72,6 @@ class Person(Reader):
         """Return a call as a command."""
         return f"`{_next_command({tool: arguments})}`"
 
-    def signature_text(self, name: str, parameters: Mapping[str, bool]) -> str:
-        """Return how a tool is called, as a command, or the command that describes it."""
-        if self._verb == "get":
-            return f"`toolfold catalog get {name}`"
-        words = [f"{word}=…" if is_required else f"[{word}=…]" for word, is_required in parameters.items()]
-        return f"`toolfold call {' '.join([name, *words])}`"
-
 
 def for_person(error: CallError, tool_name: str = "", verb: str = "call") -> tuple[str, str]:
     """Return message and next step of an error for a person.

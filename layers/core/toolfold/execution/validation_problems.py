@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from toolfold.catalog import json_schema
 from toolfold.fuzzy import did_you_mean
-from toolfold.text_safety import RepeatedName, counted, load_json, quoted, shortened
+from toolfold.text_safety import counted, quoted, shortened
 from toolfold.wording import Text
 
 
@@ -79,13 +79,8 @@ _TEXTS: dict[str, Callable[[Any, Any], str]] = {
     "minItems": lambda _, value: f"has {counted(len(value), 'item')}",
     "maxItems": lambda _, value: f"has {counted(len(value), 'item')}",
     "uniqueItems": lambda *_: "has an item twice",
-    "contains": lambda *_: "lacks an item that must be among the others",
     "minLength": lambda kind, value: f"has {counted(len(value), 'character')}, at least {kind.limit} are needed",
     "maxLength": lambda kind, value: f"has {counted(len(value), 'character')}, at most {kind.limit} are allowed",
-    "minProperties": lambda kind, value: f"has {counted(len(value), 'key')}, at least {kind.limit} are needed",
-    "maxProperties": lambda kind, value: f"has {counted(len(value), 'key')}, at most {kind.limit} are allowed",
-    "propertyNames": lambda *_: "has a key that is not allowed",
-    "not": lambda *_: "has a form that is not allowed",
 }
 """Keyword of JSON Schema → what is wrong with a value, from the error's kind and the value."""
 
@@ -127,13 +122,6 @@ def type_problem(phrase: str, value: Any) -> str:
     named = "null" if value is None else _NAMES.get(type(value), "something else")
     if isinstance(value, str | int | float):
         named = f"{named} ({quoted(value)})"
-    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-        try:
-            load_json(value)
-        except RepeatedName as error:
-            named = f"{named}, which {error}"
-        except (ValueError, RecursionError):
-            pass
     return f"must be {phrase}, not {named}"
 
 

@@ -51,21 +51,6 @@ OPTIONS = tuple(name for name in TOOLS["TOOL_CALL"].arguments if name not in ("t
 """Arguments of TOOL_CALL itself, beside the tool's name and its arguments."""
 
 
-def own_option(item: dict[str, Any], names: Iterable[str]) -> str:
-    """Remove the first of ``names`` from ``item`` and return it as text; empty where it has none of them.
-
-    Raises:
-        InvalidArguments: it is neither text nor a whole number.
-    """
-    for name in names:
-        if not is_blank(value := item.pop(name, None)):
-            text = value if isinstance(value, str) else whole_number(value)
-            if text is None:
-                raise InvalidArguments(f"{name} must be text, not {quoted(value)}.", f"Send {name} as a short name.")
-            return str(text).strip()
-    return ""
-
-
 def is_blank(value: Any) -> bool:
     """Return whether ``value`` is null or blank text, which clients send for what they leave out."""
     return value is None or (isinstance(value, str) and not value.strip())

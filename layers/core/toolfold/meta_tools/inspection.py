@@ -12,7 +12,6 @@ from toolfold.execution.argument_reader import reader_of
 from toolfold.messages import DESCRIBE_ANSWER
 from toolfold.meta_tools.references import view_of
 from toolfold.meta_tools.result import Result, to_text
-from toolfold.results import values
 from toolfold.results.tables import Document, Table
 
 if TYPE_CHECKING:
@@ -100,15 +99,9 @@ def _schema(found: Sequence[Any], depth: int = 0) -> dict[str, Any]:
         names = list(dict.fromkeys(name for one in objects for name in one))[:_MAX_MEMBERS]
         members = {name: [one[name] for one in objects if name in one] for name in names}
         schema["properties"] = {name: _schema(inner, depth + 1) for name, inner in members.items()}
-        if depth:
-            schema["required"] = [name for name, inner in members.items() if len(inner) == len(objects)]
     lists = [value[:_SAMPLED] for value in found if isinstance(value, list) and depth < _MAX_DEPTH]
     if items := [item for one in lists for item in one]:
         schema["items"] = _schema(items, depth + 1)
-    texts = [value for value in found if value is not None]
-    if texts and all(map(values.is_date, texts)):
-        forms = {"date" if len(text) == len("2026-01-13") else "date-time" for text in texts}
-        schema |= {"format": forms.pop()} if len(forms) == 1 else {}
     scalars = (value for value in found if isinstance(value, str | int | float) and not isinstance(value, bool))
     example = next((value for value in scalars if len(str(value)) <= _MAX_EXAMPLE_CHARS), None)
     return schema if example is None else {**schema, "examples": [example]}

@@ -38,7 +38,7 @@ from toolfold.meta_tools.corrections import correct, corrected
 from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
-from toolfold.text_safety import RepeatedName, load_json, quoted
+from toolfold.text_safety import load_json, quoted
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -301,8 +301,6 @@ class _CallReader:
         text, problem = value.strip() if isinstance(value, str) else "", "must be an object, or the JSON text of one"
         try:
             load_json(text if text.startswith(("{", "[")) else "{}")
-        except RepeatedName as error:
-            problem = str(error)
         except (ValueError, RecursionError) as error:
             problem = f"is not valid JSON ({error})"
         guessed = self._guessed(text)

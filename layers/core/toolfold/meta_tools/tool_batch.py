@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from toolfold.budget import WorkBudget
 from toolfold.errors import InsufficientScope, InvalidArguments, InvalidSelect, WriteNotAllowed
 from toolfold.messages import CALL_WRITE, READS_ONLY
-from toolfold.meta_tools.arguments import invalid, is_blank, next_call, own_option
+from toolfold.meta_tools.arguments import invalid, is_blank, next_call
 from toolfold.meta_tools.call import output_options
 from toolfold.meta_tools.combination import Combination
 from toolfold.meta_tools.plan import USUAL_PARALLEL, Plan
@@ -118,9 +118,11 @@ def take_names(tool: str, items: Sequence[Any], rule: str, is_name: Callable[[st
     Raises:
         InvalidArguments: one is no name by ``rule``, or two are the same.
     """
-    names = [own_option(item, ("as", "id", "key", "label")) if isinstance(item, dict) else "" for item in items]
+    given = [[item.pop(key, None) for key in ("as", "id")] if isinstance(item, dict) else [] for item in items]
+    found = [next((name for name in one if not is_blank(name)), "") for one in given]
+    names = [str(name).strip() for name in found]
     for position, name in enumerate(names):
-        if name and not is_name(name):
+        if not isinstance(found[position], str | int) or (name and not is_name(name)):
             raise invalid(tool, f"{quoted(name)} cannot be the name of a call", rule)
         if name and name in names[:position]:
             problem = f"{quoted(name)} is the name of two calls, {names.index(name)} and {position} counted from 0"

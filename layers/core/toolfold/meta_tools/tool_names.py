@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold import messages
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, name_key
-from toolfold.catalog.json_schema import properties
 from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
 from toolfold.execution.argument_reader import reader_of
@@ -26,7 +25,7 @@ from toolfold.meta_tools.corrections import correct, divide
 from toolfold.meta_tools.list_request import parse_filters
 from toolfold.meta_tools.result import WRITE, MetaCall
 from toolfold.text_safety import quoted
-from toolfold.wording import SignatureText, Text, joined
+from toolfold.wording import Text, joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
@@ -135,10 +134,7 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
                 following = correction.call(tool, options) or description
                 note = correction.note(tool) if "TOOL_CALL" in following["next_call"] else ""
         similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
-        required = tool.parameters.get("required", ())
-        parameters = {name: name in required for name in properties(tool.parameters)}
-        meant = SignatureText(tool.name, signature(tool), parameters)
-        step = joined(messages.DID_YOU_MEAN.filled(signature=meant), similar, note)
+        step = joined(messages.DID_YOU_MEAN.filled(signature=signature(tool)), similar, note)
     return ToolNotFound(f"There is no tool named {quoted(name)}.", step, closest=closest, **following)
 
 
