@@ -253,9 +253,8 @@ def test_period_of_analytics_is_made_of_two_arguments() -> None:
     assert found.arguments["range"] == ["2024-01-02", "2024-02-29"]
     assert found.arguments["symbols"] == "AAPL,MSFT"
     del given["start"]
-    ranges = {"Q1 2024": ["2024-01-01", "2024-03-31"], "2024": ["2024-01-01", "2024-12-31"], "6 months": ["6month"]}
-    for text, ends in ranges.items():
-        assert validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "range": text}).arguments["range"] == ends
+    assert validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "range": "6 months"}).arguments["range"] == ["6month"]
+    assert validator("ANALYTICS_FIXED_WINDOW").resolve({**given, "range": "Q1 2024"}).problems
 
 
 def test_bounds_are_found_in_names() -> None:

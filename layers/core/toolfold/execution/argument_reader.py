@@ -234,16 +234,10 @@ class ArgumentReader(ArgumentValidator):
                 yield Proposal(text, says_less or readings[0].is_relative)
 
     def _items(self, name: str, value: Any) -> Proposal | None:
-        """Read each item of a list, which may be written as one text: ``2024-01-01 to 2024-03-31``."""
+        """Read each item of a list, which may be written as one text: ``2024-01-01, 2024-03-31``."""
         rule = keyword(self.schema, self.properties[name], "items")
-        items = value if isinstance(value, list) else []
-        if isinstance(value, str):
-            separators = ("..", " to ", " - ", ",", ";", "|", "/")
-            items = next(([part.strip() for part in value.split(by)] for by in separators if by in value), [value])
-            dates = parse_date(value, _today())
-            is_period = len(dates) == 1 and dates[0].low.date() != dates[0].high.date()
-            if is_period and keyword(self.schema, self.properties[name], "maxItems") == 2:
-                items = [value] * 2
+        items = value if isinstance(value, list) else argument_values.listed_values(value)
+        items = items or ([value] if isinstance(value, str) else [])
         read: list[Proposal] = []
         for index, item in enumerate(items if len(items) <= _MAX_ITEMS else ()):
             bound: Bound = "" if len(items) == 1 else "start" if index == 0 else "end"

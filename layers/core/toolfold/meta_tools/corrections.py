@@ -171,20 +171,20 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
         name: _closest_value(reader, tool, name, value) if name in wrong else value for name, value in given.items()
     }
     corrected = {name: value for name, value in read.items() if name not in wrong or value is not None}
-    moved = _move(reader, tool, unknown, given, corrected)
-    corrected |= moved.arguments
+    moved, select, homeless = _move(reader, tool, unknown, given, corrected)
+    corrected |= moved
     lacking = [name for name in given if name not in corrected]
     offered = {name: found[0] for name in lacking if (found := closest_matches(str(given[name]), _options(tool, name)))}
     corrected |= offered
     missing = [name for name in required if name not in {*corrected, *given}]
     # A number may be the very thing that an argument which has no place is about, such as an id.
-    is_free = _options if moved.left_out else _is_form
+    is_free = _options if homeless else _is_form
     examples = [name for name in missing if name in tool.example and is_free(tool, name)]
     corrected |= {name: tool.example[name] for name in examples}
     lost = [name for name in given if name not in corrected and not is_blank(given[name])]
     # Of a meta-tool no value but the required ones says what the question is about.
     dropped = [name for name in lost if name not in required and (_is_form(tool, name) or not tool.source)]
-    left_out = (*(f"{name} {quoted(given[name])}" for name in dropped), *moved.left_out)
+    left_out = (*(f"{name} {quoted(given[name])}" for name in dropped), *homeless)
     # Of a list that stands for several calls each must be complete.
     lists = [name for name, value in corrected.items() if isinstance(value, list) and value]
     first = {name: corrected[name][0] for name in lists if not reader.accepts(name, corrected[name])}
@@ -192,15 +192,7 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     # A call that changes data has all of the values, and one of several calls all of the arguments.
     has_all = lost == dropped and (tool.only_reads or not left_out)
     is_complete = has_all and not unclear and not reader.resolve({**corrected, **first}).problems
-    return Correction(corrected, moved.select, (*offered, *examples), left_out, is_complete)
-
-
-class _Moved(NamedTuple):
-    """Where the arguments go that are no parameters of the tool: to its parameters, to ``select``, or nowhere."""
-
-    arguments: dict[str, Any]
-    select: str
-    left_out: list[str]
+    return Correction(corrected, select, (*offered, *examples), left_out, is_complete)
 
 
 def _move(
@@ -209,16 +201,17 @@ def _move(
     unknown: Mapping[str, Any],
     given: Mapping[str, Any],
     corrected: Mapping[str, Any],
-) -> _Moved:
+) -> tuple[dict[str, Any], str, list[str]]:
+    """Return where arguments go that are no parameters of the tool: to its parameters, to ``select``, or nowhere."""
     conditions, needed = _as_select(tool, unknown)
     placed = {name: _place(reader, name, corrected) for name in unknown if name not in conditions}
     targets = list(placed.values())
     placed = {name: target if targets.count(target) == 1 else "" for name, target in placed.items()}
-    periods = {name: unknown[name] for name in placed if reader.period_hint({name: unknown[name]})}
     rows = {
-        name: value
-        for name, value in periods.items()
-        if name in reader.properties or not reader.reads(placed[name], value)
+        name: unknown[name]
+        for name, target in placed.items()
+        if reader.period_hint({name: unknown[name]})
+        and (name in reader.properties or not reader.reads(target, unknown[name]))
     }
     if hint := reader.period_hint(rows):
         placed = {name: target for name, target in placed.items() if name not in rows}
@@ -227,7 +220,7 @@ def _move(
         **{name: True for name in needed if name in reader.properties and name not in given},
     }
     select = "; ".join(filter(None, (" and ".join(conditions.values()), hint)))
-    return _Moved(found, select, [name for name, target in placed.items() if not target])
+    return found, select, [name for name, target in placed.items() if not target]
 
 
 def _closest_value(reader: ArgumentReader, tool: Tool, name: str, value: Any) -> Any:

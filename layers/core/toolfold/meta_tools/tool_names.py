@@ -18,7 +18,6 @@ from toolfold import messages
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, name_key
 from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
-from toolfold.execution.argument_reader import reader_of
 from toolfold.fuzzy import closest_matches, normalize
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call, parse_object, signature
 from toolfold.meta_tools.corrections import correct, divide
@@ -101,7 +100,7 @@ def _bare(name: str, sources: Container[str]) -> Iterator[str]:
 def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | None = None) -> ToolNotFound:
     """Return the error for a name that no tool has: the closest tool with its parameters, or the search to make.
 
-    A tool whose name is spelled otherwise is proposed only with all of the arguments, under names that it knows.
+    A call of it is proposed only with all of the arguments.
     """
     from toolfold.catalog import search, tokenizer  # needed for errors only
 
@@ -120,21 +119,16 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
     following = next_call("TOOL_LIST", {"source": source} if source and tool is None else query)
     step: str | Text = messages.SEARCH_SOURCE.filled(source=source) if source else messages.SEARCH
     if tool is not None:
-        note: str | Text = ""
+        own, options = divide(tool, rest if named else arguments or {})
+        correction = correct(catalog, tool, own)
+        # Of several sources, the caller has to say which is meant; the error has no place for what is left out.
+        is_sure = arguments is not None and len(called_so) < 2 and not correction.note(tool)
         description = next_call("TOOL_GET", {"tool_name": called_so if len(called_so) > 1 else tool.name})
-        short, own_short = (text.rpartition("__")[2] for text in (name, tool.name))
-        is_near = bool(named or called_so or closest_matches(short, [own_short]))
-        if len(called_so) > 1 or arguments is None:  # of several sources, the caller has to say which is meant
-            following = description
-        else:
-            own, options = divide(tool, rest if named else arguments)
-            correction = correct(catalog, tool, own)
-            known = {*reader_of(catalog, tool).rename(own).arguments, *correction.examples}
-            if is_near or not (correction.left_out or correction.arguments.keys() - known):
-                following = correction.call(tool, options) or description
-                note = correction.note(tool) if "TOOL_CALL" in following["next_call"] else ""
+        short, own_short = (text.partition("(")[0].rpartition("__")[2] for text in (name, tool.name))
+        is_near = bool(named or called_so or arguments is None or closest_matches(short, [own_short]))
+        following = (correction.call(tool, options) if is_sure else {}) or (description if is_near else following)
         similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
-        step = joined(messages.DID_YOU_MEAN.filled(signature=signature(tool)), similar, note)
+        step = joined(messages.DID_YOU_MEAN.filled(signature=signature(tool)), similar)
     return ToolNotFound(f"There is no tool named {quoted(name)}.", step, closest=closest, **following)
 
 
