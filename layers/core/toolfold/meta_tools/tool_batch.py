@@ -271,12 +271,8 @@ def resume_arguments(request: MetaRequest, tool: str) -> dict[str, Any]:
     kept = request.tools.executor.services.kept_requests
     rest = kept.get(token) if isinstance(token, str) else None
     problem, step = "", "Send the remaining calls again; nothing was sent."
-    following: dict[str, Any] = {}
-    if rest is None or "tool" not in rest or rest["caller"] != kept.caller(request.credentials):
-        problem = "is not one of this caller, or has expired"
-    elif rest["tool"] != tool:
-        problem, step = f"is one of {rest['tool']}", f"Send it to {rest['tool']}; nothing was sent."
-        following = next_call(rest["tool"], {"continue": token})
+    if rest is None or rest.get("tool") != tool or rest["caller"] != kept.caller(request.credentials):
+        problem = f"is not one of {tool} and this caller, or has expired"
     elif rest["catalog"] != request.catalog.fingerprint:
         problem = "was made with another catalog, whose tools may differ"
     elif rest.get("writes") and request.credentials.reads_only:
@@ -286,7 +282,7 @@ def resume_arguments(request: MetaRequest, tool: str) -> dict[str, Any]:
         problem = "has calls that change something, and was used before"
         step = "They may have taken effect: check with a tool that reads before you send one again."
     if rest is None or problem:
-        raise invalid(tool, f"the token in continue {problem}", step, **following)
+        raise invalid(tool, f"the token in continue {problem}", step)
     main = "calls" if tool == TOOL else "steps"
     given = {**rest["arguments"], **arguments, main: rest["arguments"][main]}
     finished = {name: given.pop(name) for name in ("done", "values") if name in given}
