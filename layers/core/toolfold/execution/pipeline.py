@@ -239,12 +239,27 @@ def answer_prepared(services: Services, call: CallContext) -> CallResult:
     # Without API keys all callers are the same.
     call.keys = (common,) if source.auth is None else (own,) if varies_by_key else (common, own)
     call.own_key = own
-    result = _read(services, call) if tool.effect == "read" else _write(services, call, upstream)
-    call.log.response_chars = len(result.body)
-    return result
+    entry, stale_reason = _read(services, call) if tool.effect == "read" else (_write(services, call, upstream), "")
+    if entry.kind == "error":
+        raise entry.to_error()
+    call.log.response_chars = len(entry.body)
+    is_cached = call.log.cache in ("memory", "shared", "stale")
+    return CallResult(
+        entry.body,
+        entry.kind,
+        is_cached,
+        max(0, int(services.clock.now() - entry.created_at)) if is_cached else 0,
+        call.arguments,
+        stale_reason,
+        call.redactor if entry.repeats_key else NO_REDACTION,
+        call.notes,
+        entry.blocks,
+        UpstreamUse(call.log.requests, call.log.upstream_s),
+        None if entry.repeats_key else entry,
+    )
 
 
-def _write(services: Services, call: CallContext, upstream: Upstream) -> CallResult:
+def _write(services: Services, call: CallContext, upstream: Upstream) -> Entry:
     call.log.cache = "bypass"
     if call.admit is not None:
         call.admit(is_cached=False)
@@ -254,17 +269,8 @@ def _write(services: Services, call: CallContext, upstream: Upstream) -> CallRes
         now, settings = services.clock.now(), services.settings
         ttl_s = max(settings.no_data_ttl_s, settings.negative_ttl_s, *call.source.freshness.values())
         services.cache.put(_WRITTEN + call.source.id, Entry("text", "", now, now + ttl_s))
-    return CallResult(
-        found.body,
-        found.kind,
-        False,
-        0,
-        call.arguments,
-        redactor=call.redactor if call.redactor.appears_in(found.body, found.blocks) else NO_REDACTION,
-        notes=call.notes,
-        blocks=found.blocks,
-        use=UpstreamUse(call.log.requests, call.log.upstream_s),
-    )
+    repeats_key = call.redactor.appears_in(found.body, found.blocks)
+    return Entry(found.kind, found.body, now, now, repeats_key, found.blocks)
 
 
 def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint: str) -> str:
@@ -286,8 +292,8 @@ def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _read(services: Services, call: CallContext) -> CallResult:
-    """Return the data of a call that may be cached; where the source fails, the last data, with the reason."""
+def _read(services: Services, call: CallContext) -> tuple[Entry, str]:
+    """Return the data of a call that may be cached; where the source fails, the last data, and the reason."""
     if call.added:  # else the call is the caller's, and always performed
         refused = services.cache.get_local((_refusal_key(call),), services.clock.now())
         if refused is not None:
@@ -306,22 +312,7 @@ def _read(services: Services, call: CallContext) -> CallResult:
             if entry is None:
                 raise
             call.log.cache, call.log.error_message = "stale", error.message
-    if entry.kind == "error":
-        raise entry.to_error()
-    is_cached = call.log.cache in ("memory", "shared", "stale")
-    return CallResult(
-        entry.body,
-        entry.kind,
-        is_cached,
-        max(0, int(services.clock.now() - entry.created_at)) if is_cached else 0,
-        call.arguments,
-        stale_reason,
-        call.redactor if entry.repeats_key else NO_REDACTION,
-        call.notes,
-        entry.blocks,
-        UpstreamUse(call.log.requests, call.log.upstream_s),
-        None if entry.repeats_key else entry,
-    )
+    return entry, stale_reason
 
 
 def _find(services: Services, call: CallContext, local: bool = False) -> Entry | None:
