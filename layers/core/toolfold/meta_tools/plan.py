@@ -8,6 +8,7 @@ approval, cache.
 from __future__ import annotations
 
 import contextvars
+import itertools
 import queue
 import threading
 import time
@@ -169,16 +170,9 @@ class Plan(CallSession):
 
         A call that writes is performed when all before it have ended, and before any that follow it.
         """
-        one_by_one = stops_on_error and max_parallel == 1
-        groups: list[list[Item]] = []
-        is_after_read = is_stopped = False
-        for item in items:
-            is_read = not one_by_one and (item.is_read or item.error is not None)
-            if is_read and is_after_read:
-                groups[-1].append(item)
-            else:
-                groups.append([item])
-            is_after_read = is_read
+        one_by_one, is_stopped = stops_on_error and max_parallel == 1, False
+        runs = itertools.groupby(items, lambda item: not one_by_one and (item.is_read or item.error is not None))
+        groups = (group for is_read, run in runs for group in ([list(run)] if is_read else [[item] for item in run]))
         for group in groups:
             if is_stopped or (self.is_over and self._can_continue):
                 for item in group:
@@ -234,6 +228,15 @@ class Plan(CallSession):
         counts as running until it is read, so that few responses take memory at a time.
         """
 
+        def fetch(call: Call, part: Part, *, only_cached: bool = False) -> CallResult | BaseException:
+            part.started = time.perf_counter()
+            try:
+                return self.fetch_response(call, part.arguments, only_cached=only_cached)
+            except BaseException as error:  # noqa: BLE001 - raised again in the thread of the call
+                return error
+            finally:
+                part.ended = time.perf_counter()
+
         def read(call: Call, part: Part, fetched: CallResult | BaseException) -> bool:
             """Set the outcome of a part that was fetched; return whether no other may follow."""
             try:
@@ -247,48 +250,33 @@ class Plan(CallSession):
 
         waiting: list[tuple[Call, Part]] = []
         for call, part in parts:
-            try:
-                if read(call, part, self._fetch(call, part, only_cached=len(parts) > 1)):
-                    return
-            except NotCached:
+            fetched = fetch(call, part, only_cached=len(parts) > 1)
+            if isinstance(fetched, NotCached):
                 part.started = 0.0
                 waiting.append((call, part))
-            except CallError as error:
-                if read(call, part, error):
-                    return
+            elif read(call, part, fetched):
+                return
         done: queue.SimpleQueue[tuple[Call, Part, CallResult | BaseException]] = queue.SimpleQueue()
 
-        def fetch(call: Call, part: Part) -> None:
-            try:
-                done.put((call, part, self._fetch(call, part)))
-            except BaseException as error:  # noqa: BLE001 - raised again in the thread of the call
-                done.put((call, part, error))
+        def fetch_one(call: Call, part: Part) -> None:
+            done.put((call, part, fetch(call, part)))
 
         running = 0
         while waiting or running:
             while waiting and running < threads and not self.is_over:
                 # In a copy of this context: cancelling the call of the client cancels its parts.
-                arguments = (fetch, *waiting.pop(0))
+                arguments = (fetch_one, *waiting.pop(0))
                 threading.Thread(
                     target=contextvars.copy_context().run, args=arguments, name="part", daemon=True
                 ).start()
                 running += 1
             try:
-                fetched = done.get(timeout=max(_MIN_WAIT_S, self.end - time.monotonic()))
+                arrived = done.get(timeout=max(_MIN_WAIT_S, self.end - time.monotonic()))
             except queue.Empty:
                 return  # what still arrives is dropped
             running -= 1
-            if read(*fetched):
+            if read(*arrived):
                 waiting = []
-
-    def _fetch(self, call: Call, part: Part, *, only_cached: bool = False) -> CallResult:
-        part.started = time.perf_counter()
-        if only_cached and (not call.tool.only_reads or call.fresh):
-            raise NotCached
-        try:
-            return self.fetch_response(call, part.arguments, only_cached=only_cached)
-        finally:
-            part.ended = time.perf_counter()
 
     @property
     def _is_ending(self) -> bool:
