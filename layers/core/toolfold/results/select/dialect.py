@@ -214,12 +214,6 @@ def _moved(sign: int, default: str = "") -> Callable[[Any], exp.Expr]:
     return handle
 
 
-def _divided(node: exp.Div) -> exp.Expr:
-    """Return a division that is exact for whole numbers as well."""
-    real = exp.Mul(this=node.this, expression=exp.Literal.number("1.0"))
-    return exp.Div(this=real, expression=node.expression, typed=True, safe=True)
-
-
 def _difference(node: exp.Expr) -> exp.Expr:
     """Return the units between two dates; sqlglot has the end first."""
     unit, end, start = node.args.get("unit"), node.this, node.expression
@@ -268,15 +262,7 @@ def _share(node: exp.WithinGroup) -> exp.Expr:
     return call_of("percentile", ordered.this, 100 - percent if ordered.args.get("desc") else percent)
 
 
-def _escaped(node: exp.Escape) -> exp.Expr:
-    """Return a pattern with its escape character; NOT, which is inside as sqlglot reads it, goes around both."""
-    if not isinstance(node.this, exp.Not):
-        return node
-    return exp.Not(this=exp.Escape(this=node.this.this, expression=node.expression))
-
-
 _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
-    exp.Div: _divided,
     exp.Add: _moved(1),
     exp.Sub: _moved(-1),
     **dict.fromkeys((exp.DateAdd, exp.TsOrDsAdd, exp.TimestampAdd, exp.DatetimeAdd), _moved(1, "day")),
@@ -291,13 +277,8 @@ _FORMS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.Bracket: _item,
     exp.Extract: lambda node: call_of("date_part", _unit(node.this), node.expression),
     exp.WithinGroup: _share,
-    exp.ILike: lambda node: exp.Like(this=node.this, expression=node.expression),
-    exp.Escape: _escaped,
-    exp.StrPosition: lambda node: call_of("instr", node.this, node.args["substr"]),
-    exp.ToChar: lambda node: call_of("date_format", node.this, node.args.get("format") or "%Y-%m-%d"),
     exp.JSONExtract: lambda node: exp.JSONExtractScalar(this=node.this, expression=node.expression),
     exp.Mod: lambda node: call_of("mod", node.this, node.expression),
-    exp.Log: lambda node: call_of("log", *node.iter_expressions()),
 }
 
 
