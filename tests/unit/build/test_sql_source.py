@@ -83,12 +83,12 @@ def test_a_refresh_without_the_database_writes_nothing(
     assert list(folder.iterdir()) == [folder / "source.yaml"]
 
 
-def test_a_snapshot_has_a_line_for_each_column(folder: Path, database: Path) -> None:
+def test_a_snapshot_is_read_as_it_was_written(folder: Path, database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
         connection.execute('CREATE TABLE odd ("a }\n     b" INT, "c""" TEXT)')
     refresh(folder)
     text = (folder / "snapshot.json").read_text()
-    assert '    { "name": "total", "type": "NUMERIC(12, 2)", "nullable": true, "key": "", "description": "" },' in text
+    assert '"type": "NUMERIC(12, 2)",\n' in text
     assert SqlSnapshot.model_validate_json(text, strict=True).to_json() == text
 
 

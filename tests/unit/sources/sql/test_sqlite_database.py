@@ -355,7 +355,7 @@ def leave_a_journal(path: Path) -> None:
         (replace_by_another, '{"rows":[{"id":"of another file"}]}'),
         (Path.unlink, FailureKind.NO_DATABASE),
         (replace_by_fifo, FailureKind.NOT_READABLE),
-        (leave_a_journal, FailureKind.UNFINISHED_WRITE),
+        (leave_a_journal, FailureKind.NOT_READABLE),
     ],
 )
 @pytest.mark.parametrize("is_open", [True, False])

@@ -36,9 +36,6 @@ from toolfold.text_safety import counted
 if TYPE_CHECKING:
     from toolfold.settings import Settings
 
-_COLUMN = re.compile(r"^    \{\n(?:     [^\n]*\n)+    \}", re.MULTILINE)
-"""A column with its indentation. A line break in a value is an escape in JSON."""
-
 
 class SqlSnapshot(base.Snapshot):
     """The tables of a database when it was read, in ISO 8601 ``fetched_at``; ``dialect`` as in ``source.yaml``."""
@@ -48,10 +45,9 @@ class SqlSnapshot(base.Snapshot):
     tables: tuple[Table, ...]
 
     def to_json(self) -> str:
-        """Return the content of the file: a line for each column, so that a review shows what changed."""
+        """Return the content of the file, with a line for each value, so that a review shows what changed."""
         data = self.model_dump(exclude={"tables": {"__all__": {"hidden_columns"}}})
-        text = json.dumps(data, ensure_ascii=False, indent=1)
-        return _COLUMN.sub(lambda column: " ".join(column[0].split("\n     ")).replace("\n    }", " }"), text) + "\n"
+        return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
 
 Pattern = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$", max_length=130)]

@@ -75,12 +75,7 @@ class FailureKind(Enum):
     NOT_READABLE = _Failed(
         ConnectionNotPossible,
         "The file set for {title} cannot be read.",
-        _operator_must("check its permissions, and those of its folder."),
-    )
-    UNFINISHED_WRITE = _Failed(
-        ConnectionNotPossible,
-        "{title} was left in the middle of a write, and cannot be read before that is undone.",
-        _operator_must("open it once with the application that writes it."),
+        _operator_must("check its permissions and its folder's, and open it once with the application that writes it."),
     )
     NOT_CONNECTED = _Failed(
         NotConnected, "{title} cannot be reached.", _retry_else("the database is down or unreachable.")
@@ -241,13 +236,8 @@ def _tables_in(statement: str, schema: DatabaseSchema) -> list[Table]:
 
 
 def _no_privilege(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
-    partly = [table for table in _tables_in(statement, schema) if table.name == name]
-    if partly:  # a right to some columns
-        columns = _listed(schema.sql_name(column.name) for column in partly[0].columns)
-        problem = f"the role set up here may not read all columns of {schema.display_name(partly[0])}"
-        return problem, f"It may read: {columns}. Name them instead of *."
-    what = f" {quoted_name(name)}" if name else " what the statement reads"
-    return f"the role set up here may not read{what}", "Use another table; list_tables has those that can be read."
+    what = quoted_name(name) if name else "what the statement reads"
+    return f"the role set up here may not read all of {what}", "Name columns that list_tables has, instead of *."
 
 
 def _no_function(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:

@@ -12,7 +12,6 @@ import math
 import os
 import re
 import sqlite3
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -113,15 +112,15 @@ _CODES: dict[int, FailureKind] = {
     **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), FailureKind.BUSY),
     **dict.fromkeys((sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM), FailureKind.TOO_LARGE),
     **dict.fromkeys((sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT), FailureKind.NOT_A_DATABASE),
-    **dict.fromkeys((sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), FailureKind.NOT_READABLE),
+    **dict.fromkeys(
+        # of a database that was left in the middle of a write
+        (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY),
+        FailureKind.NOT_READABLE,
+    ),
     **dict.fromkeys((sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL), FailureKind.DATABASE),
     sqlite3.SQLITE_INTERRUPT: FailureKind.TIMEOUT,
-    sqlite3.SQLITE_READONLY: FailureKind.NOT_ALLOWED,
-    sqlite3.SQLITE_READONLY_ROLLBACK: FailureKind.UNFINISHED_WRITE,
-    sqlite3.SQLITE_READONLY_RECOVERY: FailureKind.UNFINISHED_WRITE,
-    sqlite3.SQLITE_READONLY_CANTINIT: FailureKind.UNFINISHED_WRITE,
 }
-"""Result codes of SQLite: primary ones, and extended ones that mean something else."""
+"""Primary result codes of SQLite."""
 
 _MESSAGES: tuple[tuple[re.Pattern[str], FailureKind, str], ...] = tuple(
     (re.compile(pattern, re.S), kind, detail)
@@ -145,7 +144,7 @@ def to_failure(error: Exception, statement: str) -> DatabaseFailure:
             offset = lowered.find(last) if last and lowered.count(last) == 1 else None
             return DatabaseFailure(kind, detail.format(name=name), offset)
     code = getattr(error, "sqlite_errorcode", None)
-    if code is not None and (kind_of_code := _CODES.get(code) or _CODES.get(code & 0xFF)):
+    if code is not None and (kind_of_code := _CODES.get(code & 0xFF)):
         return DatabaseFailure(kind_of_code)
     if isinstance(error, MemoryError):
         return DatabaseFailure(FailureKind.TOO_LARGE)
@@ -237,8 +236,6 @@ def open_read_only(path: Path, max_bytes: int, deadline: float = math.inf) -> sq
         connection.text_factory = lambda text: text.decode(errors="replace")
         for pragma in ("query_only=ON", "cell_size_check=ON", "schema_version"):  # the last one reads the file
             connection.execute(f"PRAGMA {pragma}").close()
-        if sys.version_info >= (3, 12):
-            connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
         max_length = max(max_bytes, _MIN_LENGTH_LIMIT)
         bound_slow_functions(connection, max_length)
         limit_connection(connection, {**_LIMITS, sqlite3.SQLITE_LIMIT_LENGTH: max_length})
