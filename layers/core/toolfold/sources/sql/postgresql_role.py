@@ -3,13 +3,12 @@
 A read-only transaction is not enough: a superuser reads and writes files of the server by functions, and what
 ends the transaction ends its protection. So a role that could write is not used at all.
 
-Read the tables of a PostgreSQL database that its role may read: two statements for any number of tables.
+Read the tables of a PostgreSQL database that its role may read: three statements for any number of tables.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from toolfold.sources.sql.schema import Column, DatabaseSchema, Table, TableFilter
@@ -22,7 +21,7 @@ ORDER BY nspname
 
 # One row for each table, its columns as JSON. Partitions cannot be named: they are read through their table.
 _TABLES = """
-SELECT n.nspname, c.relname, c.relkind, obj_description(c.oid, 'pg_class'),
+SELECT n.nspname, c.relname, c.relkind, coalesce(obj_description(c.oid, 'pg_class'), ''),
   NOT c.relispartition AND (has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT')),
   (SELECT json_agg(json_build_array(
       a.attname,
@@ -30,7 +29,18 @@ SELECT n.nspname, c.relname, c.relkind, obj_description(c.oid, 'pg_class'),
         (SELECT ' (' || string_agg(e.enumlabel, ', ' ORDER BY e.enumsortorder) || ')'
          FROM (SELECT * FROM pg_catalog.pg_enum WHERE enumtypid = a.atttypid ORDER BY enumsortorder LIMIT 30) e), ''),
       NOT a.attnotnull,
-      col_description(c.oid, a.attnum)) ORDER BY a.attnum)
+      coalesce(
+        (SELECT string_agg(CASE k.contype WHEN 'p' THEN 'primary key' WHEN 'u' THEN 'unique' ELSE
+           format('references %s%s(%s)', CASE WHEN {several} OR m.nspname <> n.nspname THEN m.nspname || '.' END,
+                  f.relname, b.attname) END, ', ' ORDER BY k.contype DESC, k.conname)
+         FROM pg_catalog.pg_constraint k
+         LEFT JOIN pg_catalog.pg_class f ON f.oid = k.confrelid
+         LEFT JOIN pg_catalog.pg_namespace m ON m.oid = f.relnamespace
+         LEFT JOIN pg_catalog.pg_attribute b ON b.attrelid = k.confrelid
+           AND b.attnum = k.confkey[array_position(k.conkey, a.attnum)]
+         WHERE k.conrelid = c.oid AND a.attnum = ANY(k.conkey)
+           AND (k.contype IN ('p', 'f') OR (k.contype = 'u' AND cardinality(k.conkey) = 1))), ''),
+      coalesce(col_description(c.oid, a.attnum), '')) ORDER BY a.attnum)
    FROM pg_catalog.pg_attribute a
    WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
      AND has_column_privilege(c.oid, a.attnum, 'SELECT'))
@@ -38,20 +48,6 @@ FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamesp
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
   AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND has_schema_privilege(n.oid, 'USAGE')
 ORDER BY n.nspname, c.relname
-"""
-
-_KEYS = """
-SELECT n.nspname, c.relname, k.contype, m.nspname, f.relname,
-  (SELECT json_agg(json_build_array(a.attname, b.attname) ORDER BY u.position)
-   FROM unnest(k.conkey, coalesce(k.confkey, '{}')) WITH ORDINALITY AS u(own, other, position)
-   JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.own
-   LEFT JOIN pg_catalog.pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = u.other)
-FROM pg_catalog.pg_constraint k
-JOIN pg_catalog.pg_class c ON c.oid = k.conrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-LEFT JOIN pg_catalog.pg_class f ON f.oid = k.confrelid LEFT JOIN pg_catalog.pg_namespace m ON m.oid = f.relnamespace
-WHERE k.contype IN ('p', 'u', 'f') AND NOT c.relispartition
-  AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-ORDER BY n.nspname, c.relname, k.contype DESC, k.conname
 """
 
 # Functions of one argument. Those of PostgreSQL that have the name of a type convert to it, and three do no harm.
@@ -70,46 +66,21 @@ def read_schema(read_rows: ReadRows, tables: TableFilter) -> DatabaseSchema:
     schemas = [name for (name,) in read_rows(_SCHEMAS) if name is not None and tables.has_schema(name)]
     given = tables.schemas  # in this order; those of patterns after them
     schemas.sort(key=lambda name: (given.index(name) if name in given else len(given), name))
-    keys = _read_keys(read_rows, several=len(schemas) > 1)
     found, left_out = [], set()
     others: dict[str, None] = {}
-    for schema, name, kind, description, is_readable, columns in read_rows(_TABLES):
-        if schema is None or name is None or kind is None:
-            continue
+    for *texts, columns in read_rows(_TABLES.format(several=len(schemas) > 1)):
+        schema, name, kind, description, is_readable = map(str, texts)
         if schema not in schemas:
             if is_readable == "t":
                 others[schema] = None
-            continue
-        if is_readable != "t" or not tables.has_table(schema, name):
+        elif is_readable == "t" and tables.has_table(schema, name):
+            read = tuple(Column(*column) for column in json.loads(columns or "[]"))
+            found.append(Table(schema, name, _KINDS[kind], description, read))
+        else:
             left_out.add((schema, name))
-            continue
-        found.append(
-            Table(
-                schema,
-                name,
-                _KINDS[kind],
-                description or "",
-                tuple(
-                    Column(column, type_, nullable, ", ".join(keys[schema, name, column]), comment or "")
-                    for column, type_, nullable, comment in json.loads(columns or "null") or ()
-                ),
-            )
-        )
     functions = frozenset(name for (name,) in read_rows(_FUNCTIONS) if name)
     path = tuple(schemas) or ("public",)
     return DatabaseSchema(tuple(found), frozenset(left_out), path, tuple(others), functions=functions)
-
-
-def _read_keys(read_rows: ReadRows, *, several: bool) -> defaultdict[tuple[str, str, str], list[str]]:
-    keys: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for schema, table, kind, other_schema, other, columns in read_rows(_KEYS):
-        pairs = json.loads(columns or "[]")
-        for own, referred in pairs:
-            name = f"{other_schema}.{other}" if several or other_schema != schema else other
-            text = {"p": "primary key", "u": "unique", "f": f"references {name}({referred})"}[kind or "u"]
-            if kind != "u" or len(pairs) == 1:  # a column of a unique pair is not unique
-                keys[schema or "", table or "", own].append(text)
-    return keys
 
 
 ReadRows = Callable[[str], Sequence[Sequence[str | None]]]
