@@ -240,7 +240,7 @@ def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -
         assert section.get(absent) is None
 
 
-CONTRACTS = {5: "0adbd21648147534111d939a10b6a10026104c087e8f7ec052c372810664570b"}
+CONTRACTS = {5: "0299e9cda1e69416329c1e181c0eb5f9b2e5345880b0124c39decdc2a710a99d"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

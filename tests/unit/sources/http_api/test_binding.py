@@ -109,17 +109,15 @@ class TestQuery:
                 "tags": {"explode": False},
                 "filter": {"style": "deepObject"},
                 "where": {"content_type": "application/json"},
-                "next": {"reserved": True},
             },
             "sends": {"format": "json", "page": 1},
         }
         arguments = {
-            "text": "a&b=c", "tags": ["x", "y,z"], "filter": {"min": 1}, "where": {"a": "é"}, "next": "/a?b=1&c",
-            "page": 2,
+            "text": "a&b=c", "tags": ["x", "y,z"], "filter": {"min": 1}, "where": {"a": "é"}, "page": 2,
         }  # fmt: skip
         assert bind(call, arguments).query == (
             "q=a%26b%3Dc", "tags=x,y%2Cz", "filter%5Bmin%5D=1", "where=%7B%22a%22%3A%22%C3%A9%22%7D",
-            "next=/a?b%3D1%26c", "format=json", "page=2",
+            "format=json", "page=2",
         )  # fmt: skip
 
     def test_text_as_json_content_is_quoted(self) -> None:

@@ -64,7 +64,7 @@ def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dic
     if tool.method != "GET":
         bound = {"method": tool.method, **bound}
     described: dict[str, Any] = {}
-    sent = ("style", "explode", "slashes", "content_type", "reserved")
+    sent = ("style", "explode", "slashes", "content_type")
     for name, parameter in parameters.items():
         wire = parameter.sent_as or name
         usual = "path" if wire in placeholders(tool.path) else "query"

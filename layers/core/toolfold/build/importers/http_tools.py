@@ -101,8 +101,6 @@ class HttpParameter(SchemaKeywords):
     """Whether each item of a list is sent separately, ``a=1&a=2``, or all together, ``a=1,2``."""
     slashes: Literal["plain", "encoded"] | None = None
     """Whether a value of the path may have slashes, and how they are sent. Without it, they are refused."""
-    reserved: bool = False
-    """Whether characters such as ``/`` and ``:`` are sent as they are, in the query."""
     content_type: str | None = None
     """Media type of the value: ``application/json`` in a query, or that of a file in a multipart body."""
     base64: bool = False

@@ -18,7 +18,6 @@ Keys with their default value are left out: ``GET``; ``in`` is ``path`` for a pl
 =================  ====================================================================================================
 ``content_type``   the value is one text of this type: JSON for ``application/json``
 ``slashes``        a value of a path may have slashes, and they are sent ``plain`` or ``encoded``; else it is refused
-``reserved``       a value of a query keeps ``/ : ? @ ! $ ' ( ) * ,`` as they are (``allowReserved``)
 =================  ====================================================================================================
 
 ``sends`` are values of arguments that a call leaves out, also of some that no schema has. An argument that the binding
@@ -55,11 +54,6 @@ from toolfold.sources.http_api.styles import (
 )
 
 _ENCODED_SLASH = re.compile("%2F", re.IGNORECASE)
-_KEPT_IN_QUERY = "/:?@!$'()*,"
-"""Reserved characters that end neither a pair nor a query, and that no server decodes: not ``&``, ``=``, ``+``, ``#``,
-``;``."""
-
-_encode_reserved = functools.partial(quote, safe=_KEPT_IN_QUERY)
 
 
 class BoundRequest(NamedTuple):
@@ -87,7 +81,6 @@ class Parameter(NamedTuple):
     explode: bool = True
     content_type: Annotated[str, Rule(pattern="^[ -~]*$")] = ""
     slashes: _Printable = ""
-    reserved: bool = False
 
 
 def bind(
@@ -133,7 +126,7 @@ def bind(
         else:
             if isinstance(value, dict) or not one.explode:
                 _check_items(one, value, parameters, taken)
-            encode = cookie_text if one.location == "cookie" else _encode_reserved if one.reserved else encode_all
+            encode = cookie_text if one.location == "cookie" else encode_all
             pairs[one.location] += named_values(one.name, value, one.style, one.explode, encode)
     path = expand_path(template, segments)
     content = encode_body(body, values, method) if body is not None else None

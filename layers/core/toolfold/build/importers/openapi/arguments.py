@@ -58,7 +58,6 @@ _SENT_AS = {"*/*": JSON, "application/*": JSON, "text/*": "text/plain"}
 _CONTENT_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,80}/[a-z0-9!#$&^_.+-]{1,80}")
 """RFC 6838, section 4.2, in lower case."""
 
-_LINES_OF_JSON = ("application/x-ndjson", "application/jsonl", "application/json-seq")
 _NOT_FIXED = frozenset(
     {"anyOf", "oneOf", "not", "if", "patternProperties", "dependentSchemas", "propertyNames", "enum", "const"}
     | {"minProperties", "maxProperties", "dependentRequired"}
@@ -197,8 +196,6 @@ class _Arguments:
         else:
             schema = self._converter.convert(parameter.get("schema", {}), parameter, "schema")
             sent |= _style(location, name, parameter)
-        if parameter.get("allowReserved") is True and location == "query":
-            sent["reserved"] = True
         described = self._described(schema, parameter)
         if location == "path" and parameter.get("x-multi-segment") is True:
             sent["slashes"] = "plain"  # GitHub's word for a branch or a path of a file
@@ -295,15 +292,10 @@ class _Arguments:
             self.body["encoding"] = encoding
         described = [self._converter.text(body.get("description"), body)]
         is_text = target.get("type") in ("string", "number", "integer", "boolean")
-        if media.content_type in _LINES_OF_JSON and target.get("type") in ("array", "object"):
-            made = made if target["type"] == "array" else {"type": "array", "items": made}  # one for each line
-        elif media.kind == "text" and not media.content_type.endswith("yaml") and not is_text:
-            # An object for XML would be sent as JSON; only its schema says what the text has.
+        if media.kind == "text" and not media.content_type.endswith("yaml") and not is_text:
+            # An object for XML would be sent as JSON.
             made = {"type": "string"}
-            members = ", ".join(list(target.get("properties", ()))[:MAX_FIELDS])
-            described.append(
-                f"The body as text of the type {media.content_type}{', with ' if members else ''}{members}."
-            )
+            described.append(f"The body as text of the type {media.content_type}.")
         if "$ref" in made:  # a description beside a reference replaces that of its target
             described.append(target.get("description", ""))
         made.setdefault("description", " ".join(filter(None, described)) or "Body of the request")

@@ -6,7 +6,6 @@ Operations are chosen by tag, path and operation: ``include`` and ``exclude`` of
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -156,7 +155,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         api, settings = self._api, self.settings
         converter = self._converter = SchemaConverter(api)
         found = find_operations(api)
-        default_server, main_hosts = self._main_server(found)
+        default_server, main_hosts = self._main_server()
         # Whether any operation states requirements of its own.
         self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
@@ -235,17 +234,15 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
     def _security(self, operation: Operation) -> access.Security:
         return access.Security(operation.value.get("security"), self._api.data.get("security"))
 
-    def _main_server(self, operations: Sequence[Operation]) -> tuple[str, set[str]]:
+    def _main_server(self) -> tuple[str, set[str]]:
         """Return where calls are sent whose operation has no server of its own, and the hosts that it stands for.
 
-        A ``base_url`` replaces the servers of the document, also where operations repeat them; of a document without
-        any, the one that most operations have.
+        A ``base_url`` replaces the servers of the document, also where operations repeat them.
         """
         settings, data = self.settings, self._api.data
         if settings.base_url:
             hosts = {host_of(str(one.get("url"))) for one in dicts_in(data.get("servers"))} - {""}
-            own = Counter(host_of(str(one.servers[0].get("url"))) for one in operations if one.servers)
-            return settings.base_url.rstrip("/"), hosts or {host for host, _ in own.most_common(1)}
+            return settings.base_url.rstrip("/"), hosts
         try:
             # Without servers it is the root of where the document was fetched from (OpenAPI 3.1, section 4.8.1).
             servers = data.get("servers") or ([{"url": "/"}] if settings.url else [])
