@@ -212,7 +212,7 @@ def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> Cat
         "index": index,
         "spellings": search_index.spellings(texts),
         "synonyms": {},
-        "semantic": near,
+        "near": near,
         "semantic_share": share,
     }
     return parse_catalog(writer.dumps(compiled))

@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_each_tool_has_words_near_it_in_meaning(folder: Path) -> None:
-    semantic = json.loads((folder / "catalog.json").read_text())["semantic"]
+    semantic = json.loads((folder / "catalog.json").read_text())["near"]
     assert {"climat", "storm", "snow"} <= semantic.keys()
     assert 300 < len(semantic) <= 300 * len(TOOLS)
 

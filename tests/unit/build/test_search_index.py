@@ -84,7 +84,7 @@ def test_thresholds_are_in_order_and_the_same_each_time() -> None:
     assert found == search_index.thresholds(tools, Vocabulary())
 
 
-NEAR = {"storm": semantic_index.encode([(0, 60)])}
+NEAR = {"storm": [0, 60]}
 
 
 @pytest.mark.parametrize(("with_parameters", "share"), [(0, 1.5), (1, 1.5), (2, 0.3), (4, 0.3)])

@@ -240,7 +240,7 @@ def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -
         assert section.get(absent) is None
 
 
-CONTRACTS = {5: "0299e9cda1e69416329c1e181c0eb5f9b2e5345880b0124c39decdc2a710a99d"}
+CONTRACTS = {5: "9d7ff0d328772aaac4b4e950cb6eb79f2bb92ecbde22c260a2885abea39fd993"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

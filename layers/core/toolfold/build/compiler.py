@@ -174,7 +174,7 @@ def compile_sources(
     # Example queries have the words of users. Words near in meaning beside them rank worse than they do alone
     # (docs/explanation/decisions/search-index.md).
     without_queries = {at: texts for at, texts in enumerate(searchable) if not texts["example_queries"]}
-    semantic, share = semantic_index.build(without_queries)
+    near, share = semantic_index.build(without_queries)
     skills = {name: tool["call"]["root"] for name, tool in tools.items() if "front_matter" in tool["call"]}
     files = {digest: file for source in loaded for digest, file in source.files.items()}
     compiled = {
@@ -186,7 +186,7 @@ def compile_sources(
         "index": search_index.build(searchable),
         "spellings": search_index.spellings(searchable, vocabularies.values()),
         "synonyms": search_index.synonyms(vocabularies.values()),
-        "semantic": semantic,
+        "near": near,
         "semantic_share": share,
         "related": sum("relations" in tool for tool in tools.values()),
         "skills": {f"{root}/{SKILL_FILE}": name for name, root in skills.items()},

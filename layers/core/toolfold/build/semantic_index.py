@@ -1,4 +1,4 @@
-"""Compute which words are near the tools in meaning: the section ``semantic`` of a catalog.
+"""Compute which words are near the tools in meaning: the section ``near`` of a catalog.
 
 A request often has no word of the tool that it needs. The package ``wordllama`` (MIT) has a vector for each piece of a
 word, and the mean of those of a text is what the text is about. A word is near a tool when their vectors are, compared
@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from toolfold.catalog.reader import FIRST_POSTING, MAX_GAP, MAX_WEIGHT
+from toolfold.build import search_index
 from toolfold.catalog.tokenizer import STOP_WORDS, english_words, stem, words
 
 Array = Any
@@ -37,6 +37,9 @@ _WORDS_OF_TOOL = {True: 100, False: 300}
 tuning parts of the public sets, tools with parameters are found best with the first: their long texts have the words of
 requests, and meaning adds tools that are merely alike. Tools of one sentence are found best with the second."""
 
+MAX_WEIGHT = 63
+"""The largest stored weight. Three bits were measured to rank as well as these six."""
+
 _LARGEST = 0.999
 """Share of the weights that is below the largest stored weight; the few above are stored as equal to it."""
 
@@ -46,8 +49,8 @@ def is_available() -> bool:
     return find_spec("wordllama") is not None
 
 
-def build(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[dict[str, str], float]:
-    """Return term → encoded postings of the nearest tools, and their share (:data:`_SHARES`).
+def build(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[search_index.Index, float]:
+    """Return term → postings of the nearest tools, and their share (:data:`_SHARES`).
 
     Returns nothing without the vectors of words, and for fewer than two tools.
     """
@@ -57,7 +60,7 @@ def build(tools: Mapping[int, Mapping[str, Sequence[str]]]) -> tuple[dict[str, s
     return _postings(tools, _WORDS_OF_TOOL[have_parameters]), _SHARES[have_parameters]
 
 
-def _postings(tools: Mapping[int, Mapping[str, Sequence[str]]], size: int) -> dict[str, str]:
+def _postings(tools: Mapping[int, Mapping[str, Sequence[str]]], size: int) -> search_index.Index:
     import numpy as np
 
     texts = [_text(fields) for fields in tools.values()]
@@ -76,14 +79,14 @@ def _postings(tools: Mapping[int, Mapping[str, Sequence[str]]], size: int) -> di
         chosen = np.sort(np.argpartition(-nearness, size - 1)[:size])
         best[position] = chosen, np.maximum(nearness[chosen], 0)
     largest = np.quantile(np.concatenate([weights for _, weights in best.values()]), _LARGEST)
-    postings: dict[int, list[tuple[int, int]]] = {}
+    postings: dict[int, list[int]] = {}
     for position, (chosen, weights) in sorted(best.items()):
         levels = np.minimum(np.rint(weights * (MAX_WEIGHT / largest)), MAX_WEIGHT).astype(int)
         for at, level in zip(chosen.tolist(), levels.tolist(), strict=True):
             if level:
-                postings.setdefault(at, []).append((position, level))
+                postings.setdefault(at, []).extend((position, level))
     found = list(terms)
-    return dict(sorted((found[at], encode(weighted)) for at, weighted in postings.items()))
+    return dict(sorted((found[at], weighted) for at, weighted in postings.items()))
 
 
 def vectors(texts: Sequence[str]) -> Array:
@@ -94,19 +97,6 @@ def vectors(texts: Sequence[str]) -> Array:
     folder = Path(wordllama.__file__).parent
     model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
     return model.embed(list(texts), norm=True)
-
-
-def encode(postings: Sequence[tuple[int, int]]) -> str:
-    """Return the text of pairs of position and weight, which ``catalog.reader.decode_postings`` reads."""
-    characters = []
-    before = 0
-    for position, weight in postings:
-        while position - before > MAX_GAP:
-            characters += [chr(FIRST_POSTING + MAX_GAP), chr(FIRST_POSTING)]
-            before += MAX_GAP
-        characters += [chr(FIRST_POSTING + position - before), chr(FIRST_POSTING + weight)]
-        before = position
-    return "".join(characters)
 
 
 def _text(fields: Mapping[str, Sequence[str]]) -> str:

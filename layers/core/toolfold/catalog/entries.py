@@ -274,6 +274,9 @@ def name_key(name: str) -> str:
     return name.strip().upper().replace("-", "_").replace(".", "_")
 
 
+Postings = Sequence[Annotated[int, Rule(minimum=0, maximum=2**40)]]
+
+
 class Sections(TypedDict):
     """The sections of a catalog in their order, each a mapping from keys to values of the type that is given here.
 
@@ -284,7 +287,7 @@ class Sections(TypedDict):
     - ``index``: term → postings
     - ``spellings``: first letter and length → words
     - ``synonyms``: word → terms; each takes a look-up, and a hundred are several times what any vocabulary has
-    - ``semantic``: word → postings of the tools near it in meaning, which ``reader.decode_postings`` reads
+    - ``near``: word → postings of the tools near it in meaning
     - ``skills``: URI of a SKILL.md → name of its tool (``catalog.skills``)
     - ``files``: SHA-256 → ``{"text"}``, or ``{"blob"}`` in Base64
     - ``profiles``, ``definitions`` and ``exposed``: see ``catalog.profiles``
@@ -294,7 +297,7 @@ class Sections(TypedDict):
     lines: ToolSummary
     members: Sequence[Count]
     tools: Tool
-    index: Sequence[Annotated[int, Rule(minimum=0, maximum=2**40)]]
+    index: Postings
     spellings: str
     synonyms: Annotated[Sequence[str], Rule(maxItems=100)]
     skills: NotRequired[str]
@@ -302,7 +305,7 @@ class Sections(TypedDict):
     profiles: NotRequired[Mapping[str, Any]]
     exposed: NotRequired[Sequence[Mapping[str, Any]]]
     definitions: NotRequired[Mapping[str, Any]]
-    semantic: NotRequired[str]
+    near: NotRequired[Postings]
 
 
 def parse_entry(kind: Any, entry: Mapping[str, Any], **more: Any) -> Any:

@@ -29,7 +29,6 @@ from toolfold.catalog.reader import (
     Section,
     are_runs,
     damaged,
-    decode_postings,
     hash_of,
     integers,
     line_key,
@@ -105,7 +104,7 @@ class Catalog:
         self._counts["category"] = {category.name: int(category.tools) for category in self.categories}
         self.profile_names: Sequence[str] = head.get("profiles", ())
         self.definition_tokens, self.has_relations = int(head.get("definition_tokens", 0)), bool(head.get("related"))
-        self.has_semantic_postings = "semantic" in self._sections
+        self.has_semantic_postings = "near" in self._sections
         self.sha256 = sha256
         self._memoized: dict[Any, Any] = {}
         # Of a part of a catalog.
@@ -333,20 +332,23 @@ class Catalog:
             raise unavailable("was compiled without profiles", COMPILE)
         return found
 
-    def postings(self, term: str) -> Sequence[int]:
-        """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term."""
+    def postings(self, term: str, section: str = "index") -> Sequence[int]:
+        """Return the postings of ``term``: position, weight, position, weight, …; empty for an unknown term.
+
+        ``section`` is ``near`` for those by meaning.
+        """
         if (whole := self._whole) is not None:
 
             def kept() -> Sequence[int]:
-                found, tools = whole.postings(term), len(whole)
+                found, tools = whole.postings(term, section), len(whole)
                 own = [at + len(self) - tools if at >= tools else self._own(at) for at in found[::2]]
                 pairs = zip(own, found[1::2], strict=True)
                 return [number for at, weight in pairs if at is not None for number in (at, weight)]
 
-            return self.memoize(("postings", term), kept)
-        found = integers(self._sections["index"].get(term) or ())
+            return self.memoize((section, term), kept)
+        found = integers(self._sections[section].get(term) or ())
         if len(found) % 2:
-            raise damaged("a line of index")
+            raise damaged(f"a line of {section}")
         return found
 
     def spelled(self, letter: str, length: int) -> Sequence[str]:
@@ -363,22 +365,6 @@ class Catalog:
     def semantic_share(self) -> float:
         """How much the scores by meaning count beside those by words."""
         return float(self._head.get("semantic_share", 0.0))
-
-    def semantic_postings(self, term: str) -> tuple[Sequence[int], Sequence[int]]:
-        """Return the positions of the tools near ``term`` in meaning, and their weights; empty for an unknown term."""
-        text: str | None = self._sections["semantic"].get(term)
-        if text is None:
-            return (), ()
-        try:
-            positions, weights = decode_postings(text)
-        except ValueError:
-            raise damaged("a line of semantic") from None
-        if positions and positions[-1] >= len(self.base):
-            raise damaged("a line of semantic")
-        if self._whole is None:
-            return positions, weights
-        own = [(at, weight) for at, weight in zip(map(self._own, positions), weights, strict=True) if at is not None]
-        return [at for at, _ in own], [weight for _, weight in own]
 
     @property
     def sources(self) -> Collection[Source]:

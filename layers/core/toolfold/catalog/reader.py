@@ -24,11 +24,10 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, chain, count
-from operator import le, sub
+from itertools import chain
+from operator import le
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -226,35 +225,6 @@ def integers(numbers: Sequence[int]) -> Sequence[int]:
     if type(sum(numbers)) is not int:  # in a millisecond for half a million
         raise damaged("a number with a fraction")
     return numbers
-
-
-FIRST_POSTING = ord("#")
-"""The character of 0: the first one after those that JSON escapes and the quotation mark."""
-
-MAX_WEIGHT = 63
-"""Six bits: one ASCII character, counted from :data:`FIRST_POSTING`. Three bits were measured to rank as well."""
-
-MAX_GAP = 0xD000
-"""Largest distance of two positions: above are characters that UTF-8 does not have."""
-
-
-def decode_postings(text: str) -> tuple[list[int], list[int]]:
-    """Return the positions and the weights of the postings in ``text``.
-
-    Each posting is two characters: the distance from the position before, and the weight, both counted from
-    :data:`FIRST_POSTING`. A line takes a quarter of what it would take as numbers, and no loop in Python decodes it.
-
-    Raises:
-        ValueError: ``text`` is not a text of that form.
-    """
-    numbers = array("I")
-    numbers.frombytes(text.encode("utf-32", "surrogatepass")[4:])
-    if len(numbers) % 2 or min(numbers, default=FIRST_POSTING) < FIRST_POSTING:
-        raise ValueError("no postings")
-    weights = [number - FIRST_POSTING for number in numbers[1::2]]
-    if max(weights, default=0) > MAX_WEIGHT:
-        raise ValueError("a weight is too large")
-    return list(map(sub, accumulate(numbers[::2]), count(FIRST_POSTING, FIRST_POSTING))), weights
 
 
 def line_key(position: int) -> str:

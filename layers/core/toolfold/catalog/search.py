@@ -303,11 +303,12 @@ def _semantic_scores(catalog: Catalog, scores: Mapping[int, float], query: str) 
     the sum of both in standard deviations, but for the means, and a tool without semantic postings loses nothing.
     """
     times = Counter(stems(query)[:_MAX_MEANT_WORDS])
-    catalog.prefetch(semantic=list(times))
+    catalog.prefetch(near=list(times))
     found: defaultdict[int, float] = defaultdict(float)
     for term, number in times.items():
         factor = 2 * number / (number + 1)  # a word that occurs n times has twice its weight at most, as in the search
-        for position, weight in zip(*catalog.semantic_postings(term), strict=True):
+        postings = catalog.postings(term, "near")
+        for position, weight in zip(postings[::2], postings[1::2], strict=True):
             found[position] += factor * weight
     best = max(found.values(), default=0.0)
     if not best:
