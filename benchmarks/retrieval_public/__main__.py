@@ -27,7 +27,7 @@ from benchmarks.retrieval_public.public_sets import (
     name_of,
 )
 from scripts.measured_tables import markdown_table
-from toolfold.build import semantic_index
+from toolfold.build import search_index
 
 HEAD = ("requests", "search", "n", "hit@1", "R@5")
 
@@ -37,7 +37,7 @@ def measure(options: argparse.Namespace) -> str:
     rows = []
     for public_set in harness.track(load_all(options.folder), lambda one: f"Searching {one.name}"):
         rankers: list[tuple[Ranker, str]] = []
-        for semantic in (False, True) if semantic_index.is_available() else (False,):
+        for semantic in (False, True) if search_index.has_vectors() else (False,):
             catalog = compile_tools(public_set.tools, semantic=semantic)
             rankers.append((Toolfold(catalog), "toolfold, semantic postings" if semantic else "toolfold"))
         for ranker, title in rankers if options.own else [*rankers, _other_ranker(public_set)]:

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from toolfold.build import search_index, semantic_index, writer
+from toolfold.build import search_index, writer
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.store import parse_catalog
 from toolfold.catalog.tokenizer import in_words
@@ -202,7 +202,7 @@ def compile_tools(tools: Sequence[PublicTool], *, semantic: bool = False) -> Cat
     """
     texts = [texts_of(tool) for tool in tools]
     index = search_index.build(texts)
-    near, share = semantic_index.build(dict(enumerate(texts))) if semantic else ({}, 0.0)
+    near, share = search_index.nearest_words(dict(enumerate(texts))) if semantic else ({}, 0.0)
     names, same = list(map(name_of, range(len(tools)))), {"source": "public", "category": "all", "access": "free"}
     compiled = {
         "sources": {"public": _SOURCE},

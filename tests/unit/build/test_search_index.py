@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.catalogs import compiled
-from toolfold.build import search_index, semantic_index
+from toolfold.build import search_index
 from toolfold.build.schema import Vocabulary
 from toolfold.build.search_index import TellingRequests, source_names
 from toolfold.catalog.model import Catalog
@@ -93,14 +93,14 @@ def test_the_share_is_that_of_tools_with_parameters_where_most_have_them(
 ) -> None:
     parameters = {"parameter_names": ["place"]}
     tools = [{"summary": ["Weather"], **(parameters if at < with_parameters else {})} for at in range(4)]
-    monkeypatch.setattr(semantic_index, "is_available", lambda: True)
-    monkeypatch.setattr(semantic_index, "_postings", lambda *_: NEAR)
-    assert semantic_index.build(dict(enumerate(tools))) == (NEAR, share)
+    monkeypatch.setattr(search_index, "has_vectors", lambda: True)
+    monkeypatch.setattr(search_index, "_nearest", lambda *_: NEAR)
+    assert search_index.nearest_words(dict(enumerate(tools))) == (NEAR, share)
 
 
 def test_a_single_tool_has_no_words_near_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(semantic_index, "is_available", lambda: True)
-    assert semantic_index.build({0: {"summary": ["Weather"]}}) == ({}, 0.0)
+    monkeypatch.setattr(search_index, "has_vectors", lambda: True)
+    assert search_index.nearest_words({0: {"summary": ["Weather"]}}) == ({}, 0.0)
 
 
 REQUESTS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.retrieval_public.public_sets import PublicTool, compile_tools
-from toolfold.build import semantic_index
+from toolfold.build import search_index
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import Fit, search
 from toolfold.errors import CatalogUnavailable
@@ -17,7 +17,7 @@ NEAR = {"umbrella": [1, 60], "debt": [0, 60], "meet": [0, 5, 2, 50], "rain": [1,
 
 
 def catalog_with(monkeypatch: pytest.MonkeyPatch, lines: dict[str, list[int]]) -> Catalog:
-    monkeypatch.setattr(semantic_index, "build", lambda tools: (lines, 0.6))
+    monkeypatch.setattr(search_index, "nearest_words", lambda tools: (lines, 0.6))
     return compile_tools(TOOLS, semantic=True)
 
 
@@ -43,7 +43,7 @@ def test_a_tool_without_a_word_of_the_query_is_found(
 
 
 def test_a_tool_found_by_meaning_alone_fits_weakly(monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog = catalog_with(monkeypatch, {"umbrella": [1, semantic_index.MAX_WEIGHT]})
+    catalog = catalog_with(monkeypatch, {"umbrella": [1, search_index.MAX_WEIGHT]})
     assert search(catalog, "umbrella").fit is Fit.WEAK
 
 
@@ -71,5 +71,5 @@ def test_damaged_postings_are_refused(monkeypatch: pytest.MonkeyPatch, line: lis
 
 
 def test_without_the_vectors_a_catalog_is_compiled_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(semantic_index, "is_available", lambda: False)
-    assert semantic_index.build({0: {"name": ["rain"]}, 1: {"name": ["snow"]}}) == ({}, 0.0)
+    monkeypatch.setattr(search_index, "has_vectors", lambda: False)
+    assert search_index.nearest_words({0: {"name": ["rain"]}, 1: {"name": ["snow"]}}) == ({}, 0.0)

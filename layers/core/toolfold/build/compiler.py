@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolfold.build import checks, emitter, search_index, semantic_index, writer
+from toolfold.build import checks, emitter, search_index, writer
 from toolfold.build.emitter import assign_names, compile_relations, safe_name
 from toolfold.build.importers.base import Tool
 from toolfold.build.profiles import compile_profiles
@@ -174,7 +174,7 @@ def compile_sources(
     # Example queries have the words of users. Words near in meaning beside them rank worse than they do alone
     # (docs/explanation/decisions/search-index.md).
     without_queries = {at: texts for at, texts in enumerate(searchable) if not texts["example_queries"]}
-    near, share = semantic_index.build(without_queries)
+    near, share = search_index.nearest_words(without_queries)
     skills = {name: tool["call"]["root"] for name, tool in tools.items() if "front_matter" in tool["call"]}
     files = {digest: file for source in loaded for digest, file in source.files.items()}
     compiled = {

@@ -7,7 +7,7 @@ has, against those that the whole source lacks. Two thresholds, which the compil
 measure in :class:`Fit`.
 
 A catalog may also have a section with words that are near its tools in meaning, though their texts do not have them
-(``build.semantic_index``). Their postings are added to the scores of the other words.
+(``build.search_index``). Their postings are added to the scores of the other words.
 """
 
 from __future__ import annotations
