@@ -76,7 +76,7 @@ def test_offline_sends_nothing(doctor: Doctor) -> None:
         (
             {"TOOLFOLD_CATALOG": "/no/catalog.json"},
             "catalog",
-            "TOOLFOLD_CATALOG names /no/catalog.json",
+            "TOOLFOLD_CATALOG=/no/catalog.json: The tool catalog cannot be read",
         ),
         *(
             (

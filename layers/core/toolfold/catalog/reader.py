@@ -28,14 +28,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import le
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CatalogUnavailable
 
 if TYPE_CHECKING:
-    from cachetools import LRUCache
-
     from toolfold.wording import Text
 
 logger = logging.getLogger("toolfold")
@@ -264,28 +261,23 @@ parallel and raises ``CatalogUnavailable``."""
 
 
 class CachedBlockReader:
-    """Reads blocks through ``fetch``; drops the least recently used ones when the cache is full.
+    """Reads blocks through ``fetch``; a full cache is emptied as a whole, as that of a section is.
 
     Args:
         fetch: reads ranges of the catalog.
         base: the length of the catalog's first line, from which the starts of blocks count.
         max_bytes: the size of the cache.
+
+    Attributes:
+        size: the bytes in the cache.
     """
 
     is_remote = True
 
     def __init__(self, fetch: Fetch, base: int, max_bytes: int = MAX_CACHE_BYTES) -> None:
-        from cachetools import LRUCache  # a catalog of usual size is read as a whole
-
-        self._fetch = fetch
-        self._base = base
-        self._blocks: LRUCache[Block, bytes] = LRUCache(max_bytes, getsizeof=len)
-        self._lock = Lock()
-
-    @property
-    def size(self) -> int:
-        """Return the bytes in the cache."""
-        return int(self._blocks.currsize)
+        self._fetch, self._base, self._max_bytes = fetch, base, max_bytes
+        self._blocks: dict[Block, bytes] = {}
+        self.size = 0
 
     def __call__(self, blocks: Sequence[Block]) -> Sequence[Span]:
         """Return ``blocks`` in their order.
@@ -293,8 +285,7 @@ class CachedBlockReader:
         Raises:
             CatalogUnavailable: a block cannot be read, or does not match its hash.
         """
-        with self._lock:
-            found = {block: content for block in blocks if (content := self._blocks.get(block)) is not None}
+        found = {block: content for block in blocks if (content := self._blocks.get(block)) is not None}
         missing = [block for block in dict.fromkeys(blocks) if block not in found]
         if missing:
             import hashlib
@@ -303,11 +294,10 @@ class CachedBlockReader:
             for block, content in zip(missing, fetched, strict=True):
                 if hashlib.sha256(content).hexdigest()[:HASH_DIGITS] != block[2]:
                     raise damaged(f"the {block[1]} bytes from {block[0]} do not match their hash")
-                found[block] = content
-            with self._lock:
-                for block in missing:
-                    if len(found[block]) <= self._blocks.maxsize:
-                        self._blocks[block] = found[block]
+                if self.size + len(content) > self._max_bytes:
+                    self._blocks, self.size = {}, 0
+                found[block] = self._blocks[block] = content
+                self.size += len(content)
         return [(found[block], 0, len(found[block])) for block in blocks]
 
 

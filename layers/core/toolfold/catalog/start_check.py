@@ -6,12 +6,11 @@ A catalog in S3 is not read: S3 may be down now and up when the first request co
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from toolfold.catalog.allow_list import IN_ERROR
-from toolfold.catalog.store import open_regular_file, open_store
+from toolfold.catalog.store import open_store
 from toolfold.errors import CatalogUnavailable, SettingsError
 from toolfold.wording import PERSON, worded
 
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from toolfold.settings import Settings
 
 _logger = logging.getLogger("toolfold")
-
-_TO_COMPILE = (
-    "`toolfold catalog compile` writes such a file; without TOOLFOLD_CATALOG, the catalog in the package is used."
-)
 
 
 def check_catalog(settings: Settings, store: Callable[[], Catalog] | None = None) -> None:
@@ -34,21 +29,11 @@ def check_catalog(settings: Settings, store: Callable[[], Catalog] | None = None
         store: the store that the process will use; by default another one.
 
     Raises:
-        SettingsError: it cannot be used; names the path, the variable and the next step.
+        SettingsError: it cannot be used; names the path, the variable and the next step. The log has the reason.
     """
     location = settings.catalog
     if location.startswith("s3://"):
         return
-    if location:
-        path = os.path.expanduser(location)
-        if os.path.isdir(path):
-            raise SettingsError(f"TOOLFOLD_CATALOG names {path}, which is a folder. {_TO_COMPILE}")
-        try:
-            os.close(open_regular_file(path))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "no file can have this name"
-            problem = f"TOOLFOLD_CATALOG names {os.path.abspath(path)}, which cannot be read: {reason}."
-            raise SettingsError(f"{problem} {_TO_COMPILE}") from None
     _logger.addFilter(_is_not_in_error)
     try:
         (store or open_store(settings))()

@@ -134,7 +134,7 @@ class FileStore:
             except (OSError, ValueError) as error:
                 known = getattr(error, "strerror", None) or type(error).__name__
                 reason = known if isinstance(error, OSError) else "it has no valid name"
-                logger.error("catalog file %s cannot be read: %s", ascii(os.fspath(self.path)), reason)
+                logger.error("catalog file %s cannot be read: %s", ascii(os.path.abspath(self.path)), reason)
                 raise unavailable("cannot be read", _next_step()) from None
         return self._catalog
 
