@@ -217,7 +217,7 @@ class TestFileOfTheUser:
         )
         for command in (["stdio"], ["call", "CPI"], ["serve"]):
             err = command_line(*command, *(["--settings", path] if named else []), code=1).err
-            assert "TOOLFOLD_CATALOG names /of/the/file.json" in err, command
+            assert "TOOLFOLD_CATALOG=/of/the/file.json" in err, command
 
     def test_a_variable_overrides_it_and_its_stage_is_chosen_by_one(
         self, write: Write, command_line: CommandLine
