@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.support.upstream import Upstream
 from toolfold.cli import call, output, terminal
 from toolfold.cli.application import Options
 from toolfold.meta_tools.result import Result
+from toolfold.mock_api.server import MockApi
 
 Terminal = Callable[[int], None]
 
@@ -152,6 +154,42 @@ def test_tables_with_different_columns_are_json(run: Run) -> None:
     assert (code, out, "not one table: use --format json" in err) == (1, "", True)
 
 
+def test_output_is_written_completely_or_not(run: Run, tmp_path: Path, mock_api: MockApi) -> None:  # N2
+    file = tmp_path / "ibm.csv"
+    code, out, err = run(*DAILY, "--output", str(file))
+    assert (code, out) == (0, "")
+    assert err == f"# Wrote {file.stat().st_size:,} bytes to {file}.\n"
+    assert len(records(file.read_text())) == 101
+    before, asked = file.read_bytes(), len(mock_api.requests)
+    for path in (file, tmp_path, tmp_path / "none" / "x.csv"):  # before anything is called
+        code, out, err = run(*DAILY, "--fresh", "--output", str(path))
+        assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert (file.read_bytes(), len(mock_api.requests)) == (before, asked)
+    assert run("call", "GLOBAL_QUOTE", "symbol=IBM", "-o", str(file), "-f")[0] == 0
+    assert records(file.read_text())[0][0] == "symbol"
+    assert run("call", "GLOBAL_QUOTE", "-o", str(tmp_path / "ibm2.csv"))[0] == 1
+    assert sorted(tmp_path.glob("*ibm*")) == [file]
+
+
+@pytest.mark.parametrize(("name", "begin"), [("x.json", '[{"timestamp": "'), ("x.csv", "timestamp,close"), ("x", "t")])
+def test_name_of_the_file_decides_its_format(run: Run, tmp_path: Path, name: str, begin: str) -> None:
+    assert run(*DAILY, "--select", "timestamp,close; last 2", "-o", str(tmp_path / name))[0] == 0
+    assert (tmp_path / name).read_text().startswith(begin)
+
+
+def test_output_keeps_the_bytes_and_the_rights_of_a_file(
+    run: Run, sent: Callable[[bytes], None], tmp_path: Path
+) -> None:
+    sent(SENT)
+    file, link = tmp_path / "x.csv", tmp_path / "link.csv"
+    file.touch(0o640)
+    link.symlink_to(file)
+    assert run("call", "WTI", "datatype=csv", "-o", str(link), "-f")[0] == 0
+    assert file.read_bytes() == SENT
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+
+
 @pytest.mark.parametrize("width", [40, 140])
 def test_table_on_a_terminal_fits_and_splits_no_word(run: Run, terminal: Terminal, width: int) -> None:  # N2
     terminal(width)
@@ -233,7 +271,7 @@ BLOCKS = [
     {"type": "text", "text": "more"},
 ]
 RESULT = Result({"result": "hello"}, "hello", blocks=BLOCKS)
-OPTIONS = {"format": None, "json": False, "csv": False, "all": False, "max_tokens": None, "endpoint": None}
+OPTIONS = {"output": None, "format": None, "json": False, "csv": False, "all": False, "max_tokens": None, "endpoint": None}
 
 
 def test_what_is_not_shown_is_named_and_json_has_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,9 +12,11 @@ import csv
 import functools
 import io
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from toolfold.app import App
@@ -30,6 +32,7 @@ from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
 from toolfold.execution.approval import ApprovalDesk, WaitingCall
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
+from toolfold.private_folder import replace_file
 from toolfold.results.output import AnswerStatus
 from toolfold.results.tables import Table
 from toolfold.settings import Settings
@@ -46,11 +49,12 @@ _MAX_RECORDS = 10
 
 
 def run(options: Options) -> int:
-    """Call the tool and print its answer."""
+    """Call the tool and print or write its answer."""
+    file = None if options.output in (None, "-") else _writable(options.output, overwrite=options.force)
     if options.endpoint:
         with contextlib.closing(RemoteTools(options)) as remote:
             result = _call(options, remote, _call_arguments(options, None))
-        return _print(options, result)
+        return _print(options, result, file)
     app = make_app()
     tools = app.server.tools
     arguments = _call_arguments(options, tools)
@@ -67,7 +71,17 @@ def run(options: Options) -> int:
         result = _call(options, tools, {**arguments, "approval_token": token})
         if rest is None:  # a script would make its first calls again
             break
-    return _print(options, result)
+    return _print(options, result, file)
+
+
+def _writable(name: str, *, overwrite: bool) -> Path:
+    """Return the path of a file that can be written, before anything is called."""
+    path = Path(os.path.realpath(os.path.expanduser(name)))
+    if path.is_dir() or not path.parent.is_dir():
+        raise ToolfoldError(f"{name} is no file in a folder that exists. Name another file.")
+    if path.exists() and not overwrite:
+        raise ToolfoldError(f"{name} exists. Add --force to replace it, or name another file.")
+    return path
 
 
 def _call(options: Options, tools: MetaTools | RemoteTools, arguments: dict[str, Any]) -> Result:
@@ -89,10 +103,20 @@ def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]
     }
 
 
-def _print(options: Options, result: Result) -> int:
+def _print(options: Options, result: Result, file: Path | None) -> int:
     if result.is_error or "result" not in result.structured:  # of another meta-tool, if its name was given
         return print_result(result, options.json, options.tool_name)
-    print_answer(result, options)
+    if file is None:
+        print_answer(result, options)
+    else:  # in UTF-8, whatever the terminal has
+        written = io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogatepass", newline="")
+        with contextlib.redirect_stdout(written):
+            print_answer(result, options)
+            written.flush()
+        content = written.buffer.getvalue()
+        with os_errors(f"{file} cannot be written", "Name another file."):
+            replace_file(file, content, overwrite=options.force)
+        print_notice(f"Wrote {len(content):,} bytes to {file}.")
     failed = [part for part in result.structured.get("results", ()) if "error" in part]
     for part, error in zip(failed, result.errors, strict=True):  # of a batch whose one answer is printed
         print_notice(f"{part['id']} failed.")
@@ -182,7 +206,8 @@ def _show(call: WaitingCall) -> None:
 
 def print_answer(result: Result, options: Options) -> None:
     """Print an answer in the form that ``options`` of ``toolfold call`` name, else by the data and the terminal."""
-    form = "structured" if options.json else options.format or ("csv" if options.csv else "")
+    by_name = {".csv": "csv", ".json": "json"}.get(Path(options.output or "").suffix.lower(), "")
+    form = "structured" if options.json else options.format or ("csv" if options.csv else by_name)
     data = result.structured["result"]
     is_terminal = terminal.is_terminal(sys.stdout)
     _print_notices(result.structured, is_remote=bool(options.endpoint))
@@ -342,4 +367,4 @@ def _print_cut(shown: Sequence[Any], lines: Sequence[Any], what: str) -> None:
     sys.stdout.flush()
     if len(shown) < len(lines):
         count = f"{_FIRST + _LAST} of {len(lines):,} {what}"
-        print_notice(f"{count}. --all prints all of them, and > FILE writes them.")
+        print_notice(f"{count}. --all prints all of them; --output FILE writes them.")
