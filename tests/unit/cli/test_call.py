@@ -271,7 +271,7 @@ BLOCKS = [
     {"type": "text", "text": "more"},
 ]
 RESULT = Result({"result": "hello"}, "hello", blocks=BLOCKS)
-OPTIONS = {"output": None, "format": None, "json": False, "csv": False, "all": False, "max_tokens": None, "endpoint": None}
+OPTIONS = dict.fromkeys(("output", "format", "max_tokens", "endpoint", "json", "csv", "all"))
 
 
 def test_what_is_not_shown_is_named_and_json_has_it(capsys: pytest.CaptureFixture[str]) -> None:
