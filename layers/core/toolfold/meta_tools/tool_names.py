@@ -141,7 +141,6 @@ _ROLES: Mapping[str, tuple[str, ...]] = {
     "subcommand": ("subcommand", "operation", "mode"),
     "table": ("table", "tablename"),
     "sql": ("sql", "query", "statement"),
-    "query": ("query", "search", "q"),
 }
 """What an argument of another system is → its names, as ``fuzzy.normalize`` spells them, the surest first."""
 
