@@ -240,14 +240,10 @@ class ArgumentValidator:
     ) -> list[Problem]:
         """Return one problem for each place: unknown arguments first, then by the order of the schema."""
         translator = Translator(self.schema, arguments)
-        found = [
-            Problem(parameter=name, problem=text, expected=describe_expected(self.properties[name], self.schema))
-            for name, text in own.items()
-            if name in self.properties
-        ]
+        known = {name: describe_expected(self.properties[name], self.schema) for name in own if name in self.properties}
+        found = [Problem(parameter=name, problem=own[name], expected=known.get(name, "no value")) for name in own]
         for error in errors[:_MAX_ERRORS]:
             found += translator.problems(error)
-        found += [Problem(parameter=name, problem=text, expected="no value") for name, text in own.items()]
         order = {name: index for index, name in enumerate(self.properties)}
         first: dict[str, Problem] = {}
         for problem in found:
@@ -265,7 +261,6 @@ class ArgumentValidator:
             is_nested = isinstance(value, dict | list)
             if is_nested and sum(1 for _ in islice(_levels(value), self._max_nesting + 1)) > self._max_nesting:
                 return self._unsafe(name, f"is nested too deeply: {self._max_nesting} levels are allowed")
-        for name, value in arguments.items():
             try:
                 _encode([name, value])
             except UnicodeEncodeError:

@@ -126,7 +126,9 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         description = next_call("TOOL_GET", {"tool_name": called_so if len(called_so) > 1 else tool.name})
         short, own_short = (text.partition("(")[0].rpartition("__")[2] for text in (name, tool.name))
         is_near = bool(named or called_so or arguments is None or closest_matches(short, [own_short]))
-        following = (correction.call(tool, options) if is_sure else {}) or (description if is_near else following)
+        following = (correction.call(tool, options) if is_sure else {}) or (
+            description if is_near or is_sure else following
+        )
         similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
         step = joined(messages.DID_YOU_MEAN.filled(signature=signature(tool)), similar)
     return ToolNotFound(f"There is no tool named {quoted(name)}.", step, closest=closest, **following)
@@ -243,13 +245,13 @@ def _request_tools(_catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     return MetaCall("TOOL_LIST", arguments) if names is None else MetaCall("TOOL_GET", {"tool_name": names})
 
 
-def _tool_details(catalog: Catalog, arguments: Mapping[str, Any], kind: str = "tool-details") -> MetaCall:
+def _tool_details(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     source = _source(catalog, _given(arguments, "source"))
-    return MetaCall("TOOL_GET", {"tool_name": _tool(catalog, kind, source, _given(arguments, "tool"))})
+    return MetaCall("TOOL_GET", {"tool_name": _tool(catalog, "tool-details", source, _given(arguments, "tool"))})
 
 
 def _inspect(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
-    named = _tool_details(catalog, arguments, "inspect-tool-response").arguments
+    named = _tool_details(catalog, arguments).arguments
     return MetaCall("TOOL_CALL", {**named, "arguments": _object(arguments), "inspect": True})
 
 
