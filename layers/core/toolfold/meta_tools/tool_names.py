@@ -126,9 +126,8 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
         description = next_call("TOOL_GET", {"tool_name": called_so if len(called_so) > 1 else tool.name})
         short, own_short = (text.partition("(")[0].rpartition("__")[2] for text in (name, tool.name))
         is_near = bool(named or called_so or arguments is None or closest_matches(short, [own_short]))
-        following = (correction.call(tool, options) if is_sure else {}) or (
-            description if is_near or is_sure else following
-        )
+        if is_near or is_sure:
+            following = (correction.call(tool, options) if is_sure else {}) or description
         similar = f"Similar: {', '.join(closest[1:])}." if closest[1:] else ""
         step = joined(messages.DID_YOU_MEAN.filled(signature=signature(tool)), similar)
     return ToolNotFound(f"There is no tool named {quoted(name)}.", step, closest=closest, **following)
