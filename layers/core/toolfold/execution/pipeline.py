@@ -118,14 +118,19 @@ def _around(executor: ToolExecutor, call: CallContext) -> CallResult:
 def _performed(services: Services, call: CallContext) -> CallResult:
     _check(services, call)
     services.upstream(call.source)  # may it be reached? Before a key is read, or an approval requested
-    if services.settings.calls_per_minute or services.settings.calls_per_day:
-        _limit(services, call)
-    if call.tool.needs_approval:
-        try:
+    try:
+        if services.settings.calls_per_minute or services.settings.calls_per_day:
+            caller = caller_id(call.source, call.credentials, services.settings.key_salt)
+            admit = functools.partial(services.client_limits.admit, caller)
+            # One that only reads is counted when it is known whether the cache answers it, others before an approval.
+            call.admit = admit if call.tool.only_reads else None
+            if call.admit is None:
+                admit(is_cached=False)
+        if call.tool.needs_approval:
             services.approvals.check(call)
-        except errors.CallError:
-            call.log.is_counted, call.log.cache = True, "bypass"  # counted, although the source does not see it
-            raise
+    except errors.CallError:
+        call.log.is_counted, call.log.cache = True, "bypass"  # counted, although the source does not see it
+        raise
     _find_key(services, call)
     if call.approval:  # used up last: a call that cannot be sent for another reason keeps it
         services.approvals.redeem(call)
@@ -166,23 +171,6 @@ def _check(services: Services, call: CallContext) -> None:
     call.arguments, call.notes = resolved.arguments, resolved.notes
     if call.only_cached and (call.bypass_cache or not tool.only_reads):
         raise errors.NotCached
-
-
-def _limit(services: Services, call: CallContext) -> None:
-    """Count the call of a caller, or leave it to the cache to count one that reads.
-
-    Another one is counted before an approval is created or redeemed for it.
-    """
-    caller = caller_id(call.source, call.credentials, services.settings.key_salt)
-    admit = functools.partial(services.client_limits.admit, caller)
-    if call.tool.only_reads:
-        call.admit = admit
-        return
-    try:
-        admit(is_cached=False)
-    except errors.ClientLimit:
-        call.log.is_counted, call.log.cache = True, "bypass"
-        raise
 
 
 def _find_key(services: Services, call: CallContext) -> None:
@@ -261,8 +249,6 @@ def answer_prepared(services: Services, call: CallContext) -> CallResult:
 
 def _write(services: Services, call: CallContext, upstream: Upstream) -> Entry:
     call.log.cache = "bypass"
-    if call.admit is not None:
-        call.admit(is_cached=False)
     try:
         found = upstream.fetch(call)
     finally:  # when the source was changed, as long as an older answer may be fresh

@@ -228,7 +228,7 @@ class Plan(CallSession):
         counts as running until it is read, so that few responses take memory at a time.
         """
 
-        def fetch(call: Call, part: Part, *, only_cached: bool = False) -> CallResult | BaseException:
+        def attempt(call: Call, part: Part, *, only_cached: bool = False) -> CallResult | BaseException:
             part.started = time.perf_counter()
             try:
                 return self.fetch_response(call, part.arguments, only_cached=only_cached)
@@ -250,7 +250,7 @@ class Plan(CallSession):
 
         waiting: list[tuple[Call, Part]] = []
         for call, part in parts:
-            fetched = fetch(call, part, only_cached=len(parts) > 1)
+            fetched = attempt(call, part, only_cached=len(parts) > 1)
             if isinstance(fetched, NotCached):
                 part.started = 0.0
                 waiting.append((call, part))
@@ -258,14 +258,14 @@ class Plan(CallSession):
                 return
         done: queue.SimpleQueue[tuple[Call, Part, CallResult | BaseException]] = queue.SimpleQueue()
 
-        def fetch_one(call: Call, part: Part) -> None:
-            done.put((call, part, fetch(call, part)))
+        def fetch(call: Call, part: Part) -> None:
+            done.put((call, part, attempt(call, part)))
 
         running = 0
         while waiting or running:
             while waiting and running < threads and not self.is_over:
                 # In a copy of this context: cancelling the call of the client cancels its parts.
-                arguments = (fetch_one, *waiting.pop(0))
+                arguments = (fetch, *waiting.pop(0))
                 threading.Thread(
                     target=contextvars.copy_context().run, args=arguments, name="part", daemon=True
                 ).start()
