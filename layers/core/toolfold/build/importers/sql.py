@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 import time
 from collections import Counter
@@ -43,11 +42,6 @@ class SqlSnapshot(base.Snapshot):
     dialect: str
     schemas: tuple[str, ...]
     tables: tuple[Table, ...]
-
-    def to_json(self) -> str:
-        """Return the content of the file, with a line for each value, so that a review shows what changed."""
-        data = self.model_dump(exclude={"tables": {"__all__": {"hidden_columns"}}})
-        return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
 
 Pattern = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$", max_length=130)]

@@ -84,7 +84,6 @@ class Table:
         kind: ``table``, ``view``, ``materialized view`` or ``foreign table``.
         description: the comment on it; SQLite has none.
         columns: the columns that the role may read.
-        hidden_columns: those of a virtual table that ``SELECT *`` leaves out.
     """
 
     schema: str
@@ -92,7 +91,6 @@ class Table:
     kind: str = "table"
     description: str = ""
     columns: tuple[Column, ...] = ()
-    hidden_columns: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,13 @@ WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER
 """
 """``pragma_table_list`` would plan all views."""
 
+_UNIQUE = """
+SELECT i.name FROM pragma_index_list(?) AS l, pragma_index_info(l.name) AS i
+WHERE l."unique" AND l.origin = 'u' AND NOT l.partial GROUP BY l.name HAVING count(*) = 1
+"""
+_COLUMNS = 'SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?) WHERE hidden <> 1'
+"""Without those of a virtual table that ``SELECT *`` leaves out."""
+
 _SHADOWS = frozenset(
     ("data", "idx", "content", "docsize", "config", "segments", "segdir", "stat", "node", "parent", "rowid")
 )
@@ -84,26 +91,16 @@ def _read_table(connection: sqlite3.Connection, name: str, kind: str) -> Table |
     """Return a table; None for one without columns: what SQLite cannot plan."""
     keys: defaultdict[str, list[str]] = defaultdict(list)
     if kind == "table":
-        indexes = 'SELECT name FROM pragma_index_list(?) WHERE "unique" AND origin = ? AND NOT partial'
-        for (index,) in connection.execute(indexes, (name, "u")).fetchall():
-            names = connection.execute("SELECT name FROM pragma_index_info(?)", (index,)).fetchall()
-            if len(names) == 1 and names[0][0]:
-                keys[names[0][0]].append("unique")
+        for (column,) in connection.execute(_UNIQUE, (name,)).fetchall():
+            keys[column].append("unique")
         foreign = 'SELECT "from", "table", "to" FROM pragma_foreign_key_list(?)'
         for own, other, column in connection.execute(foreign, (name,)).fetchall():
             keys[own].append(f"references {other}({column})" if column else f"references {other}")
-    columns, hidden_columns = [], []
-    rows = connection.execute("SELECT * FROM pragma_table_xinfo(?)", (name,)).fetchall()
-    # hidden: 0 a column, 1 that of a virtual table which SELECT * leaves out, 2 and 3 generated.
-    for _, column, type_, not_null, _, primary, hidden in rows:
-        if hidden == 1:
-            hidden_columns.append(column)
-        else:
-            key = ", ".join([*(["primary key"] if primary else []), *keys[column]])
-            columns.append(Column(column, type_ or "any", not (not_null or primary), key))
-    if not columns:
-        return None
-    return Table("", name, kind, "", tuple(columns), hidden_columns=tuple(hidden_columns))
+    columns = []
+    for column, type_, not_null, primary in connection.execute(_COLUMNS, (name,)).fetchall():
+        key = ", ".join([*(["primary key"] if primary else []), *keys[column]])
+        columns.append(Column(column, type_ or "any", not (not_null or primary), key))
+    return Table("", name, kind, "", tuple(columns)) if columns else None
 
 
 _MAX_DETAIL_CHARS = 200
