@@ -377,7 +377,6 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "dividends", "payment_date isna; count", "count: 0"),
     ("error", "dividends", "payment_date.isnull(); count", "count: 0"),
     ("error", "statements", "annualReports[0].{r: totalRevenue}", '{"r":200}'),
-    ("error", "statements", "annualReports; sum(totrev)", "sum(totalRevenue): 690"),
     ("error", "news", "feed[?overall_sentiment_label=='Bullish'] | length(@)", "0"),
     ("same", "daily", "date >= 20260112", "= 2026-01-13 2026-01-12"),
     ("error", "options", "type = put && strike > 300", "= F"),

@@ -41,7 +41,7 @@ _NEXT = frozenset(("next", "nextpage", "nextpageurl", "nexturl", "nextlink", "ne
                    "nextmarker", "nextoffset", "nextcontinuationtoken", "continuationtoken", "continue", "hasmore",
                    "hasnext", "hasnextpage", "morerows", "lastevaluatedkey", "istruncated", "truncated",
                    "exceededtransferlimit", "incompleteresults"))  # fmt: skip
-_PAGES = frozenset(("pages", "totalpages", "pagecount", "numpages", "nbpages", "lastpage"))
+_PAGES = frozenset(("totalpages", "numpages", "nbpages", "lastpage"))
 """Fields of an answer that may be one page of more."""
 
 _MAX_STATED = 200
@@ -207,12 +207,18 @@ def _page_notes(table: Table, fields: Sequence[tuple[tuple[str, ...], Any]], all
             continue
         word, name = normalize(last.rpartition(".")[2]), quoted_name(last)  # @odata.count
         total = values.parse_number(value) if isinstance(value, str) else value
-        if word in _TOTALS and type(total) is int and count < total != all_rows:
+        is_total = word in _TOTALS and type(total) is int and count < total != all_rows
+        if is_total and total not in _sums(table):
             yield f"These may be {count:,} of {total:,} rows ({name}): the answer may be one page."
         elif word in _PAGES and type(total) is int and total > 1:
             yield f"These may be {counted(count, 'row')} of one page of {total:,} ({name})."
-        elif word in _NEXT and (word != "next" or " " not in str(value)):  # else it is the title of the next one
+        elif word in _NEXT and (word != "next" or value is True or {*"/?"} & {*str(value)}):  # else a date, a title
             yield f"There may be more rows, as {name} states."
+
+
+def _sums(table: Table) -> set[int]:
+    """Return the sums of the columns: a field of votes or amounts may have one of them."""
+    return {sum(cell for cell in column if type(cell) is int) for column in zip(*table.rows, strict=True)}
 
 
 def _page_fields(document: Document) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from toolfold.errors import InvalidSelect
 from toolfold.fuzzy import normalize
 from toolfold.results.select import coverage, dialect
 from toolfold.results.select.adapter import require_flat
@@ -79,6 +80,14 @@ class Query(RowSteps):
         shown = {column.name for column in self.names.columns}
         before = {column.name: text for column in query.names.columns}
         self.names.dropped = {name: by for name, by in {**query.names.dropped, **before}.items() if name not in shown}
+        self.names.columns = [replace(column, written=self._call_in(column.name)) for column in self.names.columns]
+
+    def _call_in(self, name: str) -> str:
+        """Return how the name of a column is written where it is a call of a function; empty where it is not."""
+        try:
+            return written_form(self._parsed(name)[0]) if name.endswith(")") else ""
+        except InvalidSelect:
+            return ""
 
     def _items(self, clause: Clause) -> None:
         if clause.text.startswith("* except "):

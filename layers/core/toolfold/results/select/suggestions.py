@@ -62,6 +62,7 @@ _WORDS = (
     (rf"\bgroup by (\w+) ?[;, ] ?(\w+\(.*?\)|{_SUMMARY} [\w ]+)", r"\2 by \1"),
     (r"\bfrom (\w+)(?: select |: ?)", r"from \1; "),
     (r"(?<!\band )\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
+    (r"\bdate in (?=\d)", ""),
     (r"\b(?:count|how many|number)(?: of)?(?: days| rows| records)?(?: where| with| if| have) ([^;]+)", r"\1; count"),
     (r"\b(\w+ ?\(.*?\)) (asc|desc) by (\w+)", r"\1 by \3; order by \1 \2"),
     (rf"\b(top|bottom) (\d+) (?:{_UNITS}|rows|values|items|stocks) by\b", r"\1 \2 by"),
