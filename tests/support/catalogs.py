@@ -64,10 +64,6 @@ def write_sources(folder: Path, title: str = "Tide tables") -> Path:
     path = folder / "tides/source.yaml"
     lines = [f"title: '{title}'" if line.startswith("title:") else line for line in path.read_text().splitlines()]
     path.write_text("\n".join(lines) + "\n")
-    category = (folder / "tides/harbours.yaml").read_text()
-    line = "description: Times in UTC."
-    category = category.replace(line, f"{line}  # lint: allow too-short: one tool of a test")
-    (folder / "tides/harbours.yaml").write_text(category)
     return folder
 
 

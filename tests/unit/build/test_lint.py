@@ -98,7 +98,7 @@ SHORT = {"summary": "Rain expected in a city", "description": "The data of the A
         ({"summary": "Rain forecast values, a useful dataset"}, ["says-the-name"], "RAIN_FORECAST: the summary"),
         ({"description": "Millimetres of rain that this model expects; the method is told in its notes."}, [], ""),
         (SHORT, ["too-short"], "write at least 10"),
-        ({"parameters": ["city", *parameters(1, 320)]}, ["schema-tokens"], "level_"),
+        ({"parameters": ["city", *parameters(1, 600)]}, ["schema-tokens"], "level_"),
         ({"parameters": ["city", *parameters(9, 30)]}, [], ""),
     ],
 )
@@ -108,19 +108,6 @@ def test_texts_without_information_or_over_their_limits_are_refused(
     found = check({**FORECAST, **changes}, TIDES)
     assert rules(found) == expected
     assert all(said in f"{finding.problem} {finding.advice}" for finding in found)
-
-
-def test_a_comment_suppresses_only_the_finding_on_its_line(tmp_path: Path) -> None:
-    tool = {**FORECAST, "parameters": ["city", *parameters(1, 320)]}
-    above = tmp_path / "a: folder"
-    above.mkdir()
-    folder = written(above, SOURCE, tool, {**TIDES, "summary": "The tide table"})
-    path = folder / "weather" / "forecasts.yaml"
-    text = path.read_text().replace("  parameters:\n", "  parameters: # lint: allow schema-tokens: it has to\n", 1)
-    path.write_text(text)
-    assert rules(lint.check(folder).findings) == ["says-the-name"]
-    path.write_text(text.replace(": it has to", ""))
-    assert sorted(rules(lint.check(folder).findings)) == ["says-the-name", "schema-tokens"]
 
 
 ATTACKS = [
@@ -326,8 +313,7 @@ def test_help_names_every_rule(command_line: CommandLine) -> None:
     output = command_line("catalog", "lint", "--help").out
     for rule in lint.RULES:
         assert f"  {rule} " in output
-    for number in (lint.MAX_SCHEMA_TOKENS, lint.PARAMETER_TOKENS):
-        assert str(number) in output
+    assert str(lint.MAX_SCHEMA_TOKENS) in output
 
 
 def test_the_examples_of_the_guide_compile_and_pass(tmp_path: Path) -> None:
@@ -403,10 +389,10 @@ def test_the_advice_is_the_form_with_a_variable(settings: dict[str, Any], form: 
     assert "abc123" not in advice
 
 
-def test_lint_warns_with_the_line_unless_it_is_accepted(tmp_path: Path) -> None:
+def test_lint_warns_with_the_line(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     path = tmp_path / "shop" / "source.yaml"
-    path.write_text("kind: mcp\nargs:\n- --token=abc123\n- --pin-token=5  # lint: allow typed-secret: of a test\n")
+    path.write_text("kind: mcp\nargs:\n- --token=abc123\n")
 
     (finding,) = lint.find_secrets(tmp_path)
 

@@ -58,12 +58,9 @@ MIN_WORDS, MIN_IMPORTED_WORDS = 10, 3
 """Different, specific words in summary and description: below those of an imported tool, it is found by its name alone;
 the minimum of Alpha Vantage is 14."""
 
-MAX_SCHEMA_TOKENS, MAX_IMPORTED_SCHEMA_TOKENS = 350, 1_500
-"""Tokens of name, description and up to :data:`USUAL_PARAMETERS` parameters as compact JSON."""
-
-USUAL_PARAMETERS = 6
-PARAMETER_TOKENS = 50
-"""Tokens that each further parameter may add. A parameter has 25 (a flag) to 60 (a month with its pattern)."""
+MAX_SCHEMA_TOKENS, MAX_IMPORTED_SCHEMA_TOKENS = 600, 1_500
+"""Tokens of name, description and parameters as compact JSON. A parameter has 25 (a flag) to 60 (a month with its
+pattern)."""
 
 _CORRECT = "correct it first; the other rules need a compiled catalog"
 _EXCLUDE = "correct the document, or accept it with exclude in source.yaml"
@@ -76,10 +73,6 @@ GENERIC = frozenset(
     )
 )
 """Terms that apply to every tool."""
-
-
-WAIVER = re.compile(r"#\s*lint: allow ([a-z-]+): \S+")
-"""A comment that suppresses a finding on its line: ``# lint: allow schema-tokens: reason``."""
 
 
 class Checked(NamedTuple):
@@ -101,8 +94,7 @@ def check(folder: Path) -> Checked:
     found = find_secrets(folder)
     found += (_finding(problem, "left-out", _EXCLUDE) for problem in compiled.left_out)
     for source, _, tool in compiled.tools:
-        findings = list(_check_texts(tool, is_imported=source.is_imported))
-        found += findings if source.is_imported else _without_waived(findings)
+        found += _check_texts(tool, is_imported=source.is_imported)
     return Checked(sorted(found, key=lambda one: (not one.is_warning, one.file, one.line, one.rule)), compiled)
 
 
@@ -118,14 +110,7 @@ def find_secrets(folder: Path) -> list[Finding]:
             for at, name, advice in text_safety.find_typed_secrets({"id": path.parent.name, **document.data}):
                 problem = f"{document.where(*at)}: {name}: {text_safety.PROBLEM}"
                 found.append(_finding(problem, "typed-secret", advice, is_warning=True))
-    return _without_waived(found)
-
-
-def _without_waived(findings: list[Finding]) -> list[Finding]:
-    lines = {file: Path(file).read_text(encoding="utf-8").splitlines() for file in {one.file for one in findings}}
-    waivers = [WAIVER.search(lines[finding.file][finding.line - 1]) for finding in findings]
-    pairs = zip(findings, waivers, strict=True)
-    return [finding for finding, waiver in pairs if waiver is None or waiver[1] != finding.rule]
+    return found
 
 
 def _finding(problem: str, rule: str = "source", advice: str = _CORRECT, *, is_warning: bool = False) -> Finding:
@@ -153,8 +138,7 @@ def _check_texts(tool: Tool, *, is_imported: bool) -> Iterator[Finding]:
         advice = "state what the tool returns, for what, and how often or how far back"
         yield finding("says-the-name", "the summary only repeats the name", "summary", advice)
     properties = json_schema.properties(tool.parameters)
-    more = 0 if is_imported else max(0, len(properties) - USUAL_PARAMETERS) * PARAMETER_TOKENS
-    most = (MAX_IMPORTED_SCHEMA_TOKENS if is_imported else MAX_SCHEMA_TOKENS) + more
+    most = MAX_IMPORTED_SCHEMA_TOKENS if is_imported else MAX_SCHEMA_TOKENS
     schema = {"name": tool.name, "description": description, "parameters": tool.parameters}
     if (cost := tokens.count(json.dumps(schema, ensure_ascii=False, separators=(",", ":")))) > most:
         longest = max(properties, key=lambda name: len(json.dumps(properties[name])), default="no parameter")
