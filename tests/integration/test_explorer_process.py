@@ -101,7 +101,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, mock_api: MockApi) -> Iterato
         ("/ui/api/start", ["Host: 127.0.0.1"], 421),
         ("/ui/api/start", ["Host: 127.0.0.1.evil.example:{port}"], 421),
         ("/?token={token}", ["Host: evil.example"], 421),
-        # paths that are none of the page
+        # paths that the page does not have
         ("//ui/api/start", [], 404),
         ("http://evil.example/ui/api/start", [], 404),
         ("*", [], 404),

@@ -156,14 +156,6 @@ def test_wrong_values_and_names_are_shown_beside_the_right_ones(command_line: Co
     assert "Did you mean TOOLFOLD_CACHE?" in err
 
 
-def test_a_file_in_the_working_directory_is_not_read(
-    command_line: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / ".env").write_text(f"{URL}=http://127.0.0.1:9/query\n")
-    monkeypatch.chdir(tmp_path)
-    assert "127.0.0.1:9" not in command_line.run("settings")[1]
-
-
 def make_calls(log: Path, url: str) -> None:
     """Make calls that a server writes into its log: three, one in a batch of two, one that is refused."""
     from tests.support.exposure import app_of, call

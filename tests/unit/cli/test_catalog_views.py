@@ -108,12 +108,6 @@ def test_command_that_cannot_be_run_says_why(run: Run, mock_api: MockApi, comman
     assert "NONFARM" not in err
 
 
-def test_invalid_setting_prints_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOOLFOLD_TIMEOUT_S", "soon")
-    expected = "TOOLFOLD_TIMEOUT_S must be a number above 0 and at most 86400, not 'soon'.\n"
-    assert run("call", "CPI") == (1, "", expected)
-
-
 def test_catalog_get_prints_the_known_entries(run: Run) -> None:  # N11
     code, out, err = run("catalog", "get", "GLOBAL_QUOT", "CPI")
     assert (code, json.loads(out)["name"]) == (1, "CPI")

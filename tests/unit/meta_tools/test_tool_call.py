@@ -93,15 +93,6 @@ def test_arguments_of_another_type_are_rejected_with_the_call_or_the_schema(tool
     assert has_schema != ("next_call" in found)
 
 
-def test_invalid_arguments_are_rejected_before_a_request_is_sent(tools: MetaTools, mock_api: MockApi) -> None:
-    before = len(mock_api.requests)
-    found = error(call(tools, "SMA", {"symbol": "IBM", "interval": "2h"}))
-    assert found["code"] == "INVALID_ARGUMENTS"
-    assert [problem["parameter"] for problem in found["problems"]] == ["interval", "time_period", "series_type"]
-    assert found["schema"]["required"] == ["symbol", "interval", "time_period", "series_type"]
-    assert len(mock_api.requests) == before
-
-
 @pytest.mark.parametrize(
     ("name", "arguments", "filled"),
     [

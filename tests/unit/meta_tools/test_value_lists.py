@@ -119,13 +119,6 @@ def test_lists_of_any_argument_are_one_table_of_all_combinations(
     assert table_of(call(tools, tool, given, select=select))["columns"] == columns
 
 
-def test_select_is_applied_to_each_part(tools: MetaTools) -> None:
-    best = call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="max(close)")
-    assert [row[0] for row in table_of(best)["rows"]] == ["AAPL", "MSFT"] if "rows" in table_of(best) else best.text
-    last = call(tools, DAILY, {"symbol": ["AAPL", "MSFT"]}, select="last 3")
-    assert [row[0] for row in table_of(last)["rows"]] == ["AAPL"] * 3 + ["MSFT"] * 3
-
-
 def test_ranks_are_of_all_parts_together(tools: MetaTools) -> None:
     parts = [call(tools, DAILY, {"symbol": one}).structured["result"]["rows"] for one in ("AAPL", "MSFT")]
     volumes = sorted((row[-1] for rows in parts for row in rows), reverse=True)

@@ -70,11 +70,6 @@ def failure(database: SqliteDatabase, statement: str, *values: Any, seconds: flo
     return caught.value
 
 
-def test_rows_are_read(database: SqliteDatabase) -> None:
-    statement = "SELECT name, spent FROM spending WHERE spent > :p1 ORDER BY spent"
-    assert query(database, statement, 7) == [{"name": "Bob", "spent": 7.25}, {"name": "Ann", "spent": 30.5}]
-
-
 def test_tables_columns_and_keys_are_read(database: SqliteDatabase) -> None:
     tables = {table.name: table for table in database.read_schema(soon()).tables}
     assert list(tables) == ["customers", "guarded", "notes", "orders", "spending"]
