@@ -281,8 +281,8 @@ def cache_key(source: Source, tool: Tool, arguments: Mapping[str, Any], endpoint
 def _read(services: Services, call: CallContext) -> tuple[Entry, str]:
     """Return the data of a call that may be cached; where the source fails, the last data, and the reason."""
     if call.added:  # else the call is the caller's, and always performed
-        refused = services.cache.get_local((_refusal_key(call),), services.clock.now())
-        if refused is not None:
+        refused = services.refusals.get("plan", (services.upstream(call.source),), _refusal_key(call))
+        if refused is not None and refused.is_usable(services.clock.now()):
             raise refused.to_error()
     entry, stale_reason = None if call.bypass_cache else _find(services, call, local=call.only_cached), ""
     if call.only_cached and entry is None:
@@ -369,7 +369,8 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
         if ttl_s:
             services.cache.put(f"{call.own_key}/error", Entry.from_error(error, now, now + ttl_s), shared=False)
         if call.added and isinstance(error, errors.PremiumOnly):
-            services.cache.put(_refusal_key(call), Entry.from_error(error, now, now + _REFUSAL_S), shared=False)
+            kept = Entry.from_error(error, now, now + _REFUSAL_S)
+            services.refusals.put("plan", (upstream,), _refusal_key(call), kept, len(kept.body))
         raise
     policy = upstream.adapter.cache_policy(call.tool, call.arguments, now)
     repeats_key = call.redactor.appears_in(response.body, response.blocks)
@@ -383,4 +384,4 @@ def _fetch_and_store(services: Services, call: CallContext) -> Entry:
 
 def _refusal_key(call: CallContext) -> str:
     """Return the key of the refusal of the arguments that toolfold has added, regardless of the others."""
-    return f"plan/{call.tool.name}/{sorted(call.added.items())}-{call.key_id}"
+    return f"{call.tool.name}/{sorted(call.added.items())}-{call.key_id}"

@@ -156,6 +156,9 @@ def _key(id_: str) -> str:
 MAX_MEMO_BYTES = 24 << 20
 """Memory for what equal calls computed: hundreds of small answers, or five with the days of a share since 1999."""
 
+_MAX_REFUSAL_BYTES = 4 << 20
+"""Memory for refusals, of some thousand keys: a client can make up keys."""
+
 _THROTTLED = ("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ThrottlingException")
 """DynamoDB counts these itself, and they end without an operator."""
 
@@ -174,6 +177,7 @@ class Services:
 
     Attributes:
         memo: what equal calls computed.
+        refusals: what the plans of API keys do not include, also where nothing is cached: each costs a request.
         cache: the responses of sources.
         flights: the calls that are running, which equal ones join.
         health: what is wrong with sources.
@@ -199,7 +203,7 @@ class Services:
         monotonic, memory_bytes = self.clock.monotonic, 0 if settings.cache == "off" else settings.cache_memory_bytes
         self._memory = MemoryStore(memory_bytes)
         self._shared = create_shared_store(settings, monotonic, aws, on_failure=report_cache)
-        self.memo = Memo(min(memory_bytes, MAX_MEMO_BYTES))
+        self.memo, self.refusals = Memo(min(memory_bytes, MAX_MEMO_BYTES)), Memo(_MAX_REFUSAL_BYTES)
         self.cache = ResponseCache(
             self._memory, self._shared, settings.max_response_bytes, settings.stale_if_error_s, self.memo
         )
