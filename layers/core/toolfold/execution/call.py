@@ -272,10 +272,16 @@ def sent_values(tool: Tool, declared: Mapping[str, Mapping[str, Any]], arguments
 
 
 def canonical_arguments(call: CallContext) -> str:
-    """Return the arguments of a call as JSON: with the defaults of the tool, names in alphabetical order.
+    """Return the arguments of a call as JSON: with the defaults of the tool, names in alphabetical order, 5 for 5.0.
 
     Two calls with the same text ask the source for the same. ``cache_key`` is stricter: it distinguishes what an
     upstream may spell out in its answer. Arguments that are not valid are accepted, for the log of a refused call.
     """
     values = sent_values(call.tool, reader_of(call.catalog, call.tool).properties, call.arguments)
+    values = json.loads(json.dumps(values), parse_float=_whole_or_float)
     return json.dumps(values, sort_keys=True, separators=(",", ":"))
+
+
+def _whole_or_float(text: str) -> float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
