@@ -350,7 +350,7 @@ GUESSES: list[tuple[str, str, Any, str]] = [
      "time_published,title: 2026-01-13T10:15:00,Merger agreed / 2026-01-12T09:15:00,Profit falls / "
      "2026-01-10T08:00:00,Rates unchanged"),
     ("error", "news", "feed[?overall_sentiment_score > `0.2`].title", '["Merger agreed"]'),
-    # rows behind columns, words around conditions, methods and functions of other languages
+    # rows behind columns, words around conditions
     ("error", "daily", "close at 2026-01-12", "timestamp,close: 2026-01-12,102"),
     ("error", "daily", "close from 2026-01-08 to 2026-01-09", "timestamp,close: 2026-01-09,100 / 2026-01-08,98"),
     ("error", "daily", "close between 2026-01-08 and 2026-01-09", "timestamp,close: 2026-01-09,100 / 2026-01-08,98"),
@@ -366,12 +366,13 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("error", "daily", "yearly max close", "year,max(close): 2026,104 / 2025,96 / 2024,67"),
     ("error", "options", "total volume by type", "type,sum(volume): call,290 / put,85"),
     ("error", "statements", "SELECT totalRevenue FROM data ORDER BY 1 DESC LIMIT 1", "totalRevenue: 200"),
-    # other languages, and other words for columns, units and orders
+    ("error", "daily", "days where close > 100; count", "count: 2"),
+    # other words for columns and orders
     ("same", "daily", "countif(close > 100)", "countif(close > 100): 2"),
     ("error", "daily", "top 2 by close asc; close", "timestamp,close: 2024-12-31,67 / 2025-01-13,70"),
     ("error", "daily", "bottom 2 by close desc; close", "timestamp,close: 2024-12-31,67 / 2025-01-13,70"),
     ("error", "daily", "price; last 2", _TOP2),
-    # of other languages
+    # texts, paths and dates of other languages
     ("error", "daily", "price > 100; count", "count: 2"),
     ("error", "quote", "close", '{"price":303.02}'),
     ("error", "dividends", "payment_date isna; count", "count: 0"),
@@ -385,7 +386,7 @@ GUESSES: list[tuple[str, str, Any, str]] = [
     ("same", "options", "sum(case when type = put then volume else 0 end)",
      "sum(case when type = put then volume else 0 end): 85"),
     ("error", "daily", "close, 2024", "timestamp,close: 2024-12-31,67"),
-    # each rule of words and of steps has a row
+    # further rules of words and of steps
     ("error", "options", "group by type; sum(volume)", "type,sum(volume): call,290 / put,85"),
     ("error", "options", "groupby type mean strike", "type,mean(strike): call,300 / put,300"),
     ("error", "holdings", "from sectors: weight", "weight: 0.52 / 0.05"),

@@ -64,6 +64,7 @@ _WORDS = (
     (r"(?<!\band )\b(?:date|timestamp|time|day) (after|before|since|until|between|on)\b", r"\1"),
     (r"\bdate in (?=\d)", ""),
     (r"\b(?:count|how many|number)(?: of)?(?: days| rows| records)?(?: where| with| if| have) ([^;]+)", r"\1; count"),
+    (r"\b(?:days|rows|records) (?:where|with|when) ", ""),
     (r"\b(\w+ ?\(.*?\)) (asc|desc) by (\w+)", r"\1 by \3; order by \1 \2"),
     (rf"\b(top|bottom) (\d+) (?:{_UNITS}|rows|values|items|stocks) by\b", r"\1 \2 by"),
     (r"\b(?:skip|offset) (\d+)[;,]? *limit (\d+)|\blimit (\d+)[;,]? *skip (\d+)", r"limit \2\3 offset \1\4"),
