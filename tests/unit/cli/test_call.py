@@ -218,6 +218,14 @@ def test_narrow_terminal_shows_one_value_a_line(run: Run, terminal: Terminal) ->
     assert len(out.split("\n\n")) == 2
 
 
+def test_numbers_are_right_aligned_and_whole(run: Run, terminal: Terminal) -> None:
+    terminal(60)
+    out = run(*DAILY, "--select", "timestamp,close,volume; last 3")[1]
+    lines = re.sub(r"\x1b\[\d+m", "", out).splitlines()
+    assert len({len(line) for line in lines}) == 1
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d +[\d.]+ +\d+", line) for line in lines[2:])
+
+
 @pytest.mark.parametrize(
     ("variables", "has_colour"),
     [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False)],
