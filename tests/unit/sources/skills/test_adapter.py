@@ -52,9 +52,10 @@ def test_an_image_is_an_image_and_other_bytes_are_a_resource(app: App) -> None:
     data = base64.b64encode(b"\x89PNG\0").decode()
     assert call(app, file="logo.png").blocks == [{"type": "image", "data": data, "mimeType": "image/png"}]
     (block,) = call(app, file="font.ttf").blocks
-    inner = {"uri": "skill://team/x/font.ttf", "mimeType": "font/ttf", "blob": base64.b64encode(b"\0\1").decode()}
+    blob = base64.b64encode(b"\0\1").decode()
+    inner = {"uri": "skill://team/x/font.ttf", "mimeType": "application/octet-stream", "blob": blob}
     assert block == {"type": "resource", "resource": inner}
-    assert call(app, file="font.ttf").structured["result"] == "font.ttf: font/ttf, 2 bytes"
+    assert call(app, file="font.ttf").structured["result"] == "font.ttf: application/octet-stream, 2 bytes"
 
 
 def test_a_file_that_does_not_exist_names_the_closest_ones(app: App) -> None:
