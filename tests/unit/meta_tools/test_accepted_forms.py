@@ -75,7 +75,7 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (LIST, {"query": 1700000000000}, LIST, {"query": "1700000000000"}),
     # Other spellings of a tool's name
     *((CALL, {"tool_name": name, "arguments": IBM}, CALL, QUOTE)
-      for name in ("Global Quote", "global-quote", "globalQuote", "alpha_vantage.GLOBAL_QUOTE",
+      for name in ("Global Quote", "global-quote", "globalQuote", "GLOBALQUOTE", "alpha_vantage.GLOBAL_QUOTE",
                    "functions.GLOBAL_QUOTE", "mcp__stocks__GLOBAL_QUOTE", "toolfold:GLOBAL_QUOTE", "GLOBAL_QUOTE()",
                    "`GLOBAL_QUOTE`")),
 ]  # fmt: skip

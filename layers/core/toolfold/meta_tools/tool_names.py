@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 MAX_NAME_LENGTH = 200
 """Characters of a name that is looked for in other spellings."""
 
+_MAX_NORMALIZED = 2000
+"""Largest catalog in which names are compared by letters and digits alone, which needs all of them."""
+
 _SEPARATORS = re.compile(r"__|[.:/]")
 _JOINTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
 _PREFIXES = frozenset({"api", "defaultapi", "function", "functions", "mcp", "tool", "tools", "toolfold"})
@@ -68,8 +71,20 @@ def find_name(catalog: Catalog, name: str) -> str | None:
 def _candidates(catalog: Catalog, name: str, bare: Sequence[str], sources: Iterable[str]) -> Iterator[str]:
     for text in bare:
         yield from (found for one in _spellings(text) if (found := catalog.canonical_name(one)) is not None)
+    if len(catalog) <= _MAX_NORMALIZED:
+        names = catalog.memoize("normalized names", lambda: _normalized_names(catalog))
+        yield from (found for text in bare if (found := names.get(normalize(text))))
     at_sources = [] if normalize(name) in OTHER_NAMES else names_at_sources(catalog, bare[-1], sources)
     yield from at_sources if len(at_sources) == 1 else ()
+
+
+def _normalized_names(catalog: Catalog) -> dict[str, str | None]:
+    """Return letters and digits of a name → the name, or None where several tools have the same."""
+    names: dict[str, str | None] = {}
+    for name in catalog:
+        key = normalize(name)
+        names[key] = None if key in names else name
+    return names
 
 
 def names_at_sources(catalog: Catalog, name: str, sources: Iterable[str]) -> list[str]:
