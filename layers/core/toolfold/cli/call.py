@@ -108,7 +108,7 @@ def _print(options: Options, result: Result, file: Path | None) -> int:
         return print_result(result, options.json, options.tool_name)
     if file is None:
         print_answer(result, options)
-    else:  # in UTF-8, whatever the terminal has
+    else:  # in UTF-8 on any terminal
         written = io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogatepass", newline="")
         with contextlib.redirect_stdout(written):
             print_answer(result, options)
