@@ -128,9 +128,10 @@ _MAX_PRODUCT = 1 << 25
 
 
 @cache
-def _plain_connection(max_chars: int) -> sqlite3.Connection:
-    """Return a connection that has the functions of SQLite. Its statements are short, and used from many threads."""
-    connection = sqlite3.connect(":memory:", check_same_thread=False)
+def _plain_connection(max_chars: int, _thread: int) -> sqlite3.Connection:
+    """Return a connection with the functions of SQLite, for one thread: others would bind values to its statements."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)  # a later thread has the number of one that ended
+    connection.text_factory = lambda text: text.decode(errors="replace")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max_chars)
     return connection
 
@@ -146,7 +147,8 @@ def bound_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None
         lengths = (len(value) for value in values[:2] if isinstance(value, str | bytes))
         try:
             if prod(lengths) <= _MAX_PRODUCT:
-                return _plain_connection(max_chars).execute(statement, values).fetchone()[0]
+                plain = _plain_connection(max_chars, threading.get_ident())
+                return plain.execute(statement, values).fetchone()[0]
         except sqlite3.DataError:
             pass  # the result is too long
         raise OverflowError  # to SQLite a text that is too long

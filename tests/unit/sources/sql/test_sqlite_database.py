@@ -5,6 +5,7 @@ import json
 import os
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -19,6 +20,8 @@ from tests.support import sql_attacks
 from tests.support.cpu_time import cpu_within, ends_within
 from tests.support.sql_databases import create_sqlite
 from tests.support.tables import accepted, differences
+from tests.support.threads import run_concurrently
+from toolfold import sqlite_sandbox
 from toolfold.sources.sql import sqlite_database
 from toolfold.sources.sql.adapter import DatabaseReader
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
@@ -222,6 +225,18 @@ def test_an_answer_stays_within_its_bytes(path: Path) -> None:
 def test_a_text_that_grows_in_the_database_is_ended(database: SqliteDatabase) -> None:
     grows = "WITH RECURSIVE t(n, x) AS (VALUES (1, 'x') UNION ALL SELECT n + 1, x || x FROM t) SELECT max(n) FROM t"
     assert failure(database, grows).kind is FailureKind.TOO_LARGE
+
+
+def test_functions_of_threads_share_no_statements_and_read_any_bytes(database: SqliteDatabase) -> None:
+    connections, both = set[int](), threading.Barrier(2)
+
+    def call() -> None:
+        connections.add(id(sqlite_sandbox._plain_connection(10, threading.get_ident())))
+        both.wait(10)
+
+    run_concurrently([call, call])
+    assert len(connections) == 2
+    assert query(database, "SELECT replace(x'ff61', 'a', 'b') AS t") == [{"t": "\ufffdb"}]
 
 
 def test_functions_return_what_those_of_sqlite_return(database: SqliteDatabase) -> None:
