@@ -70,11 +70,13 @@ def clean_names(keys: Iterable[str]) -> list[str]:
 
 def unique_names(names: Iterable[str], key: Callable[[str], str] = str) -> tuple[str, ...]:
     """Return the names of columns, equal ones with a number: ``close_2``. ``key`` makes two names equal."""
+    listed = list(names)
+    given = set(map(key, listed))  # a column that has the name ``close_2`` keeps it
     taken: dict[str, str] = {}
     numbers: dict[str, int] = {}  # continues counting where a name was last found taken: linear for equal names
-    for name in names:
+    for name in listed:
         unique = name
-        while key(unique) in taken:
+        while key(unique) in taken or (unique != name and key(unique) in given):
             numbers[name] = numbers.get(name, 1) + 1
             unique = f"{name}_{numbers[name]}"
         taken[key(unique)] = unique

@@ -122,7 +122,7 @@ def test_values_of_sqlite_have_a_form_in_json(path: Path) -> None:
 
 
 def test_columns_without_a_name_and_repeated_ones_get_names() -> None:
-    assert column_names(["id", "?column?", "id", "", "id_2"]) == ("id", "column_2", "id_2", "column_4", "id_2_2")
+    assert column_names(["id", "?column?", "id", "", "id_2"]) == ("id", "column_2", "id_3", "column_4", "id_2")
 
 
 def test_names_are_written_as_sql_needs_them() -> None:
