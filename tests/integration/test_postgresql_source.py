@@ -49,6 +49,7 @@ def server() -> Iterator[PostgresqlServer]:
             "CREATE SEQUENCE numbers",
             "CREATE FUNCTION wipe_all() RETURNS int LANGUAGE sql AS 'DELETE FROM orders; SELECT 1'",
             "CREATE FUNCTION wipe_all(customers) RETURNS int LANGUAGE sql AS 'DELETE FROM orders; SELECT 1'",
+            "CREATE AGGREGATE all_of(customers) (SFUNC = array_append, STYPE = customers[])",
             "CREATE PROCEDURE wipe() LANGUAGE sql AS 'DELETE FROM orders'",
             *READER_STATEMENTS,
             database="shop",

@@ -27,7 +27,7 @@ SCHEMAS = {
         ),
         frozenset(("public", name) for name in ("secrets", "hidden", "vector", "string", "datetime", "variant")),
         ("public", "sales"),
-        functions=frozenset({"wipe_all", "pg_read_file", "lower"}),
+        functions=frozenset({"wipe_all", "all_of", "pg_read_file", "lower"}),
     ),
 }
 

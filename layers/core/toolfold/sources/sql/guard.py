@@ -129,13 +129,17 @@ def _in_backticks(statement: str, tokens: list[Token]) -> str:
     return "".join([*pieces, statement[end:]])
 
 
+def _read(text: str, dialect: str) -> list[Token]:
+    return Dialect.get_or_raise(_SQLGLOT_NAMES[dialect]).tokenize(text)
+
+
 def _tokenize(statement: str, dialect: str) -> list[Token]:
     if len(statement) > MAX_STATEMENT_CHARS:
         raise _refused(f"it has {len(statement):,} characters; {MAX_STATEMENT_CHARS:,} are allowed")
     if "\0" in statement:
         raise _refused("it has a null character", statement.index("\0"))
     try:
-        tokens = Dialect.get_or_raise(_SQLGLOT_NAMES[dialect]).tokenize(statement)
+        tokens = _read(statement, dialect)
     except TokenError:
         raise DatabaseFailure(FailureKind.SYNTAX, "a text, a quoted name or a comment is not closed") from None
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -167,6 +171,8 @@ def _check_words(statement: str, tokens: list[Token], dialect: str) -> None:
         if not _COMMENT.sub("", statement[before.end + 1 : token.start]).isascii():
             # Both databases read it as a letter of a name, which may go on with what sqlglot takes for a text.
             raise _refused("white space that SQL does not have is between two words; write a space", before.end + 1)
+        if dialect == "postgresql" and statement[max(0, token.start - 2) : token.start + 1].lower() == 'u&"':
+            raise _refused('a name in U&"" is not available; write it in quotes alone', token.start - 2)
         is_name = token.token_type in _QUOTED or before.token_type in (TokenType.DOT, TokenType.ALIAS)
         if not is_name and (word := token.text.lower()) in SESSION_WORDS[dialect]:
             problem = f'{word} is a function that is not available; a table or column of this name is "{word}"'
@@ -226,7 +232,8 @@ def _check_types(tokens: list[Token], tree: exp.Expr, schema: DatabaseSchema) ->
     sqlglot reads ``string``, which PostgreSQL has not, as ``text``: it may be the name of a table.
     """
     names = {table.name for table in schema.tables} | {name for _, name in schema.left_out}
-    of_tables = {token.token_type.name for token in tokens if token.text.lower() in names - TYPES}
+    written = {token.text.lower() for token in tokens if token.text.isidentifier()} - TYPES
+    of_tables = {_read(name, "postgresql")[0].token_type.name for name in map(str.lower, names) if name in written}
     for node in tree.find_all(exp.DataType):
         kind = node.args.get("kind")
         if isinstance(kind, exp.Expr):  # a type that sqlglot does not know

@@ -210,9 +210,9 @@ ORDER BY n.nspname, c.relname
 # Functions of one argument. Those of PostgreSQL that have the name of a type convert to it, and three do no harm.
 _FUNCTIONS = """
 SELECT DISTINCT p.proname FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_type t ON t.oid = p.prorettype
-WHERE p.prokind = 'f' AND p.pronargs > 0 AND (p.pronargs - p.pronargdefaults < 2 OR p.provariadic <> 0)
-  AND (p.pronamespace, p.proname) <> ('pg_catalog'::regnamespace, t.typname)
-  AND p.proname NOT IN ('bernoulli', 'format', 'system')
+WHERE p.pronargs > 0 AND (p.pronargs - p.pronargdefaults < 2 OR p.provariadic <> 0)
+  AND (p.pronamespace <> 'pg_catalog'::regnamespace
+    OR p.prokind = 'f' AND p.proname NOT IN (t.typname, 'bernoulli', 'format', 'system'))
 """
 
 _KINDS = {"r": "table", "p": "table", "v": "view", "m": "materialized view", "f": "foreign table"}
