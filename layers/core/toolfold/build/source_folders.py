@@ -148,7 +148,7 @@ _HASH_DIGITS = 12
 class UnreadText(NamedTuple):
     """A text that a person has to read before a model does; ``str()`` is the line about it.
 
-    ``tool`` is empty for a text of the source itself, whose ``field`` is ``description`` or ``instructions``.
+    ``tool`` is empty for a text of the source itself, which is in its ``field``.
     ``finding`` is what it looks like, as a verb, and an excerpt; joined, where it is more.
     """
 
@@ -196,13 +196,14 @@ def _load(
         return None
     settings: base.ImporterSettings = importer.settings
     overlay = base.read_overlay(folder, [tool.name for tool in found.tools], problems)
-    unread = list(_unread_texts(settings, document, found, overlay))
+    unread = list(_unread_texts(importer, document, found, overlay))
     refused = {one.tool for one in unread}
-    withheld: dict[str, Any] = {one.field: "" for one in unread if one.field}
+    withheld: dict[str, Any] = {one.field: type(getattr(found.source, one.field))() for one in unread if one.field}
     source = found.source._replace(**withheld)
-    title = source.title
+    title = source.title or settings.id
     description = clean_text(source.description, emitter.MAX_PARAGRAPH) or f"Tools of {title}."
     source = source._replace(
+        title=title,
         description=description,
         version=clean_text(source.version, emitter.MAX_LABEL),
         instructions=clean_text(source.instructions, emitter.MAX_PARAGRAPH),
@@ -236,24 +237,29 @@ def _load(
 
 
 def _unread_texts(
-    settings: base.ImporterSettings, document: yaml_loader.Document, found: base.ImportedSource, overlay: base.Overlay
+    importer: base.Importer[Any], document: yaml_loader.Document, found: base.ImportedSource, overlay: base.Overlay
 ) -> Iterator[UnreadText]:
-    """Yield the texts of a source that look like instructions to a model and that no person has read yet."""
+    """Yield the texts of a source that look like instructions to a model and that no person has read yet.
+
+    Values in the schemas of others are what their services take, and are no texts.
+    """
     texts: list[tuple[str, str, str, str]] = []
+    fields = ("description", "title")
     for tool in found.tools:
         own = overlay.tools.get(tool.name, ToolOverlay())
         described = "" if own.description else tool.description
-        in_schema = (text for at, text in texts_in(tool.parameters) if at[-1] in ("description", "title"))
+        values = texts_in([tool.parameters, tool.example])
+        in_schema = (text for at, text in values if not importer.is_imported or at[-1] in fields)
         requests = (*tool.example_queries, *tool.aliases, *tool.use_instead)
         about = found.categories.get(tool.category, Category("", ""))
         listed = (described, tool.title, tool.summary, *in_schema, *requests, about.title, about.description)
         texts += ((tool.name, "", tool.where(), text) for text in dict.fromkeys(listed))
     where = document.where()
-    texts.append(("", "description", where, found.source.description))
-    texts.append(("", "instructions", where, found.source.instructions))
+    for field in ("title", "description", "instructions", "no_data", "faults"):
+        texts += (("", field, where, text) for _, text in texts_in(getattr(found.source, field)))
     for tool_name, field, at, text in texts:
         finding = " and ".join(f"{kind}: {excerpt}" for kind, excerpt in find_prompt_injection(text))
-        unread = UnreadText(settings.id, tool_name, field, at, finding, text)
+        unread = UnreadText(importer.settings.id, tool_name, field, at, finding, text)
         if finding and unread.hash not in overlay.reviewed:
             yield unread
 

@@ -71,6 +71,7 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         rf"|prompts?|guidelines|{_PERSON}(?=[:;.,!]|$| (?:ask|sa|want|request)))",
         r"\b(?:previous|prior|earlier) (?:instructions|directives|guidelines)\b|\byou (?:were|have been) told\b",
         r"\b(?:your|new|real) (?:system|developer) (?:prompts?|messages?|instructions?)\b",
+        r"\b(?:new|hidden) instructions?\b|\bjailbreak\w*|\bdeveloper mode\b",
     ),
     "gives instructions to the model": (
         # What a caller must do with this tool alone is about its arguments.
@@ -126,6 +127,11 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         rf"<(?:script|iframe|img|svg|object|style|form|link|meta|details)\b[^<>]{{0,200}}?(?:\s{_LOADING}|>[^<>]+</)",
         r"<!--\s*\w|\bjavascript:|\bdata:(?:text/(?:html|javascript)|image/svg|application/\w)[\w+.-]*[;,]",
     ),
+    "contains encoded data": (
+        # A long name has no digits or one case, a path short parts.
+        r"(?-i:(?<![A-Za-z0-9+])(?=[A-Za-z0-9+]{24})(?=[A-Z0-9+]*[a-z])(?=[a-z0-9+]*[A-Z])(?=[A-Za-z+]*[0-9])[\w+/-]{40})",
+        r"(?:\\x[0-9a-f]{2}){4}|(?:%[0-9a-f]{2}){6}|(?:&#x?[0-9a-f]+;){3}",
+    ),
 }
 """Kind of injection → patterns that show it."""
 
@@ -165,7 +171,7 @@ def texts_in(value: Any, at: Location = ()) -> Iterator[tuple[Location, str]]:
         for key, inner in value.items():
             yield (*at, key), key
             yield from texts_in(inner, (*at, key))
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
             yield from texts_in(inner, (*at, number))
 
