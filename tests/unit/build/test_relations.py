@@ -157,6 +157,8 @@ ORIGINALS = st.lists(
         # Every member of a collision has the hash of its own name, and so has a name of which no letter is left.
         {"get-user": "s__get_user_5d95c2", "get.user": "s__get_user_9c0265", "other": "s__other"},
         {"日本": "s_____cf2abf", "---": "s_____cb3f91"},
+        # More of it where another tool is called so.
+        {"a-b": "s__a_b_d4eeaf224a80", "a.b": "s__a_b_2e7336", "a_b_d44362": "s__a_b_d44362_515afed95b03"},
     ],
 )
 def test_a_tool_is_named_after_its_source(names: dict[str, str]) -> None:

@@ -172,8 +172,8 @@ OriginalName = tuple[str, str]
 
 _MAX_NAME = 64
 _SEPARATOR = "__"
-_NAME_DIGITS = 6
-"""Digits of the hash in names that are the same otherwise, or too long."""
+_NAME_DIGITS = (6, 12, 40)
+"""Digits of the hash in names that are the same otherwise, or too long; more where these are the same as well."""
 
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_]+")
 _LETTER = re.compile(r"[A-Za-z0-9]")
@@ -201,22 +201,27 @@ def assign_names(
     None of them is ``taken`` by a tool that keeps its name, or ``reserved``.
     """
     # Of a name in another script nothing may be left: such names would differ in the number of underscores.
-    names = {one: _shortened(one, is_hashed=not _LETTER.search(one[1])) for one in dict.fromkeys(prefixed)}
-    counts = Counter(name_key(name) for name in (*names.values(), *taken, *reserved))
-    return {
-        original: _shortened(original, is_hashed=True) if counts[name_key(name)] > 1 else name
-        for original, name in names.items()
-    }
+    least = _NAME_DIGITS[0]
+    names = {one: _shortened(one, 0 if _LETTER.search(one[1]) else least) for one in dict.fromkeys(prefixed)}
+    for digits in _NAME_DIGITS:
+        counts = Counter(name_key(name) for name in (*names.values(), *taken, *reserved))
+        names = {
+            original: _shortened(original, digits) if counts[name_key(name)] > 1 else name
+            for original, name in names.items()
+        }
+    return names
 
 
-def _shortened(original: OriginalName, *, is_hashed: bool) -> str:
-    """Return the name, with the hash of the original one at its end where it ``is_hashed``, or is too long and cut."""
+def _shortened(original: OriginalName, digits: int) -> str:
+    """Return the name with ``digits`` of the hash of the original one at its end; one that is too long has them too."""
     source, name = original
     whole = f"{source}{_SEPARATOR}{safe_name(name)}"
-    if not is_hashed and len(whole) <= _MAX_NAME:
+    if not digits and len(whole) <= _MAX_NAME:
         return whole
-    digest = hashlib.sha256(name.encode()).hexdigest()[:_NAME_DIGITS]
-    return f"{whole[: _MAX_NAME - 1 - _NAME_DIGITS]}_{digest}"
+    digits = digits or _NAME_DIGITS[0]
+    hashed = name if digits == _NAME_DIGITS[0] else f"{source}/{name}"
+    digest = hashlib.sha256(hashed.encode()).hexdigest()[:digits]
+    return f"{whole[: _MAX_NAME - 1 - digits]}_{digest}"
 
 
 _KINDS = get_args(entries.RelationKind)
