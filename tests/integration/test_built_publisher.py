@@ -83,7 +83,6 @@ def test_it_publishes_confirms_and_leaves_what_a_person_published(
         assert (done["outcome"], done["sha256"], done["tools"]) == ("published", sha256_of(CATALOG), BUNDLED_TOOLS)
         written = pointer(s3, location)
         assert (written["sha256"], written["writer"]) == (sha256_of(CATALOG), "schedule")
-        assert written["checked_at"]
         assert runtime.invoke({})["outcome"] == "unchanged"
         publish(small_catalog(), location, s3)
         assert runtime.invoke(SCHEDULED)["outcome"] == "kept"

@@ -267,13 +267,15 @@ def make(tmp_path: Path, s3: Any) -> Unattended:
     return Unattended(tmp_path, s3)
 
 
-def test_it_publishes_and_says_what(make: Unattended, bucket: CatalogBucket) -> None:
+def test_it_publishes_and_says_what(make: Unattended, s3: Any, bucket: CatalogBucket) -> None:
     assert make("A")() == ("published", "", sha256_of(A), 1, 0.0)
     assert current(bucket).writer is Writer.SCHEDULE
     assert S3Store(LOCATION, 60)().sha256 == sha256_of(A)
-    make.now = NOW + timedelta(hours=5)
-    assert make("A")().outcome == "unchanged"
+    make.now, client = NOW + timedelta(hours=5), Recorded(s3)
+    assert make("A", client=client)().outcome == "unchanged"
     assert make.runs[-1].age_s == 0.0
+    written, given = client.requests[-1]  # again, so that its time in S3 is that of this run
+    assert (written, given["Key"]) == ("put_object", "catalog/current.json")
     assert make("B")().outcome == "published"
 
 

@@ -386,7 +386,8 @@ def publish_catalog(
     bucket.store_catalog(content)
     if current is not None and current.sha256 == pointer.sha256:
         confirmed = current.model_copy(update={"automatic": current.automatic or automatic})
-        if confirmed != current:
+        # Gateways take the time of the pointer's last write in S3 for the time of the last confirmation (CatalogAge).
+        if confirmed != current or author.writer is Writer.SCHEDULE:
             bucket.replace_pointer(confirmed, stored)
         return Publication(Outcome.UNCHANGED, confirmed)
     on_step(f"Making it the current one: {bucket.url(POINTER)} …")
