@@ -240,7 +240,7 @@ def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -
         assert section.get(absent) is None
 
 
-CONTRACTS = {5: "9d7ff0d328772aaac4b4e950cb6eb79f2bb92ecbde22c260a2885abea39fd993"}
+CONTRACTS = {6: "9d7ff0d328772aaac4b4e950cb6eb79f2bb92ecbde22c260a2885abea39fd993"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

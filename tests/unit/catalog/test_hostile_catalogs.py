@@ -171,7 +171,7 @@ def test_a_hostile_head_is_refused_when_it_is_opened(change: Change, caplog: pyt
 def test_a_catalog_of_another_version_is_refused_and_the_log_says_to_compile_it_again(caplog: Any) -> None:
     with pytest.raises(CatalogUnavailable, match="was compiled by another version of toolfold"):
         parse_catalog(with_head(GOOD, lambda head: head.update(format=2)))
-    assert "compiled by another version (format 2, not 5): compile it again" in caplog.text
+    assert "compiled by another version (format 2, not 6): compile it again" in caplog.text
 
 
 USES: dict[str, tuple[str, Callable[[Catalog], Any]]] = {
