@@ -231,6 +231,8 @@ def test_rest_of_a_pipe_is_performed_with_its_token(
         assert failed(first)["code"] == "UPSTREAM_TIMEOUT"
         assert failed(first)["suggestion"] == "For the rest, call TOOL_PIPE with continue."
         assert [step["as"] for step in first.structured["steps"]] == ["one"]
+        finished = tools.call("TOOL_PIPE", {"continue": first.structured["continue"], "return": "one"})
+        assert error(finished)["suggestion"] == "The steps with names are: third."
         second = tools.call("TOOL_PIPE", {"continue": first.structured["continue"]})
         assert second.structured["result"]["columns"] == ["third_symbol", "latestDay"]
         assert second.structured["result"]["rows"] == [["ONE", "2026-01-13"]]

@@ -115,13 +115,13 @@ class _Pipe:
                 raise self._located(error, position) from None
         returned = arguments.get("return")
         last = len(given) - 1
-        choices: dict[str | None, int | None] = {None: last, "last": last, "all": None}
-        choices.update(self._names)
+        rest = {name: position for name, position in self._names.items() if position >= self._done}
+        choices: dict[str | None, int | None] = {None: last, "last": last, "all": None, **rest}
         if returned not in choices:
             raise invalid(
                 TOOL,
                 f"return must be last, all or the name of a step, not {quoted(returned)}",
-                f"The steps with names are: {', '.join(self._names) or 'no step has one'}.",
+                f"The steps with names are: {', '.join(rest) or 'no step has one'}.",
             )
         self._returned = choices[returned]
 
