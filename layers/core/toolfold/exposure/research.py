@@ -8,6 +8,7 @@ No value comes from anywhere else, so that an answer is always about what the qu
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -124,8 +125,10 @@ def _arguments(text: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"f({text[:_MAX_ID]}", mode="eval").body
         if isinstance(call, ast.Call) and not call.args:
-            return {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+            arguments = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+            if len(arguments) == len(call.keywords) and json.dumps(arguments):
+                return arguments
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         pass
     raise invalid("fetch", "id is not that of a call", "Send an id as search returned it.")
 
