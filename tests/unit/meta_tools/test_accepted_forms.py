@@ -147,6 +147,8 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (CALL, {**QUOTE, "arguments": ["IBM"]}, "as an object", CALL, QUOTE),
     *((CALL, {**QUOTE, "arguments": text}, "as an object", CALL, QUOTE)
       for text in ("symbol=IBM", "{'symbol': 'IBM'}", 'symbol: "IBM"')),
+    (CALL, {**QUOTE, "arguments": "symbol=IBM, colour=red"}, "It leaves out colour", CALL, QUOTE),
+    (CALL, {"tool_name": LIST, "arguments": {**GOLD, "colour": "red"}}, "It leaves out colour", LIST, GOLD),
     # Other names of steps of select: those that choose rows come before those that count them off
     (CALL, {**DAILY, "columns": ["close", "volume"], "limit": 2}, "is not a parameter", CALL,
      {**DAILY, "select": "close, volume; limit 2"}),

@@ -39,6 +39,7 @@ from toolfold.meta_tools.definitions import TOOLS
 from toolfold.meta_tools.result import MetaCall
 from toolfold.meta_tools.tool_names import find_meta_tool, find_name, tool_not_found
 from toolfold.text_safety import load_json, quoted
+from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
@@ -164,10 +165,9 @@ def _lifted(tool: str, given: Mapping[str, Any], keys: Collection[str]) -> dict[
 
 
 def _is_around(tool: str, key: str, given: Mapping[str, Any]) -> bool:
-    """Return whether ``key`` is an object that has arguments of the meta-tool, and is not one itself."""
-    inner = parse_object(given[key])
-    is_known = all(own_name(tool, name) or normalize(name) in WRAPPERS for name in inner or ())
-    return bool(inner) and is_known and key not in TOOLS[tool].arguments
+    """Return whether ``key`` is an object that has an argument of the meta-tool, and is not one itself."""
+    known = (own_name(tool, name) or normalize(name) in WRAPPERS for name in parse_object(given[key]) or ())
+    return key not in TOOLS[tool].arguments and any(known)
 
 
 def _merged(rest: Mapping[str, Any]) -> dict[str, Any]:
@@ -301,13 +301,16 @@ class _CallReader:
         text, problem = value.strip() if isinstance(value, str) else "", "must be an object, or the JSON text of one"
         try:
             load_json(text if text.startswith(("{", "[")) else "{}")
-        except (ValueError, RecursionError) as error:
+        except RecursionError:
+            problem = "is nested too deeply"
+        except ValueError as error:
             problem = f"is not valid JSON ({error})"
         guessed = self._guessed(text)
-        following = correct(self._catalog, self._tool, guessed).call(self._tool, self._options) if guessed else {}
+        correction = correct(self._catalog, self._tool, guessed)
+        following = correction.call(self._tool, self._options) if guessed else {}
         return InvalidArguments(
             f"{self._tool.name}: arguments {problem}.",
-            "Send arguments as an object; nothing was sent.",
+            joined("Send arguments as an object; nothing was sent.", correction.note(self._tool) if following else ""),
             **(following or {"schema": self._tool.parameters}),
         )
 
