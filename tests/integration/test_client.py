@@ -138,7 +138,7 @@ def test_a_key_that_no_header_can_have_is_not_repeated(url: str, key: str) -> No
 def test_dates_are_sent_as_text_and_other_objects_are_refused(client: Client) -> None:
     day = datetime.date(2026, 1, 12)
     assert client.call("HISTORICAL_OPTIONS", symbol="IBM", date=day, select="first 1").rows[0]["date"] == "2026-01-12"
-    for value, why in (({"IBM"}, "a value of the type set"), (float("nan"), "Out of range float values")):
+    for value, why in (({"IBM"}, "'set' object"), (float("nan"), "Out of range float values")):
         with pytest.raises(InvalidArguments, match=f"no form in JSON: {why}"):
             client.call("GLOBAL_QUOTE", symbol=value)
 
@@ -151,7 +151,7 @@ def test_a_single_thing_is_one_row(client: Client, count: int) -> None:
 
 def test_rows_of_a_preview_are_given_with_a_warning(client: Client) -> None:
     answer = client.call("TIME_SERIES_DAILY", symbol="IBM", max_tokens=500)
-    with pytest.warns(UserWarning, match=r"the answer has \d+ of \d+ rows: a select"):
+    with pytest.warns(UserWarning, match="the answer is a preview: a select"):
         assert 0 < len(answer.rows) < answer.structured["preview"]["rows_total"]
 
 
@@ -159,7 +159,7 @@ def test_rows_of_several_tables_are_those_of_each(client: Client) -> None:
     answer = client.call("INCOME_STATEMENT", symbol="IBM")
     with pytest.raises(ValueError, match="annualReports, quarterlyReports"):
         _ = answer.rows
-    with pytest.warns(UserWarning, match=r"\d+ of 100 rows"):
+    with pytest.warns(UserWarning, match="the answer is a preview"):
         assert [len(rows[0]) > 10 for rows in answer.tables.values()] == [True, True]
     assert client.call("GLOBAL_QUOTE", symbol="IBM").tables == {}
 
@@ -178,7 +178,7 @@ def test_over_stdio_a_process_answers(mock_api: MockApi) -> None:
 
 
 def test_a_process_that_ends_is_reported_and_says_why_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    ended = pytest.raises(ClientError, match="has ended; stderr may say why")
+    ended = pytest.raises(ClientError, match=r"has ended, .*; stderr may say why")
     with Client("stdio", command=[sys.executable, "-c", "import sys; sys.exit('no settings')"]) as client, ended:
         client.list()
     assert "no settings" in capfd.readouterr().err

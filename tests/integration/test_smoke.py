@@ -275,13 +275,13 @@ def test_the_signature_is_that_of_what_is_sent(url: str) -> None:
 
 
 def test_without_a_region_the_option_is_named(url: str) -> None:
-    with Client(url) as client, pytest.raises(ClientError, match=r"403: .*with --sign or sign=") as caught:
+    with Client(url) as client, pytest.raises(ClientError, match=r"403: .*the region \(--sign, sign=\)") as caught:
         client.list()
     assert caught.value.status == 403
 
 
 def test_an_access_token_is_not_replaced_by_a_signature(address: str) -> None:
-    with Client(address, token="TOKEN") as client, pytest.raises(ClientError, match="leave out the access token"):
+    with Client(address, token="TOKEN") as client, pytest.raises(ClientError, match="signed requests, no access token"):
         client.list()
     with pytest.raises(ClientError, match="leave out one of the two"):
         Client(address, token="TOKEN", sign=REGION)
@@ -292,7 +292,7 @@ def test_credentials_that_are_refused_are_explained(
     address: str, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, "EXPIRED-SECRET")
-    with Client(address) as client, pytest.raises(ClientError, match=f"expired, or lack .* in the region {REGION}"):
+    with Client(address) as client, pytest.raises(ClientError, match="aws sts get-caller-identity"):
         client.list()
 
 

@@ -1,7 +1,4 @@
-"""The Python client: the meta-tools of an endpoint, or of a process of its own, as methods.
-
-``client`` has the methods and what they return, ``channels`` what carries and signs the messages.
-"""
+"""The Python client: the meta-tools of an endpoint, or of a process of its own, as methods."""
 
 from toolfold.client.channels import ClientError, find_access
 from toolfold.client.client import Answer, Client

@@ -11,10 +11,6 @@ from typing import Any
 from toolfold.client.channels import HttpChannel, StdioChannel
 from toolfold.errors import CALL_ERRORS, CallError
 
-_EXECUTOR = "TOOL_CALL_WRITE"
-"""The meta-tool that calls tools, and those that ``/mcp`` does not list. Every profile has it. ``TOOL_CALL`` is for
-the allow-lists of clients with a model: it only reads."""
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -42,26 +38,25 @@ class Answer:
         Raises:
             ValueError: The answer has several tables: see ``tables``.
         """
-        result = self.result
-        if not isinstance(result, Mapping):
-            return []
-        if isinstance(named := result.get("tables"), Mapping) and named:
+        if named := self._named:
             raise ValueError(f"the answer has several tables; choose one of tables: {', '.join(named)}")
-        return self._objects(result) if "columns" in result and "rows" in result else [dict(result)]
+        if not isinstance(result := self.result, Mapping):
+            return []
+        return self._objects(result) if {"columns", "rows"} <= result.keys() else [dict(result)]
 
     @property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """The rows of each table of an answer that has several, by its name; with a warning as for ``rows``."""
+        return dict(zip(self._named, map(self._objects, self._named.values()), strict=True))  # no frame between
+
+    @property
+    def _named(self) -> Mapping[str, Any]:
         named = self.result.get("tables") if isinstance(self.result, Mapping) else None
-        if not isinstance(named, Mapping):
-            return {}
-        return dict(zip(named, map(self._objects, named.values()), strict=True))  # no frame between for the warning
+        return named if isinstance(named, Mapping) else {}
 
     def _objects(self, table: Mapping[str, Any]) -> list[dict[str, Any]]:
         if self.is_preview:
-            of = self.structured["preview"]
-            shown = f"{of.get('rows_shown', 'some')} of {of.get('rows_total', 'more')} rows"
-            warnings.warn(f"the answer has {shown}: a select for less, or a higher max_tokens, has all", stacklevel=3)
+            warnings.warn("the answer is a preview: a select for less, or a higher max_tokens, has all", stacklevel=3)
         return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
 
     @property
@@ -102,18 +97,15 @@ class Client:
     and ``ClientError`` where the server cannot be reached.
 
     Args:
-        url: The address of an endpoint, such as ``https://example.com/mcp``; ``stdio`` starts a server of this machine
-            in a child process.
+        url: The address of an endpoint; ``stdio`` starts a server of this machine in a child process.
         token: Access token, sent as ``Authorization: Bearer``.
-        sign: Region of a deployment with ``Access=iam`` behind a domain of its own: requests are signed (SigV4) with
-            the credentials that the AWS tools find. An address of API Gateway needs no region; see its 403.
+        sign: Region to sign requests for: of a deployment with ``Access=iam`` behind a domain of its own.
         api_key: API key for the source that takes callers' keys, sent as ``X-API-Key``.
         source_keys: Id of a source → API key for it alone.
         profile: Name of an exposure profile: ``url`` then has the path ``/mcp``.
         timeout_s: Seconds to wait for a response.
         command: The program for ``stdio`` and its arguments (default: this package's server).
         environment: Further variables for it.
-        headers: Further headers over HTTP.
 
     Raises:
         ClientError: The address cannot be used, or the program cannot be started.
@@ -135,7 +127,6 @@ class Client:
         timeout_s: float = 60.0,
         command: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
-        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._channel: StdioChannel | HttpChannel
         if url == "stdio":
@@ -143,30 +134,22 @@ class Client:
             options = ["--profile", profile] if profile else []
             self._channel = StdioChannel([*program, *options], environment or {}, timeout_s)
             return
-        sent = dict(headers or {})
-        if token:
-            sent["Authorization"] = f"Bearer {token}"
-        if api_key:
-            sent["X-API-Key"] = api_key
-        sent |= {f"X-API-Key-{id_.replace('_', '-')}": key for id_, key in (source_keys or {}).items()}
+        sent = {f"X-API-Key-{id_.replace('_', '-')}": key for id_, key in (source_keys or {}).items()}
+        sent |= {"Authorization": f"Bearer {token}"} if token else {}
+        sent |= {"X-API-Key": api_key} if api_key else {}
         address = f"{url.rstrip('/')}/{profile}" if profile else url
         self._channel = HttpChannel(address, sent, timeout_s, sign)
 
     def list(self, /, query: str | Sequence[str] | None = None, **filters: Any) -> Answer:
-        """Find tools: ``TOOL_LIST``.
+        """Find tools, by what is needed or a list with a request for each step: ``TOOL_LIST``. None: all tools.
 
-        Args:
-            query: What is needed, or a list with a request for each step; None: all tools.
-            filters: ``category``, ``tag``, ``source``, ``access``, ``limit``, ``offset``, ``token_budget``, ``detail``.
+        Filters are ``category``, ``tag``, ``source``, ``access``, ``limit``, ``offset``, ``token_budget``, ``detail``.
         """
-        request = query if query is None or isinstance(query, str) else [*query]
-        return self.call_meta_tool("TOOL_LIST", {"query": request, **filters})
+        return self.call_meta_tool("TOOL_LIST", {"query": query, **filters})
 
     def get(self, *names: str, detail: str | None = None) -> Answer:
         """Describe tools: ``TOOL_GET``, up to twenty at once."""
-        return self.call_meta_tool(
-            "TOOL_GET", {"tool_name": names[0] if len(names) == 1 else [*names], "detail": detail}
-        )
+        return self.call_meta_tool("TOOL_GET", {"tool_name": [*names], "detail": detail})
 
     def call(
         self,
@@ -193,23 +176,19 @@ class Client:
         """
         options = {"select": select, "max_tokens": max_tokens, "fresh": fresh, "approval_token": approval_token}
         given = {"tool_name": tool_name, "arguments": {**(arguments or {}), **named}, **options}
-        return self.call_meta_tool(_EXECUTOR, given)
+        return self.call_meta_tool("TOOL_CALL_WRITE", given)
 
     def batch(self, /, calls: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
         """Make several calls in one: ``TOOL_BATCH``. A failed call is part of the answer.
 
-        Args:
-            calls: ``{"tool_name", "arguments", "select", "id"}`` each.
-            options: ``stop_on_error``, ``max_parallel``, ``max_tokens``.
+        A call is ``{"tool_name", "arguments", "select", "id"}``, an option ``stop_on_error`` or ``max_parallel``.
         """
         return self.call("TOOL_BATCH", {"calls": [*calls], **options})
 
     def pipe(self, /, steps: Sequence[Mapping[str, Any]], **options: Any) -> Answer:
         """Make calls that use the results of earlier ones: ``TOOL_PIPE``.
 
-        Args:
-            steps: ``{"tool_name", "arguments", "as"}`` each; an argument ``{"$ref": "step.path"}`` is a result.
-            options: ``return`` and others, as in its reference.
+        A step is ``{"tool_name", "arguments", "as"}``; its argument ``{"$ref": "NAME.PATH"}`` is a result of another.
         """
         return self.call("TOOL_PIPE", {"steps": [*steps], **options})
 
@@ -221,11 +200,10 @@ class Client:
         """Call a meta-tool, or a tool by its own name, with its arguments as they are; None leaves one out."""
         given = {key: value for key, value in arguments.items() if value is not None}
         result = self._channel.request("tools/call", {"name": name, "arguments": given})
-        structured = result.get("structuredContent")
-        structured = structured if isinstance(structured, Mapping) else {}
+        content, found = result.get("content"), result.get("structuredContent")
+        structured: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
         if result.get("isError") and isinstance(structured.get("error"), Mapping):
             raise to_error(structured["error"])
-        content = result.get("content")
         blocks = [block for block in content if isinstance(block, Mapping)] if isinstance(content, Sequence) else []
         first = next((block for block in blocks if block.get("type") == "text"), {})
         return Answer(str(first.get("text", "")), structured, [block for block in blocks if block is not first])
