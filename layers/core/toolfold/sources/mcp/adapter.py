@@ -174,9 +174,8 @@ class McpAdapter(SourceAdapter):
         title = self.source.title
         try:
             if response.result.get("isError"):
-                said, left_out = failure_text(response.result)
-                what = f"reports that the call failed{f' (left out: {left_out})' if left_out else ''}"
-                raise self.texts.reported(what, said, response.credentials)
+                said = failure_text(response.result)
+                raise self.texts.reported("reports that the call failed", said, response.credentials)
             found = parse_result(response.result)
         except ValueError:
             raise UpstreamError(f"{title} sent something that is not the result of a call.", CHECK_SERVER) from None

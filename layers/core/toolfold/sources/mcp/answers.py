@@ -65,7 +65,9 @@ def parse_result(result: Mapping[str, Any]) -> ParsedResponse:
         return ParsedResponse("text", _NO_CONTENT)
     texts = [block for block in content if block["type"] == "text"]
     if not texts:  # a sentence about them, for those who see text alone
-        return ParsedResponse("text", f"The call returned: {_named(content)}.", blocks=_encode(content))
+        counts = Counter(_NAMES.get(block["type"], "content block") for block in content)
+        named = ", ".join(name if count == 1 else f"{count} × {name}" for name, count in counts.items())
+        return ParsedResponse("text", f"The call returned: {named}.", blocks=_encode(content))
     values = [_json_value(block["text"]) for block in texts]
     if len(texts) > 1 and len(texts) == len(content) and None not in values:
         return ParsedResponse("json", _dumps(values))
@@ -94,37 +96,19 @@ def _parse_text(text: str, others: Sequence[Mapping[str, Any]]) -> ParsedRespons
     return ParsedResponse("json", data, blocks=_encode([*before, *others]))
 
 
-def failure_text(result: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what a failed result says, in its texts, links and data, and the names of its content without text.
+def failure_text(result: Mapping[str, Any]) -> str:
+    r"""Return what a failed result says: the answer that it would be, with further texts; empty for no content.
 
-    >>> failure_text({"content": [{"type": "text", "text": "full"}, {"type": "image", "data": "aGk="}]})
-    ('full', 'image')
+    >>> failure_text({"content": [{"type": "text", "text": "no berth"}], "structuredContent": {"code": "E1"}})
+    'no berth\n{"code":"E1"}'
 
     Raises:
         ValueError: it is not a result of ``tools/call``.
     """
-    content, data = _read(result)
-    said: list[Mapping[str, Any]] = [*content]
-    if data is not None:
-        value, others = _unwrapped(data, content)
-        whole = {_signature(value), _signature(data)}
-        if all(whole.isdisjoint(_readings(block)) for block in content):
-            said = [*others, {"type": "text", "text": _dumps(data)}]
-    texts = [text for block in said if (text := _text_of(block)).strip()]
-    return "\n".join(texts), _named([block for block in content if not _text_of(block) and block["type"] != "text"])
-
-
-def _text_of(block: Mapping[str, Any]) -> str:
-    """Return what a block says: a text, that of a resource, the name and address of a link; empty for a picture."""
-    resource = block.get("resource")
-    holder = resource if isinstance(resource, Mapping) else block
-    keys = ("name", "uri") if block["type"] == "resource_link" else ("text",)
-    return " ".join(value for key in keys if isinstance(value := holder.get(key), str))
-
-
-def _named(content: Sequence[Mapping[str, Any]]) -> str:
-    counts = Counter(_NAMES.get(block["type"], "content block") for block in content)
-    return ", ".join(name if count == 1 else f"{count} × {name}" for name, count in counts.items())
+    found = parse_result(result)
+    texts = [block["text"] for block in json.loads(found.blocks or "[]") if block["type"] == "text"]
+    body = [] if found.body == _NO_CONTENT else [found.body]
+    return "\n".join([*texts, *body] if found.kind == "json" else [*body, *texts])
 
 
 def _read(result: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Any]:

@@ -144,7 +144,7 @@ class Session:
             if methods := _requested_methods(result):
                 raise InputRequested(methods)
             if result.get("isError") and (methods := self._stream.refused[before:]):
-                raise InputRequested(methods, failure_text(result)[0])
+                raise InputRequested(methods, failure_text(result))
             return result
         finally:
             self.calls -= 1
