@@ -1,4 +1,4 @@
-"""What a server lists: read page by page, as far as it is needed, and kept for a while.
+"""What a server lists: read page by page, and kept for a while.
 
 Compare the description of a tool with the one in the snapshot.
 
@@ -9,10 +9,12 @@ machine into them, and the model reads those of the snapshot anyway.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import math
 import time
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.json_schema import with_inner
@@ -74,58 +76,42 @@ class Listing:
     """The fingerprints of the tools of one connection."""
 
     def __init__(self) -> None:
-        self.expire()
+        self._fingerprints: dict[str, str] = {}
+        self._ends_at = -math.inf
+        self._lock = asyncio.Lock()
 
     def expire(self) -> None:
-        """Drop what was read: the server reports a change, or it is old."""
-        self._fingerprints: dict[str, str] = {}
-        self._cursor: str | None = ""  # of the first page; None: there is no further one
-        self._started_at = time.monotonic()
+        """Have the tools listed again: the server reports a change."""
+        self._ends_at = -math.inf
 
     async def find(self, name: str, read_page: ReadPage) -> str | None:
-        """Return the fingerprint of a tool, or None. Pages are read until it is found, each once."""
-        if time.monotonic() - self._started_at > TTL_S:
-            self.expire()
-        for _ in range(MAX_PAGES):
-            known, cursor = self._fingerprints, self._cursor
-            if name in known or cursor is None:
-                break
-            page = await read_page(cursor or None)
-            if self._fingerprints is not known or self._cursor != cursor:
-                continue  # it has expired, or another call has read this page
-            for tool in page.tools:
-                known.setdefault(tool.name, tool_fingerprint(entry_of(tool)))
-            self._cursor = _next_cursor(page, cursor)
+        """Return the fingerprint of a tool, or None."""
+        async with self._lock:
+            if time.monotonic() >= self._ends_at:
+                self._ends_at = time.monotonic() + TTL_S
+                found: dict[str, str] = {}
+                try:
+                    async for tool in listed(read_page):
+                        found.setdefault(tool["name"], tool_fingerprint(tool))
+                except BaseException:
+                    self.expire()
+                    raise
+                self._fingerprints = found
         return self._fingerprints.get(name)
 
 
-async def list_all(read_page: ReadPage, is_wanted: Callable[[str], bool], max_tools: int) -> list[dict[str, Any]]:
-    """Return all tools that are wanted, as the server lists them.
+async def listed(read_page: ReadPage) -> AsyncIterator[dict[str, Any]]:
+    """Yield the tools as the server lists them, with the names of the protocol.
 
     Raises:
-        TooManyTools: there are more than ``max_tools``, or the listing does not end.
+        TooManyTools: the listing does not end.
     """
-    found: dict[str, dict[str, Any]] = {}
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         page = await read_page(cursor)
         for tool in page.tools:
-            if is_wanted(tool.name):
-                found.setdefault(tool.name, entry_of(tool))
-        if len(found) > max_tools:
-            raise TooManyTools(f"it lists more than {max_tools:,} tools")
-        cursor = _next_cursor(page, cursor)
-        if cursor is None:
-            return list(found.values())
+            yield tool.model_dump(by_alias=True, exclude_unset=True)
+        if page.next_cursor in (None, "", cursor):  # at the end servers write no cursor, an empty or the same one
+            return
+        cursor = page.next_cursor
     raise TooManyTools(f"its list of tools has more than {MAX_PAGES} pages")
-
-
-def _next_cursor(page: ListToolsResult, cursor: str | None) -> str | None:
-    """Return where the next page begins; None at the end, where servers write no cursor, an empty or the same one."""
-    return None if page.next_cursor in (None, "", cursor) else page.next_cursor
-
-
-def entry_of(tool: Any) -> dict[str, Any]:
-    """Return an entry of ``tools/list`` with the names of the protocol."""
-    entry: dict[str, Any] = tool.model_dump(by_alias=True, exclude_unset=True)
-    return entry

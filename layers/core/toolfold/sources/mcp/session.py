@@ -35,7 +35,7 @@ from toolfold.sources.mcp.faults import (
     ToolChanged,
     current_exchange,
 )
-from toolfold.sources.mcp.listing import Listing, list_all
+from toolfold.sources.mcp.listing import Listing, TooManyTools, listed
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 START_TIMEOUT_S = 60.0
 """Seconds for a server to start. A call waits until its own deadline only; the next one finds the server started."""
-
-_INVALID_PARAMS, _HEADER_MISMATCH = -32602, -32020
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ class Session:
             before = len(self._stream.refused)
             await self._check_tool(client, request)
             try:
-                result = await self._send(client, request)
+                result = await self._request(client, request)
             except CallRefused as refusal:
                 if methods := self._stream.refused[before:]:
                     raise InputRequested(methods, refusal.text) from None
@@ -162,11 +160,16 @@ class Session:
         """
         client = await asyncio.shield(self._client)
         session = client.session
-        tools = await list_all(lambda cursor: self._read_page(client, cursor), is_wanted, max_tools)
+        tools: dict[str, dict[str, Any]] = {}
+        async for tool in listed(lambda cursor: self._read_page(client, cursor)):
+            if is_wanted(tool["name"]):
+                tools.setdefault(tool["name"], tool)
+            if len(tools) > max_tools:
+                raise TooManyTools(f"it lists more than {max_tools:,} tools")
         info = session.server_info
         names = {} if info is None else {"name": info.name, "title": info.title, "version": info.version}
         server = {name: value for name, value in names.items() if value}
-        return Description(session.protocol_version or "", server, session.instructions or "", tools)
+        return Description(session.protocol_version or "", server, session.instructions or "", list(tools.values()))
 
     async def _run(self) -> None:
         task = asyncio.current_task()
@@ -213,7 +216,10 @@ class Session:
     async def _check_tool(self, client: Client, request: ToolRequest) -> None:
         if not request.fingerprint:
             return
-        found = await self._listing.find(request.name, lambda cursor: self._read_page(client, cursor))
+        try:
+            found = await self._listing.find(request.name, lambda cursor: self._read_page(client, cursor))
+        except TooManyTools as error:
+            raise ServerFault("malformed", was_sent=False, reason=str(error)) from None
         if found != request.fingerprint:
             raise ToolChanged(is_gone=found is None)
 
@@ -222,19 +228,6 @@ class Session:
 
         params = None if cursor is None else PaginatedRequestParams(cursor=cursor)
         return await ask(lambda: client.session.list_tools(params=params), self._stream, is_call=False)
-
-    async def _send(self, client: Client, request: ToolRequest) -> dict[str, Any]:
-        try:
-            return await self._request(client, request)
-        except CallRefused as refusal:
-            if refusal.code not in (_INVALID_PARAMS, _HEADER_MISMATCH) or not request.fingerprint:
-                raise
-            # Either the caller or the snapshot is wrong; the server was called, so one more request is cheap.
-            self._listing.expire()
-            await self._check_tool(client, request)
-            if refusal.code == _INVALID_PARAMS:
-                raise
-        return await self._request(client, request)  # with the headers of the schema that was just listed
 
     async def _request(self, client: Client, request: ToolRequest) -> dict[str, Any]:
         from mcp_types import CallToolRequest, CallToolRequestParams
