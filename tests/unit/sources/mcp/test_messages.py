@@ -31,9 +31,11 @@ from toolfold.sources.mcp.faults import (
 )
 from toolfold.sources.mcp.http_transport import GuardedTransport, StreamEnded, _LimitedStream, _redirect_target
 from toolfold.sources.mcp.listing import Listing, listed
+from toolfold.sources.mcp.session import MAX_SESSIONS, Sessions, ToolRequest, _requested_methods
 
 OK = {"jsonrpc": "2.0", "id": 7, "result": {"content": []}}
 ANSWER = json.dumps(OK).encode()
+REQUEST = ToolRequest("berths", {})
 TRUNCATED = b'{"jsonrpc":"2.0","id":7,"result":{"said":"%s"}}'
 
 
@@ -157,6 +159,42 @@ def test_a_refusal_says_what_the_server_says() -> None:
         assert ("without a reason" in error.message) == (said is None)
 
 
+def test_of_many_sessions_the_one_that_was_not_used_for_the_longest_time_is_closed() -> None:
+    closed: list[str] = []
+
+    class Opened:
+        is_usable, calls, is_closed = True, 0, True
+
+        def __init__(self, key: str) -> None:
+            self.key = key
+
+        def close(self) -> None:
+            closed.append(self.key)
+
+        async def call(self, request: Any) -> Any:
+            return self
+
+    async def call_all() -> None:
+        sessions = Sessions()
+        first = await sessions.call("0", REQUEST, Opened)  # type: ignore[arg-type]  # what is read of a session
+        first.calls = 1  # type: ignore[attr-defined]
+        for number in (*range(1, MAX_SESSIONS), 1, MAX_SESSIONS):
+            await sessions.call(str(number), REQUEST, Opened)  # type: ignore[arg-type]
+
+    asyncio.run(call_all())
+    assert closed == ["2"]
+
+
+def test_what_a_result_requires_of_its_client_is_named() -> None:
+    rows = [
+        ({}, []),
+        ({"resultType": "input_required"}, ["more input"]),
+        ({"resultType": "input_required", "inputRequests": {"a": {"method": "roots/list"}}}, ["roots/list"]),
+        ({"resultType": "input_required", "inputRequests": [{"method": 5}]}, ["more input"]),
+    ]
+    assert differences(_requested_methods, rows) == {}
+
+
 BLOCK = b'{"type":"text","text":"x"},'
 
 
@@ -241,7 +279,7 @@ def described(fault: ServerFault, program: str = "", key: str = "") -> CallError
     """Return the error of a request for the list of tools that ended in ``fault``."""
     source = Source("board", "Board", "mcp", "https://board.test/mcp", "", None, {}, (), "", ())
     texts = FaultTexts(source, program=program, max_bytes=1_000, smaller_response_hint="")
-    return texts.to_description_error(fault, SourceCredentials(key))
+    return texts.to_call_error(fault, None, SourceCredentials(key))
 
 
 def test_a_program_that_cannot_be_started_is_named_without_its_path() -> None:

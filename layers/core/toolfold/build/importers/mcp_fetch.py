@@ -73,7 +73,7 @@ def ask(
     except TimeoutError:
         raise failure(source.id, f"the server did not answer in {TIMEOUT_S:g} s.") from None
     except McpFault as fault:
-        found = adapter.texts.to_description_error(fault, SourceCredentials(key))
+        found = adapter.texts.to_call_error(fault, None, SourceCredentials(key))
         said = found.details.get("upstream_says")
         says = f" It says: {said!r}." if said else ""
         step = _last_lines(fault, adapter, key) if command else ""

@@ -1,8 +1,8 @@
 """Open the SDK's client for a server, and turn what can go wrong with a request into the faults of this package.
 
 toolfold is a client that calls tools and nothing else: it has no model to sample from, no user to ask, and no folders
-to show. It states this when it connects; some servers send such requests nevertheless. They are refused here, so that
-the SDK need not declare a capability. Since 2026-07-28 servers return a result that requires input instead.
+to show. It states this when it connects; some servers send such requests nevertheless, which the SDK refuses and the
+error of their call names. Since 2026-07-28 servers return a result that requires input instead.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from toolfold.network.errors import TransportError
 from toolfold.sources.mcp.child_process import child_environment, child_process
 from toolfold.sources.mcp.faults import (
     MAX_NOTIFICATIONS,
@@ -54,7 +55,6 @@ _REFUSED_SESSION = (-32000, -32600, -32603)
 async def ask(send: Callable[[], Awaitable[T]], stream: StreamState, *, is_call: bool) -> T:
     """Send one request and return its result."""
     from mcp.shared.exceptions import MCPError
-    from pydantic import ValidationError
 
     if stream.is_ended:
         raise ServerFault("closed", was_sent=False, cause=stream.fault)
@@ -62,24 +62,34 @@ async def ask(send: Callable[[], Awaitable[T]], stream: StreamState, *, is_call:
     token = current_exchange.set(exchange)
     try:
         return await send()
-    except MCPError as error:
-        # Errors of the protocol have the status 400 or 404 as well. The SDK makes errors of its own of redirects that
-        # it does not follow, and of 202 without an answer.
-        is_of_http = exchange.status >= 401 or _OK < exchange.status < _BAD_REQUEST
-        is_of_http |= exchange.status == _BAD_REQUEST and error.code in _REFUSED_SESSION
-        if exchange.fault is not None or is_of_http or is_closed(error):
-            cause = exchange.fault or stream.fault
-            said = own_text(error)
-            raise ServerFault("closed", was_sent=is_call, exchange=exchange, cause=cause, server_text=said) from None
-        if is_unreadable(error):
-            raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
-        raise CallRefused(error.code, error.message, error.data) from None
-    except ValidationError as error:
-        raise ServerFault("malformed", was_sent=is_call, exchange=exchange, reason=place_of(error)) from None
-    except (RuntimeError, ValueError):
-        raise ServerFault("malformed", was_sent=is_call, exchange=exchange) from None
+    except (MCPError, RuntimeError, ValueError) as error:
+        raise to_fault(error, exchange, stream, "closed", was_sent=is_call) from None
     finally:
         current_exchange.reset(token)
+
+
+def to_fault(
+    error: BaseException, exchange: Exchange, stream: StreamState, kind: Literal["start", "closed"], *, was_sent: bool
+) -> ServerFault | CallRefused:
+    """Return what an error of the SDK means, or a group of errors, after a request or the start of a session."""
+    from mcp.shared.exceptions import MCPError
+    from pydantic import ValidationError
+
+    refusal = first_error(error, MCPError)
+    cause = first_error(error, TransportError) or exchange.fault  # the former before anything was sent
+    # Errors of the protocol have the status 400 or 404 as well. The SDK makes errors of its own of redirects that
+    # it does not follow, and of 202 without an answer.
+    is_of_http = exchange.status >= 401 or _OK < exchange.status < _BAD_REQUEST
+    is_of_http |= exchange.status == _BAD_REQUEST and refusal is not None and refusal.code in _REFUSED_SESSION
+    if cause is None and not is_of_http:
+        wrong = first_error(error, (RuntimeError, ValueError))
+        if is_unreadable(refusal) if refusal is not None else wrong is not None:
+            reason = place_of(wrong) if isinstance(wrong, ValidationError) else ""
+            return ServerFault("malformed", was_sent=was_sent, exchange=exchange, reason=reason, log=stream.log)
+        if kind == "closed" and refusal is not None and not is_closed(refusal):
+            return CallRefused(refusal.code, refusal.message, refusal.data)
+    said, cause = "" if refusal is None else own_text(refusal), cause or stream.fault
+    return ServerFault(kind, was_sent=was_sent, exchange=exchange, cause=cause, server_text=said, log=stream.log)
 
 
 def place_of(error: ValidationError) -> str:
@@ -110,7 +120,7 @@ def own_text(error: MCPError) -> str:
     return "" if is_of_sdk else error.message
 
 
-def first_error(error: BaseException, kind: type[Any]) -> Any:
+def first_error(error: BaseException, kind: type[Any] | tuple[type[Any], ...]) -> Any:
     """Return the first exception of a kind in ``error``, which may be a group."""
     if isinstance(error, kind):
         return error
@@ -166,8 +176,6 @@ async def open_client(
 REFUSED = frozenset({"sampling/createMessage", "elicitation/create", "roots/list"})
 """Methods by which a server uses its client."""
 
-_METHOD_NOT_FOUND = -32601
-
 _OF_CALLS, _OF_ANY = {"content", "structuredContent", "isError"}, {"resultType", "_meta"}
 """Members of the results of calls, and of any results."""
 
@@ -185,13 +193,12 @@ def complete(result: dict[str, Any]) -> None:
 
 @asynccontextmanager
 async def refusing(transport: Transport, state: StreamState) -> AsyncIterator[Any]:
-    """Open ``transport`` without the requests of the server that are in :data:`REFUSED`, which ``state`` gets.
+    """Open ``transport``; ``state`` gets the requests of the server in :data:`REFUSED`, which the SDK refuses.
 
     It ends, and ``state`` gets the fault, after more than :data:`MAX_NOTIFICATIONS` in :data:`NOTIFICATIONS_S`.
     """
     import anyio
-    from mcp.shared.message import SessionMessage
-    from mcp_types import ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+    from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
     async with transport as (incoming, outgoing):
         send, receive = anyio.create_memory_object_stream[Any](0)
@@ -213,13 +220,7 @@ async def refusing(transport: Transport, state: StreamState) -> AsyncIterator[An
                             complete(message.result)
                         if isinstance(message, JSONRPCRequest) and message.method in REFUSED:
                             state.refused.append(message.method)
-                            error = ErrorData(
-                                code=_METHOD_NOT_FOUND,
-                                message=f"{message.method} is refused: this client calls tools and offers nothing else",
-                            )
-                            await outgoing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=message.id, error=error)))
-                        else:
-                            await send.send(item)
+                        await send.send(item)
                 except (anyio.ClosedResourceError, anyio.BrokenResourceError):
                     return
 

@@ -5,8 +5,7 @@
     McpFault
     ├── ServerFault      the server could not be reached, or its answer cannot be used
     ├── ToolChanged      the tool is not what it was when the snapshot was written
-    ├── CallRefused      the server answered with an error of the protocol
-    └── InputRequested   the server requested something that this client does not offer
+    └── CallRefused      the server answered with an error, or requested something that this client does not offer
 
 The SDK's client reports every failure as the same error. So the task that makes a request sets
 :data:`current_exchange`, and the transports of this package, which run in a copy of its context, note there what they
@@ -56,11 +55,11 @@ MAX_NOTIFICATIONS, NOTIFICATIONS_S = 10_000, 10.0
 """Notifications in a number of seconds. The SDK takes 0.1 ms for each, on the loop of all calls of the source."""
 
 
-class TooManyNotifications(InvalidResponse):
+class TooManyNotifications(InvalidResponse, reason="more than 10,000 notifications in 10 s"):
     """A server sends notifications faster than a client can read them."""
 
 
-class TooManyParts(ResponseTooLarge):
+class TooManyParts(ResponseTooLarge, reason="it has too many parts to be read"):
     """A message has so many small parts that they take far more memory than its bytes."""
 
 
@@ -157,25 +156,18 @@ class ToolChanged(McpFault):
 
 @dataclass(eq=False)
 class CallRefused(McpFault):
-    """The server answered with an error of the protocol."""
+    """The server answered with an error of the protocol, or did not do without ``methods``, which it requested."""
 
     code: int
     message: str
     data: Any = None
+    methods: Sequence[str] = ()
 
     @property
     def text(self) -> str:
         """What the server says: its message, and the details beside it."""
         details = "" if self.data is None else json.dumps(self.data, ensure_ascii=False)
         return "\n".join(filter(str.strip, (self.message, details)))
-
-
-@dataclass(eq=False)
-class InputRequested(McpFault):
-    """The server requested ``methods``, which this client does not offer, and failed with ``text``."""
-
-    methods: Sequence[str]
-    text: str = ""
 
 
 class FaultTexts:
@@ -186,40 +178,35 @@ class FaultTexts:
         self._program = program.replace("\\", "/").rpartition("/")[2]  # no error has a path of this machine
         self._hint = smaller_response_hint
 
-    def to_call_error(self, fault: McpFault, tool: Tool, credentials: SourceCredentials) -> errors.CallError:
-        """Return the error of a call that ended in ``fault``."""
+    def to_call_error(self, fault: McpFault, tool: Tool | None, credentials: SourceCredentials) -> errors.CallError:
+        """Return the error of a call that ended in ``fault``; without a tool, of a request for the list of tools."""
         title = self._source.title
         if isinstance(fault, ToolChanged):
             what = "no longer has" if fault.is_gone else "has changed"
+            name = "" if tool is None else tool.name
             return errors.SourceChanged(
-                f"{title} {what} {tool.name} since its description was read; nothing was sent.",
+                f"{title} {what} {name} since its description was read; nothing was sent.",
                 messages.REFRESH.filled(source=self._source.id),
             )
-        if isinstance(fault, InputRequested):
-            said, methods = self.said(fault.text, credentials), ", ".join(dict.fromkeys(fault.methods))
-            return errors.UpstreamError(
-                f"{title} asked for {methods}, which is refused: toolfold offers servers nothing but calls.",
-                "Do not repeat this call; use another tool, or give in the arguments what it asks for.",
-                refused=methods,
-            ).changed(upstream_says=said.strip() or None)
         if isinstance(fault, CallRefused):
-            is_of_arguments = fault.code == _INVALID_PARAMS
-            what = "does not accept these arguments" if is_of_arguments else "refused the call"
+            if fault.methods:
+                methods = ", ".join(dict.fromkeys(fault.methods))
+                return errors.UpstreamError(
+                    f"{title} asked for {methods}, which is refused: toolfold offers servers nothing but calls.",
+                    "Do not repeat this call; use another tool, or give in the arguments what it asks for.",
+                    refused=methods,
+                ).changed(upstream_says=self.said(fault.text, credentials).strip() or None)
+            is_of_arguments = tool is not None and fault.code == _INVALID_PARAMS
             failure = errors.InvalidArguments if is_of_arguments else errors.UpstreamError
+            what = "does not accept these arguments" if is_of_arguments else "refused the call"
+            what = "refused to list its tools" if tool is None else what
             return self.reported(what, fault.text, credentials, failure)
         assert isinstance(fault, ServerFault)  # noqa: S101 - there are no others
         error = self._server_error(fault, credentials)
-        if fault.was_sent and tool.effect != "read" and not isinstance(error, errors.AuthRejected | errors.RateLimited):
+        is_lost = fault.was_sent and tool is not None and tool.effect != "read"
+        if is_lost and not isinstance(error, errors.AuthRejected | errors.RateLimited):
             return error.changed(next_step=_UNKNOWN_EFFECT)
         return error
-
-    def to_description_error(self, fault: McpFault, credentials: SourceCredentials) -> errors.CallError:
-        """Return the error of a request for the list of tools."""
-        if isinstance(fault, ServerFault):
-            return self._server_error(fault, credentials)
-        assert isinstance(fault, CallRefused)  # noqa: S101 - there are no others
-        error = self.reported("refused to list its tools", fault.text, credentials)
-        return error.changed(next_step="")  # there are no arguments, and the person reads what the server says
 
     def reported(
         self,
@@ -243,49 +230,37 @@ class FaultTexts:
         return encodable(said)
 
     def _server_error(self, fault: ServerFault, credentials: SourceCredentials) -> errors.CallError:
-        title = self._source.title
-        if fault.exchange is not None and fault.cause is None and fault.exchange.status > _OK:
-            said = self.said(fault.server_text, credentials)
-            return self._status_error(fault.exchange, credentials).changed(upstream_says=said.strip() or None)
-        if isinstance(fault.cause, TransportError) and fault.cause.host:
-            return to_call_error(fault.cause, self._source, self._max_bytes, self._hint)
-        if isinstance(fault.cause, ResponseTooLarge):
-            is_long = type(fault.cause) is ResponseTooLarge
-            what = f"is larger than {self._max_bytes / 1e6:g} MB" if is_long else "has too many parts to be read"
-            return errors.AnswerTooLarge(f"The response {what}.", self._hint)
-        if isinstance(fault.cause, TooManyNotifications):
-            rate = f"{MAX_NOTIFICATIONS:,} notifications in {NOTIFICATIONS_S:g} s"
-            problem = f"{title} sent more than {rate}, so the connection was closed."
-            return errors.UpstreamError(problem, messages.CHECK_SERVER)
-        if isinstance(fault.cause, InvalidResponse) or fault.kind == "malformed":
+        title, cause, exchange = self._source.title, fault.cause, fault.exchange
+        said = self.said(fault.server_text, credentials).strip() or None
+        if cause is not None and cause.host:
+            return to_call_error(cause, self._source, self._max_bytes, self._hint)
+        if isinstance(cause, ResponseTooLarge):
+            is_long = type(cause) is ResponseTooLarge
+            problem = f"it is larger than {self._max_bytes / 1e6:g} MB" if is_long else cause.reason
+            return errors.AnswerTooLarge(f"The response of {title} cannot be used: {problem}.", self._hint)
+        if isinstance(cause, InvalidResponse) or fault.kind == "malformed":
             failure = errors.UpstreamError if fault.was_sent else ConnectionNotPossible
-            place = f": {fault.reason}" if fault.reason else ""
+            reason = cause.reason if isinstance(cause, TooManyNotifications) else fault.reason
+            place = f": {reason}" if reason else ""
             return failure(f"{title} sent something that is not a message of MCP{place}.", messages.CHECK_SERVER)
+        if cause is None and exchange is not None and exchange.location:
+            return errors.UpstreamError(
+                f"{title} redirects to {self.said(exchange.location, credentials)}, which is not followed.",
+                messages.CHECK_ADDRESS.filled(setting="url in source.yaml"),
+            )
+        if cause is None and exchange is not None and exchange.status > _OK:
+            status = 401 if exchange.status == 403 else exchange.status
+            error = status_error(title, status, exchange.retry_after_s, messages.CHECK_SERVER)
+            return error.changed(upstream_says=said)
         if fault.kind == "timeout":
             return ConnectTimeout(f"{title} did not start in time.", messages.TRY_AGAIN, retryable=True)
         if fault.reason:
             return ConnectionNotPossible(
                 f"{self._program}, the program of {title}, cannot be started: {fault.reason}.", _AT_TERMINAL
             )
-        if fault.server_text:
-            said = self.said(fault.server_text, credentials)
+        if said:
             return ConnectionNotPossible(f"{title} refuses to connect.", messages.READ_NOTICE, upstream_says=said)
-        if not fault.was_sent:
-            message = f"{title} ended while it was starting." if fault.kind == "start" else f"{title} has ended."
-            return NotConnected(message, _AT_TERMINAL if self._program else messages.TRY_AGAIN, retryable=True)
-        what = "ended before it answered" if self._program else "closed the connection before it answered"
-        return ConnectionFailed(f"{title} {what}.", messages.TRY_AGAIN, retryable=True)
-
-    def _status_error(self, exchange: Exchange, credentials: SourceCredentials) -> errors.CallError:
-        title, status, wait_s = self._source.title, exchange.status, exchange.retry_after_s
-        if exchange.location:
-            return errors.UpstreamError(
-                f"{title} redirects to {self.said(exchange.location, credentials)}, which is not followed.",
-                messages.CHECK_ADDRESS.filled(setting="url in source.yaml"),
-            )
-        if status == 403:
-            return errors.AuthRejected(f"{title} does not accept the API key.", messages.CHECK_KEY)
-        error = status_error(title, status, wait_s, messages.CHECK_SERVER)
-        if status == 408:  # the server gave up waiting for the request
-            return ConnectionFailed(error.problem, messages.TRY_AGAIN, retryable=True)
-        return error
+        problem = f"{title} ended {'while it was starting' if fault.kind == 'start' else 'before it answered'}."
+        if fault.was_sent:
+            return ConnectionFailed(problem, messages.TRY_AGAIN, retryable=True)
+        return NotConnected(problem, _AT_TERMINAL if self._program else messages.TRY_AGAIN, retryable=True)

@@ -10,26 +10,24 @@ sends ``notifications/tools/list_changed``.
 from __future__ import annotations
 
 import asyncio
-import time
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from toolfold.network.errors import TransportError
 from toolfold.sources.mcp.answers import failure_text
 from toolfold.sources.mcp.client import (
     REFUSED,
     ask,
     first_error,
-    is_unreadable,
     open_client,
-    own_text,
-    place_of,
+    to_fault,
 )
 from toolfold.sources.mcp.faults import (
     CallRefused,
     Exchange,
-    InputRequested,
+    McpFault,
     ServerFault,
     StreamState,
     ToolChanged,
@@ -94,7 +92,6 @@ class Session:
         # No future complains that its exception was not read: a call may have been given up.
         self._client.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.calls = 0
-        self.used_at = time.monotonic()
         self.has_answered = False
         self._task = loop.create_task(self._run())
 
@@ -124,8 +121,8 @@ class Session:
         Raises:
             ServerFault: the server could not be reached, or its answer cannot be used.
             ToolChanged: the tool is not what it was in the snapshot; it was not called.
-            CallRefused: the server answered with an error of the protocol.
-            InputRequested: the server requested something that a client may offer, and this one does not.
+            CallRefused: the server answered with an error of the protocol, or requested something that a client may
+                offer, and this one does not.
         """
         self.calls += 1
         try:
@@ -135,18 +132,20 @@ class Session:
             try:
                 result = await self._request(client, request)
             except CallRefused as refusal:
-                if methods := self._stream.refused[before:]:
-                    raise InputRequested(methods, refusal.text) from None
+                refusal.methods = self._stream.refused[before:]
                 raise
             self.has_answered = True
-            if methods := _requested_methods(result):
-                raise InputRequested(methods)
-            if result.get("isError") and (methods := self._stream.refused[before:]):
-                raise InputRequested(methods, failure_text(result))
+            methods = _requested_methods(result)
+            if result.get("isError"):
+                methods += self._stream.refused[before:]
+            if methods:
+                said = ""
+                with suppress(ValueError):
+                    said = failure_text(result)
+                raise CallRefused(0, said, methods=methods)
             return result
         finally:
             self.calls -= 1
-            self.used_at = time.monotonic()
             if self._is_stopping and not self.calls:
                 self._task.cancel()
 
@@ -189,25 +188,12 @@ class Session:
         finally:
             timer.cancel()
 
-    def _start_fault(self, error: BaseException) -> ServerFault:
-        from mcp.shared.exceptions import MCPError
-        from pydantic import ValidationError
-
+    def _start_fault(self, error: BaseException) -> McpFault:
         if isinstance(error, asyncio.CancelledError):
             return ServerFault("timeout", was_sent=False, log=self._stream.log)
-        fault = first_error(error, TransportError)  # of the proxy or the certificates, before anything was sent
-        cause = fault or self._stream.fault
-        if cause is None and (found := first_error(error, OSError)) is not None:
+        if (found := first_error(error, OSError)) is not None and not (self._stream.fault or self._start.fault):
             return ServerFault("start", was_sent=False, reason=found.strerror or type(found).__name__)
-        invalid, refusal = first_error(error, ValidationError), first_error(error, MCPError)
-        other_version = str(first_error(error, RuntimeError) or "").startswith("Unsupported protocol version")
-        if invalid is not None or other_version or (refusal is not None and is_unreadable(refusal)):
-            place = "protocolVersion (unsupported)" if other_version else "" if invalid is None else place_of(invalid)
-            return ServerFault("malformed", was_sent=False, reason=place, log=self._stream.log)
-        reason = "" if refusal is None else own_text(refusal)
-        return ServerFault(
-            "start", was_sent=False, exchange=self._start, cause=cause, server_text=reason, log=self._stream.log
-        )
+        return to_fault(error, self._start, self._stream, "start", was_sent=False)
 
     async def _on_notification(self, message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
@@ -250,20 +236,16 @@ def _requested_methods(result: Mapping[str, Any]) -> list[str]:
     """Return what a result requires of the client instead of being the result of the call (2026-07-28)."""
     if result.get("resultType", "complete") != "input_required":
         return []
-    requests = result.get("inputRequests")
-    found = requests.values() if isinstance(requests, dict) else ()
-    methods = [request.get("method") for request in found if isinstance(request, dict)]
-    return [method for method in methods if method in REFUSED] or ["more input"]
+    requests = json.dumps(result.get("inputRequests"))
+    return [method for method in sorted(REFUSED) if f'"{method}"' in requests] or ["more input"]
 
 
 OpenSession = Callable[[str], Session]
 """Opens the connection for an API key."""
 
 MAX_SESSIONS = 32
-"""Connections of one source at the same time: as many callers with keys of their own. Idle ones are closed first."""
-
-IDLE_S = 600.0
-"""Seconds after which a connection that is not used is closed."""
+"""Connections of one source at the same time: as many callers with keys of their own. The one that is not in use, and
+has not been for the longest time, is closed for another."""
 
 _EXPIRED_STATUSES = (400, 404)
 """What servers answer to a session that they do not know any more: 404 by the specification, 400 by some."""
@@ -305,17 +287,16 @@ class Sessions:
 
     def _session(self, key: str, open_session: OpenSession) -> Session:
         session = self._sessions.get(key)
-        if session is None or not session.is_usable:
-            if session is not None:
-                self._drop(key, session)
-            now = time.monotonic()
-            idle = sorted((one.used_at, key) for key, one in self._sessions.items() if not one.calls)
-            surplus = len(self._sessions) - MAX_SESSIONS + 1
-            for position, (used_at, other) in enumerate(idle):
-                if position < surplus or now - used_at > IDLE_S:
-                    self._drop(other, self._sessions[other])
-            session = self._sessions[key] = open_session(key)
-        return session
+        if session is not None and session.is_usable:
+            self._sessions[key] = self._sessions.pop(key)  # the last one that was used
+            return session
+        if session is not None:
+            self._drop(key, session)
+        idle = [(other, one) for other, one in self._sessions.items() if not one.calls]
+        for other, one in idle[: max(0, len(self._sessions) - MAX_SESSIONS + 1)]:
+            self._drop(other, one)
+        self._sessions[key] = open_session(key)
+        return self._sessions[key]
 
     def _drop(self, key: str, session: Session) -> None:
         self._closing = {one for one in self._closing if not one.is_closed}
