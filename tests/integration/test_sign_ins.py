@@ -176,10 +176,11 @@ def test_a_sign_in_that_is_refused_or_fails_ends_what_waits_for_it(
     vars(world.issuer).update(failure)
     tokens, source = world.app.executor.services.user_tokens, world.app.catalog_store().source("notes")
     begun = tokens.begin(source, CLIENT)
-    found, page, _ = Browser().open(begun.url)
+    link = begun.url
+    found, page, _ = Browser().open(link)
     assert begun.ended.wait(60)
     assert (found, said in page, begun.is_signed_in) == (status, True, False)
-    assert world.link() != begun.url
+    assert world.link() != link
 
 
 def test_an_expired_token_is_refreshed_once_for_all_calls(world: World) -> None:

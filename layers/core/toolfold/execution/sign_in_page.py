@@ -16,7 +16,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -115,44 +114,26 @@ _HEADERS = {
 }
 
 
-@dataclass(eq=False)
-class Attempt:
-    """A sign-in that is under way; ``url`` is the link for its user alone."""
-
-    step: Step
-    url: str = field(repr=False)
-    ends_at: float
-    is_opened: bool = False
-    is_signed_in: bool = False
-    ended: threading.Event = field(default_factory=threading.Event, repr=False)
-
-    def wait(self) -> None:
-        """Wait until the sign-in has ended or expired."""
-        self.ended.wait(max(0.0, self.ends_at - time.monotonic()))
-
-
-class SignInPage:
-    """Serve the pages of one source until its sign-ins have ended or expired.
+class LocalSignIn:
+    """A sign-in of the user of this machine that is under way, and the server of its pages, until it ends or expires.
 
     Making it raises OSError where the port, ``redirect_port`` of the source, is taken.
+
+    Attributes:
+        url: the link, for its user alone; it works once.
+        ended: set when the user has signed in, or has not allowed it.
     """
 
     def __init__(
-        self,
-        exchange: Callable[[SignInFlow, Step, str], None],
-        store: SignInStore,
-        source: Source,
-        client: str,
+        self, exchange: Callable[[SignInFlow, Step, str], None], store: SignInStore, source: Source, client: str
     ) -> None:
-        self._attempts: dict[str, Attempt] = {}
-        self._lock = threading.Lock()
-        page = self
+        sign_in = self
 
         class Handler(BaseHTTPRequestHandler):
             timeout = 10
 
             def do_GET(self) -> None:
-                page._respond(self)
+                sign_in._respond(self)
 
             def log_message(self, *_: Any) -> None:
                 """Log nothing: the address has the code."""
@@ -164,43 +145,34 @@ class SignInPage:
         self._server.timeout = _POLL_S
         self._origin = f"http://127.0.0.1:{self._server.server_port}"
         self._flow = SignInFlow(exchange, store, source, client, f"{self._origin}/callback")
-        self._is_closed = False
-        self._thread = threading.Thread(target=self._serve, name="sign-in", daemon=True)
+        self.url, self.ended, self.is_signed_in = "", threading.Event(), False
+        self._ends_at, self._is_opened, self._is_closed = 0.0, False, False
+        self._lock = threading.Lock()
+        self.renew()
+        threading.Thread(target=self._serve, name="sign-in", daemon=True).start()
 
-    def begin(self) -> Attempt | None:
-        """Return a sign-in whose link was not opened yet, a new one if necessary; None: the server has just ended."""
+    def renew(self) -> bool:
+        """Make a link in place of one that was opened or has expired; return False where the server has just ended."""
         with self._lock:
-            if self._is_closed:
-                return None
-            attempt = next((one for one in self._current() if not one.is_opened), None)
-            if attempt is None:
-                source = self._flow.source.id
-                step = self._flow.store.first_step(source)
-                url = f"{self._origin}/connect/{source}?ticket={step.id}"
-                attempt = self._attempts[step.id] = Attempt(step, url, time.monotonic() + SIGN_IN_S)
-            if self._thread.ident is None:
-                self._thread.start()
-            return attempt
+            if self._is_opened or not self._is_under_way():
+                self._step, self._is_opened = self._flow.store.first_step(self._flow.source.id), False
+                self.url = f"{self._origin}/connect/{self._flow.source.id}?ticket={self._step.id}"
+                self._ends_at = time.monotonic() + SIGN_IN_S
+                self.ended.clear()
+            return not self._is_closed
 
-    def newest(self) -> Attempt | None:
-        """Return the sign-in that was begun last; None where none is under way."""
-        with self._lock:
-            return next(reversed(self._current()), None)
+    def wait(self) -> None:
+        """Wait until the sign-in has ended or expired."""
+        self.ended.wait(max(0.0, self._ends_at - time.monotonic()))
 
-    def _current(self) -> list[Attempt]:
-        now = time.monotonic()
-        self._attempts = {
-            id_: one for id_, one in self._attempts.items() if one.ends_at > now and not one.ended.is_set()
-        }
-        return list(self._attempts.values())
+    def _is_under_way(self) -> bool:
+        return time.monotonic() < self._ends_at and not self.ended.is_set()
 
     def _serve(self) -> None:
-        while True:
-            with self._lock:
-                if not self._current():
-                    self._is_closed = True
-                    break
+        while not self._is_closed:
             self._server.handle_request()
+            with self._lock:
+                self._is_closed = not self._is_under_way()
         self._server.server_close()
 
     def _respond(self, request: BaseHTTPRequestHandler) -> None:
@@ -220,20 +192,17 @@ class SignInPage:
         try:
             self._send(request, page)
         finally:
-            with self._lock:
-                attempt = self._attempts.get(page.ended)
-            if attempt is not None:
-                attempt.is_signed_in = page.status == 200
-                attempt.ended.set()  # a command ends then, and this server with it
+            if page.ended == self._step.id:  # not that of a link before
+                self.is_signed_in = page.status == 200
+                self.ended.set()  # a command ends then, and this server with it
 
     def _open(self, ticket: str) -> Page:
         with self._lock:
-            self._current()
-            attempt = self._attempts.get(ticket)
-            if attempt is None or attempt.is_opened:
+            step = self._step
+            if ticket != step.id or self._is_opened or not self._is_under_way():
                 return Page(400, USED)
-            attempt.is_opened = True
-        return self._flow.send_away(attempt.step)
+            self._is_opened = True
+        return self._flow.send_away(step)
 
     def _send(self, request: BaseHTTPRequestHandler, page: Page) -> None:
         title = html.escape(self._flow.source.title)

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from toolfold.cache.stores import Locked, Unavailable
 from toolfold.errors import AuthorizationRequired, UpstreamError, UpstreamTimeout
-from toolfold.execution.sign_in_page import SignInPage
+from toolfold.execution.sign_in_page import LocalSignIn
 from toolfold.extras import on_lambda
 from toolfold.local_defaults import user_folder
 from toolfold.messages import ENTER_KEY, SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TELL_OPERATOR, TRY_AGAIN
@@ -40,7 +40,7 @@ from toolfold.sources.http_api.request import HttpRequest, exchange_for
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source
     from toolfold.execution.call import CallContext
-    from toolfold.execution.sign_in_page import Attempt, SignInFlow
+    from toolfold.execution.sign_in_page import SignInFlow
     from toolfold.execution.token_store import SignInStore, Step
     from toolfold.network.session import HttpClient, Response
     from toolfold.settings import Settings
@@ -81,7 +81,7 @@ class UserTokens:
         self._settings, self._context, self._now = settings, AdapterContext(settings, get_http_client), now
         self._is_shared, self.hosted = is_shared, hosted
         self._own: SignInStore | None = None
-        self._pages: dict[str, SignInPage] = {}
+        self._under_way: dict[str, LocalSignIn] = {}
         self._lock = threading.Lock()
 
     def get_credentials(self, call: CallContext, client: str = "") -> SourceCredentials:
@@ -98,7 +98,12 @@ class UserTokens:
         end = math.inf if call.deadline is None else call.deadline
         deadline = min(time.monotonic() + self._settings.timeout_s, end)
         found = self.find_credentials(source, client, deadline, owner)
-        if found is None and call.credentials.awaits_sign_in and self._await_sign_in(source, client, deadline, owner):
+        if found is None and call.credentials.awaits_sign_in:
+            store, name = self._place(source, client, owner)
+            end = min(time.monotonic() + MAX_WAIT_S, deadline - _END_MARGIN_S)
+            with _store_of(source):
+                while store.read(name) is None and time.monotonic() + _POLL_S < end:  # any process may end it
+                    time.sleep(_POLL_S)
             found = self.find_credentials(source, client, deadline, owner)
         if found is not None:
             return found
@@ -174,22 +179,21 @@ class UserTokens:
                 else:
                     store.delete(name)
 
-    def begin(self, source: Source, client: str) -> Attempt:
+    def begin(self, source: Source, client: str) -> LocalSignIn:
         """Begin a sign-in of the user of this machine, or return the one whose link was not opened yet."""
         store, _ = self._place(source, client)
         with self._lock:
-            while True:
-                page = self._pages.get(source.id)
-                if page is not None and (attempt := page.begin()) is not None:
-                    return attempt
+            sign_in = self._under_way.get(source.id)
+            if sign_in is None or not sign_in.renew():
                 try:
-                    self._pages[source.id] = SignInPage(self.exchange_code, store, source, client)
+                    sign_in = self._under_way[source.id] = LocalSignIn(self.exchange_code, store, source, client)
                 except OSError:
                     raise AuthorizationRequired(
                         f"{source.title} needs its user to sign in, and port {source.oauth2.get('redirect_port')} of "
                         "this machine is taken: another sign-in may be under way.",
                         TRY_AGAIN,
                     ) from None
+            return sign_in
 
     def sign_out(self, source: Source, client: str) -> bool:
         """Revoke and delete the tokens of the user of this machine; return whether there were any.
@@ -215,21 +219,6 @@ class UserTokens:
                 f"Revoke the access of toolfold in your account at {source.title}.",
             )
         return True
-
-    def _await_sign_in(self, source: Source, client: str, deadline: float, owner: str) -> bool:
-        """Wait for the end of the newest sign-in at a source; return whether one may have ended."""
-        end = min(time.monotonic() + MAX_WAIT_S, deadline - _END_MARGIN_S)
-        if owner:  # any process may end it
-            store, name = self._place(source, client, owner)
-            with _store_of(source):
-                while store.read(name) is None and time.monotonic() + _POLL_S < end:
-                    time.sleep(_POLL_S)
-            return True
-        page = self._pages.get(source.id)
-        attempt = None if page is None else page.newest()
-        if attempt is not None:
-            attempt.ended.wait(max(0.0, end - time.monotonic()))
-        return attempt is not None
 
     def _usable(self, source: Source, client: str, deadline: float, owner: str) -> Tokens | None:
         """Return tokens that are valid for some time yet, refreshed where necessary; None without a sign-in."""
