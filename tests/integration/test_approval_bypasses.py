@@ -28,9 +28,10 @@ from tests.support.approvals import (
 from tests.support.catalogs import tool_of
 from tests.support.threads import run_concurrently
 from tests.support.upstream import Upstream
+from toolfold.cache.response_cache import MemoryStore
+from toolfold.cache.stores import Records
 from toolfold.errors import ApprovalRequired, InsufficientScope
-from toolfold.execution.approval_store import Terms, mint
-from toolfold.execution.call import CallContext, canonical_arguments
+from toolfold.execution.call import CallContext
 from toolfold.execution.credentials import RequestCredentials
 from toolfold.execution.pipeline import run_call
 
@@ -142,20 +143,26 @@ def _flipped(token: str) -> str:
 
 
 def _of_expired(world: World) -> str:
-    """Return a token that was made for this call with the right secret, and is over."""
-    return mint(world.app.executor.services.approvals._secret(), _terms(world), b"12345678", 1_000_000_000).text
+    """Return a token that was made for this call, and is over."""
+    approvals = world.app.executor.services.approvals
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(approvals, "_now", lambda: 1_000_000_000)
+        return world.token()
 
 
 def _unrecorded(world: World) -> str:
-    """Return a token with the right secret and time whose record was lost."""
-    return mint(world.app.executor.services.approvals._secret(), _terms(world), b"87654321", 4_000_000_000).text
+    """Return a token whose record was lost."""
+    token = world.token()
+    world.app.executor.services.approvals._records = Records(MemoryStore(0))
+    return token
 
 
-def _terms(world: World) -> Terms:
-    catalog = world.app.catalog_store()
-    tool = tool_of(catalog, TOOL)
-    text = canonical_arguments(CallContext(catalog, tool, ARGUMENTS))
-    return Terms("", "docks", world.upstream.url, TOOL, tool.hash, text)
+def _of_other_secret(world: World) -> str:
+    """Return a token that was recorded for this call with another secret."""
+    approvals = world.app.executor.services.approvals
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(approvals, "_secret", lambda: b"another secret")
+        return world.token()
 
 
 def _replayed(world: World) -> str:
@@ -186,7 +193,8 @@ NOT_APPROVED: Mapping[str, Callable[[World], Any]] = {
     "extended": lambda world: world.token() + "A",
     "changed": lambda world: _flipped(world.token()),
     "in other case": lambda world: world.token().swapcase(),
-    "forged": lambda world: mint(b"another secret", _terms(world), b"12345678", 4_000_000_000).text,
+    "made up": lambda _: "Ab" * 20,
+    "of another secret": _of_other_secret,
     "expired": _of_expired,
     "lost record": _unrecorded,
     "replayed": _replayed,
@@ -202,7 +210,7 @@ NOT_APPROVED: Mapping[str, Callable[[World], Any]] = {
 BY_EACH_WAY = ("no token", "forged", "replayed", "of other arguments")
 """The others differ in what is checked where all ways have met."""
 
-SAID = {"expired": "has expired", "lost record": "is not known here any more", "replayed": "was used already"}
+SAID = {"expired": "has expired", "lost record": "is not known here, or not any more", "replayed": "was used already"}
 """Reason → what TOOL_CALL says of a token that was made for this call."""
 
 

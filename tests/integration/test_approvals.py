@@ -16,6 +16,7 @@ from tests.support.approvals import ARGUMENTS, TOOL, World, by_meta_tool
 from tests.support.threads import run_concurrently
 from toolfold.cli import terminal
 from toolfold.cli.entry_point import main
+from toolfold.execution.approval_store import approval_id, record_key
 
 SECRET = "s" * 40
 TABLE = "approvals"
@@ -141,9 +142,7 @@ def test_approval_written_without_the_secret_is_none(make_world: Callable[..., W
     world = make_world(CACHE=cache, APPROVE="human")
     token = world.token()
     approvals = world.app.executor.services.approvals
-    from toolfold.execution.approval_store import parse, record_key
-
-    key = record_key(getattr(parse(token), "id", ""))
+    key = record_key(approval_id(approvals._secret(), token))
     stored = approvals._records.run(lambda store: store.get(key)) or b""
     forged = stored.replace(b'"requested"', b'"approved"')
     assert approvals._records.run(lambda store: store.replace(key, stored, forged))

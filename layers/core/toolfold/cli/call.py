@@ -191,14 +191,14 @@ def _decide(settings: Settings, token: str, given: bool | None) -> bool:
 def _show(call: WaitingCall) -> None:
     """Print the call to stderr: all of its arguments, who makes it, and how long the token is valid."""
     terms = call.terms
-    left_s = max(0, round(call.token.expires_at - time.time()))
+    left_s = max(0, round(call.record.expires_at - time.time()))
     rows = [
         ("tool", f"{terms.tool} ({terms.source}, {terms.endpoint})"),
-        ("effect", call.reason),
+        ("effect", call.record.reason),
         *((f"  {name}", json.dumps(value, ensure_ascii=False)) for name, value in json.loads(terms.arguments).items()),
         ("caller", terms.principal or "not known: no access token and no key in the request"),
         ("expires", f"in {left_s // 60} min {left_s % 60} s"),
-        ("approval", call.token.id),
+        ("approval", call.id),
     ]
     for name, value in rows:
         print_message(f"{escape_unsafe(name):12}  {escape_unsafe(value)}")

@@ -16,6 +16,7 @@ import json
 import logging
 import math
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -35,16 +36,14 @@ from toolfold.errors import (
 )
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.approval_store import (
-    ID_BYTES,
     KEPT_AFTER_S,
     ApprovalRecord,
-    ApprovalToken,
     Terms,
     approval_file,
+    approval_id,
     approval_records,
-    mint,
-    parse,
     record_key,
+    sign,
     signing_secret,
 )
 from toolfold.execution.call import canonical_arguments
@@ -83,6 +82,7 @@ def write_prompt(source: Source, tool: Tool, arguments: str) -> str:
     return escape_unsafe(f"Allow {tool.name} of {source.title}{called}? {reason_of(tool)}")
 
 
+_TOKEN_BYTES = 30
 _MAX_ARGUMENTS_CHARS = 100_000
 """Characters of arguments that a person may have to read. An item of DynamoDB holds four times as much."""
 
@@ -137,16 +137,11 @@ class Approvals:
             tool.hash,
             canonical_arguments(call),
         )
-        problem = ""
-        if credentials.approval_token:
-            token = parse(credentials.approval_token.strip())
-            if token is not None and token.is_for(secret, terms):
-                call.approval_id = token.id
-                problem = self._problem(secret, call, token)
-                if not problem:
-                    return
-            else:
-                problem = "is not for this call: tool, arguments or caller differ"
+        problem, text = "", credentials.approval_token.strip()
+        if text:
+            problem = self._problem(secret, call, terms, text)
+            if not problem:
+                return
         if credentials.is_declined:
             raise _denied(tool)
         raise self._request(call, secret, terms, problem)
@@ -159,40 +154,43 @@ class Approvals:
             ApprovalRequired: another call was faster.
             ApprovalUnavailable: it cannot be recorded.
         """
-        if not self._replace(call.approval_id, call.approval, ApprovalRecord("redeemed")):
+        redeemed = ApprovalRecord.decode(call.approval).ended("redeemed")
+        if not self._replace(call.approval_id, call.approval, redeemed):
             raise ApprovalRequired(
                 f"The approval of this call of {call.tool.name} was used already; nothing was sent.",
                 messages.CALL_WITHOUT_TOKEN,
             )
 
-    def _problem(self, secret: bytes, call: CallContext, token: ApprovalToken) -> str:
-        """Return why a token that was made for the call cannot be redeemed; empty if it can, which is then set."""
-        stored = self._records.run(lambda store: store.get(record_key(token.id)))
-        if token.expires_at <= self._now():
-            return "has expired"
+    def _problem(self, secret: bytes, call: CallContext, terms: Terms, text: str) -> str:
+        """Return why the token in ``text`` cannot be redeemed for a call; empty if it can, which is then set."""
+        id_, is_declined = approval_id(secret, text), call.credentials.is_declined
+        stored = self._records.run(lambda store: store.get(record_key(id_)))
         if stored is None:
-            return "is not known here any more"
+            return "is not known here, or not any more"
         try:
             record = ApprovalRecord.decode(stored)
         except ValueError:
             raise Unavailable("a record is damaged") from None
+        if not record.is_for(secret, id_, terms):
+            return "is not for this call: tool, arguments or caller differ"
+        call.approval_id = id_
+        if record.expires_at <= self._now():
+            return "has expired"
         if record.state == "redeemed":
             return "was used already"
-        is_declined, tool = call.credentials.is_declined, call.tool
         if is_declined and record.state != "denied":
-            self._replace(token.id, stored, ApprovalRecord("denied"))
+            self._replace(id_, stored, record.ended("denied"))
         if is_declined or record.state == "denied":
-            raise _denied(tool)
-        if self._settings.approve == "agent" or (
-            record.state == "approved" and record.proof == token.approval_proof(secret)
-        ):
+            raise _denied(call.tool)
+        proof = sign(secret, id_, record.expires_at, terms, "approved")
+        if self._settings.approve == "agent" or (record.state == "approved" and record.proof == proof):
             call.approval = stored
             return ""
         raise ApprovalPending(
-            f"{tool.name} is not approved yet; nothing was sent.",
-            messages.LET_APPROVE.filled(approval_token=token.text),
-            approval_token=token.text,
-            expires_at=iso_time(token.expires_at),
+            f"{call.tool.name} is not approved yet; nothing was sent.",
+            messages.LET_APPROVE.filled(approval_token=text),
+            approval_token=text,
+            expires_at=iso_time(record.expires_at),
         )
 
     def _request(self, call: CallContext, secret: bytes, terms: Terms, problem: str) -> ApprovalRequired:
@@ -204,22 +202,22 @@ class Approvals:
                 f"{tool.name}: {len(terms.arguments):,} characters of arguments are too long for a person to approve.",
                 f"Send at most {_MAX_ARGUMENTS_CHARS:,} characters; nothing was sent.",
             )
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        id_, expires_at = approval_id(secret, token), math.floor(self._now() + self._settings.approval_ttl_s)
         # Arguments are stored only where a person has to read them.
-        expires_at = math.floor(self._now() + self._settings.approval_ttl_s)
         told = (terms, reason_of(tool)) if is_human else ()
-        record = ApprovalRecord("requested", expires_at, *told)
-        token = mint(secret, terms, os.urandom(ID_BYTES), expires_at)
-        if not self._replace(token.id, None, record, expires_at + KEPT_AFTER_S):
+        record = ApprovalRecord("requested", expires_at, sign(secret, id_, expires_at, terms), *told)
+        if not self._replace(id_, None, record, expires_at + KEPT_AFTER_S):
             raise Unavailable("an id is taken")
-        call.approval_id = token.id
+        call.approval_id = id_
         why = f"The approval token {problem}; {tool.name}" if problem else tool.name
         step = messages.LET_APPROVE if is_human else messages.ASK_USER
         return ApprovalRequired(
             f"{why} needs approval; nothing was sent.",
-            step.filled(approval_token=token.text),
+            step.filled(approval_token=token),
             prompt=write_prompt(source, tool, terms.arguments),
-            approval_token=token.text,
-            expires_at=iso_time(token.expires_at),
+            approval_token=token,
+            expires_at=iso_time(expires_at),
         )
 
     def _replace(
@@ -250,20 +248,20 @@ class AlreadyDecided(CannotDecide):
 
 
 class WaitingCall(NamedTuple):
-    """A call that waits for a decision: its token, its terms, the reason of the catalog, and the record as stored."""
+    """A call that waits for a decision: the id of its approval, its terms, and the record, decoded and as stored."""
 
-    token: ApprovalToken
+    id: str
     terms: Terms
-    reason: str
+    record: ApprovalRecord
     stored: bytes
 
 
 class ApprovalDesk:
     """Finds waiting calls and records decisions, for ``toolfold approve`` and the page of ``toolfold ui``.
 
-    That requires the store of the approvals and the secret that signs them. The tokens are made again from what is
-    recorded, with the secret: an approval of a record that was changed in the store is for the changed call, which is
-    the one that is shown, and fits no token that a caller has.
+    That requires the store of the approvals and the secret that signs them. What is recorded is signed again: an
+    approval of a record that was changed in the store is for the changed call, which is the one that is shown, and fits
+    no token that a caller has.
 
     Raises:
         Unavailable: the secret cannot be used; by each method, the store cannot.
@@ -281,16 +279,9 @@ class ApprovalDesk:
         Raises:
             CannotDecide: no call waits with it, or the call is decided already.
         """
-        token = parse(text.strip())
-        if token is None:
-            raise CannotDecide("This is no approval token: it has 40 letters, digits, - and _. Copy all of it.")
         place = self._settings.cache if self._settings.cache_table else approval_file(self._settings)
-        call = self.find_waiting(token.id, f"with this token in {place}. TOOLFOLD_CACHE must be the server's.")
-        if call.token != token:
-            raise CannotDecide(
-                "The token does not fit what was recorded: it was changed, or the secret of the server is another one."
-            )
-        return call
+        where = f"with this token in {place}. TOOLFOLD_CACHE and TOOLFOLD_APPROVAL_SECRET must be those of the server."
+        return self.find_waiting(approval_id(self._secret, text.strip()), where)
 
     def find_waiting(self, id_: str, where: str = "with this id any more. Let the call be made again.") -> WaitingCall:
         """Return the call whose approval has this id; ``where`` is the end of the sentence that no call waits.
@@ -317,8 +308,7 @@ class ApprovalDesk:
             raise CannotDecide(
                 "This call needs no person: its server has TOOLFOLD_APPROVE=agent. Repeat it with the token."
             )
-        token = mint(self._secret, record.terms, bytes.fromhex(id_), record.expires_at)
-        return WaitingCall(token, record.terms, record.reason, stored)
+        return WaitingCall(id_, record.terms, record, stored)
 
     def waiting(self) -> list[WaitingCall]:
         """Return the calls that wait for a decision, those first that expire soonest; at most :data:`MAX_LISTED`.
@@ -343,10 +333,10 @@ class ApprovalDesk:
         Raises:
             AlreadyDecided: another decision was faster.
         """
-        record = ApprovalRecord("denied")
+        record = call.record.ended("denied")
         if approve:
-            token = call.token
-            record = ApprovalRecord("approved", token.expires_at, proof=token.approval_proof(self._secret))
-        key = record_key(call.token.id)
+            proof = sign(self._secret, call.id, call.record.expires_at, call.terms, "approved")
+            record = call.record._replace(state="approved", proof=proof, terms=None)
+        key = record_key(call.id)
         if not self._records.run(lambda store: store.replace(key, call.stored, record.encode())):
             raise AlreadyDecided("Another decision about this call was made at the same moment.")

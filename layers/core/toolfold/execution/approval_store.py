@@ -1,9 +1,8 @@
 """Approvals as they are signed and recorded: in DynamoDB, in a SQLite file beside the cache, or in this process alone.
 
-A token is what a call is repeated with after it was approved: 40 characters, base64url of a version (1 byte), the id of
-the approval (8), when it expires, in seconds since 1970 (5), and the first 16 bytes of an HMAC-SHA256 (RFC 2104) over
-all of that and the :class:`Terms`. It is short, because a model repeats it, and has no arguments in it. 30 bytes are
-exactly 40 characters: no two texts decode to the same token.
+A token is what a call is repeated with after it was approved: 40 random characters, short because a model repeats it.
+What it is for is recorded under its id: an HMAC-SHA256 (RFC 2104) over the id, when it expires, and the :class:`Terms`.
+The id is an HMAC of the token: it may be logged, because nothing can be approved or called with it.
 
 Approving, denying and redeeming a call replace its record, which succeeds for one caller. A record that is lost is a
 call that is refused, never one that is performed.
@@ -14,12 +13,10 @@ it is generated.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import json
 import os
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -33,9 +30,11 @@ if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
     from toolfold.settings import Settings
 
-_VERSION = 1
-ID_BYTES, _TIME_BYTES, _MAC_BYTES = 8, 5, 16
-_TEXT = re.compile(r"[A-Za-z0-9_-]{40}", re.ASCII)
+
+_END_OF_TIME = 1 << 40
+"""Seconds since 1970 that no approval lasts until."""
+
+State = Literal["requested", "approved", "denied", "redeemed"]
 
 
 class Terms(NamedTuple):
@@ -56,56 +55,16 @@ class Terms(NamedTuple):
     arguments: str
 
 
-class ApprovalToken(NamedTuple):
-    """A token. The id of the approval, in hexadecimal, may be logged: nothing can be approved or called with it."""
-
-    id: str
-    expires_at: int
-    mac: bytes
-
-    def __repr__(self) -> str:
-        return f"ApprovalToken(id={self.id!r}, expires_at={self.expires_at!r})"
-
-    @property
-    def text(self) -> str:
-        """The token as it is given to a caller."""
-        return base64.urlsafe_b64encode(_head(self.id, self.expires_at) + self.mac).decode()
-
-    def is_for(self, secret: bytes, terms: Terms) -> bool:
-        """Return whether the token was made with ``secret`` for ``terms``; the time is not checked."""
-        return hmac.compare_digest(self.mac, _mac(secret, self.id, self.expires_at, terms))
-
-    def approval_proof(self, secret: bytes) -> str:
-        """Return the text that proves that the call of this token was approved with ``secret``."""
-        return hmac.new(secret, b"toolfold approved " + self.text.encode(), hashlib.sha256).hexdigest()
+def approval_id(secret: bytes, token: str) -> str:
+    """Return the id of the approval of ``token``, which may be any text, in hexadecimal."""
+    message = b"toolfold approval id " + token.encode(errors="surrogatepass")
+    return hmac.new(secret, message, hashlib.sha256).hexdigest()[:16]
 
 
-def mint(secret: bytes, terms: Terms, id_: bytes, expires_at: int) -> ApprovalToken:
-    """Return a new token for the call ``terms``."""
-    return ApprovalToken(id_.hex(), expires_at, _mac(secret, id_.hex(), expires_at, terms))
-
-
-def parse(text: str) -> ApprovalToken | None:
-    """Return the token in ``text``, which may be forged; None for any other text."""
-    if _TEXT.fullmatch(text) is None:
-        return None
-    raw = base64.urlsafe_b64decode(text)
-    if raw[0] != _VERSION:
-        return None
-    id_, time_, mac = raw[1 : 1 + ID_BYTES], raw[1 + ID_BYTES : -_MAC_BYTES], raw[-_MAC_BYTES:]
-    return ApprovalToken(id_.hex(), int.from_bytes(time_, "big"), mac)
-
-
-def _head(id_: str, expires_at: int) -> bytes:
-    return bytes([_VERSION]) + bytes.fromhex(id_) + expires_at.to_bytes(_TIME_BYTES, "big")
-
-
-def _mac(secret: bytes, id_: str, expires_at: int, terms: Terms) -> bytes:
-    message = json.dumps(["toolfold approval", _head(id_, expires_at).hex(), *terms]).encode()
-    return hmac.new(secret, message, hashlib.sha256).digest()[:_MAC_BYTES]
-
-
-State = Literal["requested", "approved", "denied", "redeemed"]
+def sign(secret: bytes, id_: str, expires_at: int, terms: Terms, state: State = "requested") -> str:
+    """Return what proves, to who has the secret, that an approval for ``terms`` was ``requested`` or ``approved``."""
+    message = json.dumps(["toolfold approval", state, id_, expires_at, *terms]).encode()
+    return hmac.new(secret, message, hashlib.sha256).hexdigest()
 
 
 class ApprovalRecord(NamedTuple):
@@ -114,13 +73,15 @@ class ApprovalRecord(NamedTuple):
     Attributes:
         state: ``requested``; then ``approved`` or ``denied``; ``redeemed`` once the call was sent.
         expires_at: when its token expires, in seconds since 1970.
+        mac: of the call, by :func:`sign`.
         terms: the call; None where no person decides, so that arguments are stored only where they are needed.
         reason: what the catalog says about calls of the tool.
         proof: for an approved one, that it was approved with the secret.
     """
 
     state: State
-    expires_at: int = 0
+    expires_at: int
+    mac: str
     terms: Terms | None = None
     reason: str = ""
     proof: str = ""
@@ -139,14 +100,22 @@ class ApprovalRecord(NamedTuple):
         try:
             record = cls(**json.loads(stored))
             terms = None if record.terms is None else Terms(*record.terms)
-            texts = (record.reason, record.proof, *(terms or ()))
-            is_time = type(record.expires_at) is int and 0 <= record.expires_at < 256**_TIME_BYTES
+            texts = (record.mac, record.reason, record.proof, *(terms or ()))
+            is_time = type(record.expires_at) is int and 0 <= record.expires_at < _END_OF_TIME
             if record.state not in get_args(State) or not is_time or not all(isinstance(text, str) for text in texts):
                 raise ValueError
             json.loads("null" if terms is None else terms.arguments)
         except (TypeError, ValueError, RecursionError):
             raise ValueError("damaged") from None
         return record._replace(terms=terms)
+
+    def is_for(self, secret: bytes, id_: str, terms: Terms) -> bool:
+        """Return whether this is the record of the approval ``id_`` of the call ``terms``; the time is not checked."""
+        return self.mac == sign(secret, id_, self.expires_at, terms)
+
+    def ended(self, state: State) -> ApprovalRecord:
+        """Return the record of a call that is denied or redeemed: its arguments are needed no more."""
+        return self._replace(state=state, terms=None)
 
 
 FILE_NAME, KEY_FILE_NAME = "approvals.sqlite", "approvals.secret"

@@ -215,14 +215,14 @@ def _describe_call(call: WaitingCall) -> dict[str, Any]:
     """Return all that identifies a call. The texts of its arguments are exact: a browser rounds large numbers."""
     terms = call.terms
     return {
-        "id": call.token.id,
+        "id": call.id,
         "tool": escape_unsafe(terms.tool),
         "source": escape_unsafe(terms.source),
         "endpoint": escape_unsafe(_without_credentials(terms.endpoint)),
-        "effect": escape_unsafe(call.reason),
+        "effect": escape_unsafe(call.record.reason),
         "arguments_text": _exact_texts(terms.arguments),
         "caller": escape_unsafe(terms.principal),
-        "expires_at": iso_time(call.token.expires_at),
+        "expires_at": iso_time(call.record.expires_at),
     }
 
 
