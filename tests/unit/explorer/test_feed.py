@@ -311,8 +311,8 @@ def test_a_denied_call_is_refused_and_what_is_used_or_unknown_reported(page: Pag
         [call] = waiting(router)
         decide(router, call["id"], approve)
         assert (by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0], world.sent) == (code, sent)
-    assert decide(router, call["id"], False, 409)["error"]["message"] == "This call was used already."
-    assert decide(router, "0" * 16, True, 404)["error"]["code"] == "APPROVAL_NOT_FOUND"
+    assert decide(router, call["id"], False, 409)["error"]["message"] == "This call was redeemed already."
+    assert decide(router, "0" * 16, True, 409)["error"]["code"] == "APPROVAL_NOT_PENDING"
 
 
 def test_expired_calls_are_gone_and_cannot_be_approved(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,15 +335,15 @@ def test_all_of_the_arguments_are_shown_exactly(page: Page) -> None:
     assert "\u202e\u200b\\n" in shown
 
 
-def test_a_changed_record_is_shown_as_changed_and_approves_no_other_call(page: Page, tmp_path: Path) -> None:
+def test_a_changed_record_is_not_shown_and_cannot_be_approved(page: Page, tmp_path: Path) -> None:
     world, router = page
     token = world.token()
+    [call] = waiting(router)
     with sqlite3.connect(tmp_path / "cache" / "approvals.sqlite") as connection:
         connection.execute("UPDATE entries SET value = CAST(replace(value, 'Bergen', 'Tromso') AS BLOB)")
     connection.close()
-    [call] = waiting(router)
-    assert json.loads(call["arguments_text"]["harbour"]) == "Tromso"
-    decide(router, call["id"], True)
+    assert waiting(router) == []
+    assert "was changed" in decide(router, call["id"], True, 409)["error"]["message"]
     assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": token})[0] != "OK"
     assert by_meta_tool(world, TOOL, {**ARGUMENTS, "harbour": "Tromso"}, {"approval_token": token})[0] != "OK"
     assert world.sent == 0

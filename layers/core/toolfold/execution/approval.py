@@ -236,15 +236,9 @@ def _denied(tool: Tool) -> ApprovalDenied:
 MAX_LISTED = 200
 """Waiting calls that are listed; a person reads each of them."""
 
-_STATES = {"approved": "approved already", "denied": "denied already", "redeemed": "used already"}
-
 
 class CannotDecide(ToolfoldError):
-    """The call of a token cannot be approved or denied; ``str()`` says why and what to do."""
-
-
-class AlreadyDecided(CannotDecide):
-    """The call waits no longer: it was decided elsewhere, or has expired."""
+    """A call cannot be approved or denied, or no longer; ``str()`` says why and what to do."""
 
 
 class WaitingCall(NamedTuple):
@@ -259,9 +253,8 @@ class WaitingCall(NamedTuple):
 class ApprovalDesk:
     """Finds waiting calls and records decisions, for ``toolfold approve`` and the page of ``toolfold ui``.
 
-    That requires the store of the approvals and the secret that signs them. What is recorded is signed again: an
-    approval of a record that was changed in the store is for the changed call, which is the one that is shown, and fits
-    no token that a caller has.
+    That requires the store of the approvals and the secret that signs them. One whose record was changed in the
+    store cannot be approved: its signature is that of another call.
 
     Raises:
         Unavailable: the secret cannot be used; by each method, the store cannot.
@@ -273,26 +266,23 @@ class ApprovalDesk:
         self._secret = signing_secret(self._settings, SecretProvider(settings, aws).get_secret, b"")
         self._records = approval_records(self._settings, aws)
 
-    def find(self, text: str) -> WaitingCall:
-        """Return the call that waits with a token.
+    def find(self, token: str) -> WaitingCall:
+        """Return the call that waits with a token; raises as :meth:`find_waiting`."""
+        return self.find_waiting(approval_id(self._secret, token.strip()))
+
+    def find_waiting(self, id_: str) -> WaitingCall:
+        """Return the call whose approval has this id.
 
         Raises:
-            CannotDecide: no call waits with it, or the call is decided already.
-        """
-        place = self._settings.cache if self._settings.cache_table else approval_file(self._settings)
-        where = f"with this token in {place}. TOOLFOLD_CACHE and TOOLFOLD_APPROVAL_SECRET must be those of the server."
-        return self.find_waiting(approval_id(self._secret, text.strip()), where)
-
-    def find_waiting(self, id_: str, where: str = "with this id any more. Let the call be made again.") -> WaitingCall:
-        """Return the call whose approval has this id; ``where`` is the end of the sentence that no call waits.
-
-        Raises:
-            AlreadyDecided: it was decided elsewhere, or has expired.
-            CannotDecide: there is no such call, or none that a person decides about.
+            CannotDecide: there is no such call, it was decided elsewhere or has expired, or no person decides about it.
         """
         stored = self._records.run(lambda store: store.get(record_key(id_)))
         if stored is None:
-            raise CannotDecide(f"No call waits {where}")
+            place = self._settings.cache if self._settings.cache_table else approval_file(self._settings)
+            raise CannotDecide(
+                f"No call waits with this token in {place}. TOOLFOLD_CACHE and TOOLFOLD_APPROVAL_SECRET must be those "
+                "of the server."
+            )
         return self._waiting(id_, stored)
 
     def _waiting(self, id_: str, stored: bytes) -> WaitingCall:
@@ -301,23 +291,22 @@ class ApprovalDesk:
         except ValueError:
             raise CannotDecide("The record of this call is damaged. Let the call be made again.") from None
         if record.state != "requested":
-            raise AlreadyDecided(f"This call was {_STATES[record.state]}.")
+            raise CannotDecide(f"This call was {record.state} already.")
         if record.expires_at <= self._now():
-            raise AlreadyDecided("This call waits no longer: it has expired. Let it be made again.")
+            raise CannotDecide("This call waits no longer: it has expired. Let it be made again.")
         if record.terms is None:
             raise CannotDecide(
                 "This call needs no person: its server has TOOLFOLD_APPROVE=agent. Repeat it with the token."
             )
+        if not record.is_for(self._secret, id_, record.terms):
+            raise CannotDecide("The record of this call was changed. Let the call be made again.")
         return WaitingCall(id_, record.terms, record, stored)
 
     def waiting(self) -> list[WaitingCall]:
         """Return the calls that wait for a decision, those first that expire soonest; at most :data:`MAX_LISTED`.
 
-        Raises:
-            CannotDecide: the approvals are in DynamoDB, where they are found by their tokens alone.
+        There are none in DynamoDB, where they are found by their tokens alone.
         """
-        if self._settings.cache_table:
-            raise CannotDecide("Waiting calls in DynamoDB are found by their tokens alone: toolfold approve TOKEN.")
         since, most = self._now() + KEPT_AFTER_S, 10 * MAX_LISTED
         found: list[WaitingCall] = []
         for key, stored in self._records.run(
@@ -331,7 +320,7 @@ class ApprovalDesk:
         """Record the decision about a call.
 
         Raises:
-            AlreadyDecided: another decision was faster.
+            CannotDecide: another decision was faster.
         """
         record = call.record.ended("denied")
         if approve:
@@ -339,4 +328,4 @@ class ApprovalDesk:
             record = call.record._replace(state="approved", proof=proof, terms=None)
         key = record_key(call.id)
         if not self._records.run(lambda store: store.replace(key, call.stored, record.encode())):
-            raise AlreadyDecided("Another decision about this call was made at the same moment.")
+            raise CannotDecide("Another decision about this call was made at the same moment.")

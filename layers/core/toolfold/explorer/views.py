@@ -15,7 +15,7 @@ from typing import Any
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.search import closest_names, search
 from toolfold.client_call import iso_time
-from toolfold.execution.approval import AlreadyDecided, CannotDecide, WaitingCall
+from toolfold.execution.approval import CannotDecide, WaitingCall
 from toolfold.explorer.page import ApiProblem, Explorer, invalid, json_answer, read_integer, read_json, read_text
 from toolfold.mcp_clients import endpoint_snippets, own_command
 from toolfold.meta_tools.tool_get import LEVELS, refusal_of, tool_get
@@ -204,10 +204,7 @@ def _list_waiting(explorer: Explorer) -> Response:
     if mode == "human" and explorer.app.settings.cache_table:
         note = _NOT_LISTED
     elif mode == "human":
-        try:
-            waiting = explorer.approval_desk.waiting()
-        except CannotDecide as error:
-            note = str(error)
+        waiting = explorer.approval_desk.waiting()
     return json_answer({"mode": mode, "waiting": [_describe_call(call) for call in waiting], "note": note})
 
 
@@ -254,10 +251,8 @@ def _decide(explorer: Explorer, request: Request) -> Response:
     desk = explorer.approval_desk
     try:
         desk.decide(desk.find_waiting(id_), approve=approve)
-    except AlreadyDecided as error:
-        raise ApiProblem(409, "APPROVAL_NOT_PENDING", str(error), _AGAIN) from None
     except CannotDecide as error:
-        raise ApiProblem(404, "APPROVAL_NOT_FOUND", str(error), _AGAIN) from None
+        raise ApiProblem(409, "APPROVAL_NOT_PENDING", str(error), _AGAIN) from None
     return json_answer({"id": id_, "state": "approved" if approve else "denied"})
 
 
