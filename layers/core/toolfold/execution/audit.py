@@ -48,10 +48,6 @@ MAX_BYTES = 20_000_000
 _HASH_DIGITS = 32
 
 
-class _Cut(OSError):
-    """A part of a line was written."""
-
-
 class LineFile:
     """A file of this user to which several processes append lines of JSON. Safe to use from many threads.
 
@@ -75,7 +71,7 @@ class LineFile:
         self._variable, self._path, self._beginning = variable, path, beginning
         self._header, self._is_secret = header, is_secret
         self.on_line: Callable[[str], None] | None = None
-        self._lost, self._is_cut, self._reported_at = 0, False, float("-inf")
+        self._lost, self._reported_at = 0, float("-inf")
         self._lock = threading.Lock()
 
     def write(self, fields: Mapping[str, Any], max_bytes: float = math.inf) -> None:
@@ -88,10 +84,9 @@ class LineFile:
                 if self._append(line.encode() + b"\n") > max_bytes:
                     with contextlib.suppress(OSError):  # another process has just done it
                         os.replace(found := self._find(), f"{found}.1")
-                self._lost, self._is_cut = 0, False
+                self._lost = 0
             except (OSError, ValueError, PathRefused) as error:
                 self._lost += 1
-                self._is_cut = self._is_cut or isinstance(error, _Cut)
                 if time.monotonic() - self._reported_at >= _REPORTED_EVERY_S:
                     self._reported_at = time.monotonic()
                     text = "%s is not written, calls go on: %s (%d lines lost)"
@@ -104,9 +99,8 @@ class LineFile:
             SettingsError: they cannot.
         """
         try:
-            if os.path.lexists(found := self._find()):
-                with open(os.open(found, os.O_RDONLY | NO_FOLLOW), "rb") as opened:
-                    self._check(found, opened.fileno())
+            if os.path.lexists(self._find()):
+                os.close(self._open(os.O_RDONLY))
         except (PathRefused, OSError) as error:
             raise SettingsError(
                 f"{self._variable} cannot be used: {_reason(error)}. Nothing was changed. Name a file that does not "
@@ -115,32 +109,37 @@ class LineFile:
 
     def _append(self, line: bytes) -> int:
         """Append a line by one write, which other processes cannot divide; return the size of the file."""
-        found = self._find()
-        descriptor = os.open(found, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_FOLLOW, 0o600)
+        descriptor = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
-            self._check(found, descriptor)
             # An empty file is new, or one in which a full disk left nothing. An empty line ends one that was cut.
-            line = (b"\n" * self._is_cut if os.fstat(descriptor).st_size else self._header) + line
+            if not (size := os.fstat(descriptor).st_size):
+                line = self._header + line
+            elif os.lseek(descriptor, size - 1, os.SEEK_SET) and os.read(descriptor, 1) != b"\n":
+                line = b"\n" + line
             if os.write(descriptor, line) != len(line):
-                raise _Cut(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
 
     def _find(self) -> str:
-        parent, name = os.path.split(private_folder.absolute_path(self._path))
-        if not name:
-            raise PathRefused(f"{self._path} is not the name of a file")
-        return os.path.join(private_folder.resolve(parent), name)
+        folder, name = os.path.split(private_folder.absolute_path(self._path))
+        return os.path.join(private_folder.resolve(folder), name)
 
-    def _check(self, found: str, descriptor: int) -> None:
-        status = os.fstat(descriptor)
-        private_folder.check_owned_file(found, status)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        if os.read(descriptor, len(self._beginning)) not in (self._beginning, b""):
-            raise PathRefused(f"{found} was not made by toolfold: it does not begin as a log of this kind does")
-        if self._is_secret and os.name != "nt" and status.st_mode & 0o077:
-            raise PathRefused(f"other users can read {found}")
+    def _open(self, flags: int) -> int:
+        found = self._find()
+        descriptor = os.open(found, flags | NO_FOLLOW, 0o600)
+        try:
+            status = os.fstat(descriptor)
+            private_folder.check_owned_file(found, status)
+            if os.read(descriptor, len(self._beginning)) not in (self._beginning, b""):
+                raise PathRefused(f"{found} was not made by toolfold: it does not begin as a log of this kind does")
+            if self._is_secret and os.name != "nt" and status.st_mode & 0o077:
+                raise PathRefused(f"other users can read {found}")
+        except (OSError, PathRefused):
+            os.close(descriptor)
+            raise
+        return descriptor
 
 
 def _reason(error: Exception) -> str:

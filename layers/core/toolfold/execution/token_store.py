@@ -16,7 +16,6 @@ import functools
 import hashlib
 import hmac
 import json
-import math
 import os
 import secrets
 import time
@@ -31,7 +30,6 @@ from toolfold.cache import records_in_file, records_in_table
 from toolfold.cache.stores import Locked, Records, Unavailable
 from toolfold.execution.api_keys import given_secret, own_secret
 from toolfold.models import SIGN_IN_S, Tokens
-from toolfold.sources.http_api.authentication import is_token
 
 if TYPE_CHECKING:
     from toolfold.aws.clients import AwsClients
@@ -98,14 +96,11 @@ class SignInStore:
     def read(self, name: str) -> Tokens | None:
         """Return tokens; None where they are absent, damaged, or encrypted with another key."""
         text = self._run(lambda store: store.get(_row(name)))
-        record = (self._decrypt("tokens", name, text) if text else None) or {}
-        access: Any = record.get("access_token")
-        expires_at: Any = record.get("expires_at")
-        others = [record.get("refresh_token", ""), record.get("code", "")]
-        is_number = type(expires_at) in (int, float) and math.isfinite(expires_at)
-        if not is_token(access) or not is_number or not all(one == "" or is_token(one) for one in others):
+        record = self._decrypt("tokens", name, text) if text else None
+        try:
+            return None if record is None else Tokens(**record)
+        except TypeError:  # of another version of toolfold
             return None
-        return Tokens(access, expires_at, *others)
 
     def write(self, name: str, tokens: Tokens) -> None:
         """Store tokens, within :meth:`locked`."""
