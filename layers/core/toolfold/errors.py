@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
-if TYPE_CHECKING:
-    from toolfold.wording import Reader, Text
+from toolfold.wording import MODEL, Reader, Text, worded
 
 KEY_UNREADABLE = "KEY_UNREADABLE"
 KEY_REJECTED = "KEY_REJECTED"
@@ -109,8 +108,6 @@ class CallError(ToolfoldError):
 
         ``reader``: the model that reads it; None: one whose client lists the meta-tools.
         """
-        from toolfold.wording import MODEL, worded  # no error is a first response
-
         reader = reader or MODEL
         texts = {"message": worded(self.problem, reader), "suggestion": worded(self.next_step, reader)}
         details = dict(self.details)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 _NAME = "toolfold"
 
@@ -51,6 +50,7 @@ def install_command(extra: str) -> str:
     """
     import importlib.metadata  # 20 ms, and only a missing package needs it
     import importlib.util
+    from pathlib import Path
 
     try:
         importlib.metadata.distribution(_NAME)

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 ProposedCall = tuple[str, Mapping[str, Any]]
 """The name of a tool, and its arguments."""
 
 
-@dataclass(frozen=True, repr=False)
 class Text:
     """A text with fields. Immutable; ``str()`` words it for a model.
 
@@ -30,9 +28,11 @@ class Text:
         'Ask the user to set API_KEY.'
     """
 
-    for_model: str
-    for_person: str = ""
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    def __init__(self, for_model: str, for_person: str = "", fields: Mapping[str, Any] | None = None) -> None:
+        self.for_model, self.for_person, self.fields = for_model, for_person, fields or {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Text) and self.is_of(other) and self.fields == other.fields
 
     def __hash__(self) -> int:
         return hash((self.for_model, self.for_person))

@@ -24,6 +24,8 @@ from typing import NamedTuple
 from toolfold.catalog.entries import Source
 from toolfold.catalog.text_checks import host_of
 from toolfold.errors import CatalogUnavailable, UpstreamError
+from toolfold.extras import on_lambda
+from toolfold.messages import ALLOW, MISSPELT, ONLY_URLS, SEE_LOG
 from toolfold.settings.model import BUILT_IN_SOURCES, Settings
 
 logger = logging.getLogger("toolfold")
@@ -93,9 +95,6 @@ class AllowList:
         refusal, command = self.first_refusal([source]), command_of(source)
         if refusal is None and not command:
             return
-        from toolfold.extras import on_lambda  # for errors, and for few sources
-        from toolfold.messages import ALLOW, ONLY_URLS, SEE_LOG
-
         is_program = bool(command) and (refusal is None or refusal.setting == _COMMANDS)
         if is_program and on_lambda():
             logger.log(level, "source %s is a program, which a Lambda function does not start", ascii(source.id[:64]))
@@ -173,8 +172,6 @@ def command_of(source: Source) -> list[str]:
 
 
 def _misspelt(sentence: str) -> CatalogUnavailable:
-    from toolfold.messages import MISSPELT  # for errors only
-
     logger.error("catalog not used: %s", sentence, extra=IN_ERROR)
     return CatalogUnavailable(sentence, MISSPELT)
 

@@ -36,6 +36,7 @@ from toolfold.catalog.reader import (
     positions_in,
     unavailable,
 )
+from toolfold.messages import COMPILE
 
 if TYPE_CHECKING:
     from toolfold.catalog.profiles import Profile
@@ -327,8 +328,6 @@ class Catalog:
         """Return a value of a section that catalogs of earlier versions do not have."""
         found = self._get(section, key)
         if found is None:
-            from toolfold.messages import COMPILE
-
             raise unavailable("was compiled without profiles", COMPILE)
         return found
 

@@ -31,6 +31,7 @@ from operator import le
 from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CatalogUnavailable
+from toolfold.messages import COMPILE, PUBLISH
 
 if TYPE_CHECKING:
     from toolfold.wording import Text
@@ -65,16 +66,12 @@ def unavailable(problem: str, next_step: Text | None = None) -> CatalogUnavailab
         problem: what it is or has.
         next_step: by default that for a catalog in S3.
     """
-    from toolfold.messages import PUBLISH  # for errors only
-
     return CatalogUnavailable(f"The tool catalog {problem}.", next_step or PUBLISH)
 
 
 def damaged(where: str) -> CatalogUnavailable:
     """Log that the part ``where`` of the catalog is damaged, and return the error."""
     logger.error("catalog is damaged: %s", where)
-    from toolfold.messages import COMPILE  # for errors only
-
     return unavailable("is damaged", COMPILE)
 
 

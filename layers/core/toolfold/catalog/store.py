@@ -29,6 +29,8 @@ from toolfold.catalog.entries import FORMAT
 from toolfold.catalog.model import Catalog
 from toolfold.catalog.reader import CachedBlockReader, MemoryBlocks, parse_head, unavailable
 from toolfold.errors import CATALOG_NOT_REFRESHED, CatalogUnavailable, SettingsError
+from toolfold.extras import install_command
+from toolfold.messages import NO_CATALOG, PUBLISH, TELL_OPERATOR_TO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,8 +171,6 @@ class FileStore:
 
 def _next_step(sha256: str = "") -> Text:
     """Return what to do about a catalog that cannot be used: a published one has a hash."""
-    from toolfold.messages import NO_CATALOG, PUBLISH  # for errors only
-
     return PUBLISH if sha256 else NO_CATALOG
 
 
@@ -341,9 +341,6 @@ class S3Store:
         try:
             import obstore
         except ImportError:
-            from toolfold.extras import install_command  # for errors only, as the next
-            from toolfold.messages import TELL_OPERATOR_TO
-
             logger.error("obstore is not installed")
             step = TELL_OPERATOR_TO.filled(do=f"run: {install_command('aws')}")
             raise unavailable("is in S3, and the S3 reader is not installed", step) from None

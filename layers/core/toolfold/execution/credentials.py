@@ -25,6 +25,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from toolfold.errors import InsufficientScope
+from toolfold.messages import AUTHORIZE_AGAIN
 
 AUTHORIZATION, X_API_KEY, QUERY = "authorization", "x-api-key", "query"
 """Places of a key in a request: two headers and the query string."""
@@ -89,12 +90,10 @@ class RequestCredentials(NamedTuple):
             InsufficientScope: tokens are required, and this one lacks one of ``scopes``; names all that it lacks.
         """
         if self.scopes is not None and not self.scopes.issuperset(scopes):
-            from toolfold import messages  # few requests need it
-
             lacking = " ".join(scope for scope in scopes if scope not in self.scopes)
             raise InsufficientScope(
                 f"The access token lacks the scope {lacking}; nothing was sent.",
-                messages.AUTHORIZE_AGAIN,
+                AUTHORIZE_AGAIN,
                 scope=lacking,
             )
 

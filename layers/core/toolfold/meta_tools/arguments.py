@@ -15,6 +15,7 @@ from toolfold.catalog.entries import COMBINING_TOOLS, Tool
 from toolfold.catalog.json_schema import properties, type_words
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import Names
+from toolfold.messages import META_ARGUMENT
 from toolfold.meta_tools.definitions import TOOLS
 from toolfold.text_safety import load_json, quoted
 
@@ -81,8 +82,6 @@ def next_call(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def invalid(tool: str, problem: str | Text, next_step: str | Text, **details: Any) -> InvalidArguments:
     """Return the error for an argument of the meta-tool ``tool`` that cannot be used."""
-    from toolfold.messages import META_ARGUMENT  # needed for an error only
-
     return InvalidArguments(META_ARGUMENT.filled(tool=tool, problem=problem), next_step, **details)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.errors import InvalidArguments
 from toolfold.fuzzy import closest_matches, names_beginning, normalize
+from toolfold.messages import THERE_ARE
 from toolfold.meta_tools.arguments import invalid, next_call
 from toolfold.meta_tools.result import safe_line
 from toolfold.text_safety import quoted
@@ -94,8 +95,6 @@ _MIN_BEGINNING = 4
 
 
 def _unknown(catalog: Catalog, arguments: Mapping[str, Any], kind: str, text: str) -> InvalidArguments:
-    from toolfold.messages import THERE_ARE  # for errors only
-
     names = {spelling: found[0] for spelling, found in _SPELLINGS[kind](catalog).items() if found}
     found = names_beginning(text, names, _MIN_BEGINNING)[:3] or closest_matches(text, names, most=3)
     closest = list(dict.fromkeys(map(names.__getitem__, found)))
