@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from urllib.parse import quote
 
+from toolfold.catalog.contract import is_part
 from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
 
@@ -100,8 +101,6 @@ def skill_of(tool: Tool) -> Skill:
     Raises:
         CatalogUnavailable: its entry is not that of a skill.
     """
-    from toolfold.catalog.contract import is_part  # loads a compiled library
-
     call = tool.call
     if not is_part("SkillCall", call):
         raise damaged(f"skill {tool.name[:64]!a}")

@@ -24,6 +24,7 @@ from toolfold.errors import (
     ToolNotExposed,
 )
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
+from toolfold.messages import REPORT
 from toolfold.meta_tools.definitions import TOOLS, definitions, detail_level_of, instructions
 from toolfold.meta_tools.result import WRITE, MetaCall, Result, dumps_compact, error_result, to_text
 from toolfold.text_safety import quoted
@@ -141,16 +142,16 @@ class MetaTools:
 
     def unknown_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return the message for a ``tools/call`` of a name that no tool has: what to call instead."""
-        from toolfold.meta_tools.next_steps import with_executor
-        from toolfold.meta_tools.tool_names import tool_not_found
+        from toolfold.meta_tools import next_steps, tool_names
 
         names = self.own_names()
         known = f"The tools are {', '.join(names)}." if names else "tools/list has those that there are."
         problem = f"Unknown tool {quoted(name)}. {known}"
         catalog = self.catalog()
-        error = with_executor(catalog, tool_not_found(catalog, name, arguments)).as_dict(self.reader)
-        similar = f" {error['suggestion']}" if error["closest"] else ""
-        following = [f" Call {tool} with {to_text(given)}." for tool, given in error.get("next_call", {}).items()]
+        error = next_steps.with_executor(catalog, tool_names.tool_not_found(catalog, name, arguments))
+        details = error.as_dict(self.reader)
+        similar = f" {details['suggestion']}" if details["closest"] else ""
+        following = [f" Call {tool} with {to_text(given)}." for tool, given in details.get("next_call", {}).items()]
         return f"{problem}{similar}{''.join(following)}"
 
     @property
@@ -238,7 +239,6 @@ class MetaTools:
             trace = traceback.extract_tb(error.__traceback__)[-1]
             logger.error("defect in %s: %s at %s:%s", name, type(error).__name__, trace.name, trace.lineno)
             from toolfold.budget import WorkBudget
-            from toolfold.messages import REPORT
 
             failure: CallError = InternalError("toolfold failed on this call.", REPORT)
             if isinstance(error, MemoryError):  # of a process whose memory is limited

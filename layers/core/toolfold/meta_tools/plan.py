@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolfold.errors import CallError, InvalidArguments, NoData, NotCached, PremiumOnly, UpstreamTimeout
 from toolfold.execution.argument_reader import reader_of, simple_text
-from toolfold.meta_tools import corrections, next_steps
+from toolfold.meta_tools import corrections, inspection, next_steps
 from toolfold.meta_tools.answer_reader import CallSession
 from toolfold.meta_tools.call import (
     Call,
@@ -331,8 +331,6 @@ def tool_call(request: MetaRequest) -> Result:
                 result, use = _raw(plan, call, item.parts[0].arguments)
             else:
                 if item.given.get("inspect"):
-                    from toolfold.meta_tools import inspection  # few calls need it
-
                     filled = inspection.fill_from_example(plan, item)
                     answer = plan.answer(item)
                     arguments = call.sent if item.varied else item.parts[0].arguments

@@ -15,6 +15,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from typing import TYPE_CHECKING, Any
 
 from toolfold import messages
+from toolfold.catalog import search, tokenizer
 from toolfold.catalog.entries import COMBINING_TOOLS, META_TOOLS, name_key
 from toolfold.catalog.profiles import kind_of
 from toolfold.errors import ToolNotFound
@@ -117,8 +118,6 @@ def tool_not_found(catalog: Catalog, name: str, arguments: Mapping[str, Any] | N
 
     A call of it is proposed only with all of the arguments.
     """
-    from toolfold.catalog import search, tokenizer  # needed for errors only
-
     # A tool that stands for several has the name of one among its arguments.
     rest = {key: value for key, value in (arguments or {}).items() if key != "action"}
     named = find_name(catalog, str((arguments or {}).get("action", "")))
