@@ -115,11 +115,10 @@ def build_app(
         aws, catalog_store.on_failure = catalog_store.aws, on_failure
     call_log = None
     if settings.call_log:
-        from toolfold.execution.audit import CallLogFile
-        from toolfold.execution.call import log_call
+        from toolfold.execution import audit, call
 
-        call_log = CallLogFile(settings.call_log)
-        on_call = functools.partial(_both, call_log.record_call, on_call or log_call)
+        call_log = audit.CallLogFile(settings.call_log)
+        on_call = functools.partial(_both, call_log.record_call, on_call or call.log_call)
     closed = open_keys(settings) if is_public else []
     if closed:
         logger.error("%s is not used: anyone could call with it. %s", " and ".join(closed), _HOW_TO_OPEN)

@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
+from toolfold.settings.file import apply_settings, read_settings
+
 if TYPE_CHECKING:
     from toolfold.settings import Settings
 
@@ -53,8 +55,6 @@ def use_settings_file(path: str = "", former: Iterable[str] = ()) -> dict[str, s
     path = path or (own if os.path.exists(own) else "")
     if not path and not former:
         return {}
-    from toolfold.settings.file import apply_settings, read_settings
-
     settings = read_settings(path, os.environ.get("TOOLFOLD_STAGE", "")) if path else {}
     for name in former:
         os.environ.pop(name, None)

@@ -18,7 +18,10 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
+from toolfold.cli.output import print_error
+from toolfold.cli.terminal import is_unicode
 from toolfold.errors import CallError, ToolfoldError
+from toolfold.extras import missing_extra
 from toolfold.local_defaults import use_settings_file
 from toolfold.text_safety import escape_terminal, to_encoding
 
@@ -63,8 +66,6 @@ class SafeStream:
 
     def write(self, text: str) -> int:
         """Write ``text``."""
-        from toolfold.cli.terminal import is_unicode  # by the first text: stdio prints none
-
         shown = escape_terminal(text) if self._escapes else text
         with output_errors():
             try:
@@ -173,8 +174,6 @@ def _exit_code(arguments: list[str]) -> int:
         sys.stdout.flush()  # an error of stdout is raised here, not at the exit of Python
         return code
     except CallError as error:
-        from toolfold.cli.output import print_error
-
         print_error(error)
     except OutputError as error:
         _discard_stdout()
@@ -182,8 +181,6 @@ def _exit_code(arguments: list[str]) -> int:
     except ToolfoldError as error:
         print(error, file=sys.stderr)
     except ModuleNotFoundError as error:
-        from toolfold.extras import missing_extra
-
         if not (sentence := missing_extra(error)):
             raise
         print(f"This needs {sentence}", file=sys.stderr)

@@ -26,6 +26,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from toolfold.app import build_app
+from toolfold.client_call import ClientCall, running
 from toolfold.errors import ToolfoldError
 from toolfold.local_defaults import with_local_defaults
 from toolfold.protocol import jsonrpc, versions
@@ -211,10 +212,8 @@ class StdioSession:
     # The workers
 
     def _queue_call(self, message: Message) -> None:
-        from toolfold.client_call import ClientCall  # not needed by the first answers, as the pool
-
         if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
+            from concurrent.futures import ThreadPoolExecutor  # not needed by the first answers
 
             self._pool = ThreadPoolExecutor(MAX_WORKERS, "call")
         token = message.meta.get("progressToken")
@@ -225,8 +224,6 @@ class StdioSession:
         self._pool.submit(self._run_call, call, message)
 
     def _run_call(self, call: ClientCall, message: Message) -> None:
-        from toolfold.client_call import running
-
         self._wait_for_client()
         if call.is_cancelled:
             return
