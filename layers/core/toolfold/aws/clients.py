@@ -51,7 +51,7 @@ class AwsClients:
         """Return the client of ``service``, as boto3 names it.
 
         A request is sent once, because a retry of ``UpdateItem`` could increment a counter twice. The only exception
-        is a read whose idle connection had been closed by the server; see :func:`_retry_read`.
+        is a read whose idle connection had been closed by the server; see :func:`~toolfold.aws.http_session.retry_read`.
 
         Args:
             service: for example ``dynamodb``.
@@ -158,7 +158,7 @@ class AwsClients:
     def _create_client(self, service: str, timeout_s: float, region: str, **credentials: str) -> Any:
         from botocore.config import Config
 
-        from toolfold.aws.http_session import HttpSession
+        from toolfold.aws.http_session import HttpSession, retry_read
         from toolfold.network.session import HttpClient
 
         config = Config(
@@ -172,7 +172,7 @@ class AwsClients:
         )
         session = self._session()
         client = session.create_client(service, region_name=region or None, config=config, **credentials)
-        client.meta.events.register("needs-retry", _retry_read)
+        client.meta.events.register("needs-retry", retry_read)
         if self._http_client is None:
             self._http_client = HttpClient(session.get_config_variable("ca_bundle") or "")
         client._endpoint.http_session = HttpSession(self._http_client, timeout_s)  # there is no public way to another
@@ -218,21 +218,6 @@ def error_code(error: BaseException) -> str:
         return str(name)
     found = re.search(_CODE_IN_TEXT, str(error))
     return found[found.lastindex or 0] if found else type(error).__name__
-
-
-def _retry_read(attempts: int, operation: Any, caught_exception: Exception | None, **_: Any) -> float | None:
-    """Send a ``Get…`` request once more when its idle connection had been closed.
-
-    AWS closes connections after some seconds, and a function that was frozen does not notice.
-
-    Returns:
-        The seconds to wait, as botocore expects it from handlers of ``needs-retry``; None for no retry.
-    """
-    if attempts != 1 or not operation.name.startswith("Get"):
-        return None
-    from toolfold.network.errors import ConnectionBroken
-
-    return 0.0 if isinstance(getattr(caught_exception, "__cause__", None), ConnectionBroken) else None
 
 
 def _region_of_environment() -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse  # noqa: TID253 - imported by the first client
 from botocore.exceptions import HTTPClientError  # noqa: TID253 - as above
 
-from toolfold.network.errors import TransportError
+from toolfold.network.errors import ConnectionBroken, TransportError
 from toolfold.network.session import HttpClient
 
 MAX_RESPONSE_BYTES = 64_000_000
@@ -57,3 +57,16 @@ class HttpSession:
         # botocore compares what is read with the length, which is that of the compressed body.
         length = {"Content-Length": str(len(response.body))} if response.body else {}
         return AWSResponse(request.url, response.status, {**response.headers, **length}, _Body(response.body))
+
+
+def retry_read(attempts: int, operation: Any, caught_exception: Exception | None, **_: Any) -> float | None:
+    """Send a ``Get…`` request once more when its idle connection had been closed.
+
+    AWS closes connections after some seconds, and a function that was frozen does not notice.
+
+    Returns:
+        The seconds to wait, as botocore expects it from handlers of ``needs-retry``; None for no retry.
+    """
+    if attempts != 1 or not operation.name.startswith("Get"):
+        return None
+    return 0.0 if isinstance(getattr(caught_exception, "__cause__", None), ConnectionBroken) else None

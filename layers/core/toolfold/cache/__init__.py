@@ -1,4 +1,4 @@
-"""Open the stores that the settings name. Which kind of store is imported depends on them."""
+"""Open the stores that the settings name. SQLite is imported for a file only."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from toolfold.cache.dynamodb import DynamoDBStore
 from toolfold.cache.stores import CacheStore, FailSafeStore, Records
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ def create_shared_store(
     make = partial(FailSafeStore, cooldown_s=settings.cache_cooldown_s, clock=clock, on_failure=on_failure)
     timeout_s, bucket = settings.cache_timeout_s, settings.cache_bucket
     if settings.cache_table:
-        from toolfold.cache.dynamodb import DynamoDBStore
-
         s3 = make(partial(aws.client, "s3", timeout_s=timeout_s), name="Bucket of the shared cache") if bucket else None
         return make(DynamoDBStore(aws, settings.cache_table, timeout_s, bucket, s3), name=name)
     if not settings.cache_file:
@@ -40,8 +39,6 @@ def create_shared_store(
 
 def records_in_table(settings: Settings, aws: AwsClients) -> Records:
     """Return the records in the table that ``settings.cache`` names."""
-    from toolfold.cache.dynamodb import DynamoDBStore
-
     return Records(DynamoDBStore(aws, settings.cache_table, settings.secret_timeout_s, is_consistent=True))
 
 

@@ -24,8 +24,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from toolfold import private_folder
+from toolfold.cache.stores import Unavailable
 from toolfold.client_call import iso_time
 from toolfold.errors import CallError, SettingsError
+from toolfold.execution.approval_store import local_secret
 from toolfold.execution.call import canonical_arguments
 from toolfold.execution.credentials import principal_id
 from toolfold.private_folder import NO_FOLLOW, PathRefused
@@ -228,9 +230,6 @@ class AuditLog:
 
     def _own_key(self) -> bytes:
         if self._file is not None:
-            from toolfold.cache.stores import Unavailable
-            from toolfold.execution.approval_store import local_secret
-
             try:
                 return local_secret(self._settings)
             except Unavailable as error:
