@@ -112,9 +112,6 @@ INCOMPLETE: tuple[tuple[str, Mapping[str, Any], str], ...] = (
     ("SMA", {**SMA, "symbol": None, "from_symbol": "EUR", "to_symbol": "USD"}, "symbol"),
     ("SMA", {**SMA, "period": 14}, "interval"),
     ("TIME_SERIES_DAILY", {"firm": "MSFT"}, "symbol"),
-    ("TIME_SERIES_INTRADAY", {**MSFT, "interval": "5min", "adjusted": 0}, "adjusted"),
-    ("ANALYTICS_FIXED_WINDOW", {"symbols": "MSFT", "interval": "DAILY", "calculations": "MEAN",
-                                "start_date": ["2025-06-01"], "end_date": "2025-07-01"}, "range"),
     ("NEWS_SENTIMENT", {"topics": "technology,M&A"}, "topics"),
     ("REALTIME_BULK_QUOTES", {"symbol": ",".join(f"A{number}" for number in range(101))}, "symbol"),
 )
