@@ -25,6 +25,7 @@ from toolfold.wording import CallText
 
 MSFT = {"symbol": "MSFT"}
 SMA = {"symbol": "MSFT", "interval": "monthly", "time_period": 20, "series_type": "close"}
+MEAN = {"symbols": "MSFT", "interval": "DAILY", "calculations": "MEAN"}
 
 Row = tuple[str, Mapping[str, Any], Mapping[str, Any], str]
 """Tool, the arguments of a wrong call, those that were meant, and the ``select`` that was meant."""
@@ -112,6 +113,8 @@ INCOMPLETE: tuple[tuple[str, Mapping[str, Any], str], ...] = (
     ("SMA", {**SMA, "symbol": None, "from_symbol": "EUR", "to_symbol": "USD"}, "symbol"),
     ("SMA", {**SMA, "period": 14}, "interval"),
     ("TIME_SERIES_DAILY", {"firm": "MSFT"}, "symbol"),
+    ("TIME_SERIES_INTRADAY", {**MSFT, "interval": "5min", "adjusted": 0}, "adjusted"),
+    ("ANALYTICS_FIXED_WINDOW", {**MEAN, "start_date": ["2025-06-01"], "end_date": "2025-07-01"}, "range"),
     ("NEWS_SENTIMENT", {"topics": "technology,M&A"}, "topics"),
     ("REALTIME_BULK_QUOTES", {"symbol": ",".join(f"A{number}" for number in range(101))}, "symbol"),
 )

@@ -305,7 +305,7 @@ def rename(
             _assign(found, sources, targets[0], name, value)
     for target in {_END.sub("", one) for one in sources if one not in names}:
         ends = [found.arguments.pop(f"{target}[{index}]", None) for index in (0, 1)]
-        if None in ends or target in found.arguments:
+        if target in found.arguments or not all(isinstance(end, str | int) for end in ends):
             found.problems.append(_problem(target, "needs a start and an end", "both of them, or one list"))
         else:
             found.arguments[target] = list(map(str, ends))

@@ -92,7 +92,9 @@ def with_next_call(catalog: Catalog, arguments: Mapping[str, Any], error: CallEr
     if "next_call" in error.details or tool is None:
         return error
     if names_call(error.next_step):  # one next call, not two that differ
-        return error.changed(schema=None, next_step=_with_options(error.next_step, tool, arguments))
+        named = reader_of(catalog, tool).rename(arguments.get("arguments") or {}).arguments
+        step = _with_options(error.next_step, tool, {**arguments, "arguments": named})
+        return error.changed(schema=None, next_step=step)
     if not isinstance(error, InvalidArguments) or not error.details.get("problems"):
         return error
     return corrected(catalog, tool, arguments.get("arguments") or {}, error, arguments)
@@ -139,7 +141,7 @@ def _beside(tool: Tool, select: str, options: Mapping[str, Any]) -> dict[str, An
 def _with_options(text: Any, tool: Tool, call: Mapping[str, Any]) -> Any:
     """Return a text in which a call of the tool has the options of the caller, and all values of its lists."""
     if isinstance(text, CallText) and text.tool == "TOOL_CALL" and text.fields["tool_name"] == tool.name:
-        given = call.get("arguments") or {}
+        given = call["arguments"]
         lists = {name: given[name] for name in text.fields["arguments"] if isinstance(given.get(name), list)}
         own = {"arguments": {**text.fields["arguments"], **lists}}
         return CallText({**text.fields, **own, **_beside(tool, "", call)})
@@ -182,8 +184,9 @@ def correct(catalog: Catalog, tool: Tool, arguments: Mapping[str, Any], refused:
     examples = [name for name in missing if name in tool.example and is_free(tool, name)]
     corrected |= {name: tool.example[name] for name in examples}
     lost = [name for name in given if name not in corrected and not is_blank(given[name])]
-    # Of a meta-tool no value but the required ones says what the question is about.
-    dropped = [name for name in lost if name not in required and (_is_form(tool, name) or not tool.source)]
+    # Of a meta-tool no value but the required ones says what the question is about; no is not yes in another form.
+    optional = [name for name in lost if name not in required]
+    dropped = [name for name in optional if not tool.source or (_is_form(tool, name) and not _is_boolean(tool, name))]
     left_out = (*(f"{name} {quoted(given[name])}" for name in dropped), *homeless)
     # Of a list that stands for several calls each must be complete.
     lists = [name for name, value in corrected.items() if isinstance(value, list) and value]
@@ -312,6 +315,10 @@ def _is_form(tool: Tool, name: str) -> bool:
     rule = properties(tool.parameters).get(name, {})
     is_number = not allowed_types(tool.parameters, rule) - {"integer", "number", "boolean"}
     return is_number or isinstance(keyword(tool.parameters, rule, "enum"), list)
+
+
+def _is_boolean(tool: Tool, name: str) -> bool:
+    return "boolean" in allowed_types(tool.parameters, properties(tool.parameters).get(name, {}))
 
 
 def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:

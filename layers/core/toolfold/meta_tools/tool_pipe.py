@@ -116,7 +116,8 @@ class _Pipe:
         returned = arguments.get("return")
         last = len(given) - 1
         rest = {name: position for name, position in self._names.items() if position >= self._done}
-        choices: dict[str | None, int | None] = {None: last, "last": last, "all": None, **rest}
+        choices: dict[str | None, int | None] = {None: last, "last": last, "all": None}
+        choices.update(rest)
         if returned not in choices:
             raise invalid(
                 TOOL,
