@@ -50,8 +50,8 @@ class AwsClients:
     def client(self, service: str, *, timeout_s: float, region: str = "") -> Any:
         """Return the client of ``service``, as boto3 names it.
 
-        A request is sent once, because a retry of ``UpdateItem`` could increment a counter twice. The only exception
-        is a read whose idle connection had been closed by the server; see :func:`~toolfold.aws.http_session.retry_read`.
+        A request is sent once, because a retry of ``UpdateItem`` could increment a counter twice. The only exception is
+        a read whose idle connection the server had closed; see :func:`~toolfold.aws.http_session.retry_read`.
 
         Args:
             service: for example ``dynamodb``.
