@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -164,6 +165,9 @@ def test_output_is_written_completely_or_not(run: Run, tmp_path: Path, mock_api:
     for path in (file, tmp_path, tmp_path / "none" / "x.csv"):  # before anything is called
         code, out, err = run(*DAILY, "--fresh", "--output", str(path))
         assert (code, out, len(err.splitlines())) == (1, "", 1)
+    os.mkfifo(pipe := tmp_path / "pipe")  # as /dev/null, which is not replaced by a file
+    assert run("call", "GLOBAL_QUOTE", "symbol=IBM", "-o", str(pipe), "-f")[0] == 1
+    assert pipe.is_fifo()
     assert (file.read_bytes(), len(mock_api.requests)) == (before, asked)
     assert run("call", "GLOBAL_QUOTE", "symbol=IBM", "-o", str(file), "-f")[0] == 0
     assert records(file.read_text())[0][0] == "symbol"

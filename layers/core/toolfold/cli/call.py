@@ -76,8 +76,9 @@ def run(options: Options) -> int:
 
 def _writable(name: str, *, overwrite: bool) -> Path:
     """Return the path of a file that can be written, before anything is called."""
-    path = Path(os.path.realpath(os.path.expanduser(name)))
-    if path.is_dir() or not path.parent.is_dir():
+    given = Path(name).expanduser()
+    path = Path(os.path.realpath(given))
+    if not path.parent.is_dir() or (given.exists() and not given.is_file()):  # a folder, or a device
         raise ToolfoldError(f"{name} is no file in a folder that exists. Name another file.")
     if path.exists() and not overwrite:
         raise ToolfoldError(f"{name} exists. Add --force to replace it, or name another file.")
