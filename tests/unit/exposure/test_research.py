@@ -144,6 +144,7 @@ def test_the_id_of_a_tool_returns_its_description(market: App) -> None:
         ("fetch", {"id": "TOOL_LIST()"}, "TOOL_NOT_FOUND"),
         ("fetch", {"id": "GLOBAL_QUOTE()"}, "INVALID_ARGUMENTS"),
         ("fetch", {"id": "GLOBAL_QUOTE(symbol=b'IBM')"}, "INVALID_ARGUMENTS"),
+        ("fetch", {"id": "GLOBAL_QUOTE(symbol={1: 2})"}, "INVALID_ARGUMENTS"),
         ("fetch", {"id": "GLOBAL_QUOTE(symbol='IBM', symbol='AAPL')"}, "INVALID_ARGUMENTS"),
         ("fetch", {"id": "GLOBAL_QUOTE(symbol='ZZNONE')"}, "NO_DATA"),
         ("fetch", {}, "INVALID_ARGUMENTS"),

@@ -126,7 +126,7 @@ def _arguments(text: str) -> dict[str, Any]:
         call = ast.parse(f"f({text[:_MAX_ID]}", mode="eval").body
         if isinstance(call, ast.Call) and not call.args:
             arguments = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-            if len(arguments) == len(call.keywords) and json.dumps(arguments):
+            if len(arguments) == len(call.keywords) and json.loads(json.dumps(arguments)) == arguments:
                 return arguments
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         pass
