@@ -155,7 +155,7 @@ class SkillsImporter(base.Importer[SkillsSettings]):
         for number, name in enumerate(self.settings.folders):
             top, where = self.folder / name, self.where("folders", number)
             if not top.is_dir() or top.resolve() != self.folder.resolve() / name:
-                problems.append(f"{where}: {top} is not a folder")
+                problems.append(f"{where}: {top} is not a folder, or a symbolic link is in its path")
                 continue
             try:
                 skills = find_skills(top)
