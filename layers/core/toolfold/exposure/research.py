@@ -7,10 +7,8 @@ No value comes from anywhere else, so that an answer is always about what the qu
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Set
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_url
@@ -59,16 +57,16 @@ DEFINITIONS: tuple[dict[str, Any], ...] = (
     },
 )
 
-_GIVEN = re.compile(r"""(\w[\w.\[\]-]*)\s*=\s*("[^"]*"|'[^']*'|[^\s,()]+)""")
-"""``symbol=IBM``: a value that the query gives by the name of its parameter."""
+_GIVEN = re.compile(r"""(\w[\w.\[\]-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s,()[\]{}]+))""")
+"""``symbol=IBM``: a value that a query or an id gives by the name of its parameter."""
 
-_TICKER = re.compile(r"(?<![\w.$-])\$?([A-Z][A-Z0-9.-]{0,9})(?!\w)")
+_TICKER = re.compile(r"(?<![\w.$-])\$?([A-Z][A-Z0-9.-]{0,14})(?!\w)")
 """A ticker is taken as it is written; a word in small letters may be the name of a company."""
 
-_WORD = re.compile(r"[\w-]+")
+_MAX_CHARS = 2000
+"""Characters of a query or an id."""
 
-_MAX_ID = 600
-"""Characters of the arguments in an id: more than any has that a search returns."""
+_WORD = re.compile(r"[\w-]+")
 
 
 def answer(name: str, request: MetaRequest) -> Result:
@@ -79,17 +77,18 @@ def answer(name: str, request: MetaRequest) -> Result:
     """
     parameter, result_of = ("query", _search) if name == "search" else ("id", _fetch)
     given = request.arguments.get(parameter)
-    if not isinstance(given, str) or not given.strip():
-        raise invalid(name, f"{parameter} must be a text, not {quoted(given)}", f"Send {parameter}.")
+    if not isinstance(given, str) or not given.strip() or len(given) > _MAX_CHARS:
+        raise invalid(name, f"{parameter} must be a text, not {quoted(given)}", f"Send {parameter}, in few words.")
     return result_of(given.strip(), request._replace(credentials=request.credentials._replace(reads_only=True)))
 
 
 def _search(query: str, request: MetaRequest) -> Result:
     listing, catalog = request._replace(arguments={"query": query, "detail": "minimal"}), request.catalog
     found, results = request.tools.handle("TOOL_LIST", listing), list[Mapping[str, str]]()
+    names = _names(catalog, _GIVEN.sub(" ", query))
     for tool in (catalog.get(entry["name"]) for entry in found.structured["tools"]):
         if tool is not None and not refusal_of(catalog, tool):
-            calls = [] if tool.needs_approval else _calls(catalog, tool, query)
+            calls = [] if tool.needs_approval else _calls(catalog, tool, query, names)
             results += [_described(tool, id_) for id_ in (*calls, tool.name)]
     return _as_text({"results": results}, found)
 
@@ -99,6 +98,8 @@ def _fetch(id_: str, request: MetaRequest) -> Result:
     tool = catalog.get(find_name(catalog, named) or named)
     if tool is None and (not bracket or find_meta_tool(named)):
         raise tool_not_found(catalog, named)
+    if _GIVEN.sub("", given).strip(" ,)") or len(_arguments(given)) < len(_GIVEN.findall(given)):
+        raise invalid("fetch", "id is not that of a call", "Send an id as search returned it.")
     if bracket:
         most = request.tools.executor.settings.max_tokens_ceiling
         arguments = {"tool_name": named, "arguments": _arguments(given), "max_tokens": most}
@@ -107,30 +108,13 @@ def _fetch(id_: str, request: MetaRequest) -> Result:
         found = request.tools.handle("TOOL_GET", request._replace(arguments={"tool_name": named}))
     if found.is_error or tool is None:
         return found
-    preview, notes = found.structured.get("preview"), found.structured.get("notes")
     metadata = {"tool": tool.name, "source": tool.source, "kind": "answer" if bracket else "description"}
-    if isinstance(preview, dict):
-        metadata["left_out"] = str(preview.get("left_out", ""))
-    if notes:
-        metadata["notes"] = " ".join(map(str, notes))
     return _as_text({**_described(tool, id_), "text": found.text, "metadata": metadata}, found)
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """Return the arguments in an id, ``symbol='IBM')``.
-
-    Raises:
-        InvalidArguments: they are written otherwise.
-    """
-    try:
-        call = ast.parse(f"f({text[:_MAX_ID]}", mode="eval").body
-        if isinstance(call, ast.Call) and not call.args:
-            arguments = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-            if len(arguments) == len(call.keywords) and json.loads(json.dumps(arguments)) == arguments:
-                return arguments
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        pass
-    raise invalid("fetch", "id is not that of a call", "Send an id as search returned it.")
+    """Return the arguments in an id, ``symbol='IBM')``, or in a query, which has other words as well."""
+    return {name: "".join(value) for name, *value in _GIVEN.findall(text)}
 
 
 def _as_text(structured: Mapping[str, Any], found: Result) -> Result:
@@ -141,48 +125,39 @@ def _described(tool: Tool, id_: str) -> dict[str, str]:
     return {"id": id_, "title": f"{id_}: {tool.summary}", "url": f"toolfold://{tool.source}/{quote_url(id_)}"}
 
 
-def _calls(catalog: Catalog, tool: Tool, query: str) -> Iterator[str]:
+def _names(catalog: Catalog, query: str) -> Mapping[str, Set[str]]:
+    """Return the words in capitals that are names and no words of the catalog, each with its kinds."""
+    parsed, found = parse_query(catalog, query), dict[str, Set[str]]()
+    for name in _TICKER.findall(query):
+        word = re.split(r"[.-]", name.lower())[0]
+        kinds = {term.term for term in parsed.terms if term.source_word == word}
+        if (all(map(is_kind, kinds)) if kinds else word in parsed.unknown) and catalog.position(name) is None:
+            found[name.rstrip(".-")] = kinds
+    return found
+
+
+def _calls(catalog: Catalog, tool: Tool, query: str, names: Mapping[str, Set[str]]) -> Iterator[str]:
     """Yield the calls of ``tool`` for which the query has every value, with what else it names."""
-    validator = reader_of(catalog, tool)
-    given: dict[str, Any] = {name: value.strip("\"'") for name, value in _GIVEN.findall(query)}
-    known = validator.rename(given).arguments
-    missing = [name for name in tool.parameters.get("required", ()) if name not in known]
-    others = [name for name in validator.properties if name not in (*known, *missing)]
-    tickers = [name for name in missing if name in validator.ticker_patterns]
-    tickers = tickers or [name for name in others if name in validator.ticker_patterns]
-    rest = _GIVEN.sub(" ", query)
-    words, named = list(map(normalize, _WORD.findall(rest)[:MAX_WORDS])), _tickers(catalog, tool, rest)
+    reader, position, given = reader_of(catalog, tool), catalog.position(tool.name), _arguments(query)
+    required = tool.parameters.get("required", ())
+    known = reader.rename(given).arguments
+    free = [name for name in dict.fromkeys((*required, *reader.properties)) if name not in known]
+    takes_names = [name for name in free if name in reader.ticker_patterns]
+    takes_names = [name for name in takes_names if name in required] or takes_names
+    about = {kind for kind in catalog.synonyms(UNKNOWN_NAME) or () if position in catalog.postings(kind)[::2]}
+    own = [name for name, kinds in names.items() if not (kinds and about) or about & kinds]
+    words = list(map(normalize, _WORD.findall(_GIVEN.sub(" ", query))[:MAX_WORDS]))
     spelt = {*words, *map("".join, pairwise(words))}
-    # The answer of a tool without tickers is not about what the query names.
-    calls = [given] if tickers or not named else []
-    for name in (*missing, *others):
-        values: Sequence[Any] = ()
-        if name in tickers:  # which of several takes which ticker, a query does not say
-            values = named if len(tickers) == 1 else ()
-        elif "enum" in (rule := validator.properties.get(name, {})):
-            values = [value for value in rule["enum"] if normalize(str(value)) in spelt]
-            if not values and name in missing:  # what is required alone may be written otherwise
-                read = (validator.read_value(name, word) for word in words)
-                values = [value for value in read if validator.accepts(name, value)][:1]
-        if values or name in missing:
+    # The answer of a tool that takes no names is not about what the query names.
+    calls = [given] if takes_names or not own else []
+    for name in free:
+        values = [one for one in reader.properties.get(name, {}).get("enum", ()) if normalize(str(one)) in spelt]
+        if name in takes_names:  # which of several takes which name, a query does not say
+            values = own if len(takes_names) == 1 else []
+        if values or name in required:
             calls = [{**arguments, name: value} for arguments in calls for value in values[:_MAX_VALUES]]
     for arguments in calls:
-        resolved = validator.resolve(arguments)
-        if not resolved.problems:
-            yield f"{tool.name}({', '.join(f'{key}={value!r}' for key, value in resolved.arguments.items())})"
-
-
-def _tickers(catalog: Catalog, tool: Tool, query: str) -> list[str]:
-    """Return the words in capitals that are names and no words of the catalog, of the kinds that ``tool`` is about."""
-    parsed, position = parse_query(catalog, query), catalog.position(tool.name)
-    kinds = {kind for kind in catalog.synonyms(UNKNOWN_NAME) or () if position in catalog.postings(kind)[::2]}
-    found = []
-    for ticker in dict.fromkeys(_TICKER.findall(query)):
-        word = re.split(r"[.-]", ticker.lower())[0]
-        terms = {term.term for term in parsed.terms if term.source_word == word}
-        is_name = all(map(is_kind, terms)) if terms else word in parsed.unknown
-        if not kinds and any(position in catalog.postings(term)[::2] for term in terms):
-            continue  # a name of what the tool serves, such as its country
-        if is_name and catalog.position(ticker) is None and (not terms or not kinds or kinds & terms):
-            found.append(ticker.rstrip(".-"))
-    return found
+        resolved = reader.resolve(arguments)
+        written = ", ".join(f"{key}={value!r}" for key, value in resolved.arguments.items())
+        if not resolved.problems and _arguments(written) == {key: str(one) for key, one in resolved.arguments.items()}:
+            yield f"{tool.name}({written})"
