@@ -121,6 +121,13 @@ def test_what_is_no_answer_of_mcp_is_explained(body: bytes) -> None:
         client.list()
 
 
+def test_a_redirect_is_not_followed_and_its_target_named() -> None:
+    explained = pytest.raises(ClientError, match=r"HTTP 308: it redirects to https://example.com/mcp; use that address")
+    moved = (308, {"location": "https://example.com/mcp"}, b"")
+    with Upstream(moved) as upstream, Client(upstream.url) as client, explained:
+        client.list()
+
+
 def test_a_server_that_cannot_be_reached_is_named() -> None:
     refused = pytest.raises(ClientError, match=r"^http://127.0.0.1:1/mcp cannot be reached: [^\[]*refused\.$")
     with Client("http://127.0.0.1:1/mcp", token="secret-token") as client, refused as caught:

@@ -33,7 +33,6 @@ _META = {
     "io.modelcontextprotocol/clientInfo": {"name": "toolfold-client", "version": __version__},
 }
 _HINTS = {
-    **dict.fromkeys((301, 302, 303, 307, 308), "it redirects to another address; use that"),
     401: "send an access token, or the API key of the endpoint",
     403: "the access token does not allow this",
     404: "MCP is served at /mcp and /mcp/PROFILE",
@@ -163,6 +162,8 @@ class HttpChannel:
         status, hint = response.status, _HINTS.get(response.status, "it does not answer as an MCP server")
         if status == 403 and (self._signer is not None or is_forbidden(status, response.body)):
             hint = _SIGNED
+        if location := response.headers.get("Location", ""):
+            hint = f"it redirects to {location[:200]}; use that address"
         return _result_of(_parsed(response.body), f"{self.url} answered with HTTP {status}: {hint}.", status)
 
 

@@ -149,7 +149,7 @@ class Client:
 
     def get(self, *names: str, detail: str | None = None) -> Answer:
         """Describe tools: ``TOOL_GET``, up to twenty at once."""
-        return self.call_meta_tool("TOOL_GET", {"tool_name": [*names], "detail": detail})
+        return self.call_meta_tool("TOOL_GET", {"tool_name": names[0] if len(names) == 1 else names, "detail": detail})
 
     def call(
         self,
