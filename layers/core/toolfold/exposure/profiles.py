@@ -198,8 +198,10 @@ def _mismatch(other: Elsewhere, tool: Tool) -> CallError:
     )
 
 
-class ExposedTools(MetaTools):
+class ExposedTools(MetaTools, Reader):
     """What the clients of one profile see of the meta-tools ``base``: the part ``catalog`` of the whole catalog.
+
+    Where the mode does not list every meta-tool, it reads the texts for the models of these clients.
 
     Attributes:
         mode: A key of :data:`MODES`.
@@ -219,6 +221,7 @@ class ExposedTools(MetaTools):
             self.mode = "direct" if len(catalog) <= AUTO_DIRECT else "progressive"
             pins += () if self.mode == "direct" else profile.most_used
         mode, stand_ins = MODES[self.mode], list[Mapping[str, Any]]()
+        self._terms = mode.terms
         if self.mode == "research":
             from toolfold.exposure import research  # for this mode only
 
@@ -247,10 +250,10 @@ class ExposedTools(MetaTools):
         """Return what runs scripts: one for all profiles."""
         return self._base.interpreter()
 
-    @functools.cached_property
+    @property
     def reader(self) -> Reader | None:
         """The model that reads the next steps; None: one whose client lists the meta-tools."""
-        return ModeReader(self) if MODES[self.mode].terms else None
+        return self if self._terms else None
 
     @functools.cached_property
     def _cursors(self) -> Mapping[object, int]:
@@ -329,13 +332,6 @@ class ExposedTools(MetaTools):
         own = re.sub(r"TOOL_(GET|LIST)(\(tool_name\))?", "request_tools", own)
         return found._replace(structured={**found.structured, "next": own}, text=found.text.replace(step, own, 1))
 
-
-class ModeReader(Reader):
-    """A model that reads the texts of a mode which does not list every meta-tool."""
-
-    def __init__(self, exposed: ExposedTools) -> None:
-        self._exposed, self._terms = exposed, MODES[exposed.mode].terms
-
     def term(self, name: str, fields: Mapping[str, Any]) -> str:
         """Return what this mode has for a meta-tool; one that was not called by its name begins no sentence."""
         if name == "called" and fields["tool"] in self._terms:
@@ -349,9 +345,9 @@ class ModeReader(Reader):
 
     def proposed(self, tool: str, arguments: Mapping[str, Any]) -> ProposedCall | None:
         """Return the call of a meta-tool as this mode has it; None where it has none."""
-        if tool in self._exposed.listed or tool not in (*META_TOOLS, WRITE):
+        if tool in self.listed or tool not in (*META_TOOLS, WRITE):
             return tool, arguments
-        names, mode, catalog = arguments.get("tool_name"), self._exposed.mode, self._exposed.catalog()
+        names, mode, catalog = arguments.get("tool_name"), self.mode, self.catalog()
         listed = [names] if isinstance(names, str) else names
         match mode, tool:
             case "grouped", _:
@@ -375,8 +371,9 @@ class ModeReader(Reader):
         if mode == "direct":
             return called.name, {**given, **options}
         source, short = called.source, called.name.rpartition("__")[2]
+        verb = {"list_tables": "list_tables", "describe_table": "discover"}.get(short, "query")
         kinds: Mapping[str, ProposedCall] = {
-            "database": ("database", {"subcommand": _OF_DATABASES.get(short, "query"), "database": source, **given}),
+            "database": ("database", {"subcommand": verb, "database": source, **given}),
             "mcp": ("mcp", {"subcommand": "call", "server": source, "tool": called.name, "arguments": given}),
             "skill": ("read_skill", {"name": called.name, **given}),
             "connector": ("connector", {"subcommand": "execute", "connector": source, "action": called.name,
@@ -384,10 +381,6 @@ class ModeReader(Reader):
         }  # fmt: skip
         name, call = kinds[kind_of(catalog.source(source).kind)]
         return name, {**call, **options}
-
-
-_OF_DATABASES: Mapping[str, str] = {"list_tables": "list_tables", "describe_table": "discover"}
-"""Tool of a database → subcommand of ``database``; that of others is ``query``."""
 
 
 def select(tools: MetaTools, name: str) -> ExposedTools:
