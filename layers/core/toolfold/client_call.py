@@ -67,11 +67,6 @@ class ClientCall:
         self._last, self._sent_at = -math.inf, -math.inf
         self.is_cancelled = False
 
-    @property
-    def wants_progress(self) -> bool:
-        """Whether the client has requested progress."""
-        return self._send_progress is not None
-
     def cancel(self) -> None:
         """End the call: call what waits for a source, so that it stops."""
         with self._lock:

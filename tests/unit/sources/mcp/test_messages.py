@@ -55,7 +55,7 @@ def test_what_answers_no_call_is_skipped() -> None:
 def test_a_message_whose_call_cannot_be_known_ends_the_connection() -> None:
     rows = [ANSWER[:30], b"log: " + ANSWER, b"[" + ANSWER + b"]"]
     for line in rows:
-        with pytest.raises(ValueError, match="cut off"):
+        with pytest.raises(InvalidResponse):
             parse_message(line)
 
 
@@ -72,17 +72,16 @@ def test_a_text_that_was_cut_anywhere_is_read() -> None:
 
 def test_an_answer_that_cannot_be_used_fails_its_call_alone() -> None:
     rows = [
-        ({"result": None}, ""),
-        ({"result": [1]}, ""),
-        ({"jsonrpc": "1.0", "result": {}}, ""),
-        ({"error": "boom"}, "boom"),
-        ({"error": {"code": "E1", "message": "boom"}}, '{"code": "E1", "message": "boom"}'),
+        {"result": None},
+        {"result": [1]},
+        {"jsonrpc": "1.0", "result": {}},
+        {"error": "boom"},
+        {"error": {"code": "E1", "message": "boom"}},
     ]
-    for answer, said in rows:
+    for answer in rows:
         found = parse_message(json.dumps({"jsonrpc": "2.0", "id": 7, **answer}).encode())
         assert found.id == 7
-        assert is_unreadable(MCPError(found.error.code, found.error.message)) != bool(said)
-        assert not said or found.error.message == said
+        assert is_unreadable(MCPError(found.error.code, found.error.message))
 
 
 def test_a_result_gets_what_other_clients_do_without() -> None:

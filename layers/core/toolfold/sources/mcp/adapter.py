@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.errors import AuthRejected, CallCancelled, CatalogUnavailable, InvalidArguments, UpstreamError
-from toolfold.extras import how_to_add, on_lambda
+from toolfold.extras import how_to_add
 from toolfold.messages import CHECK_SERVER, SECURE_URL, TELL_OPERATOR_TO, TRY_AGAIN
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.ssrf import address_check, is_secure_url
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 CLOSE_S, END_S = 4.0, 5.0
 """Seconds for closing all connections, as long as ending a child may take, and that a process waits at its end."""
 
-_USED_BY_HTTP = "toolfold.sources.mcp.http_transport"
-_USED_BY_CALL = ("mcp.client.streamable_http", "toolfold.sources.mcp.answers", "toolfold.sources.mcp.session")
+_USED_BY_HTTP = ("mcp.client.streamable_http", "toolfold.sources.mcp.http_transport")
 
 MAX_CALL_S = 600.0
 """Seconds of a call whose caller has no deadline, as long as the server reports progress."""
@@ -142,8 +141,7 @@ class McpAdapter(SourceAdapter):
         name, fingerprint = tool.call.get("function"), tool.call.get("fingerprint", "")
         if not isinstance(name, str) or not isinstance(fingerprint, str):
             raise damaged(f"the call of {tool.name!a}")
-        on_progress = timer.report if timer.wants_progress else None
-        request = ToolRequest(name, arguments, fingerprint, on_progress, client_call.trace_context())
+        request = ToolRequest(name, arguments, fingerprint, timer.report, client_call.trace_context())
         try:
             future = self._runner.submit(self._open_session, sent_key, request)
         except RuntimeError:  # this process is ending
@@ -183,11 +181,9 @@ class McpAdapter(SourceAdapter):
         return found._replace(body=redactor.redact_text(found.body), blocks=redactor.redact_text(found.blocks))
 
     def warm_up(self) -> None:
-        """Import what a call needs, where it is installed. Nothing is opened."""
-        if self._connection.command and on_lambda():
-            return
+        """Import what a call on Lambda needs, where it is installed. Nothing is opened."""
         with suppress(ImportError):
-            for name in _USED_BY_CALL if self._connection.command else (*_USED_BY_CALL, _USED_BY_HTTP):
+            for name in () if self._connection.command else _USED_BY_HTTP:
                 importlib.import_module(name)
 
     def _open_session(self, api_key: str) -> Session:
@@ -195,11 +191,6 @@ class McpAdapter(SourceAdapter):
         is_allowed = address_check(self._settings.private_hosts, self.source.id, connection.url)
         limits = SessionLimits(self._settings.connect_timeout_s, self._max_bytes, is_allowed)
         return Session(connection, limits)
-
-
-class _LoopThread(threading.Thread):
-    end: Callable[[], None]
-    """Called by a process that ends without the exit functions of Python."""
 
 
 class _Runner:
@@ -222,10 +213,11 @@ class _Runner:
                 raise RuntimeError("the event loop was stopped")
             if self._process != os.getpid():
                 started = threading.Event()
-                self._thread = _LoopThread(
+                self._thread = threading.Thread(
                     target=lambda: asyncio.run(self._keep_sessions(started)), name=f"mcp {self._name}", daemon=True
                 )
-                self._thread.end = functools.partial(self.stop, END_S)
+                # Called by a process that ends without the exit functions of Python.
+                self._thread.end = functools.partial(self.stop, END_S)  # type: ignore[attr-defined]
                 self._thread.start()
                 started.wait()
                 self._process = os.getpid()
@@ -260,11 +252,6 @@ class _Timer:
         now = time.monotonic()
         self._timeout_s, self._end, self._context = deadline - now, deadline, context
         self._last = max(deadline, min(client_call.deadline() - _RESERVE_S, now + MAX_CALL_S))
-
-    @property
-    def wants_progress(self) -> bool:
-        """Whether progress changes anything: the end of the call, or what its client sees."""
-        return self._last > self._end or self._context.wants_progress
 
     async def report(self, progress: float, total: float | None, message: str | None) -> None:
         """Begin the time-out again, and pass the progress on."""

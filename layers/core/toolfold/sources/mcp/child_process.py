@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from toolfold.network.errors import ConnectionBroken, InvalidResponse, ResponseTooLarge
+from toolfold.network.errors import ConnectionBroken, InvalidResponse, ResponseTooLarge, TransportError
 from toolfold.sources.mcp.faults import PartLimit, StreamState, TooManyParts
 
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ",
@@ -107,24 +107,20 @@ async def _read_lines(process: Process, received: Any, state: StreamState) -> No
     stray_lines = 0
     try:
         async with received:
-            while line := await _read_line(process.stdout):
-                if PartLimit().is_exceeded_by(line):
-                    state.fault = TooManyParts()
-                    return
-                try:
-                    message = parse_message(line)
-                except ValueError:
-                    state.fault = InvalidResponse()
-                    return
+            async for line in process.stdout:
+                if not line.endswith(b"\n"):
+                    break  # it ended within a message
+                message = parse_message(line)
                 if message is not None:
                     await received.send(SessionMessage(message))
-                elif (stray_lines := stray_lines + 1) >= _MAX_STRAY_LINES:
-                    state.fault = InvalidResponse()
-                    return
-            state.fault = ConnectionBroken()
+                elif line.strip() and (stray_lines := stray_lines + 1) >= _MAX_STRAY_LINES:
+                    raise InvalidResponse
+            raise ConnectionBroken
     except (anyio.ClosedResourceError, anyio.BrokenResourceError):
         pass  # the session has ended
-    except asyncio.LimitOverrunError:
+    except TransportError as fault:
+        state.fault = fault
+    except ValueError:  # a line above the limit
         state.fault = ResponseTooLarge()
     finally:
         state.is_ended = True
@@ -134,50 +130,35 @@ def parse_message(line: bytes) -> Any:
     """Return the message in a line; an error for the call whose answer cannot be used; None for a log or a banner.
 
     Raises:
-        ValueError: a message is cut off, so that whose answer it is cannot be known.
+        TransportError: a message is cut off, so that whose answer it is cannot be known, or has too many parts.
     """
-    from mcp_types import INTERNAL_ERROR, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+    from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
+    if PartLimit().is_exceeded_by(line):
+        raise TooManyParts
     with contextlib.suppress(ValueError):
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     found: Any = None
     with contextlib.suppress(ValueError, RecursionError):
         # Servers cut texts within a surrogate pair or within a character, and begin with a byte order mark.
         found = json.loads(line.decode("utf-8-sig", "replace"))
+        text = json.dumps(found, ensure_ascii=False)
+        return jsonrpc_message_adapter.validate_json(text.encode("utf-8", "replace"), by_name=False)
     if not isinstance(found, dict):
         if b'"jsonrpc"' in line:
-            raise ValueError("a message that is cut off")
+            raise InvalidResponse
         return None
     id_ = found.get("id")
     if type(id_) not in (int, str) or "method" in found or found.keys().isdisjoint(("jsonrpc", "result")):
         return None
-    try:
-        text = json.dumps(found, ensure_ascii=False)
-        return jsonrpc_message_adapter.validate_json(text.encode("utf-8", "replace"), by_name=False)
-    except (ValueError, RecursionError):
-        said = found.get("error")
-        if said is None:
-            error = ErrorData(code=PARSE_ERROR, message="Failed to parse the response")
-        else:
-            error = ErrorData(code=INTERNAL_ERROR, message=said if isinstance(said, str) else json.dumps(said))
-        return JSONRPCError(jsonrpc="2.0", id=id_, error=error)
+    error = ErrorData(code=PARSE_ERROR, message="Failed to parse the response")
+    return JSONRPCError(jsonrpc="2.0", id=id_, error=error)
 
 
 async def _read_log(process: Process, state: StreamState) -> None:
     assert process.stderr is not None  # noqa: S101 - it was made with a pipe
     while chunk := await process.stderr.read(_MAX_LOG_BYTES):
         state.log = (state.log + chunk)[-_MAX_LOG_BYTES:]
-
-
-async def _read_line(stdout: asyncio.StreamReader) -> bytes:
-    """Return the next line that is not blank; empty at the end."""
-    while True:
-        try:
-            line = await stdout.readuntil(b"\n")
-        except asyncio.IncompleteReadError:
-            return b""
-        if line.strip():
-            return line
 
 
 async def _write_lines(process: Process, sent: Any, received: Any) -> None:
