@@ -225,17 +225,12 @@ class McpImporter(base.Importer[McpSettings]):
         limit = {"max_response_bytes": min(settings.max_response_bytes or most, most)}
         source = settings.as_source(settings.url, {**settings.connection(""), **limit})
         found = mcp_fetch.ask(source, settings.includes, MAX_TOOLS, process_settings, progress)
-        if not found.tools:
+        if not found["tools"]:
             raise mcp_fetch.failure(settings.id, "the server lists no tool that is included.")
         # The order of members stays: properties are for people.
-        listed = sorted(found.tools, key=lambda tool: str(tool["name"]))
-        new = McpSnapshot(
-            fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            protocol_version=found.protocol_version,
-            server=dict(found.server),
-            instructions=found.instructions,
-            tools=[{key: tool[key] for key in _KEPT if tool.get(key) is not None} for tool in listed],
-        )
+        listed = sorted(found["tools"], key=lambda tool: str(tool["name"]))
+        found["tools"] = [{key: tool[key] for key in _KEPT if tool.get(key) is not None} for tool in listed]
+        new = McpSnapshot(fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), **found)
         try:
             content = new.to_json().encode()
         except UnicodeEncodeError:

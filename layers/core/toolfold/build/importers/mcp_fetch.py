@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolfold.build.importers.base import key_of_deployment
 from toolfold.catalog.allow_list import AllowList
@@ -26,7 +26,6 @@ from toolfold.sources.mcp.listing import TooManyTools
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings
-    from toolfold.sources.mcp.session import Description
 
 TIMEOUT_S = 120.0
 """Seconds for all of it. A server that is started with npx or uvx may have to be downloaded first."""
@@ -46,7 +45,7 @@ def ask(
     most_tools: int,
     process_settings: Settings,
     progress: Callable[[str], None],
-) -> Description:
+) -> dict[str, Any]:
     """Return what the server of a source lists, of the tools whose names ``includes`` holds.
 
     Raises:

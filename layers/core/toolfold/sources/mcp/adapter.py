@@ -34,7 +34,7 @@ from toolfold.sources.http_api.request import exchange_for, upstream_timeout
 from toolfold.sources.mcp.answers import failure_text, parse_result
 from toolfold.sources.mcp.connection import SessionLimits, read_connection, with_key
 from toolfold.sources.mcp.faults import FaultTexts, McpFault
-from toolfold.sources.mcp.session import Description, OpenSession, Session, Sessions, ToolRequest
+from toolfold.sources.mcp.session import OpenSession, Session, Sessions, ToolRequest
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -117,7 +117,7 @@ class McpAdapter(SourceAdapter):
                 refusal = error
         raise refusal
 
-    async def describe(self, sent_key: str, is_wanted: Callable[[str], bool], max_tools: int) -> Description:
+    async def describe(self, sent_key: str, is_wanted: Callable[[str], bool], max_tools: int) -> dict[str, Any]:
         """Return what the server says about itself, over a connection for this alone, and the tools that are wanted.
 
         Raises:

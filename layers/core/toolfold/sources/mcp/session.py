@@ -63,23 +63,6 @@ class ToolRequest:
     meta: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Description:
-    """What a server says about itself.
-
-    Attributes:
-        protocol_version: the version of MCP that was agreed on.
-        server: ``name``, ``title`` and ``version``, as far as it says them.
-        instructions: for the use of its tools; may be empty.
-        tools: entries of ``tools/list``.
-    """
-
-    protocol_version: str
-    server: Mapping[str, str]
-    instructions: str
-    tools: list[dict[str, Any]]
-
-
 class Session:
     """A connection that is being opened, or open."""
 
@@ -149,8 +132,8 @@ class Session:
             if self._is_stopping and not self.calls:
                 self._task.cancel()
 
-    async def describe(self, is_wanted: Callable[[str], bool], max_tools: int) -> Description:
-        """Return what the server says about itself and those of its tools that are wanted.
+    async def describe(self, is_wanted: Callable[[str], bool], max_tools: int) -> dict[str, Any]:
+        """Return what the server says about itself: members of ``build.importers.mcp.McpSnapshot``.
 
         Raises:
             ServerFault: the server could not be reached, or its answer cannot be used.
@@ -167,8 +150,12 @@ class Session:
                 raise TooManyTools(f"it lists more than {max_tools:,} tools")
         info = session.server_info
         names = {} if info is None else {"name": info.name, "title": info.title, "version": info.version}
-        server = {name: value for name, value in names.items() if value}
-        return Description(session.protocol_version or "", server, session.instructions or "", list(tools.values()))
+        return {
+            "protocol_version": session.protocol_version or "",
+            "server": {name: value for name, value in names.items() if value},
+            "instructions": session.instructions or "",
+            "tools": list(tools.values()),
+        }
 
     async def _run(self) -> None:
         task = asyncio.current_task()
