@@ -167,7 +167,7 @@ class McpSnapshot(base.Snapshot):
     def by_name(self) -> dict[str, Any]:
         """Return what a refresh compares: each tool, and in parentheses what else the server says."""
         return {
-            **{str(tool["name"]): canonical(tool) for tool in self.tools},
+            **{tool["name"]: canonical(tool) for tool in self.tools},
             "(instructions)": self.instructions,
             "(server)": self.server,
             "(protocol version)": self.protocol_version,
@@ -194,9 +194,9 @@ class McpImporter(base.Importer[McpSettings]):
             return None
         places: dict[str, Location] = {}
         for position, tool in enumerate(snapshot.tools):
-            places.setdefault(str(tool["name"]), ("tools", position, "name"))
+            places.setdefault(tool["name"], ("tools", position, "name"))
         lines = yaml_loader.load(path, base.SNAPSHOT_LIMITS).lines(places.values())
-        names = [str(tool["name"]) for tool in snapshot.tools]
+        names = [tool["name"] for tool in snapshot.tools]
         tools = [
             _to_tool(tool, f"{path}:{lines[places[name]]}", settings)
             for name, tool in zip(names, snapshot.tools, strict=True)
@@ -228,7 +228,7 @@ class McpImporter(base.Importer[McpSettings]):
         if not found["tools"]:
             raise mcp_fetch.failure(settings.id, "the server lists no tool that is included.")
         # The order of members stays: properties are for people.
-        listed = sorted(found["tools"], key=lambda tool: str(tool["name"]))
+        listed = sorted(found["tools"], key=lambda tool: tool["name"])
         found["tools"] = [{key: tool[key] for key in _KEPT if tool.get(key) is not None} for tool in listed]
         new = McpSnapshot(fetched_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), **found)
         try:

@@ -164,7 +164,7 @@ async def open_client(
                 connection.url, http_client=http_client, max_sse_event_size=limits.max_bytes, terminate_on_close=False
             )
         client = Client(
-            refusing(transport, stream),
+            watched(transport, stream),
             mode="legacy" if legacy else "auto",
             cache=None,
             message_handler=on_notification,
@@ -192,7 +192,7 @@ def complete(result: dict[str, Any]) -> None:
 
 
 @asynccontextmanager
-async def refusing(transport: Transport, state: StreamState) -> AsyncIterator[Any]:
+async def watched(transport: Transport, state: StreamState) -> AsyncIterator[Any]:
     """Open ``transport``; ``state`` gets the requests of the server in :data:`REFUSED`, which the SDK refuses.
 
     It ends, and ``state`` gets the fault, after more than :data:`MAX_NOTIFICATIONS` in :data:`NOTIFICATIONS_S`.
