@@ -24,17 +24,12 @@ SET_DATABASE = Text(
 FORMS_OF_DATABASES = {"sqlite": Text("{sqlite_url}"), "postgresql": "postgresql://role:password@host/database"}
 """Dialect → a connection string."""
 
-SEND_KEY = Text("Ask the user to send {key} in {header}.", "Send {key} in {header}.")
-SEND_OTHER_KEY = Text(
-    "Ask the user to send a key as {header}, or tell the operator, whose log says how to allow it.",
-    "Send a key as {header}; the log says how to allow the one that is set up.",
-)
-ALLOW_KEY = Text("Tell the operator, whose log says how to allow it.", "The log says how to allow it.")
+SEND_KEY = Text("Ask the user to send one key of {title} in {header}.", "Send one key of {title} in {header}.")
+KEY_IN_LOG = Text("Tell the operator, whose log says {what}{instead}.", "The log says {what}{instead}.")
 CORRECT_KEY = Text(
     "Tell the operator that {variable} must be printable ASCII characters, at most {most}.",
     "{variable} must be printable ASCII characters, at most {most}.",
 )
-READ_KEY = Text("Tell the operator, whose log says why{instead}.", "The line above says why{instead}.")
 NAME_AUTH = _for_operator("Set auth in source.yaml to say where the key is sent.")
 CHECK_KEY = Text("Ask the user to check the key.", "Check the key in your environment; `toolfold doctor` helps.")
 SIGN_IN = Text(

@@ -20,12 +20,10 @@ from toolfold.cache.stores import Unavailable, reason_of
 from toolfold.errors import KEY_UNREADABLE, AuthRequired
 from toolfold.execution.credentials import MAX_KEY_CHARACTERS, RequestCredentials, header_for, is_possible_key
 from toolfold.messages import (
-    ALLOW_KEY,
     CORRECT_KEY,
     FORMS_OF_DATABASES,
-    READ_KEY,
+    KEY_IN_LOG,
     SEND_KEY,
-    SEND_OTHER_KEY,
     SET_DATABASE,
     SET_KEY,
 )
@@ -68,30 +66,32 @@ def resolve_api_key(
     if auth is None or need == "none":
         return ""
     own = secrets.setting_of(source)
+    is_named = credentials.unused or not is_only_one
+    header = header_for(source.id) if is_named else "Authorization: Bearer or X-API-Key"
+    instead = f"; or send a key as {header}" if auth.caller_key else ""
     try:
         if auth.caller_key and (callers := _callers_key(source, credentials, is_only_one)):
             return callers
         if own and not secrets.uses_own:
-            header = _header_of_keys(source, credentials.unused, is_only_one)
             raise AuthRequired(
                 f"{source.title} needs an API key, and the one that is set up here is not for all callers.",
-                SEND_OTHER_KEY.filled(header=header) if auth.caller_key else ALLOW_KEY,
+                KEY_IN_LOG.filled(what="how to allow it", instead=instead),
             )
-        if not is_possible_key(own):
+        key = secrets.find(own, source.id) if own.startswith(_REFERENCE_PREFIXES) else own
+        if key is None:
+            raise AuthRequired(
+                f"The key that is set up here for {source.title} cannot be read at the moment.",
+                KEY_IN_LOG.filled(what="why", instead=instead),
+            )
+        if not is_possible_key(key):
             raise AuthRequired(
                 f"The key that is set up here for {source.title} cannot be sent.",
                 CORRECT_KEY.filled(variable=auth.environment, most=MAX_KEY_CHARACTERS),
             )
-        key = secrets.find(own, source.id) if own.startswith(_REFERENCE_PREFIXES) else own
-        if key is None:
-            instead = f"; or send a key in {header_for(source.id)}" if auth.caller_key else ""
-            raise AuthRequired(
-                f"The key that is set up here for {source.title} cannot be read at the moment.",
-                READ_KEY.filled(instead=instead),
-            )
         if not key:
             reason = f": TOOLFOLD_SOURCE_KEYS has none for {source.id}" if secrets.source_keys else ""
-            raise _missing(source, auth, credentials.unused, is_only_one, f"none was given{reason}")
+            unused = credentials.unused if auth.caller_key else ""
+            raise _missing(source, auth, header, unused or f"none was given{reason}")
         return key
     except AuthRequired:
         if need == "optional":
@@ -102,32 +102,20 @@ def resolve_api_key(
 def _callers_key(source: Source, credentials: RequestCredentials, is_only_one: bool) -> str:
     if key := credentials.named.get(source.id, "").strip():
         return key
-    if credentials.conflict:
-        raise AuthRequired(credentials.conflict, SEND_KEY.filled(key="one key", header=header_for(source.id)))
     key = credentials.first()
-    if key and not is_only_one:
-        raise AuthRequired(
-            "The key of the request does not name its source, and several sources here take callers' keys.",
-            SEND_KEY.filled(key=f"the key of {source.title}", header=header_for(source.id)),
-        )
-    if key and not is_possible_key(key):
-        raise AuthRequired(
-            f"The key of the request cannot be a key of {source.title}.",
-            SEND_KEY.filled(
-                key="it",
-                header=f"{header_for(source.id)}: printable ASCII characters, at most {MAX_KEY_CHARACTERS}",
-            ),
-        )
-    return key
+    if credentials.conflict:
+        problem = credentials.conflict
+    elif key and not is_only_one:
+        problem = "The key of the request does not name its source, and several sources here take callers' keys."
+    elif not is_possible_key(key):
+        problem = f"The key of the request is not printable ASCII of at most {MAX_KEY_CHARACTERS} characters."
+    else:
+        return key
+    raise AuthRequired(problem, SEND_KEY.filled(title=source.title, header=header_for(source.id)))
 
 
-def _header_of_keys(source: Source, unused: str, is_only_one: bool) -> str:
-    is_named = unused or not is_only_one
-    return header_for(source.id) if is_named else "Authorization: Bearer or X-API-Key"
-
-
-def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key: str) -> AuthRequired:
-    header = f", or to send it as {_header_of_keys(source, unused, is_only_one)}" if auth.caller_key else ""
+def _missing(source: Source, auth: Auth, header: str, no_key: str) -> AuthRequired:
+    also = f", or to send it as {header}" if auth.caller_key else ""
     signup = f"; a key is at {auth.signup_url}" if auth.signup_url else ""
     form = "USER:PASSWORD" if auth.basic else "YOUR_KEY" if auth.oauth2 is None else "CLIENT_ID:CLIENT_SECRET"
     if source.kind == "sql":
@@ -136,8 +124,8 @@ def _missing(source: Source, auth: Auth, unused: str, is_only_one: bool, no_key:
             SET_DATABASE.filled(variable=auth.environment, form=FORMS_OF_DATABASES[source.connection["dialect"]]),
         )
     return AuthRequired(
-        f"{source.title} needs an API key, and {(unused if auth.caller_key else '') or no_key}.",
-        SET_KEY.filled(variable=auth.environment, header=header, signup=signup, form=form),
+        f"{source.title} needs an API key, and {no_key}.",
+        SET_KEY.filled(variable=auth.environment, header=also, signup=signup, form=form),
     )
 
 
