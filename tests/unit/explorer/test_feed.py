@@ -349,7 +349,14 @@ def test_a_changed_record_is_not_shown_and_cannot_be_approved(page: Page, tmp_pa
     assert world.sent == 0
 
 
-@pytest.mark.parametrize("damage", ["'{'", "'null'", "x'ff'", '\'{"state": "requested"}\'', "7", "NULL"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "'{'", "'null'", "x'ff'", '\'{"state": "requested"}\'', "7", "NULL",
+        '\'{"state": "requested", "expires_at": "x", "mac": 1, "terms": [1, 2, {}, "d", "e", 7]}\'',
+        '\'{"state": ["requested"], "expires_at": 1, "mac": "", "terms": null}\'',
+    ],
+)  # fmt: skip
 def test_damaged_records_are_left_out(page: Page, damage: str, tmp_path: Path) -> None:
     world, router = page
     world.token(CONFIRMED, {"harbour": "Oslo"})

@@ -292,14 +292,14 @@ class ApprovalDesk:
             raise CannotDecide("The record of this call is damaged. Let the call be made again.") from None
         if record.state != "requested":
             raise CannotDecide(f"This call was {record.state} already.")
-        if record.expires_at <= self._now():
-            raise CannotDecide("This call waits no longer: it has expired. Let it be made again.")
         if record.terms is None:
             raise CannotDecide(
                 "This call needs no person: its server has TOOLFOLD_APPROVE=agent. Repeat it with the token."
             )
         if not record.is_for(self._secret, id_, record.terms):
-            raise CannotDecide("The record of this call was changed. Let the call be made again.")
+            raise CannotDecide("The record of this call was changed, or the secret of the server is another one.")
+        if record.expires_at <= self._now():
+            raise CannotDecide("This call waits no longer: it has expired. Let it be made again.")
         return WaitingCall(id_, record.terms, record, stored)
 
     def waiting(self) -> list[WaitingCall]:
