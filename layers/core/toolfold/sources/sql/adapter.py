@@ -27,6 +27,7 @@ from toolfold.results.render import dumps_compact
 from toolfold.results.values import sql_identifier
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error, wrong_count
+from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
 from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table, sql_name
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
 from toolfold.text_safety import counted
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
     from toolfold.sources.sql.guard import GuardedStatement
-    from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
 
     Database = SqliteDatabase | PostgresqlDatabase
     """One connection to a database, used by one thread at a time. Every method raises ``DatabaseFailure``."""
@@ -108,8 +108,6 @@ def open_database(settings: SqlSettings, connection_string: str, max_bytes: int,
     """Open a connection, and check that its role can only read."""
     if settings.dialect == "sqlite":
         return SqliteDatabase(sqlite_path(connection_string), settings.tables, max_bytes, deadline)
-    from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
-
     database = PostgresqlDatabase(connection_string, settings.tables, max_bytes, deadline)
     database.check_role(deadline)
     return database
@@ -401,13 +399,10 @@ class SqlAdapter(SourceAdapter):
 
     def warm_up(self) -> None:
         """Import what a query needs. Nothing is opened."""
-        from toolfold.sources.sql.guard import check_statement
+        from toolfold.sources.sql import guard, text_order  # noqa: F401
 
-        if self._settings.dialect == "sqlite":
-            import toolfold.sources.sql.text_order
         # sqlglot imports a dialect when it reads the first statement in it.
-        check_statement("SELECT 1", self._settings.dialect, DatabaseSchema())
+        guard.check_statement("SELECT 1", self._settings.dialect, DatabaseSchema())
         if self._settings.dialect != "sqlite":
             with suppress(ImportError):
                 importlib.import_module("psycopg")
-                import toolfold.sources.sql.postgresql_database  # noqa: F401
