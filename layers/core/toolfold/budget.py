@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from toolfold.errors import AnswerTooLarge
+from toolfold.errors import ASK_FOR_LESS, AnswerTooLarge
 
 T = TypeVar("T")
 
@@ -20,9 +20,6 @@ MAX_BYTES = 448 << 20
 """Memory that the steps of one call may reserve together, in bytes. An estimate: steps reserve before they allocate.
 
 A process may grow by 512 MB; the rest is for what is allocated without being reserved."""
-
-ASK_FOR_LESS = "Ask for less: a shorter period, fewer symbols, or a simpler select."
-"""The next step where the source of the answer has no better one."""
 
 _BYTES_PER_SECOND = 10e6
 """The slowest step that cannot be interrupted, json.dumps, on a function with half a processor."""

@@ -238,6 +238,10 @@ class AnswerTooLarge(CallError, code="ANSWER_TOO_LARGE"):
     """The answer is over a limit of size, time or memory."""
 
 
+ASK_FOR_LESS = "Ask for less: a shorter period, fewer symbols, or a simpler select."
+"""The next step where the source of the answer has no better one."""
+
+
 class ReferenceNotFound(CallError, code="REFERENCE_NOT_FOUND"):
     """A step of a pipe refers to what there is not. ``keys`` in the details are those that there are."""
 

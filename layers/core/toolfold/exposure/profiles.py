@@ -19,6 +19,7 @@ from toolfold.catalog.json_schema import properties
 from toolfold.catalog.profiles import KINDS, SWITCHES, Elsewhere, Profile, kind_of
 from toolfold.catalog.reader import positions_in
 from toolfold.errors import CallError, ContextMismatch, ProfileNotFound, ToolNotExposed
+from toolfold.exposure import research
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.messages import CONNECT, OTHER_CONTEXT, OTHER_TOOL
 from toolfold.meta_tools.definitions import definitions, instructions
@@ -223,8 +224,6 @@ class ExposedTools(MetaTools, Reader):
         mode, stand_ins = MODES[self.mode], list[Mapping[str, Any]]()
         self._terms = mode.terms
         if self.mode == "research":
-            from toolfold.exposure import research  # for this mode only
-
             self._research, stand_ins = research.answer, [*research.DEFINITIONS]
         elif self.mode in ("grouped", "kinds"):
             # A profile that is named after a mode, and not written, has those of ``default``.

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, META_TOOLS, RESERVED_NAMES
 from toolfold.errors import (
+    ASK_FOR_LESS,
+    AnswerTooLarge,
     CallError,
     CatalogUnavailable,
     InsufficientScope,
@@ -238,11 +240,9 @@ class MetaTools:
             # Only the type and the place: an exception's text may contain a URL with an API key.
             trace = traceback.extract_tb(error.__traceback__)[-1]
             logger.error("defect in %s: %s at %s:%s", name, type(error).__name__, trace.name, trace.lineno)
-            from toolfold.budget import WorkBudget
-
             failure: CallError = InternalError("toolfold failed on this call.", REPORT)
             if isinstance(error, MemoryError):  # of a process whose memory is limited
-                failure = WorkBudget().too_large("This call needs more memory than this server has.")
+                failure = AnswerTooLarge("This call needs more memory than this server has.", ASK_FOR_LESS)
             result = error_result(failure)
         finally:
             if end is not None:
@@ -286,11 +286,7 @@ what its request needs alone.
 
 
 def _read_call(catalog: Catalog, name: str, arguments: Mapping[str, Any]) -> MetaCall:
-    from toolfold.meta_tools.arguments import MAX_READ, too_many
-
     known = TOOLS[name].arguments
-    if len(arguments) > MAX_READ:
-        raise too_many(name, arguments, known)
     may_be_usual = name == "TOOL_LIST" or (name == "TOOL_GET" and "tool_name" in arguments)
     if may_be_usual and all(key in known and known[key].takes(value) for key, value in arguments.items()):
         return MetaCall(name, arguments)
