@@ -337,7 +337,7 @@ FORBIDDEN = {
 }  # fmt: skip
 """Modules that the first answers do not need; the agent waits while they are imported."""
 
-MAX_TOOLFOLD_MODULES = 37
+MAX_TOOLFOLD_MODULES = 40
 """Modules of toolfold, packages included, that the first answers need."""
 
 PROGRAM = """

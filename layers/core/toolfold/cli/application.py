@@ -427,6 +427,27 @@ def run_arguments(arguments: Sequence[str]) -> int:
         return done.exit_code
 
 
+def complete(instruction: str) -> int:
+    """Print the script of a shell (``bash_source``), or what can follow, as a script requests (``bash_complete``)."""
+    from click.shell_completion import get_completion_class  # which takes 2 ms to import
+
+    shell, _, wanted = instruction.partition("_")
+    completion = get_completion_class(shell)
+    if completion is None:
+        raise ToolfoldError(f"There is no completion for {shell}.")
+    made = completion(TOOLFOLD, {}, "toolfold", "_TOOLFOLD_COMPLETE")
+    try:
+        print(made.source() if wanted == "source" else made.complete())
+    except KeyError as error:  # a variable that the script of this version sets
+        raise ToolfoldError(f"{error} is not set. Install the script again: toolfold completion {shell}") from None
+    return 0
+
+
+def print_completion(options: Options) -> int:
+    """Print the completion script of a shell."""
+    return complete(f"{options.shell}_source")
+
+
 def print_help(options: Options) -> int:
     """Print the help of the command in ``options.words``."""
     return run_arguments([*options.words, "--help"])

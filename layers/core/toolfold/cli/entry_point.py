@@ -18,8 +18,6 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
-from toolfold.cli.output import print_error
-from toolfold.cli.terminal import is_unicode
 from toolfold.errors import CallError, ToolfoldError
 from toolfold.extras import missing_extra
 from toolfold.local_defaults import use_settings_file
@@ -66,6 +64,8 @@ class SafeStream:
 
     def write(self, text: str) -> int:
         """Write ``text``."""
+        from toolfold.cli.terminal import is_unicode  # by the first text: stdio prints none
+
         shown = escape_terminal(text) if self._escapes else text
         with output_errors():
             try:
@@ -137,34 +137,11 @@ def _run(arguments: list[str]) -> int:
 
     try:
         if instruction := os.environ.get("_TOOLFOLD_COMPLETE"):
-            return complete(instruction)
+            return application.complete(instruction)
         return application.run_arguments(arguments)
     except click.ClickException as error:
         application.print_usage_error(error)
         return 2
-
-
-def complete(instruction: str) -> int:
-    """Print the script of a shell (``bash_source``), or what can follow, as a script requests (``bash_complete``)."""
-    from click.shell_completion import get_completion_class  # which takes 2 ms to import
-
-    from toolfold.cli.application import TOOLFOLD
-
-    shell, _, wanted = instruction.partition("_")
-    completion = get_completion_class(shell)
-    if completion is None:
-        raise ToolfoldError(f"There is no completion for {shell}.")
-    made = completion(TOOLFOLD, {}, "toolfold", "_TOOLFOLD_COMPLETE")
-    try:
-        print(made.source() if wanted == "source" else made.complete())
-    except KeyError as error:  # a variable that the script of this version sets
-        raise ToolfoldError(f"{error} is not set. Install the script again: toolfold completion {shell}") from None
-    return 0
-
-
-def print_completion(options: Any) -> int:
-    """Print the completion script of a shell."""
-    return complete(f"{options.shell}_source")
 
 
 def _exit_code(arguments: list[str]) -> int:
@@ -174,6 +151,8 @@ def _exit_code(arguments: list[str]) -> int:
         sys.stdout.flush()  # an error of stdout is raised here, not at the exit of Python
         return code
     except CallError as error:
+        from toolfold.cli.output import print_error
+
         print_error(error)
     except OutputError as error:
         _discard_stdout()
