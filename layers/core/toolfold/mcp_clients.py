@@ -80,12 +80,8 @@ class Client:
         return {**({"type": "http"} if self.has_type else {}), self.url: url, **sent}
 
 
-def _read_clients() -> dict[str, Client]:
-    content = importlib.resources.files("toolfold").joinpath("mcp_clients.toml").read_text(encoding="utf-8")
-    return {name: Client(**row) for name, row in tomllib.loads(content).items()}
-
-
-CLIENTS: Mapping[str, Client] = _read_clients()
+_TABLE = importlib.resources.files("toolfold").joinpath("mcp_clients.toml").read_text(encoding="utf-8")
+CLIENTS: Mapping[str, Client] = {name: Client(**row) for name, row in tomllib.loads(_TABLE).items()}
 """Name on the command line → client."""
 
 _BRIDGE = ("npx", "-y", "mcp-remote")

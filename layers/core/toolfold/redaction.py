@@ -137,7 +137,10 @@ class _KeyPattern:
 
     def redact(self, text: str) -> str:
         """Return ``text`` with the key replaced; a word that has it in another encoding is replaced as a whole."""
-        text = self._replace_plain(text)
+        if self._word is not None:
+            text = self._word.sub(REPLACEMENT, text)
+        else:
+            text = re.sub("|".join(map(re.escape, self._folded)), REPLACEMENT, text, flags=re.IGNORECASE)
         if not self._remains(text):
             return text
         text = "\n".join(map(self._redact_line, text.split("\n")))
@@ -175,11 +178,6 @@ class _KeyPattern:
         for space in "\n\r\t ":
             joined = joined.replace(space, "")
         return any(map(joined.__contains__, self._base64))
-
-    def _replace_plain(self, text: str) -> str:
-        if self._word is not None:
-            return self._word.sub(REPLACEMENT, text)
-        return re.sub("|".join(map(re.escape, self._folded)), REPLACEMENT, text, flags=re.IGNORECASE)
 
 
 NO_REDACTION = Redactor()

@@ -50,10 +50,11 @@ def parse_event(event: Any) -> Request:
             raise UnknownEvent("the event comes from a load balancer")
         authorizer, identity = context.get("authorizer") or {}, context.get("identity") or {}
         http = {"method": event["httpMethod"], **identity} if is_version_1 else context["http"]
+        body = str.encode(event.get("body") or "", "utf-8", "surrogatepass")
         return Request(
             http["method"].upper(),
             _headers(event),
-            _body(event),
+            binascii.a2b_base64(body, strict_mode=True) if event.get("isBase64Encoded") else body,
             query=_encoded_query(event) if is_version_1 else str(event.get("rawQueryString") or ""),
             used_by_gateway=_used_by_gateway(authorizer, identity) if authorizer or identity else frozenset(),
             path=str(event.get("path" if is_version_1 else "rawPath") or ""),
@@ -78,11 +79,6 @@ def _headers(event: Mapping[str, Any]) -> Headers:
         return tuple([(name.lower(), str.strip(value)) for name, values in repeated.items() for value in values])
     headers = [(name.lower(), str.strip(value)) for name, value in (event.get("headers") or {}).items()]
     return (*headers, *[("cookie", str.strip(cookie)) for cookie in event.get("cookies") or ()])
-
-
-def _body(event: Mapping[str, Any]) -> bytes:
-    encoded = str.encode(event.get("body") or "", "utf-8", "surrogatepass")
-    return binascii.a2b_base64(encoded, strict_mode=True) if event.get("isBase64Encoded") else encoded
 
 
 def _encoded_query(event: Mapping[str, Any]) -> str:

@@ -217,10 +217,6 @@ _FAILED = ("error", "fail", "failed", "ERROR")
 _ONLY_A_CODE = frozenset(("cod", "code", "data", "message", "requestid", "status", "statuscode"))
 
 
-def _is_told(given: Mapping[str, Any]) -> bool:
-    return "message" in given or "errortype" in given
-
-
 def _is_only_a_code(given: Mapping[str, Any]) -> bool:
     return isinstance(given.get("message"), str) and given.keys() <= _ONLY_A_CODE
 
@@ -234,7 +230,7 @@ _SIGNS: tuple[tuple[tuple[str, ...], Callable[[Any], bool], Callable[[Mapping[st
     (("fault",), lambda value: isinstance(value, dict) and not {"faultstring", "message"}.isdisjoint(value), bool),
     (("ok", "success"), lambda value: str(value).lower() == "false", bool),
     (("status",), _FAILED.__contains__, bool),
-    (("stat", "result"), _FAILED.__contains__, _is_told),
+    (("stat", "result"), _FAILED.__contains__, lambda given: "message" in given or "errortype" in given),
     (("code", "status", "statuscode"), lambda value: type(value) is int and _is_code(value), _is_only_a_code),
     (("cod",), _is_code, _is_only_a_code),
 )

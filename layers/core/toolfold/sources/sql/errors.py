@@ -17,7 +17,7 @@ from toolfold.fuzzy import did_you_mean
 from toolfold.messages import SEE_LOG
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, NotConnected, Retryable
 from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
-from toolfold.sources.sql.schema import DatabaseSchema, Table
+from toolfold.sources.sql.schema import DatabaseSchema
 from toolfold.text_safety import MAX_NAME_CHARS, counted, escape_unsafe, quoted_name
 from toolfold.wording import Text
 
@@ -203,7 +203,8 @@ def _no_table(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, s
 
 def _no_column(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
     last = name.rpartition(".")[2].strip('"') or name
-    tables = _tables_in(statement, schema) or schema.tables
+    words = {table: rf"(?<!\w){re.escape(table.name)}(?!\w)" for table in schema.tables}
+    tables = [table for table, word in words.items() if re.search(word, statement, re.IGNORECASE)] or schema.tables
     known = list(dict.fromkeys(column.name for table in tables for column in table.columns))
     closest = _closest(last, {column: schema.sql_name(column) for column in known})
     listed = f"Columns: {_listed(map(schema.sql_name, known))}." if known else ""
@@ -228,11 +229,6 @@ def _listed(names: Iterable[str]) -> str:
 def _shown(name: str) -> str:
     """Return a name of the database for an error: as SQL writes it, in one line and shortened."""
     return escape_unsafe(name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…")
-
-
-def _tables_in(statement: str, schema: DatabaseSchema) -> list[Table]:
-    words = {table: rf"(?<!\w){re.escape(table.name)}(?!\w)" for table in schema.tables}
-    return [table for table, word in words.items() if re.search(word, statement, re.IGNORECASE)]
 
 
 def _no_privilege(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
