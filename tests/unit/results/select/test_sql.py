@@ -222,6 +222,11 @@ def test_columns_are_named_as_they_were_written(statement: str, columns: tuple[s
     assert tuple(name.lower() if "(" in name else name for name in select(statement).columns) == columns
 
 
+@pytest.mark.parametrize("statement", ["SELECT sum(open * 0) FROM data", "SELECT 0 FROM data WHERE open > 58"])
+def test_a_zero_is_not_called_nothing(statement: str) -> None:
+    assert not select_from(PRICES, statement).notes
+
+
 def test_a_statement_that_cannot_be_read_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(InvalidSelect):
         parse_select("EXPLAIN SELECT 'a secret' FROM data")

@@ -42,7 +42,7 @@ TRUTHS = {**dict.fromkeys(("true", "yes", "y", "1"), True), **dict.fromkeys(("fa
 def _require_counted(tree: exp.Expr) -> None:
     """Refuse to count a condition, of which false is a value as well, and ``countif`` of another expression."""
     for one in tree.find_all(exp.Count):
-        require_flat(one.this)
+        require_flat(None if isinstance(one.this, exp.Distinct) else one.this)
         if one.this is not None and is_condition(one.this):
             problem = f"{shown(one)} counts each row in which the condition has a value, true or false"
             next_step = "Write sum, or the condition as a step before count."
@@ -384,7 +384,8 @@ def _mixed(node: exp.Expr) -> Exception:
     column, name = column_of(node), shown(node)
     misfit = column.misfit if column is not None else ""
     problem = f"the values of {name} are not of one kind of numbers or dates, as {quoted_name(misfit)} shows"
-    cast = f"CAST({name} AS REAL) reads each text as a number, or refuses it; replace({name}, ' kg', '') has no unit."
+    number = f"replace(replace({name}, '.', ''), ',', '.')" if _has_decimal_comma(node) else name
+    cast = f"CAST({number} AS REAL) reads each text as a number, or refuses it; replace({name}, ' kg', '') has no unit."
     return invalid(problem, f"{_equality_form(node)} {cast}")
 
 

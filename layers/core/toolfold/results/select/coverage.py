@@ -48,7 +48,9 @@ _MAX_STATED = 200
 """Fields of these words that are looked at: an answer has some ten of them."""
 
 _ABOUT_PAGES = frozenset(("continue", "links", "meta", "metadata", "page", "pageinfo", "pagination", "paging"))
-"""Objects in which such fields are, however deep. Other fields are in an object that has the rows."""
+"""Objects in which such fields are, however deep. Other fields are in an object that has the rows, or beside them."""
+_COMMON = frozenset(("total", "count", "hits", "size", "continue"))
+"""Words that are as often of something else in an object beside the rows."""
 
 _UNITS = re.compile(r"\w*currency(?:code)?|units?|uom")
 """Names of columns that say what the numbers beside them are of."""
@@ -203,9 +205,10 @@ def _page_notes(table: Table, fields: Sequence[tuple[tuple[str, ...], Any]], all
     """Yield what fields in the objects that have the rows say of those that the answer may lack."""
     count = len(table.rows)
     for (*inside, last), value in fields:
-        if not table.name.startswith(".".join(inside)) and _ABOUT_PAGES.isdisjoint(map(normalize, inside)):
-            continue
         word, name = normalize(last.rpartition(".")[2]), quoted_name(last)  # @odata.count
+        place = inside[:-1] if word not in _COMMON else inside
+        if not table.name.startswith(".".join(place)) and _ABOUT_PAGES.isdisjoint(map(normalize, inside)):
+            continue
         total = values.parse_number(value) if isinstance(value, str) else value
         is_total = word in _TOTALS and type(total) is int and count < total != all_rows
         if is_total and total not in _sums(table):

@@ -256,7 +256,8 @@ class _Evaluation:
         empty = next((path[-1] for path, value in fields_of(self._document.metadata) if value == []), "")
         if self._is_object and empty:
             notes.append(f"The answer is one object, read as one row; {quoted_name(empty)} is an empty list.")
-        return [*notes, *([] if any(map(any, found.rows)) else ["The statement found nothing."])]
+        has_values = len(found.rows) > 1 or any(cell is not None for row in found.rows for cell in row)
+        return [*notes, *([] if has_values else ["The statement found nothing."])]
 
     def _takes_rows(self, clause: Clause) -> bool:
         """Return whether one object does not take a clause; ``last 1`` and ``count`` only where no field has parts."""

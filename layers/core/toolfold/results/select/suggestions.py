@@ -55,7 +55,7 @@ _WORDS = (
     (r"(?<!\) )\b(?:is )?(?:(?:greater|more|larger|higher) than\b|(?:above|over)(?= *[\d$]))", ">"),
     (r"\b(?:is )?(?:(?:less|lower|smaller|fewer) than\b|(?:below|under)(?= *[\d$]))", "<"),
     *((rf"(?<=[\w)]) {word} (?=[\w'\"-])", f" {sign} ") for word, sign in SIGNS.items()),
-    (r"(?<=\w)(?:[. ]is ?|[. ])(not ?)?(?:na|null|missing)\b(?:\(\))?", r" is \1null"),
+    (r"(?<=\w)(?<!contains)(?:[. ]is ?|[. ])(not ?)?(?:na|null|missing)\b(?:\(\))?", r" is \1null"),
     (r"\b(max|min)imum\(", r"\1("),
     (r"\b(asc|desc)ending\b", r"\1"),
     (r"\b(?:per|(?:for|of|in) each|each) (year|quarter|month|week|weekday|day)\b", r"by \1"),
