@@ -376,6 +376,7 @@ def test_a_key_among_the_arguments_is_named(arguments: list[str], name: str) -> 
         ["postgresql://reader@db.example.com/shop"],
         ["-y", "@modelcontextprotocol/server-filesystem@1.0", "--local-timezone", "Europe/Berlin"],
         ["--auth", "oauth"],
+        ["--token=$TOKEN", "server.js"],
     ],
 )
 def test_other_arguments_are_not(arguments: list[str]) -> None:

@@ -245,7 +245,8 @@ def _named_values(settings: Mapping[str, Any]) -> Iterator[tuple[Location, str, 
         if assigned := _ASSIGNED.fullmatch(word):
             yield ("args", number), assigned[1], assigned[2]
         elif not word.startswith("-"):
-            yield ("args", number), before if before.startswith("-") else f"argument {number + 1}", word
+            is_option = before.startswith("-") and "=" not in before
+            yield ("args", number), before if is_option else f"argument {number + 1}", word
         yield from _in_url(("args", number), assigned[2] if assigned else word)
     for key in ("env", "headers"):
         given = settings.get(key)
