@@ -193,6 +193,8 @@ def test_every_way_leads_to_the_same_call(bundled: App, path: str, name: str, ar
         ("/mcp/kinds", "connector", {"action": "CPI", "parameters": "interval=montly"}, "monthly"),
         ("/mcp/kinds", "connector", {"action": "CPI", "parameters": ["monthly"]}, "Send arguments as an object"),
         ("/mcp/kinds", "connector", {"subcommand": "discover", "colour": "red"}, "It leaves out colour."),
+        ("/mcp", "inspect-tool-response", {"toolName": "GLOBAL_QUOTE", "args": "{'symbol': 'A'}"}, "as an object"),
+        ("/mcp", "inspect-tool-response", {"toolName": "GLOBAL_QUOTE", "symbl": "MSFT"}, "'symbol': 'MSFT'"),
     ],
 )
 def test_mistakes_name_the_next_step(

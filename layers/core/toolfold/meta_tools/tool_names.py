@@ -265,7 +265,7 @@ def _tool_details(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
 
 def _inspect(catalog: Catalog, arguments: Mapping[str, Any]) -> MetaCall:
     named = _tool_details(catalog, arguments).arguments
-    return MetaCall("TOOL_CALL", {**named, "arguments": _object(arguments), "inspect": True})
+    return MetaCall("TOOL_CALL", {**_rest(arguments, "source", "tool"), **named, "inspect": True})
 
 
 _KINDS: Mapping[str, Callable[[Any, Mapping[str, Any]], MetaCall]] = {
