@@ -260,6 +260,8 @@ def test_discovery_leaves_nothing_out(
          {"TOOL_CALL": {"tool_name": "TOOL_LIST", "arguments": {"query": "qqq"}}}),
         ("/mcp/research", "fetch", {"id": "GLOBAL_QUOTE(symbol='IBM', foo=1)"},
          {"fetch": {"id": "GLOBAL_QUOTE(symbol='IBM')"}}),
+        ("/mcp/research", "fetch", {"id": "GLOBAL_QUOTE(symbol='IBM,MSFT')"},
+         {"fetch": {"id": "GLOBAL_QUOTE(symbol=['IBM', 'MSFT'])"}}),
         ("/mcp/research", "fetch", {"id": "REALTIME_OPTIONS(symbol='IBM', type='put')"},
          {"fetch": {"id": "REALTIME_OPTIONS(symbol='IBM', select='type = put')"}}),
         ("/mcp/research", "fetch", {"id": "TIME_SERIES_DALY(symbol='IBM', select='last 3')"},

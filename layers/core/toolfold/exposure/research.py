@@ -57,7 +57,9 @@ DEFINITIONS: tuple[dict[str, Any], ...] = (
     },
 )
 
-_GIVEN = re.compile(r"""(\w[\w.\[\]-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s,()[\]{}]+))""")
+_GIVEN = re.compile(
+    r"""(?<![\w.\[\]-])(\w[\w.\[\]-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s,()[{}][^\s,(){}]*)|\[([^][]*)\])"""
+)
 """``symbol=IBM``: a value that a query or an id gives by the name of its parameter."""
 
 _TICKER = re.compile(r"(?<![\w.$-])\$?([A-Z][A-Z0-9.-]{0,14})(?!\w)")
@@ -114,7 +116,10 @@ def _fetch(id_: str, request: MetaRequest) -> Result:
 
 def _arguments(text: str) -> dict[str, Any]:
     """Return the arguments in an id, ``symbol='IBM')``, or in a query, which has other words as well."""
-    return {name: "".join(value) for name, *value in _GIVEN.findall(text)}
+    return {
+        name: [one.strip(" \"'") for one in listed.split(",")] if listed else "".join(value)
+        for name, *value, listed in _GIVEN.findall(text)
+    }
 
 
 def _as_text(structured: Mapping[str, Any], found: Result) -> Result:
