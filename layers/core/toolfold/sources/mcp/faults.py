@@ -59,7 +59,7 @@ class TooManyNotifications(InvalidResponse, reason="more than 10,000 notificatio
     """A server sends notifications faster than a client can read them."""
 
 
-class TooManyParts(ResponseTooLarge, reason="it has too many parts to be read"):
+class TooManyParts(ResponseTooLarge):
     """A message has so many small parts that they take far more memory than its bytes."""
 
 
@@ -232,12 +232,10 @@ class FaultTexts:
     def _server_error(self, fault: ServerFault, credentials: SourceCredentials) -> errors.CallError:
         title, cause, exchange = self._source.title, fault.cause, fault.exchange
         said = self.said(fault.server_text, credentials).strip() or None
-        if cause is not None and cause.host:
+        if isinstance(cause, TooManyParts):
+            return errors.AnswerTooLarge("The response has too many parts to be read.", self._hint)
+        if cause is not None and (cause.host or isinstance(cause, ResponseTooLarge)):
             return to_call_error(cause, self._source, self._max_bytes, self._hint)
-        if isinstance(cause, ResponseTooLarge):
-            is_long = type(cause) is ResponseTooLarge
-            problem = f"it is larger than {self._max_bytes / 1e6:g} MB" if is_long else cause.reason
-            return errors.AnswerTooLarge(f"The response of {title} cannot be used: {problem}.", self._hint)
         if isinstance(cause, InvalidResponse) or fault.kind == "malformed":
             failure = errors.UpstreamError if fault.was_sent else ConnectionNotPossible
             reason = cause.reason if isinstance(cause, TooManyNotifications) else fault.reason
