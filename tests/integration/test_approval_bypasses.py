@@ -92,7 +92,7 @@ ROADS: Mapping[str, str] = {
     "sources/mcp/adapter.py self._sessions.call": "executor",
     "sources/mcp/session.py session.call": "executor",
     # The call of a correction is data: the caller may make it.
-    "meta_tools/reader.py correct(self._catalog, self._tool, guessed).call": "",
+    "meta_tools/reader.py correction.call": "",
     "meta_tools/corrections.py correction.call": "",
     "meta_tools/tool_names.py correction.call": "",
     # These call no tool: they list and describe, or check the way to a host.
