@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 ProposedCall = tuple[str, Mapping[str, Any]]
 """The name of a tool, and its arguments."""
@@ -28,8 +28,15 @@ class Text:
         'Ask the user to set API_KEY.'
     """
 
+    for_model: str
+    for_person: str
+    fields: Mapping[str, Any]
+
     def __init__(self, for_model: str, for_person: str = "", fields: Mapping[str, Any] | None = None) -> None:
-        self.for_model, self.for_person, self.fields = for_model, for_person, fields or {}
+        vars(self).update(for_model=for_model, for_person=for_person, fields=fields or {})
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Text) and self.is_of(other) and self.fields == other.fields
@@ -67,9 +74,11 @@ class Text:
 class CallText(Text):
     """A call of a meta-tool, as the reader writes it. ``fields`` are its arguments, such as ``tool_name``."""
 
+    tool: str
+
     def __init__(self, arguments: Mapping[str, Any], tool: str = "TOOL_CALL") -> None:
         super().__init__("", fields=arguments)
-        self.tool = tool
+        vars(self)["tool"] = tool
 
     def worded(self, reader: Reader) -> str:
         """Return the call for a reader."""
