@@ -13,7 +13,8 @@ TOOLS = (
     PublicTool("getForecast", "Weather forecast of a place for ten days."),
     PublicTool("bookRoom", "Book a meeting room for some hours."),
 )
-NEAR = {"umbrella": [1, 60], "debt": [0, 60], "meet": [0, 5, 2, 50], "rain": [1, 50, 2, 2]}
+# Each position is less the one before it: rain is near the tools 1 and 2.
+NEAR = {"umbrella": [1, 60], "debt": [0, 60], "meet": [0, 5, 2, 50], "rain": [1, 50, 1, 2]}
 
 
 def catalog_with(monkeypatch: pytest.MonkeyPatch, lines: dict[str, list[int]]) -> Catalog:

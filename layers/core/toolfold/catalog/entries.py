@@ -287,7 +287,7 @@ class Sections(TypedDict):
     - ``index``: term → postings
     - ``spellings``: first letter and length → words
     - ``synonyms``: word → terms; each takes a look-up, and a hundred are several times what any vocabulary has
-    - ``near``: word → postings of the tools near it in meaning
+    - ``near``: word → postings of the tools near it in meaning, each position less the one before it
     - ``skills``: URI of a SKILL.md → name of its tool (``catalog.skills``)
     - ``files``: SHA-256 → ``{"text"}``, or ``{"blob"}`` in Base64
     - ``profiles``, ``definitions`` and ``exposed``: see ``catalog.profiles``

@@ -10,6 +10,7 @@ there.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.catalog.entries import (
@@ -348,6 +349,8 @@ class Catalog:
         found = integers(self._sections[section].get(term) or ())
         if len(found) % 2:
             raise damaged(f"a line of {section}")
+        if section == "near":
+            found = [number for pair in zip(accumulate(found[::2]), found[1::2], strict=True) for number in pair]
         return found
 
     def spelled(self, letter: str, length: int) -> Sequence[str]:
