@@ -4,12 +4,14 @@ import asyncio
 import gzip
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp_types import JSONRPCRequest
 
 from tests.support.tables import differences
 from toolfold.catalog.entries import Source
@@ -17,15 +19,18 @@ from toolfold.errors import CallError
 from toolfold.models import SourceCredentials
 from toolfold.network.errors import InvalidResponse, ResponseTooLarge
 from toolfold.sources.mcp.child_process import parse_message
-from toolfold.sources.mcp.client import complete, is_closed, is_unreadable, own_text
+from toolfold.sources.mcp.client import complete, is_closed, is_unreadable, own_text, to_fault, watched
 from toolfold.sources.mcp.connection import SessionLimits
 from toolfold.sources.mcp.faults import (
     MAX_BLOCKS,
     MAX_CONTAINERS,
+    MAX_NOTIFICATIONS,
     CallRefused,
     Exchange,
     FaultTexts,
     ServerFault,
+    StreamState,
+    TooManyNotifications,
     TooManyParts,
     current_exchange,
 )
@@ -138,6 +143,36 @@ def test_a_listing_is_kept_until_the_server_reports_a_change_also_while_it_is_re
 def test_an_error_of_the_server_is_no_end_of_the_connection() -> None:
     rows = [(-32000, "Connection closed", True), (-32000, "Connection closed by the database", False), (1, "x", False)]
     assert differences(lambda code, message: is_closed(MCPError(code, message)), rows) == {}
+
+
+def test_a_server_of_another_version_is_told_from_one_that_writes_no_messages() -> None:
+    rows = [
+        ("Unsupported protocol version from the server: 1999-01-01", "protocolVersion (unsupported)"),
+        ("Attempted to exit a scope", ""),
+    ]
+    for said, reason in rows:
+        fault: Any = to_fault(RuntimeError(said), Exchange(), StreamState(), "start", was_sent=False)
+        assert (fault.kind, fault.reason) == ("malformed", reason)
+
+
+def test_a_server_that_sends_more_requests_than_a_client_can_refuse_is_disconnected() -> None:
+    request = JSONRPCRequest(jsonrpc="2.0", id=1, method="sampling/createMessage")
+
+    async def arriving() -> AsyncIterator[Any]:
+        for _ in range(MAX_NOTIFICATIONS + 1):
+            yield SimpleNamespace(message=request)
+
+    @asynccontextmanager
+    async def transport() -> AsyncIterator[Any]:
+        yield arriving(), None
+
+    async def read_all(state: StreamState) -> int:
+        async with watched(transport(), state) as (received, _):
+            return len([one async for one in received])
+
+    state = StreamState()
+    assert asyncio.run(read_all(state)) == MAX_NOTIFICATIONS
+    assert isinstance(state.fault, TooManyNotifications)
 
 
 def test_a_refusal_says_what_the_server_says() -> None:

@@ -85,6 +85,8 @@ def to_fault(
         wrong = first_error(error, (RuntimeError, ValueError))
         if is_unreadable(refusal) if refusal is not None else wrong is not None:
             reason = place_of(wrong) if isinstance(wrong, ValidationError) else ""
+            if str(wrong).startswith("Unsupported protocol version"):
+                reason = "protocolVersion (unsupported)"
             return ServerFault("malformed", was_sent=was_sent, exchange=exchange, reason=reason, log=stream.log)
         if kind == "closed" and refusal is not None and not is_closed(refusal):
             return CallRefused(refusal.code, refusal.message, refusal.data)
@@ -209,7 +211,7 @@ async def watched(transport: Transport, state: StreamState) -> AsyncIterator[Any
                 try:
                     async for item in incoming:
                         message = getattr(item, "message", None)
-                        if isinstance(message, JSONRPCNotification):
+                        if isinstance(message, JSONRPCNotification | JSONRPCRequest):
                             count += 1
                             if time.monotonic() - since > NOTIFICATIONS_S:
                                 count, since = 1, time.monotonic()

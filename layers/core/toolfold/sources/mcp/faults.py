@@ -52,7 +52,7 @@ MAX_CONTAINERS = 500_000
 
 
 MAX_NOTIFICATIONS, NOTIFICATIONS_S = 10_000, 10.0
-"""Notifications in a number of seconds. The SDK takes 0.1 ms for each, on the loop of all calls of the source."""
+"""Notifications and requests in a number of seconds. The SDK takes up to 0.3 ms for each, on the loop of all calls."""
 
 
 class TooManyNotifications(InvalidResponse, reason="more than 10,000 notifications in 10 s"):
