@@ -1,6 +1,7 @@
 """``search`` and ``fetch``: what a query finds, which answers it is enough for, and what an id returns."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tests.support.mcp_requests import message, request
 from toolfold.app import App
 from toolfold.errors import InsufficientScope
 from toolfold.execution.credentials import RequestCredentials
+from toolfold.exposure import research
 from toolfold.exposure.profiles import select
 from toolfold.mock_api.server import MockApi
 
@@ -113,6 +115,21 @@ def test_no_answer_is_about_another_thing_than_the_query(bundled: App, query: st
 
 def test_a_ticker_is_for_tools_about_such_names(bundled: App) -> None:
     assert not [id_ for id_ in answers(bundled, "EUR balance sheet") if "EUR" in id_]
+
+
+def test_words_that_many_parameters_take_make_few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    properties = {f"order_{number}": {"enum": ["asc", "desc"]} for number in range(10)}
+    reader = SimpleNamespace(
+        properties=properties,
+        ticker_patterns={},
+        rename=lambda given: SimpleNamespace(arguments=given),
+        resolve=lambda arguments: SimpleNamespace(arguments=arguments, problems=()),
+    )
+    monkeypatch.setattr(research, "reader_of", lambda *_: reader)
+    catalog: Any = SimpleNamespace(position=lambda _: 0, synonyms=lambda _: ())
+    tool: Any = SimpleNamespace(name="BERTHS", parameters={})
+
+    assert len(list(research._calls(catalog, tool, "berths asc desc", {}))) == research._MAX_CALLS
 
 
 def test_every_answer_that_is_found_can_be_fetched_in_full(market: App) -> None:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from toolfold.catalog.model import Catalog
     from toolfold.meta_tools.dispatcher import MetaRequest
 
-_MAX_VALUES = 3
-"""Values of a query for one parameter, each of which makes a call."""
+_MAX_VALUES, _MAX_CALLS = 3, 27
+"""Values of a query for one parameter, each of which makes a call, and calls of one tool."""
 
 _READS = {"readOnlyHint": True, "openWorldHint": True}
 
@@ -160,7 +160,8 @@ def _calls(catalog: Catalog, tool: Tool, query: str, names: Mapping[str, Set[str
         if name in takes_names:  # which of several takes which name, a query does not say
             values = own if len(takes_names) == 1 else []
         if values or name in required:
-            calls = [{**arguments, name: value} for arguments in calls for value in values[:_MAX_VALUES]]
+            made = [{**arguments, name: value} for arguments in calls for value in values[:_MAX_VALUES]]
+            calls = made[:_MAX_CALLS]
     for arguments in calls:
         resolved = reader.resolve(arguments)
         written = ", ".join(f"{key}={value!r}" for key, value in resolved.arguments.items())
