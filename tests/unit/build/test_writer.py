@@ -240,7 +240,7 @@ def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -
         assert section.get(absent) is None
 
 
-CONTRACTS = {6: "9d7ff0d328772aaac4b4e950cb6eb79f2bb92ecbde22c260a2885abea39fd993"}
+CONTRACTS = {6: "96c26680feacb8c995298305bba8267e64ad1f7afafa9347b5c2cc9bcbf53375"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

@@ -18,6 +18,8 @@ profiles:
   groups: {mode: grouped, batch: false}
   closed: {databases: false, mcp: false}
   opened: {databases: true, mcp: true, scripts: true}
+  each: {mode: direct, list_executors: true}
+  stands: {mode: kinds, list_executors: true, batch: false}
   default: {pipe: false}
 """
 
@@ -87,6 +89,19 @@ def test_the_others_are_listed_and_named_in_the_error(app: App) -> None:
     assert error["suggestion"].startswith("Use TOOL_BATCH or TOOL_PIPE;")
     error = call(app, "/mcp/single", "TOOL_SCRIPT", {"script": "1"})["structuredContent"]["error"]
     assert error["suggestion"].startswith("Make the calls one after the other, with TOOL_CALL;")
+
+
+@pytest.mark.parametrize(
+    ("path", "listed"),
+    [
+        ("/mcp/each", ["TOOL_CALL", "TOOL_CALL_WRITE", "TOOL_BATCH", "TOOL_PIPE"]),
+        ("/mcp/stands", ["TOOL_CALL", "TOOL_CALL_WRITE", "TOOL_PIPE"]),
+        ("/mcp/direct", []),
+        ("/mcp/kinds", []),
+    ],
+)
+def test_a_profile_lists_what_calls_any_tool_in_each_mode(app: App, path: str, listed: list[str]) -> None:
+    assert [name for name in names(app, path) if name.startswith("TOOL_")] == listed
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/mcp/direct", "/mcp/opened", "/mcp/careful"])

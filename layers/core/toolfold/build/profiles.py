@@ -95,6 +95,7 @@ class ProfileSettings(ContextSettings):
     pipe: bool | None = None
     databases: bool | None = None
     mcp: bool | None = None
+    list_executors: bool = False
     pinned: list[str] = Field(default_factory=list, max_length=MAX_PINNED)
     context: Name | None = None
 
@@ -256,6 +257,7 @@ class _Compiler:
             "mode": profile.mode or "",
             "kinds": dict(sorted(profile.kind_modes().items())),
             "switched_off": profile.switched_off(),
+            "list_executors": profile.list_executors,
             "pinned": list(dict.fromkeys(self._positions[name_key(tool)] for tool in profile.pinned)),
             "most_used": [at for at in most_used if at in listed][:_MAX_MOST_USED],
             "context": profile.context or "",

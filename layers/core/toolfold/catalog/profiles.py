@@ -63,6 +63,7 @@ class Profile(NamedTuple):
         unexposed: Runs of tools with ``expose: false``, which are described and not called.
         elsewhere: Tools of other contexts, which are described and not called.
         switched_off: Tools that combine several calls, and that the profile does not have.
+        list_executors: Whether it lists in every mode what calls any tool, one or several.
         where: Field → line of ``profiles.yaml`` that sets it.
     """
 
@@ -78,6 +79,7 @@ class Profile(NamedTuple):
     unexposed: Sequence[Count] = ()
     elsewhere: Annotated[tuple[Elsewhere, ...], Rule(maxItems=100)] = ()
     switched_off: tuple[Literal["TOOL_BATCH", "TOOL_PIPE", "TOOL_SCRIPT"], ...] = ()
+    list_executors: bool = False
     where: Mapping[Remark, Remark] = {}
 
 

@@ -222,6 +222,8 @@ class ExposedTools(MetaTools, Reader):
             self.mode = "direct" if len(catalog) <= AUTO_DIRECT else "progressive"
             pins += () if self.mode == "direct" else profile.most_used
         mode, stand_ins = MODES[self.mode], list[Mapping[str, Any]]()
+        if profile.list_executors:
+            mode = mode._replace(meta_tools=mode.meta_tools or ("TOOL_CALL",), combines=True)
         self._terms = mode.terms
         if self.mode == "research":
             self._research, stand_ins = research.answer, [*research.DEFINITIONS]
