@@ -210,6 +210,24 @@ def test_any_json_schema_of_a_parameter_can_be_rendered(rule: Any, medium: str, 
     assert line in tool_get.full(tool)[1].splitlines()
 
 
+def test_http_level_says_where_each_argument_goes() -> None:
+    (entry,) = get("GLOBAL_QUOTE", detail="http")
+    assert entry["http"] == {
+        "method": "GET",
+        "url": "https://www.alphavantage.co/query",
+        "arguments": {"symbol": "query", "entitlement": "query", "datatype": "query"},
+        "sends": {"function": "GLOBAL_QUOTE", "datatype": "csv"},
+    }
+    body = {"content_type": "application/json", "fields": {"datatype": "type"}}
+    call = {"method": "PUT", "path": "/of/{symbol}", "parameters": {"entitlement": {"in": "header"}}, "body": body}
+    found = tool_get.as_http(QUOTE._replace(call=call), CATALOG.source("alpha_vantage"))["http"]
+    assert (found["method"], found["url"]) == ("PUT", "https://www.alphavantage.co/query/of/{symbol}")
+    assert found["arguments"] == {"entitlement": "header", "symbol": "path", "datatype": "body"}
+    assert tool_get.as_http(QUOTE._replace(call={"function": "an MCP server's"}), CATALOG.source("alpha_vantage")) == {}
+    with pytest.raises(errors.CatalogUnavailable):
+        tool_get.as_http(QUOTE._replace(call={"path": 7}), CATALOG.source("alpha_vantage"))
+
+
 @pytest.mark.parametrize(("effect", "word"), [("write", "writes"), ("destructive", "destructive"), ("read", "")])
 def test_every_level_states_an_effect_that_is_not_read(effect: Effect, word: str) -> None:
     tool = QUOTE._replace(effect=effect)

@@ -325,7 +325,7 @@ TOOLS: Mapping[str, MetaTool] = {
                 "name tool function function_name id method command",
                 _NAMES,
             ),
-            "detail": _DETAIL,
+            "detail": _choice("detail_level level verbosity", "full", "medium", "minimal", "http"),
             "known": Argument({"type": "object"}, "known_hash known_hashes hash hashes", listed="never"),
         },
         {"tools": "array"},

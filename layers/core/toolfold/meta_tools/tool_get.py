@@ -28,7 +28,7 @@ from toolfold.results import tokens
 from toolfold.text_safety import shortened
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Tool, ToolSummary
+    from toolfold.catalog.entries import Source, Tool, ToolSummary
     from toolfold.catalog.model import Catalog
     from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.wording import Reader
@@ -350,8 +350,10 @@ def _entry(
     if known_hashes.get(tool.name.upper()) == tool.hash:
         return _Entry({"name": tool.name, "found": True, "unchanged": True, "hash": tool.hash})
     refusal = refusal_of(catalog, tool)
-    rendered, _ = {"full": full, "medium": medium, "minimal": minimal}[detail](tool)
+    rendered, _ = {"full": full, "medium": medium, "minimal": minimal, "http": minimal}[detail](tool)
     entry = {"name": tool.name, "found": True, **rendered}
+    if detail == "http":
+        entry |= as_http(tool, catalog.source(tool.source))
     if detail == "full":
         mentioned = set(re.findall(r"\w+", entry["description"]))
         entry = {
@@ -368,6 +370,30 @@ def _entry(
     shown = {key: value for key, value in entry.items() if key != "hash" and value not in ((), {}, "")}
     shown["hash"] = tool.hash
     return _Entry(shown, _details(catalog, tool, refusal) if detail == "full" else {})
+
+
+def as_http(tool: Tool, source: Source) -> dict[str, Any]:
+    """Return how a call is sent, without keys: ``{"http": {"method", "url", "arguments": {name: place}, "sends"}}``.
+
+    The URL is that of the catalog, not one that the operator has set. Nothing for a tool that is not called by HTTP.
+
+    Raises:
+        CatalogUnavailable: the catalog says it in another form.
+    """
+    if "path" not in tool.call:
+        return {}
+    from toolfold.sources.http_api.binding import BindingError, bound_parameters, check_binding  # few want it
+
+    call, body = tool.call, tool.call.get("body", {})
+    try:
+        parameters = bound_parameters(call, properties(tool.parameters), check_binding(call))
+    except BindingError as error:
+        raise damaged(f"the binding of {tool.name!a}: {error}") from None
+    places = {one.argument: one.location for one in parameters}
+    places |= dict.fromkeys(filter(None, (body.get("argument"), *body.get("fields", ()))), "body")
+    sends = {"sends": call["sends"]} if call.get("sends") else {}
+    url = f"{source.base_url.removesuffix('/')}{call['path']}"
+    return {"http": {"method": call.get("method", "GET"), "url": url, "arguments": places, **sends}}
 
 
 def _meta_entry(catalog: Catalog, name: str, detail: str, known_hashes: Mapping[str, str], *, is_off: bool) -> _Entry:
