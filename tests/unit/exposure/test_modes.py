@@ -213,7 +213,6 @@ def test_discovery_works_in_the_words_of_other_systems(bundled: App) -> None:
         ("afd-discover", {"search": "gold price", "tagMode": "any", "includeMutation": True}),
         ("afd-detail", {"command": ["CPI"]}),
         ("afd-schema", {}),
-        ("list-servers", {}),
         ("list-server-tools", {"luaServerName": "alpha_vantage"}),
         ("tool-details", {"luaServerName": "alpha_vantage", "luaToolName": "CPI"}),
         ("CATEGORY_LIST", {}),
@@ -222,6 +221,8 @@ def test_discovery_works_in_the_words_of_other_systems(bundled: App) -> None:
         result = call(bundled, "/mcp", name, arguments)
         assert code(result) == "OK", (name, result["content"])
         assert result["structuredContent"]["tools"], name
+    servers = call(bundled, "/mcp", "list-servers", {})["structuredContent"]
+    assert ([one["id"] for one in servers["sources"]], servers["tools"]) == (["alpha_vantage"], [])
 
 
 @pytest.mark.parametrize(

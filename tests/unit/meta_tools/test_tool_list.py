@@ -268,6 +268,12 @@ def test_a_list_of_many_sources_names_all_of_them(tmp_path: Path, monkeypatch: p
     assert all(f"{name} (" in result.text for name in names)
     assert real_tokens(result.text) <= 1500
     assert {one["id"] for one in result.structured["sources"]} == set(names)
+    alone = tool_list.tool_list(catalog, read_arguments(catalog, "TOOL_LIST", {"sources": True}))
+    assert all(f"{name} (" in alone.text for name in names)
+    assert ": Service_1. Reads and" in alone.text.replace("Service 1", "Service_1")
+    assert real_tokens(alone.text) <= 1500
+    assert (alone.structured["tools"], alone.structured["sources"]) == ([], result.structured["sources"])
+    assert tool_list.tool_list(catalog, {"source": False}).text == result.text
 
 
 def refusal(**arguments: Any) -> InvalidArguments:

@@ -263,6 +263,7 @@ _NAMES = {"anyOf": [_NAME, {"type": "array", "items": _NAME, "minItems": 1, "max
 _FILTER = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "maxItems": MAX_FILTERS}]}
 _QUERIES = {"anyOf": [{"type": "number"}, *_TEXTS["anyOf"]]}
 _BOOLEAN = {"type": "boolean"}
+_SOURCE = {"anyOf": [*_FILTER["anyOf"], _BOOLEAN]}
 _DETAIL = _choice("detail_level level verbosity", "full", "medium", "minimal")
 _TOKENS = "tokens token_budget token_limit max_output_tokens"
 _CONTINUE = "continue_token continuation cursor token next resume"
@@ -303,7 +304,7 @@ TOOLS: Mapping[str, MetaTool] = {
             "tag": Argument(_TEXTS, "label", _FILTER, "never"),
             "tag_mode": _choice("tags_mode", "any", "all"),
             "access": _choice("access_level plan", "free", "mixed", "premium")._replace(reads=_FILTER),
-            "source": Argument(text("Id of one"), "server luaServerName api provider connector", _FILTER, "sources"),
+            "source": Argument(text("Id of one"), "server luaServerName api provider connector", _SOURCE, "sources"),
             "limit": _whole(
                 "Tools",
                 "max top_k top count k n size page_size per_page max_results max_tools num_results",

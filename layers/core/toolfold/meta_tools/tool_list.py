@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 MAX_SOURCES = 50
 """Sources that an answer describes: those with the most tools. The others are named."""
 
+_SOURCES_CHARS = 5_000
+"""Of the lines of all sources, where these alone are listed: some 1,500 tokens with their ids."""
+
 _MAX_LINES, _MAX_DESCRIPTION = 20, 100
 """Sources with a line in the text of ``TOOL_LIST()``, and characters of each description."""
 
@@ -74,7 +77,7 @@ def tool_list(
     """List the tools that ``arguments`` ask for.
 
     With ``query`` the tools that match come best first, at three detail levels (:mod:`.tool_get`); with filters
-    alone a line each, in the catalog's order; without any, the whole catalog.
+    alone a line each, in the catalog's order; without any, the whole catalog; with ``source: true`` its sources alone.
 
     Returns:
         ``{"tools": [entry of its level, …], "total", "matched", "returned", "more": {"offset"} or null, "next",
@@ -87,11 +90,16 @@ def tool_list(
     Raises:
         InvalidArguments: see :func:`.parse_list_request`; or the budget is too small for a single tool.
     """
+    only_sources = arguments.get("source") is True
+    if isinstance(arguments.get("source"), bool):
+        arguments = {name: value for name, value in arguments.items() if name != "source"}
     request = parse_list_request(catalog, arguments)
     if troubles:
         sources = request.filters.source or [source.id for source in catalog.sources]
         request = request.noting(*(troubles[id_] for id_ in sorted(troubles) if id_ in sources))
     listing = _Listing(catalog, request)
+    if only_sources:
+        return listing.sources()
     if listing.is_whole:
         return listing.whole_catalog()
     candidates = request.filters.positions(catalog)
@@ -157,6 +165,18 @@ class _Listing:
             return self._result(text, [], step, total)
         rendered = catalog.memoize("every line", lambda: _every_line(catalog))
         return self._result(self._text(*behind, catalog.listing), rendered, DESCRIBE_STEP, total)
+
+    def sources(self) -> Result:
+        """Return no tools, and a line for each source, with its title, version, description and instructions."""
+        entries = source_entries(self._catalog)
+        most = max(_MAX_DESCRIPTION // 2, _SOURCES_CHARS // max(1, len(entries)))
+        lines = []
+        for one in entries:
+            words = (one.get(key, "") for key in ("title", "version", "description", "instructions"))
+            line = f"{one['id']} ({counted(one['tools'], 'tool')}): {'. '.join(filter(None, words))}"
+            lines.append(safe_line(line if len(line) <= most else f"{line[: most - 1].rsplit(' ', 1)[0]}…"))
+        step = "Next: TOOL_LIST(query), or TOOL_LIST(source) for the tools of one."
+        return self._result(self._text(step, *lines), [], step, 0)
 
     def search(self, candidates: frozenset[int] | None) -> Result:
         """Return the tools that match the query, best first."""
