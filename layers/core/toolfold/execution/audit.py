@@ -50,6 +50,10 @@ MAX_BYTES = 20_000_000
 _HASH_DIGITS = 32
 
 
+class _Cut(OSError):
+    """A part of a line was written."""
+
+
 class LineFile:
     """A file of this user to which several processes append lines of JSON. Safe to use from many threads.
 
@@ -73,7 +77,7 @@ class LineFile:
         self._variable, self._path, self._beginning = variable, path, beginning
         self._header, self._is_secret = header, is_secret
         self.on_line: Callable[[str], None] | None = None
-        self._lost, self._reported_at = 0, float("-inf")
+        self._lost, self._is_cut, self._reported_at = 0, False, float("-inf")
         self._lock = threading.Lock()
 
     def write(self, fields: Mapping[str, Any], max_bytes: float = math.inf) -> None:
@@ -86,9 +90,10 @@ class LineFile:
                 if self._append(line.encode() + b"\n") > max_bytes:
                     with contextlib.suppress(OSError):  # another process has just done it
                         os.replace(found := self._find(), f"{found}.1")
-                self._lost = 0
+                self._lost, self._is_cut = 0, False
             except (OSError, ValueError, PathRefused) as error:
                 self._lost += 1
+                self._is_cut = self._is_cut or isinstance(error, _Cut)
                 if time.monotonic() - self._reported_at >= _REPORTED_EVERY_S:
                     self._reported_at = time.monotonic()
                     text = "%s is not written, calls go on: %s (%d lines lost)"
@@ -113,13 +118,11 @@ class LineFile:
         """Append a line by one write, which other processes cannot divide; return the size of the file."""
         descriptor = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
-            # An empty file is new, or one in which a full disk left nothing. An empty line ends one that was cut.
-            if not (size := os.fstat(descriptor).st_size):
-                line = self._header + line
-            elif os.lseek(descriptor, size - 1, os.SEEK_SET) and os.read(descriptor, 1) != b"\n":
-                line = b"\n" + line
+            # An empty file is new, or one in which a full disk left nothing. An empty line ends one that was cut: the
+            # last byte does not say so, because a line of another process can be seen before all of it is there.
+            line = (b"\n" * self._is_cut if os.fstat(descriptor).st_size else self._header) + line
             if os.write(descriptor, line) != len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                raise _Cut(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
