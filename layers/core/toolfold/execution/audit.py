@@ -119,7 +119,7 @@ class LineFile:
         descriptor = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
             # An empty file is new, or one in which a full disk left nothing. An empty line ends one that was cut: the
-            # last byte does not say so, because a line of another process can be seen before all of it is there.
+            # last byte does not state it, because a line of another process can be seen before all of it is there.
             line = (b"\n" * self._is_cut if os.fstat(descriptor).st_size else self._header) + line
             if os.write(descriptor, line) != len(line):
                 raise _Cut(errno.ENOSPC, os.strerror(errno.ENOSPC))
