@@ -16,6 +16,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
@@ -95,6 +96,7 @@ class SQLiteStore(CacheStore):
         self._given, self._path, self._timeout_s = os.fspath(path), "", timeout_s
         self._max_bytes, self._is_durable = max(max_bytes, _MIN_FILE_BYTES), is_durable
         self._connection: sqlite3.Connection | None = None
+        self._finalizer: weakref.finalize[[], SQLiteStore] | None = None
         self._opened, self._failed_at = (0, 0), 0.0
 
     def get(self, key: str) -> bytes | None:
@@ -151,13 +153,9 @@ class SQLiteStore(CacheStore):
     def close(self) -> None:
         """Close the file."""
         with _LOCK:
-            self.__del__()
-
-    def __del__(self) -> None:
-        # Without the lock: at the end of the process, a thread that has it may run no more.
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+            self._connection = None
+            if self._finalizer is not None:
+                self._finalizer()
 
     def _execute(self, statement: str, *values: Any) -> list[Any]:
         return self._run(lambda connection: connection.execute(statement, values).fetchall())
@@ -212,6 +210,7 @@ class SQLiteStore(CacheStore):
             f"file:{quote(os.fsencode(self._path))}?mode=rw",  # never makes a file
             uri=True, timeout=self._timeout_s, isolation_level=None, check_same_thread=False, cached_statements=32,
         )  # fmt: skip
+        self._finalizer = weakref.finalize(self, connection.close)
         self._connection, self._opened = connection, (status.st_dev, status.st_ino)
         marks = [connection.execute(f"PRAGMA {mark}").fetchone()[0] for mark in ("application_id", "user_version")]
         if marks != [APPLICATION_ID, LAYOUT]:  # a link since the file was looked at
