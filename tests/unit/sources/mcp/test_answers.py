@@ -138,7 +138,9 @@ def test_the_words_of_a_failure_are_all_that_can_be_read_of_it() -> None:
         ([text("no"), IMAGE, text("berth")], None, "no\nberth"),
         ([], {"error": "full"}, '{"error":"full"}'),
         ([], None, ""),
-        ([IMAGE, IMAGE, HOLOGRAM], None, "The call returned: 2 × image, content block."),
+        ([IMAGE, IMAGE, HOLOGRAM], None, ""),
+        ([{"type": "resource", "resource": {"uri": "quay://log", "text": "full"}}], None, "full"),
+        ([text("The call succeeded; it returned no content.")], None, "The call succeeded; it returned no content."),
         # The data of a failure, unless a text is all of it.
         ([text("no berth")], {"code": "E1", "hint": "ask for B2"}, 'no berth\n{"code":"E1","hint":"ask for B2"}'),
         ([text("no berth")], {"code": "E1", "message": "no berth"}, '{"code":"E1","message":"no berth"}'),

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import pytest
@@ -36,7 +36,7 @@ from toolfold.sources.mcp.faults import (
 )
 from toolfold.sources.mcp.http_transport import GuardedTransport, StreamEnded, _LimitedStream, _redirect_target
 from toolfold.sources.mcp.listing import Listing, listed
-from toolfold.sources.mcp.session import MAX_SESSIONS, Sessions, ToolRequest, _requested_methods
+from toolfold.sources.mcp.session import MAX_SESSIONS, OpenSession, Sessions, ToolRequest, _requested_methods
 
 OK = {"jsonrpc": "2.0", "id": 7, "result": {"content": []}}
 ANSWER = json.dumps(OK).encode()
@@ -209,11 +209,11 @@ def test_of_many_sessions_the_one_that_was_not_used_for_the_longest_time_is_clos
             return self
 
     async def call_all() -> None:
-        sessions = Sessions()
-        first = await sessions.call("0", REQUEST, Opened)  # type: ignore[arg-type]  # what is read of a session
-        first.calls = 1  # type: ignore[attr-defined]
+        sessions, opened = Sessions(), cast(OpenSession, Opened)  # what is read of a session
+        first: Any = await sessions.call("0", REQUEST, opened)
+        first.calls = 1
         for number in (*range(1, MAX_SESSIONS), 1, MAX_SESSIONS):
-            await sessions.call(str(number), REQUEST, Opened)  # type: ignore[arg-type]
+            await sessions.call(str(number), REQUEST, opened)
 
     asyncio.run(call_all())
     assert closed == ["2"]

@@ -193,6 +193,11 @@ class McpAdapter(SourceAdapter):
         return Session(connection, limits)
 
 
+class _LoopThread(threading.Thread):
+    end: Callable[[], None]
+    """Called by a process that ends without the exit functions of Python."""
+
+
 class _Runner:
     """The event loop of one adapter and its sessions, without a reference to the adapter, which can be dropped.
 
@@ -213,11 +218,10 @@ class _Runner:
                 raise RuntimeError("the event loop was stopped")
             if self._process != os.getpid():
                 started = threading.Event()
-                self._thread = threading.Thread(
+                self._thread = _LoopThread(
                     target=lambda: asyncio.run(self._keep_sessions(started)), name=f"mcp {self._name}", daemon=True
                 )
-                # Called by a process that ends without the exit functions of Python.
-                self._thread.end = functools.partial(self.stop, END_S)  # type: ignore[attr-defined]
+                self._thread.end = functools.partial(self.stop, END_S)
                 self._thread.start()
                 started.wait()
                 self._process = os.getpid()

@@ -105,9 +105,13 @@ def failure_text(result: Mapping[str, Any]) -> str:
     Raises:
         ValueError: it is not a result of ``tools/call``.
     """
+    content, structured = _read(result)
     found = parse_result(result)
-    texts = [block["text"] for block in json.loads(found.blocks or "[]") if block["type"] == "text"]
-    body = [] if found.body == _NO_CONTENT else [found.body]
+    holders = (block.get("resource", block) for block in json.loads(found.blocks or "[]"))
+    texts = [one["text"] for one in holders if isinstance(one, dict) and isinstance(one.get("text"), str)]
+    # Without a text of the server, the answer is a sentence of toolfold about the content.
+    is_said = structured is not None or any(block["type"] == "text" and block["text"].strip() for block in content)
+    body = [found.body] if is_said else []
     return "\n".join([*texts, *body] if found.kind == "json" else [*body, *texts])
 
 
