@@ -158,7 +158,10 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
      {**DAILY, "select": "last 9; limit 4; sum(volume)"}),
     (CALL, {**DAILY, "select": ["close", "last 9"], "limit": 2}, "is not a parameter", CALL,
      {**DAILY, "select": "close; last 9; limit 2"}),
-    (CALL, {**DAILY, "sort": "-close", "limit": 2}, "It leaves out sort", CALL, {**DAILY, "select": "limit 2"}),
+    *((CALL, {**DAILY, "limit": 2, "sort": sort}, "as in next_call", CALL, {**DAILY, "select": f"{order}; limit 2"})
+      for sort, order in (("-close", "order by close desc"), ("close:DESC", "order by close desc"),
+                          ("close", "order by close"), ("volume asc", "order by volume"))),
+    (CALL, {**DAILY, "sort": "desc", "limit": 2}, "It leaves out sort", CALL, {**DAILY, "select": "limit 2"}),
     (CALL, {**QUOTE, "max_tokens": 0}, "≥1", CALL, QUOTE),
     (CALL, {**QUOTE, "fresh": "perhaps"}, "true or false", CALL, QUOTE),
     (CALL, {**DAILY, "arguments": {**IBM, "outputsize": "ful"}}, "as in next_call", CALL,
