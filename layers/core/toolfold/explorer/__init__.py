@@ -4,6 +4,3 @@
 ``ui/api/NAME``, each a function of ``page.Explorer`` and the request; ``page`` reads parameters, and makes answers.
 ``sign_in_pages`` are pages of their own, on which callers sign in at sources: of a deployment, those alone are used.
 """
-
-LOCAL_PORT = 8790
-"""The port of ``toolfold ui``. Not that of ``toolfold serve``: both may run at the same time."""
