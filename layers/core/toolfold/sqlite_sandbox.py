@@ -10,9 +10,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cached_property, partial
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -127,13 +127,29 @@ _MAX_PRODUCT = 1 << 25
 """Of the lengths of two texts: at most a fifth of a second, for a trim of many characters."""
 
 
-@cache
-def _plain_connection(max_chars: int, _thread: int) -> sqlite3.Connection:
-    """Return a connection with the functions of SQLite, for one thread: others would bind values to its statements."""
-    connection = sqlite3.connect(":memory:", check_same_thread=False)  # a later thread has the number of one that ended
-    connection.text_factory = lambda text: text.decode(errors="replace")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max_chars)
-    return connection
+class _PlainFunctions:
+    """The functions of SQLite as they are: a connection for one other, closed with it.
+
+    Of several connections in threads of their own, each would bind values to the statements of the others.
+    """
+
+    def __init__(self, max_chars: int) -> None:
+        self._max_chars = max_chars
+
+    @cached_property
+    def _connection(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(":memory:", check_same_thread=False)  # the other may be closed in any thread
+        connection.text_factory = lambda text: text.decode(errors="replace")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, self._max_chars)
+        return connection
+
+    def call(self, statement: str, values: Sequence[Any]) -> Any:
+        """Return what a statement of one value returns."""
+        return self._connection.execute(statement, values).fetchone()[0]
+
+    def __del__(self) -> None:
+        if "_connection" in vars(self):
+            self._connection.close()
 
 
 def bound_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None:
@@ -142,13 +158,13 @@ def bound_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None
     Raises:
         sqlite3.DataError: raised by a statement with longer texts.
     """
+    plain = _PlainFunctions(max_chars)
 
     def call(statement: str, *values: Any) -> Any:
         lengths = (len(value) for value in values[:2] if isinstance(value, str | bytes))
         try:
             if prod(lengths) <= _MAX_PRODUCT:
-                plain = _plain_connection(max_chars, threading.get_ident())
-                return plain.execute(statement, values).fetchone()[0]
+                return plain.call(statement, values)
         except sqlite3.DataError:
             pass  # the result is too long
         raise OverflowError  # to SQLite a text that is too long

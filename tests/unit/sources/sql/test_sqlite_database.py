@@ -1,11 +1,11 @@
 """SQLite, read by the database itself: its layers hold without the guard, and each of them alone."""
 
+import functools
 import hashlib
 import json
 import os
 import sqlite3
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -21,7 +21,6 @@ from tests.support.cpu_time import cpu_within, ends_within
 from tests.support.sql_databases import create_sqlite
 from tests.support.tables import accepted, differences
 from tests.support.threads import run_concurrently
-from toolfold import sqlite_sandbox
 from toolfold.sources.sql import sqlite_database
 from toolfold.sources.sql.adapter import DatabaseReader
 from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, to_call_error
@@ -227,15 +226,20 @@ def test_a_text_that_grows_in_the_database_is_ended(database: SqliteDatabase) ->
     assert failure(database, grows).kind is FailureKind.TOO_LARGE
 
 
-def test_functions_of_threads_share_no_statements_and_read_any_bytes(database: SqliteDatabase) -> None:
-    connections, both = set[int](), threading.Barrier(2)
+def test_functions_of_connections_in_threads_keep_their_own_values(path: Path) -> None:
+    wrong: list[Any] = []
 
-    def call() -> None:
-        connections.add(id(sqlite_sandbox._plain_connection(10, threading.get_ident())))
-        both.wait(10)
+    def call(word: str) -> None:
+        with closing(SqliteDatabase(path, TABLES, 10_000)) as database:
+            for number in range(200):
+                found = query(database, f"SELECT replace('{word}{number}', '{word}', 'x') AS t")
+                wrong.extend(row for row in found if row != {"t": f"x{number}"})
 
-    run_concurrently([call, call])
-    assert len(connections) == 2
+    run_concurrently([functools.partial(call, word) for word in ("a", "bb", "ccc", "dddd")])
+    assert wrong == []
+
+
+def test_functions_read_bytes_that_are_no_text(database: SqliteDatabase) -> None:
     assert query(database, "SELECT replace(x'ff61', 'a', 'b') AS t") == [{"t": "\ufffdb"}]
 
 
