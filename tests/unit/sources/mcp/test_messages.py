@@ -191,6 +191,9 @@ def test_a_refusal_says_what_the_server_says() -> None:
         error = texts.to_call_error(refusal, tool, SourceCredentials())
         assert (error.code, error.details.get("upstream_says")) == (code, said)
         assert ("without a reason" in error.message) == (said is None)
+        listing = texts.to_call_error(refusal, None, SourceCredentials())  # which has no arguments
+        assert listing.message.startswith("Quay refused to list its tools")
+        assert (listing.code, str(listing.next_step)) == ("UPSTREAM_ERROR", "")
 
 
 def test_of_many_sessions_the_one_that_was_not_used_for_the_longest_time_is_closed() -> None:

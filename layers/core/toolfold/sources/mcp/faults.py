@@ -199,7 +199,8 @@ class FaultTexts:
             is_of_arguments = tool is not None and fault.code == _INVALID_PARAMS
             failure = errors.InvalidArguments if is_of_arguments else errors.UpstreamError
             what = "does not accept these arguments" if is_of_arguments else "refused the call"
-            what = "refused to list its tools" if tool is None else what
+            if tool is None:  # there are no arguments to check
+                return self.reported("refused to list its tools", fault.text, credentials).changed(next_step="")
             return self.reported(what, fault.text, credentials, failure)
         assert isinstance(fault, ServerFault)  # noqa: S101 - there are no others
         error = self._server_error(fault, credentials)
