@@ -274,6 +274,8 @@ def test_a_list_of_many_sources_names_all_of_them(tmp_path: Path, monkeypatch: p
     assert real_tokens(alone.text) <= 1500
     assert (alone.structured["tools"], alone.structured["sources"]) == ([], result.structured["sources"])
     assert tool_list.tool_list(catalog, {"source": False}).text == result.text
+    of_all = [tool_list.tool_list(catalog, {"query": "record", **given}) for given in ({"source": True}, {})]
+    assert of_all[0].text == of_all[1].text
 
 
 def refusal(**arguments: Any) -> InvalidArguments:

@@ -98,7 +98,7 @@ def tool_list(
         sources = request.filters.source or [source.id for source in catalog.sources]
         request = request.noting(*(troubles[id_] for id_ in sorted(troubles) if id_ in sources))
     listing = _Listing(catalog, request)
-    if only_sources:
+    if only_sources and not request.queries and not any(request.filters[:4]):  # else: of all sources
         return listing.sources()
     if listing.is_whole:
         return listing.whole_catalog()
