@@ -143,7 +143,7 @@ class _PlainFunctions:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, self._max_chars)
         return connection
 
-    def call(self, statement: str, values: Sequence[Any]) -> Any:
+    def run(self, statement: str, values: Sequence[Any]) -> Any:
         """Return what a statement of one value returns."""
         return self._connection.execute(statement, values).fetchone()[0]
 
@@ -164,7 +164,7 @@ def bound_slow_functions(connection: sqlite3.Connection, max_chars: int) -> None
         lengths = (len(value) for value in values[:2] if isinstance(value, str | bytes))
         try:
             if prod(lengths) <= _MAX_PRODUCT:
-                return plain.call(statement, values)
+                return plain.run(statement, values)
         except sqlite3.DataError:
             pass  # the result is too long
         raise OverflowError  # to SQLite a text that is too long
