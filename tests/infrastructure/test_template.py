@@ -151,7 +151,7 @@ def test_two_stages_share_no_stack_and_ask_nothing() -> None:
 ISSUER = {"OAuthIssuer": "https://issuer.example.com"}
 GIVEN = {"iam": {}, "oauth": {"Access": "oauth", **ISSUER}, "open": {"Access": "open"}}
 
-CALLS = {"ANY /mcp", "ANY /mcp/{profile}"}
+CALLS = {"ANY /mcp", "ANY /mcp/{profile}", "ANY /tools/{name}"}
 UNSIGNED: dict[str, dict[str, tuple[int, int]]] = {
     "iam": {"GET /health": (5, 10), "OPTIONS /mcp": (5, 20), "OPTIONS /mcp/{profile}": (5, 20)},
     "oauth": {

@@ -98,6 +98,7 @@ ROADS: Mapping[str, str] = {
     # These call no tool: they list and describe, or check the way to a host.
     "cli/catalog_views.py tools.call": "",
     "cli/sign_in.py http_client.request": "",
+    "protocol/tool_documents.py tools.call": "",
 }
 """Place in the code from which a call goes on → the way to call that covers it; empty: no tool is called there."""
 

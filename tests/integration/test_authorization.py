@@ -297,3 +297,13 @@ def test_web_pages_may_read_the_metadata(gateway: Gateway) -> None:
     response = gateway.get("/.well-known/oauth-protected-resource/mcp", "OPTIONS")
     assert (response["statusCode"], response["headers"]["access-control-allow-origin"]) == (204, "*")
     assert response["headers"]["access-control-allow-headers"] == "*, authorization"
+
+
+@pytest.mark.parametrize(("scope", "status"), [(None, 401), ("other:read", 403), ("tools:read", 200)])
+def test_a_tool_is_described_over_http_to_who_may_call_tool_get(
+    gateway: Gateway, scope: str | None, status: int
+) -> None:
+    token = {} if scope is None else {"authorization": f"Bearer {gateway.issuer.token(RESOURCE, scope=scope)}"}
+    response = gateway.handler({**http_event(path="/tools/GLOBAL_QUOTE", method="GET"), "headers": token})
+    assert response["statusCode"] == status
+    assert ("symbol" in response["body"]) == (status == 200)

@@ -102,6 +102,11 @@ def test_the_key_for_one_source_is_sent(url: str) -> None:
         assert client.call("GLOBAL_QUOTE", symbol="IBM", fresh=True).result["symbol"] == "IBM"
 
 
+def test_a_description_of_a_tool_is_served_beside_the_endpoint(url: str) -> None:
+    found = requests.get(f"{url.removesuffix('/mcp')}/tools/GLOBAL_QUOTE", timeout=10)
+    assert (found.status_code, found.text.partition(":")[0]) == (200, "GLOBAL_QUOTE")
+
+
 @pytest.mark.parametrize(
     ("path", "complaint"),
     [("/other", "HTTP 404: MCP is served at /mcp and /mcp/PROFILE"), ("/mcp/none", "HTTP 404")],

@@ -66,9 +66,13 @@ _OTHER_WORDS = "Next: try other English keywords, or TOOL_LIST() for what there 
 
 
 def list_tools(request: MetaRequest) -> Result:
-    """List tools, and say which of their sources have failed."""
-    used = request.tools.executor.used
-    return tool_list(request.catalog, request.arguments, {} if used is None else used.health.troubles())
+    """List tools, and say which of their sources have failed; ``tool_url`` is where each is described over HTTP."""
+    used, url = request.tools.executor.used, request.tools.executor.settings.public_url
+    result = tool_list(request.catalog, request.arguments, {} if used is None else used.health.troubles())
+    if not url or not result.structured["tools"]:
+        return result
+    tool_url = f"{url.rstrip('/').removesuffix('/mcp')}/tools/{{name}}"
+    return result._replace(structured={**result.structured, "tool_url": tool_url})
 
 
 def tool_list(

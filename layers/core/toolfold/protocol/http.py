@@ -22,9 +22,9 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 WELL_KNOWN, CATALOG_PATH, CARD_PATH = "/.well-known/", "/.well-known/ai-catalog.json", "/mcp/server-card"
 """What is in the paths of metadata (RFC 8615), the AI catalog, and the end of the path of the server card."""
 
-REGISTER_PATH, HEALTH_PATH, SIGN_IN_PATH = "/register", "/health", "/ui/sign-in/"
+REGISTER_PATH, HEALTH_PATH, SIGN_IN_PATH, TOOLS_PATH = "/register", "/health", "/ui/sign-in/", "/tools/"
 """Where clients register (RFC 7591: the path that those of 2025-03-26 use without metadata), where the state of the
-server is read, and what is in the paths of the pages on which callers sign in at sources."""
+server is read, and what is in the paths of pages on which callers sign in at sources, and of descriptions of tools."""
 
 ENDPOINT = "mcp"
 """The part of a path after which the name of a profile comes. API Gateway may have a stage before it."""
@@ -150,6 +150,11 @@ def profile_of(path: str) -> str:
     return "/".join(parts[len(parts) - parts[::-1].index(ENDPOINT) :])
 
 
+def is_of_tool(path: str) -> bool:
+    """Return whether a path is that of the description of a tool, which is read; a profile may be called tools."""
+    return TOOLS_PATH in path and f"/{ENDPOINT}/" not in path
+
+
 def json_response(status: int, body: bytes, log_fields: LogFields, headers: Headers = ()) -> Response:
     """Return a response with a JSON body, and with further headers."""
     return Response(status, (("content-type", "application/json"), *headers), body, log_fields)
@@ -165,11 +170,15 @@ def validate(request: Request, policy: OriginPolicy, stateless: bool) -> Respons
     """Check method, headers and size; return the response to send, or None when the body is to be processed."""
     if (refused := refuse_caller(request.headers, policy)) is not None:
         return refused
+    is_read = is_of_tool(request.path)
+    allowed = "GET, HEAD, OPTIONS" if is_read else "POST, OPTIONS"
     if request.method == "OPTIONS":
-        return Response(204, (("access-control-allow-methods", "POST, OPTIONS"), *PREFLIGHT))
-    if request.method != "POST":
-        step = "Send MCP messages with POST; this server has no streams and no sessions."
-        return error_response(405, step, ("allow", "POST, OPTIONS"))
+        return Response(204, (("access-control-allow-methods", allowed), *PREFLIGHT))
+    if request.method not in allowed.split(", "):
+        mcp = "Send MCP messages with POST; this server has no streams and no sessions."
+        return error_response(405, "Descriptions of tools are read with GET." if is_read else mcp, ("allow", allowed))
+    if is_read:
+        return None
     if len(request.body) > MAX_BODY_BYTES:
         return error_response(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")
     if request.header("origin") is None and request.header("sec-fetch-site") == "cross-site":

@@ -145,6 +145,10 @@ class Server:
         return answer
 
     def _handle_body(self, request: http.Request, stateless: bool) -> http.Response:
+        if http.is_of_tool(request.path):
+            from toolfold.protocol import tool_documents  # no client of MCP needs it
+
+            return tool_documents.describe_tool(request, self.tools_of(""))
         if profile := http.profile_of(request.path):
             try:
                 self.tools_of(profile)

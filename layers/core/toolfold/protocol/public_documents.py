@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from toolfold.protocol import versions
-from toolfold.protocol.http import CATALOG_PATH, PREFLIGHT, Headers, Request, Response, error_response
+from toolfold.protocol.http import CATALOG_PATH, PREFLIGHT, Request, Response, error_response
 from toolfold.version import __version__
 
 NAME = "io.github.toolfold/toolfold"
@@ -47,18 +47,20 @@ def json_document(request: Request, document: object, media_type: str = "applica
     if request.method not in ("GET", "HEAD"):
         return error_response(405, "Send GET.", ("allow", "GET, HEAD, OPTIONS"))
     body = json.dumps(document).encode()
-    tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
-    headers: Headers = (
-        ("content-type", media_type),
-        ("cache-control", "public, max-age=3600"),
-        ("etag", tag),
-        _ANY_ORIGIN,
-        ("access-control-expose-headers", "ETag"),
-    )
-    known = request.header("if-none-match") or ""
+    kept = ("cache-control", "public, max-age=3600")
+    return cached_response(request, media_type, body, hashlib.sha256(body).hexdigest()[:16], kept, _ANY_ORIGIN)
+
+
+def cached_response(
+    request: Request, media_type: str, body: bytes, version: str, *headers: tuple[str, str]
+) -> Response:
+    """Return the response to a GET or HEAD: 304 where ``version`` is what the client has."""
+    tag, known = f'"{version}"', request.header("if-none-match") or ""
     is_known = tag in known or known == "*"  # the weak comparison: RFC 9110, section 13.1.2
-    sends_body = request.method == "GET" and not is_known
-    return Response(304 if is_known else 200, headers, body if sends_body else b"", {"rpc": "metadata"})
+    exposed = ("access-control-expose-headers", "ETag")
+    sent = b"" if is_known or request.method == "HEAD" else body
+    headers = (("content-type", media_type), ("etag", tag), exposed, *headers)
+    return Response(304 if is_known else 200, headers, sent, {"rpc": "metadata"})
 
 
 def describe_server(request: Request, url: str) -> Response:

@@ -125,7 +125,7 @@ class LocalServer:
         if reloading is not None:
             reloading.start()
         of_issuer = (http.WELL_KNOWN, http.REGISTER_PATH, http.SIGN_IN_PATH)
-        further = of_issuer if settings.oauth_issuer else (http.CATALOG_PATH,)
+        further = (http.TOOLS_PATH, *(of_issuer if settings.oauth_issuer else (http.CATALOG_PATH,)))
         self.page_url = "" if page is None else page.url()
         # A call ends within the time-outs of the settings; one that takes longer is not waited for.
         timeout_s = (
