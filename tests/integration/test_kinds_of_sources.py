@@ -16,6 +16,7 @@ from tests.support.waiting import wait_until
 from toolfold.app import App
 from toolfold.cli.entry_point import main
 from toolfold.errors import SourceError
+from toolfold.exposure import profiles
 
 pytestmark = pytest.mark.slow
 
@@ -133,6 +134,16 @@ def test_kinds_are_switched_one_by_one(catalog: Path, app: App) -> None:
     for name, arguments in (("shop__query", {"sql": "SELECT 1"}), ("TOOL_CALL", {"tool_name": "shop__list_tables"})):
         assert code(call(off, "/mcp", name, arguments)) == "TOOL_NOT_EXPOSED"
     assert "shop" not in {one["id"] for one in call(off, "/mcp", "TOOL_LIST", {})["structuredContent"]["sources"]}
+
+
+def test_the_text_of_an_inline_skill_is_in_the_instructions_where_it_fits(
+    catalog: Path, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inline = app_of(catalog, TOOLFOLD_SKILL_MODE="inline")
+    told = [one.server.tools_of("kinds").instructions() for one in (app, inline)]
+    assert told[1] == f"{told[0]}\n\nhandbook__tax_forms:\n# Tax forms\nUse form A."
+    monkeypatch.setattr(profiles, "MAX_CHARACTERS", len(told[1]) - 1)
+    assert inline.server.tools_of("kinds").instructions() == told[0]
 
 
 READ = ToolAnnotations(readOnlyHint=True)

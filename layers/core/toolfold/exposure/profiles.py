@@ -18,6 +18,7 @@ from toolfold.catalog.entries import COMBINING_TOOLS, DEFAULT_PROFILE, EFFECT_WO
 from toolfold.catalog.json_schema import properties
 from toolfold.catalog.profiles import KINDS, SWITCHES, Elsewhere, Profile, kind_of
 from toolfold.catalog.reader import positions_in
+from toolfold.catalog.skills import SKILL_FILE, all_skills
 from toolfold.errors import CallError, ContextMismatch, ProfileNotFound, ToolNotExposed
 from toolfold.exposure import research
 from toolfold.fuzzy import closest_matches, did_you_mean
@@ -36,6 +37,12 @@ if TYPE_CHECKING:
 
 AUTO_DIRECT = 12
 """Tools up to which ``auto`` shows each alone."""
+
+MAX_CHARACTERS = 2048
+"""Of the instructions: clients cut longer ones."""
+
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+"""What a SKILL.md begins with: for the list of skills."""
 
 PAGE_SIZE = 100
 """Definitions of a page: some 25,000 tokens, and 100 kB."""
@@ -291,9 +298,9 @@ class ExposedTools(MetaTools, Reader):
         return [one for cursor in self._cursors for one in json.loads(self.list_page(cursor).tools)]
 
     def instructions(self) -> str:
-        """Return the instructions for a client that connects."""
+        """Return the instructions for a client that connects, and the text of each inline skill that fits behind."""
         mode = MODES[self.mode]
-        return instructions(
+        text = instructions(
             self.catalog(),
             self.now(),
             steps=mode.steps or None,
@@ -302,6 +309,13 @@ class ExposedTools(MetaTools, Reader):
             switched_off=self.switched_off(None) if mode.meta_tools else COMBINING_TOOLS,
             has_select=self.mode != "research",
         )
+        catalog, is_inline = self.catalog(), "skill" in self.resolution.names_with("inline")
+        for skill in all_skills(catalog) if is_inline else ():
+            tool, content = catalog.called_tool(skill.tool), catalog.file(skill.files[SKILL_FILE].sha256) or {}
+            behind = f"\n\n{skill.tool}:\n{_FRONT_MATTER.sub('', content.get('text', ''), count=1).strip()}"
+            fits = len(text) + len(behind) <= MAX_CHARACTERS
+            text += behind if fits and tool is not None and not tool.needs_approval else ""
+        return text
 
     def own_names(self) -> list[str]:
         """Return the tools of ``tools/list`` beside those of the catalog."""
