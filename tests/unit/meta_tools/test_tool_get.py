@@ -65,7 +65,8 @@ def test_every_entry_is_complete_and_has_no_empty_field(name: str) -> None:
 def test_medium_entry_has_no_constraints_or_examples() -> None:
     (entry,) = get("BBANDS", detail="medium")
     assert list(entry) == ["name", "found", "description", "access", "parameters", "hash"]
-    assert entry["parameters"]["properties"]["time_period"] == {"type": "integer"}
+    shown = entry["parameters"]["properties"]["time_period"]
+    assert shown == {"type": "integer", "description": "How many bars go into each value."}
     assert entry["parameters"]["required"] == ["symbol", "interval", "time_period", "series_type"]
 
 

@@ -96,8 +96,8 @@ def example_call(tool: Tool) -> dict[str, Any]:
     return {"tool_name": tool.name, "arguments": tool.example}
 
 
-def without_constraints(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Reduce an object schema to names, types and which properties are required."""
+def without_constraints(schema: Mapping[str, Any], *, is_described: bool = False) -> dict[str, Any]:
+    """Reduce an object schema to names, types and which properties are required; or with a sentence of each, too."""
     kept = {key: schema[key] for key in ("type", "required", "anyOf") if key in schema}
     shown: dict[str, dict[str, Any]] = {}
     for name, rule in properties(schema).items():
@@ -107,6 +107,8 @@ def without_constraints(schema: Mapping[str, Any]) -> dict[str, Any]:
             items = rule.get("items")
             if rule["type"] == "array" and isinstance(items, Mapping) and "type" in items:
                 shown[name]["items"] = {"type": items["type"]}
+        if is_described and "description" in rule:
+            shown[name]["description"] = re.split(r"(?<=[.!?])\s", str(rule["description"]), maxsplit=1)[0]
     return {**kept, "properties": shown}
 
 
@@ -287,9 +289,10 @@ def tool_get(
 
     Returns:
         ``{"tools": [entry, …]}`` in the order of the names; the text of a single name is its entry alone. An entry is
-        ``{"name", "found": true, "description", "category", "access", "parameters": JSON Schema, "returns",
+        ``{"name", "found": true, "description", "category", "tags", "access", "parameters": JSON Schema, "returns",
         "example_call", "see_also": [names], "use_instead": {other need: its tool}, "hash"}``; less with ``detail``
-        medium or minimal. ``"effect": "writes"`` or ``"destructive"`` is added for a tool that does more than read,
+        medium, which has the first sentence of each parameter, or minimal.
+        ``"effect": "writes"`` or ``"destructive"`` is added for a tool that does more than read,
         ``"confirm"`` for one whose calls need approval for another reason, ``"callable": false`` for one that is known
         here and not called. In full, the structured answer has ``"effect"``, ``"callable"``, ``"version"``
         and ``"errors": [codes]`` for every tool.
@@ -352,6 +355,8 @@ def _entry(
     refusal = refusal_of(catalog, tool)
     rendered, _ = {"full": full, "medium": medium, "minimal": minimal, "http": minimal}[detail](tool)
     entry = {"name": tool.name, "found": True, **rendered}
+    if detail == "medium":  # for whom it was chosen; in a list it would be the most of each entry
+        entry["parameters"] = without_constraints(tool.parameters, is_described=True)
     if detail == "http":
         entry |= as_http(tool, catalog.source(tool.source))
     if detail == "full":
@@ -359,6 +364,7 @@ def _entry(
         entry = {
             **entry,
             "access": tool.access,
+            "tags": tool.tags,
             "confirm": tool.confirm,
             "see_also": tool.see_also,
             "relations": tuple(dict(zip(("to", "kind", "via"), one, strict=False)) for one in tool.relations),
