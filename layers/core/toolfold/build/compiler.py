@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from toolfold.build import checks, emitter, search_index, writer
 from toolfold.build.emitter import assign_names, compile_relations, safe_name
 from toolfold.build.importers.base import Tool
+from toolfold.build.inferred_relations import infer_relations
 from toolfold.build.profiles import compile_profiles
 from toolfold.build.schema import Vocabulary
 from toolfold.build.source_folders import LoadedSource, load_sources
@@ -156,6 +157,11 @@ def compile_sources(
     related = [(tool, names[source.settings.id]) for source, _, tool in definitions if tool.relations]
     for name, relations in compile_relations(related, list(tools), problems).items():
         tools[name]["relations"] = relations
+    inferring = {source.settings.id for source in loaded if source.settings.infer_relations}
+    written = sum("relations" in tool for tool in tools.values())
+    inferred = infer_relations({name: tool for name, tool in tools.items() if tool["source"] in inferring})
+    for name, relations in inferred.items():
+        tools[name].setdefault("relations", relations)
     if problems:
         raise SourceError(problems)
     emitter.finish(tools)
@@ -188,7 +194,7 @@ def compile_sources(
         "synonyms": search_index.synonyms(vocabularies.values()),
         "near": near,
         "semantic_share": share,
-        "related": sum("relations" in tool for tool in tools.values()),
+        "related": written,
         "skills": {f"{root}/{SKILL_FILE}": name for name, root in skills.items()},
         "files": {
             digest: {"text": file} if isinstance(file, str) else {"blob": base64.b64encode(file).decode()}

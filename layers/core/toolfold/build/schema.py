@@ -207,7 +207,8 @@ class Relation(Model):
     to: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     """Name of the other tool: in the catalog, or the name that the same source has for it."""
     kind: entries.RelationKind
-    """``needs_output_of``: the other is called first; ``alternative``: it may serve instead; ``then``: it is next."""
+    """``needs_output_of``: the other is called first; ``alternative``: it may serve instead; ``then``: it is next;
+    ``may_need_output_of``: it may have a value, as its name shows."""
     via: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_ .,/\[\]-]{0,79}$")] | None = None
     """What connects the two, for example the parameter that takes a value from the answer of the other."""
 

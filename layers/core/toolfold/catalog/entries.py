@@ -73,8 +73,8 @@ Seconds = Annotated[int, Rule(minimum=1, maximum=10 * 366 * 86400)]
 Measure = Annotated[float, Rule(minimum=-1000, maximum=1000)]
 Access = Literal["free", "premium", "mixed"]
 Format = Literal["csv", "json"]
-RelationKind = Literal["needs_output_of", "alternative", "then"]
-"""In the order in which texts name them: what comes before a call is needed most."""
+RelationKind = Literal["needs_output_of", "alternative", "then", "may_need_output_of"]
+"""In the order in which texts name them: what comes before a call is needed most. The last is inferred from names."""
 
 KEY_PLACES = ("query_key", "header", "cookie", "bearer", "basic", "oauth2")
 """Fields of :class:`Auth` that say where the key goes; a source has one of them, or none."""

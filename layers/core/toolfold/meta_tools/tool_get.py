@@ -138,7 +138,8 @@ def _as_text(value: Any) -> str:
 
 
 _WORDS: Mapping[str, str] = {"needs_output_of": "before", "alternative": "instead of", "then": "after"}
-"""Kind of a relation → when the other tool is called, seen from the tool that has the relation."""
+"""Kind of a relation → when the other tool is called, seen from the tool that has the relation. A search shows these
+kinds."""
 
 
 def find_related(catalog: Catalog, best: Sequence[int], candidates: frozenset[int] | None, most: int) -> dict[int, str]:
@@ -158,8 +159,8 @@ def _related(catalog: Catalog, position: int) -> tuple[tuple[int, str], ...]:
     related = []
     for to, kind, *via in () if tool is None else tool.relations:
         other = catalog.position(to)
-        if tool is not None and other is not None:
-            related.append((other, f"{_WORDS.get(kind, kind)} {tool.name}{f': {via[0]}' if via else ''}"))
+        if tool is not None and other is not None and kind in _WORDS:
+            related.append((other, f"{_WORDS[kind]} {tool.name}{f': {via[0]}' if via else ''}"))
     return tuple(related)
 
 

@@ -38,6 +38,8 @@ class ToolOverlay(schema.Model):
 
     effect: Effect | None = None
     """What a call changes at the source; None: what the importer found."""
+    infer_relations: bool = True
+    """Whether TOOL_GET says of a tool which other may have the value of a parameter, as their names tell."""
     tags: list[schema.Tag] = Field(default=[], max_length=6)
     example: dict[str, Any] | None = None
     """Arguments of a valid call; None: made of the parameters."""
@@ -140,6 +142,8 @@ class ImporterSettings(schema.Model):
     text."""
     freshness_s: int = Field(default=300, ge=1)
     """Seconds for which the answer of a tool that reads is fresh."""
+    infer_relations: bool = True
+    """Whether TOOL_GET says of a tool which other may have the value of a parameter, as their names tell."""
     tags: list[schema.Tag] = Field(default=[], max_length=6)
     """Tags of each tool, beside those that the importer found."""
 
