@@ -174,6 +174,13 @@ def test_a_search_counts_what_it_shows_by_detail_level_and_what_it_saves() -> No
     }
 
 
+def test_a_profile_saves_in_proportion_to_its_tools() -> None:
+    whole = TOOLS.catalog()
+    half = whole.part(range(0, len(whole), 2), {})
+    assert half.definition_tokens == pytest.approx(DEFINITIONS / 2, rel=0.02)
+    assert MetaTools(lambda: half, TOOLS.executor).call("TOOL_LIST", {"query": "stock price"}).usage["tokens_saved"] > 0
+
+
 RSI_HASH = TOOLS.call("TOOL_GET", {"tool_name": "RSI"}).structured["tools"][0]["hash"]
 
 

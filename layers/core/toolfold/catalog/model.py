@@ -66,8 +66,8 @@ class Catalog:
         base_positions: Positions of the listed tools in the whole catalog.
         profile_names: The profiles of ``profiles.yaml``; ``default`` is among them only where it differs from the whole
             catalog.
-        definition_tokens: Tokens of the definitions of all tools, counted by the compiler; 0 where it did not count
-            them.
+        definition_tokens: Tokens of the definitions of all tools, counted by the compiler, of a part in proportion to
+            its tools; 0 where it did not count them.
         has_relations: Whether some tools are related to others.
         has_semantic_postings: Whether the compiler computed which words are near the tools in meaning.
 
@@ -125,7 +125,8 @@ class Catalog:
         vars(part).update(vars(self))
         part._whole, part._withheld, part.base_positions = self, withheld, tuple(listed)
         part._own_positions = {at: own for own, at in enumerate(listed)}
-        part.definition_tokens, part._memoized = 0, {}  # tokens are not counted for a part of a catalog
+        part._memoized = {}
+        part.definition_tokens = self.definition_tokens * len(listed) // max(1, len(self))  # no tool is read to count
         counts = part.counts("category")
         part.categories = tuple(
             category._replace(tools=counts[category.name]) for category in self.categories if category.name in counts

@@ -64,7 +64,7 @@ class Figures:
         hits: those of them that were answered without a request of their own.
         upstream_requests: requests that were sent.
         times_ms: the time in requests of each call that sent some.
-        tools: tool → its calls.
+        tools: tool → its calls that succeeded.
         first, last: timestamps of the first and the last line; empty: not known.
     """
 
@@ -107,7 +107,7 @@ class Figures:
             self.hits += line["cache"] in HITS
             self.upstream_requests += requests
             self.times_ms.extend([number(line, "upstream_ms")] if requests else ())
-            if isinstance(line.get("inner_tool"), str):
+            if isinstance(line.get("inner_tool"), str) and line["code"] == "OK":
                 self.tools[line["inner_tool"]] += 1
         if (is_of_request(line) or is_of_call(line)) and isinstance(at := line.get("timestamp"), str):
             self.first, self.last = min(self.first or at, at), max(self.last, at)
