@@ -134,7 +134,8 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
             return None
         tables = _main_tables(schema)
         names = [schema.display_name(table) for table in tables]
-        described = f"{DIALECT_NAMES[settings.dialect]} database with the tables {_listed(names, 300)}"
+        count, dialect = counted(len(names), "table"), DIALECT_NAMES[settings.dialect]
+        described = f"{dialect} database with {count}: {_listed(names, 300)}"
         return base.ImportedSource(
             _tools(settings, schema, tables, f"{self.folder / base.SNAPSHOT}:1"),
             settings.as_source("", settings.connection(), described)._replace(fetched_at=snapshot.fetched_at),
