@@ -78,7 +78,7 @@ EXAMPLE = "Returns the weather of a city (e.g. Oslo)"
     [
         # A name and a schema are enough, and the first sentence of a description is the summary.
         ({"name": "get-weather"}, {"title": "Get weather", "summary": "Get weather (Toy)", "category": "toy"}),
-        ({"name": "__"}, {"title": "__"}),
+        ({"name": "__"}, {"title": "n__"}),
         ({"name": "a", "description": f"{EXAMPLE}. It is **updated** hourly.\n\n# Notes"},
          {"summary": EXAMPLE, "description": f"{EXAMPLE}. It is updated hourly. # Notes"}),
         ({"name": "a", "summary": "Rain by day, in mm. For towns."},

@@ -183,13 +183,15 @@ _KEYWORDS = frozenset(word.upper() for word in (*keyword.kwlist, *keyword.softkw
 def safe_name(original: str) -> str:
     """Return a name of a tool as a word of a scripting language; empty characters and keywords get ``_``.
 
+    Scripts cannot read an attribute that begins with ``_``: such a name, and one that begins with a digit, get an n.
+
     Example:
-        >>> safe_name("get-user.by id"), safe_name("2fa"), safe_name("import")
-        ('get_user_by_id', '_2fa', 'import_')
+        >>> safe_name("get-user.by id"), safe_name("2fa"), safe_name("_search"), safe_name("import")
+        ('get_user_by_id', 'n2fa', 'n_search', 'import_')
     """
     name = _OTHER_CHARACTERS.sub("_", original) or "_"
-    if name[0].isdigit():
-        return f"_{name}"
+    if name[0].isdigit() or name[0] == "_":
+        return f"n{name}"
     return f"{name}_" if name.upper() in _KEYWORDS else name
 
 
