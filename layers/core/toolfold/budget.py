@@ -2,17 +2,21 @@
 
 An answer of a few megabytes can be expanded to gigabytes: by a table with a column for every row, or by an expression
 that repeats its input. Every step after the response has arrived therefore says how much it is about to allocate.
+
+What several threads want at the same time is done once (:class:`SingleFlight`).
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future
+from typing import Generic, TypeVar
 
-from toolfold.errors import ASK_FOR_LESS, AnswerTooLarge
+from toolfold.errors import ASK_FOR_LESS, AnswerTooLarge, UpstreamTimeout
 
 T = TypeVar("T")
 
@@ -92,3 +96,58 @@ class WorkBudget:
     def too_large(self, message: str) -> AnswerTooLarge:
         """Return the error that says ``message`` and how to ask for less."""
         return AnswerTooLarge(message, self.suggestion)
+
+
+_NEAR_END_S = 0.1
+"""A time-out this close to the end of a call was caused by that end."""
+
+
+class SingleFlight(Generic[T]):
+    """Run functions by key, each key once at a time. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._flights: dict[Hashable, tuple[Future[T], float]] = {}
+
+    def run(self, key: Hashable, function: Callable[[], T], timeout_s: float) -> T:
+        """Return what ``function`` returns, or what it returned to another thread that runs it under the same key.
+
+        Args:
+            key: names the call, and the API key with which it is made: no caller waits for the call of another one,
+                and what it returns or raises may be for that key alone.
+            function: makes the call.
+            timeout_s: seconds that the caller has. A thread that has more than the other one makes the call again where
+                the time of the other was over: the rest of a batch is often requested while its first part ends.
+
+        Raises:
+            TimeoutError: the other thread took longer.
+            Exception: what ``function`` raised, here or in the other thread.
+        """
+        end = time.monotonic() + timeout_s
+        while True:
+            with self._lock:
+                running = self._flights.get(key)
+                if running is None:
+                    own = self._flights[key] = Future[T](), end
+            if running is None:
+                break
+            future, its_end = running
+            try:
+                return future.result(max(0.0, end - time.monotonic()))
+            except CancelledError:
+                return function()
+            except UpstreamTimeout:
+                now = time.monotonic()
+                if now < its_end - _NEAR_END_S or now >= end - _NEAR_END_S:
+                    raise
+        try:
+            result = function()
+            own[0].set_result(result)
+            return result
+        except Exception as error:
+            own[0].set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._flights[key]
+            own[0].cancel()  # without effect on one that has ended: this thread was stopped

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.clocks import Clock
 from tests.support.threads import run_concurrently
+from toolfold.budget import SingleFlight
 from toolfold.cache.stores import FailSafeStore
 from toolfold.errors import (
     CallError,
@@ -28,7 +29,7 @@ from toolfold.execution.call import CallLog
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.execution.services import KEPT_REQUEST_S, KEPT_S, KeptRequests, SourceHealth
 from toolfold.execution.upstream import OF_SOURCE, Circuit, CircuitBreakers
-from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected, SingleFlight
+from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 
 
 def follow(leader_s: float, failure: CallError) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from toolfold.meta_tools.result import Result
-    from toolfold.network.sockets import RequestState
+    from toolfold.network.connection import RequestState
 
 
 def print_message(*texts: object) -> None:

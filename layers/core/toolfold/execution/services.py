@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
+from toolfold.budget import SingleFlight
 from toolfold.cache import create_shared_store
 from toolfold.cache.response_cache import Entry, Memo, MemoryStore, ResponseCache
 from toolfold.cache.stores import CacheStore, FailSafeStore
@@ -31,7 +32,7 @@ from toolfold.execution.upstream import OF_SOURCE, Upstream
 from toolfold.network.errors import NotSent
 from toolfold.network.ssrf import LOOPBACK
 from toolfold.results.offload import AnswerStore
-from toolfold.sources.base import AdapterContext, ConnectionFailed, SingleFlight, create_adapter
+from toolfold.sources.base import AdapterContext, ConnectionFailed, create_adapter
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool

@@ -32,8 +32,8 @@ from urllib3.util import parse_url
 
 from toolfold.client_call import trace_context
 from toolfold.network import errors
-from toolfold.network.connection import Connection, TlsConnection
-from toolfold.network.sockets import RequestState, Resolver, ca_bundle, create_tls_context, current_request
+from toolfold.network.connection import Connection, RequestState, TlsConnection, current_request
+from toolfold.network.sockets import Resolver, ca_bundle, create_tls_context
 from toolfold.network.ssrf import is_allowed_address, is_loopback_name, literal_address
 
 _CHUNK_BYTES = 16384

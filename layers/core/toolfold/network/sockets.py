@@ -1,18 +1,14 @@
-"""What sockets are opened with: addresses, the limits and the record of one request, trusted certificates."""
+"""What sockets are opened with: addresses and trusted certificates."""
 
 from __future__ import annotations
 
-import errno
-import math
 import os
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any
 
 from toolfold.network import errors
@@ -87,78 +83,6 @@ class Resolver:
                 raise errors.NameResolutionError from None
             self._running.append(lookup)
             return lookup
-
-
-_MAX_CAUSES = 8
-
-
-@dataclass
-class RequestState:
-    """Limits of one request, and what happens to it. Moments are those of ``time.monotonic``.
-
-    Nothing in it holds a path, a query or a key: ``--verbose`` shows it.
-
-    Attributes:
-        origin: Scheme, host and port of the URL.
-        is_allowed: Whether a host may have an address. Not called behind a proxy, which resolves names itself.
-        answer_timeout_s: Seconds for the request and its response on an open connection.
-        expires_at: When the current step must be done: connecting, or all of it.
-        proxy: Host and port of the proxy, and the variable that names it; empty: none.
-        addresses: Those that were tried, in order; none: an open connection was used.
-        status: Of the response; 0: none.
-        body_bytes: Of the response, decompressed.
-        causes: Classes of the exceptions, outermost first, with codes of the system and of TLS.
-        total_s: Seconds from the beginning to the end.
-    """
-
-    method: str
-    origin: str
-    deadline: float
-    connect_timeout_s: float
-    is_allowed: Callable[[str, str], bool] | None
-    resolver: Resolver
-    answer_timeout_s: float = math.inf
-    expires_at: float = field(init=False)
-    is_connecting: bool = False
-    proxy: str = ""
-    addresses: list[str] = field(default_factory=list)
-    status: int = 0
-    body_bytes: int = 0
-    causes: list[str] = field(default_factory=list)
-    total_s: float = 0.0
-
-    def begin_answer(self) -> None:
-        """Begin the step on an open connection."""
-        self.expires_at = min(self.deadline, time.monotonic() + self.answer_timeout_s)
-        self.is_connecting = False
-
-    def remaining_s(self) -> float:
-        """Return the seconds that the current step has left."""
-        remaining = self.expires_at - time.monotonic()
-        if remaining <= 0:
-            raise self.timeout()
-        return remaining
-
-    def record_failure(self, failure: BaseException | None) -> None:
-        """Record why there is no response, without the texts of exceptions: they may hold a URL."""
-        while failure is not None and len(self.causes) < _MAX_CAUSES:
-            code: object = None
-            if isinstance(failure, ssl.SSLCertVerificationError):
-                code = f"{failure.verify_code}: {failure.verify_message}"
-            elif isinstance(failure, OSError):
-                code = failure.reason if isinstance(failure, ssl.SSLError) else errno.errorcode.get(failure.errno or 0)
-            self.causes.append(f"{type(failure).__name__} ({code})" if code else type(failure).__name__)
-            failure = failure.__cause__ or failure.__context__
-
-    def timeout(self) -> errors.TransportError:
-        """Return the error for a time-out in the current step."""
-        if not self.is_connecting:
-            return errors.ReadTimeout()
-        return errors.ConnectTimeout() if self.expires_at < self.deadline else errors.DeadlineBeforeConnection()
-
-
-current_request: ContextVar[RequestState] = ContextVar("current_request")
-"""Set while a request is sent and its response read, which is all done by one thread."""
 
 
 BUNDLE_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")

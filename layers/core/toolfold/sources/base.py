@@ -1,7 +1,5 @@
 """The interface between the executor and the sources: adapters, which are found by the kind of a source, and failures.
 
-What is equal and requested by several threads is requested once (:class:`SingleFlight`).
-
 Whether a retry may help, and what was sent::
 
     CallError
@@ -16,12 +14,9 @@ Whether a retry may help, and what was sent::
 from __future__ import annotations
 
 import importlib
-import threading
-import time
-from collections.abc import Callable, Hashable, Mapping
-from concurrent.futures import CancelledError, Future
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolfold.errors import CatalogUnavailable, UpstreamError, UpstreamTimeout
 from toolfold.messages import TELL_OPERATOR_TO
@@ -32,8 +27,6 @@ if TYPE_CHECKING:
     from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
     from toolfold.network.session import HttpClient
     from toolfold.settings import Settings
-
-T = TypeVar("T")
 
 _DAY_S = 86_400
 
@@ -192,58 +185,3 @@ def create_adapter(
     module, _, attribute = BUILT_IN[kind].partition(":")
     factory: AdapterFactory = getattr(importlib.import_module(module), attribute)
     return factory(source, context)
-
-
-_NEAR_END_S = 0.1
-"""A time-out this close to the end of a call was caused by that end."""
-
-
-class SingleFlight(Generic[T]):
-    """Run functions by key, each key once at a time. Safe to use from many threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._flights: dict[Hashable, tuple[Future[T], float]] = {}
-
-    def run(self, key: Hashable, function: Callable[[], T], timeout_s: float) -> T:
-        """Return what ``function`` returns, or what it returned to another thread that runs it under the same key.
-
-        Args:
-            key: names the call, and the API key with which it is made: no caller waits for the call of another one,
-                and what it returns or raises may be for that key alone.
-            function: makes the call.
-            timeout_s: seconds that the caller has. A thread that has more than the other one makes the call again where
-                the time of the other was over: the rest of a batch is often requested while its first part ends.
-
-        Raises:
-            TimeoutError: the other thread took longer.
-            Exception: what ``function`` raised, here or in the other thread.
-        """
-        end = time.monotonic() + timeout_s
-        while True:
-            with self._lock:
-                running = self._flights.get(key)
-                if running is None:
-                    own = self._flights[key] = Future[T](), end
-            if running is None:
-                break
-            future, its_end = running
-            try:
-                return future.result(max(0.0, end - time.monotonic()))
-            except CancelledError:
-                return function()
-            except UpstreamTimeout:
-                now = time.monotonic()
-                if now < its_end - _NEAR_END_S or now >= end - _NEAR_END_S:
-                    raise
-        try:
-            result = function()
-            own[0].set_result(result)
-            return result
-        except Exception as error:
-            own[0].set_exception(error)
-            raise
-        finally:
-            with self._lock:
-                del self._flights[key]
-            own[0].cancel()  # without effect on one that has ended: this thread was stopped

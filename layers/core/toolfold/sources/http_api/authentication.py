@@ -34,9 +34,9 @@ from urllib.parse import quote, quote_plus, urlencode
 
 from cachetools import TLRUCache
 
+from toolfold.budget import SingleFlight
 from toolfold.errors import AuthRejected, UpstreamError, UpstreamTimeout
 from toolfold.messages import CHECK_KEY, TRY_AGAIN
-from toolfold.sources.base import SingleFlight
 from toolfold.sources.http_api.request import Exchange, HttpRequest, stated_wait_s, status_error
 from toolfold.sources.http_api.styles import cookie_text
 
