@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from toolfold.cache.stores import Unavailable
 from toolfold.errors import CallError
 from toolfold.models import SIGN_IN_S
-from toolfold.sources.http_api.authentication import authorization_query, requested_access
+from toolfold.sources.http_api.oauth import authorization_query, requested_access
 from toolfold.sources.http_api.request import join_url
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from toolfold.local_defaults import user_folder
 from toolfold.messages import ENTER_KEY, SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TELL_OPERATOR, TRY_AGAIN
 from toolfold.models import SourceCredentials, Tokens
 from toolfold.sources.base import AdapterContext
-from toolfold.sources.http_api.authentication import (
+from toolfold.sources.http_api.oauth import (
     GrantRejected,
     is_token,
     read_tokens,

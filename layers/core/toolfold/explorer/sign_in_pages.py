@@ -40,7 +40,7 @@ from toolfold.execution.user_tokens import pages_url
 from toolfold.explorer.page import NO_STORE, SECURITY_HEADERS, ApiProblem, page_answer, parse_query
 from toolfold.models import SIGN_IN_S
 from toolfold.protocol.http import SIGN_IN_PATH, Response, error_response
-from toolfold.sources.http_api.authentication import authorization_query, is_token
+from toolfold.sources.http_api.oauth import authorization_query, is_token
 from toolfold.sources.http_api.request import join_url
 
 if TYPE_CHECKING:

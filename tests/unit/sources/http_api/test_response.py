@@ -21,7 +21,7 @@ from toolfold.network.session import HttpClient
 from toolfold.results.preview import NOTE, split_notes
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext, Retryable, create_adapter
-from toolfold.sources.http_api.body import decode_content
+from toolfold.sources.http_api.adapter import decode_content
 from toolfold.sources.http_api.faults import MAX_SAID_CHARS, said_by
 from toolfold.sources.http_api.request import to_call_error
 from toolfold.sources.http_api.response_parser import next_link, next_page_note, stated_rows

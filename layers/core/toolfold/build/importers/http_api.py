@@ -22,9 +22,9 @@ from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import closest
 from toolfold.results import values
-from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
 from toolfold.sources.http_api.body import NO_BODY_EXPECTED
+from toolfold.sources.http_api.request import taken_names
 from toolfold.sources.http_api.styles import placeholders
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from toolfold.catalog.reader import damaged
@@ -14,22 +16,19 @@ from toolfold.network.errors import NotSent
 from toolfold.network.ssrf import is_secure_url, origin
 from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.sources.base import SourceAdapter
-from toolfold.sources.http_api.authentication import (
-    SentCredentials,
-    TokenProvider,
-    credentials_to_send,
-    secrets_of,
-    taken_names,
-)
 from toolfold.sources.http_api.binding import BindingError, BoundRequest, Parameter, bind, check_binding, check_header
-from toolfold.sources.http_api.body import decode_content
+from toolfold.sources.http_api.oauth import TokenProvider
 from toolfold.sources.http_api.request import (
     MAX_URL_CHARS,
     SMALLER_RESPONSE_HINT,
     HttpRequest,
+    SentCredentials,
+    credentials_to_send,
     exchange_for,
     join_url,
+    secrets_of,
     stated_wait_s,
+    taken_names,
 )
 from toolfold.sources.http_api.response_parser import ResponseParser, next_link, stated_rows
 from toolfold.sources.http_api.styles import InvalidArgument
@@ -82,7 +81,7 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
         self._taken = taken_names(source.auth)
         self._is_secure = is_secure_url(self.endpoint)
         self._parameters: dict[str, Sequence[Parameter]] = {}
-        self._tokens = TokenProvider(source, self.exchange)
+        self._tokens = TokenProvider(source, self.exchange) if source.oauth2 and not source.signs_in else None
 
     def check_call(self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials) -> None:
         """Raise an error for a call that cannot be sent.
@@ -111,7 +110,8 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
         if not self._is_secure:
             raise UpstreamError("The URL set for this source is not https, so the key is not sent to it.", SECURE_URL)
         bound, key, is_read = self._bind(tool, arguments), credentials.api_key, tool.effect == "read"
-        for sent in self._tokens.sent_keys(key, deadline, is_read=is_read):
+        sent_keys = (key,) if self._tokens is None else self._tokens.sent_keys(key, deadline, is_read=is_read)
+        for sent in sent_keys:
             try:
                 response = self._send(bound, sent, deadline, is_read)
             except CallError as error:
@@ -171,6 +171,84 @@ def _redirect_target(request: HttpRequest, response: Response) -> str:
     except ValueError:  # not a URL
         return ""
     return urlsplit(target)._replace(fragment="").geturl() if is_same and len(target) <= MAX_URL_CHARS else ""
+
+
+_MEDIA_TYPE = re.compile(r"\s*([\w!#$&^.+-]{1,80}/[\w!#$&^.+-]{1,80})\s*(?:;|$)", re.ASCII)
+_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:+-]{1,40})", re.ASCII | re.IGNORECASE)
+_CHARSETS = re.compile(
+    r"utf-?(8|16|16le|16be|32)(-sig)?|(us-)?ascii|(iso-?)?8859-\d{1,2}|iso-?8859-\d{1,2}|latin-?1|(windows|cp)-?125\d|koi8-[ru]"
+    r"|shift[_-]?jis|euc-(jp|kr)|gb(k|2312|18030)|big5|iso-2022-jp|macintosh",
+    re.IGNORECASE,
+)
+"""Encodings that responses have. Python has further codecs, which are no encodings of texts or take long."""
+
+_ONE_BYTE = re.compile(r"(iso-?)?8859-\d{1,2}|latin-?1|(windows|cp)-?125\d")
+"""Encodings that read any bytes, and that frameworks name by default: what is UTF-8 is not in one of them."""
+
+_XML_ENCODING = re.compile(r"\s*<\?xml[^>]{1,80}?encoding=[\"']([\w.:-]{1,40})")
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How texts in UTF-16 begin, also where a header names another encoding; no text in UTF-8 does."""
+
+_TEXT_TYPES = re.compile(
+    r"text/.*|.*[/+](json|xml|yaml|x-yaml|csv|toml|x-ndjson|ndjson|jsonl|x-jsonlines|javascript|ecmascript|graphql|sql"
+    r"|x-www-form-urlencoded|rtf|x-sh|ld\+json|vnd\.api\+json)",
+    re.IGNORECASE,
+)
+_CONTROL = re.compile("[\x00-\x06\x0e\x0f]")
+"""Characters that no text has."""
+
+
+class Content(NamedTuple):
+    """What a response contains.
+
+    Attributes:
+        media_type: in lower case, without parameters; empty where the response has none that can be read.
+        text: the text; empty for other content.
+        is_text: whether it is text.
+    """
+
+    media_type: str
+    text: str
+    is_text: bool
+
+
+def decode_content(body: bytes, content_type: str) -> Content:
+    """Return what ``body`` is. Bytes that the encoding of a text does not have become U+FFFD.
+
+    What names no type, or one that may be text or not, is text where it is UTF-8 without control characters.
+    """
+    found = _MEDIA_TYPE.match(content_type)
+    media_type = found[1].lower() if found else ""
+    if _TEXT_TYPES.fullmatch(media_type):
+        return Content(media_type, _decode_text(body, content_type), True)
+    if media_type.partition("/")[0] in ("image", "audio", "video", "font", "model"):
+        return Content(media_type, "", False)
+    try:
+        text = body.decode("utf-16" if body.startswith(_UTF16) else "utf-8-sig")
+    except UnicodeDecodeError:
+        return Content(media_type, "", False)
+    is_text = _CONTROL.search(text, 0, 4096) is None and text[:4] != "%PDF"
+    return Content(media_type, text if is_text else "", is_text)
+
+
+def _decode_text(body: bytes, content_type: str) -> str:
+    if body.startswith(_UTF16):
+        return body.decode("utf-16", errors="replace")
+    found = _CHARSET.search(content_type) or _XML_ENCODING.match(body[:200].decode("latin-1"))
+    charset = found[1].lower() if found and _CHARSETS.fullmatch(found[1]) else ""
+    text = body.decode("utf-8-sig", errors="replace")
+    is_named = charset.replace("-", "") in ("utf8", "usascii", "ascii")
+    is_utf8 = text.count("\ufffd") == body.count("\ufffd".encode())  # a service may itself have replaced bytes
+    if is_named or (is_utf8 and (not charset or _ONE_BYTE.fullmatch(charset))):
+        return text
+    # Without a name that helps: Western European, as browsers take it, unless other letters are there in UTF-8.
+    if not charset:
+        return body.decode("cp1252", errors="replace") if text.replace("\ufffd", "").isascii() else text
+    try:
+        return body.decode(charset, errors="replace")
+    except LookupError:
+        return text
 
 
 def _decoded(response: Response, endpoint: str, secrets: tuple[str, ...]) -> UpstreamResponse:

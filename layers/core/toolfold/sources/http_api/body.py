@@ -1,13 +1,12 @@
 """Write arguments as the body of a request: JSON, a form, ``multipart/form-data``, text or bytes.
 
-Tell what a response contains by its ``Content-Type``, and decode its text.
+Read tables and lines of JSON, as services write them.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import codecs
 import csv
 import hashlib
 import io
@@ -15,28 +14,11 @@ import itertools
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote_plus
 
 from toolfold.results.values import has_decimal_comma, with_decimal_point
 from toolfold.sources.http_api.styles import InvalidArgument, named_values, scalar_text
-
-_MEDIA_TYPE = re.compile(r"\s*([\w!#$&^.+-]{1,80}/[\w!#$&^.+-]{1,80})\s*(?:;|$)", re.ASCII)
-_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:+-]{1,40})", re.ASCII | re.IGNORECASE)
-_CHARSETS = re.compile(
-    r"utf-?(8|16|16le|16be|32)(-sig)?|(us-)?ascii|(iso-?)?8859-\d{1,2}|iso-?8859-\d{1,2}|latin-?1|(windows|cp)-?125\d|koi8-[ru]"
-    r"|shift[_-]?jis|euc-(jp|kr)|gb(k|2312|18030)|big5|iso-2022-jp|macintosh",
-    re.IGNORECASE,
-)
-"""Encodings that responses have. Python has further codecs, which are no encodings of texts or take long."""
-
-_ONE_BYTE = re.compile(r"(iso-?)?8859-\d{1,2}|latin-?1|(windows|cp)-?125\d")
-"""Encodings that read any bytes, and that frameworks name by default: what is UTF-8 is not in one of them."""
-
-_XML_ENCODING = re.compile(r"\s*<\?xml[^>]{1,80}?encoding=[\"']([\w.:-]{1,40})")
-
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""How texts in UTF-16 begin, also where a header names another encoding; no text in UTF-8 does."""
 
 _SEPARATORS = (",", ";", "\t", "|")
 _SEPARATOR_LINE = re.compile(r"sep=.\r?\n", re.IGNORECASE)
@@ -51,66 +33,6 @@ _COMMA_NUMBER = re.compile(r"[-+]?(?:[1-9]\d{0,2}(?:\.\d{3})+|\d+)(?:,\d+)?%?", 
 _POINT_NUMBER = re.compile(r"[-+]?(?:\d*\.\d+|[\d,]*,\d{3}\.\d+|\d+(?:,\d+){2,})%?", re.ASCII)
 """Of others one with a decimal point, or with more than one comma."""
 _DIGIT, _DECIMALS = re.compile(r"\d"), re.compile(r"\d,\d", re.ASCII)
-
-_TEXT_TYPES = re.compile(
-    r"text/.*|.*[/+](json|xml|yaml|x-yaml|csv|toml|x-ndjson|ndjson|jsonl|x-jsonlines|javascript|ecmascript|graphql|sql"
-    r"|x-www-form-urlencoded|rtf|x-sh|ld\+json|vnd\.api\+json)",
-    re.IGNORECASE,
-)
-_CONTROL = re.compile("[\x00-\x06\x0e\x0f]")
-"""Characters that no text has."""
-
-
-class Content(NamedTuple):
-    """What a response contains.
-
-    Attributes:
-        media_type: in lower case, without parameters; empty where the response has none that can be read.
-        text: the text; empty for other content.
-        is_text: whether it is text.
-    """
-
-    media_type: str
-    text: str
-    is_text: bool
-
-
-def decode_content(body: bytes, content_type: str) -> Content:
-    """Return what ``body`` is. Bytes that the encoding of a text does not have become U+FFFD.
-
-    What names no type, or one that may be text or not, is text where it is UTF-8 without control characters.
-    """
-    found = _MEDIA_TYPE.match(content_type)
-    media_type = found[1].lower() if found else ""
-    if _TEXT_TYPES.fullmatch(media_type):
-        return Content(media_type, _decoded(body, content_type), True)
-    if media_type.partition("/")[0] in ("image", "audio", "video", "font", "model"):
-        return Content(media_type, "", False)
-    try:
-        text = body.decode("utf-16" if body.startswith(_UTF16) else "utf-8-sig")
-    except UnicodeDecodeError:
-        return Content(media_type, "", False)
-    is_text = _CONTROL.search(text, 0, 4096) is None and text[:4] != "%PDF"
-    return Content(media_type, text if is_text else "", is_text)
-
-
-def _decoded(body: bytes, content_type: str) -> str:
-    if body.startswith(_UTF16):
-        return body.decode("utf-16", errors="replace")
-    found = _CHARSET.search(content_type) or _XML_ENCODING.match(body[:200].decode("latin-1"))
-    charset = found[1].lower() if found and _CHARSETS.fullmatch(found[1]) else ""
-    text = body.decode("utf-8-sig", errors="replace")
-    is_named = charset.replace("-", "") in ("utf8", "usascii", "ascii")
-    is_utf8 = text.count("\ufffd") == body.count("\ufffd".encode())  # a service may itself have replaced bytes
-    if is_named or (is_utf8 and (not charset or _ONE_BYTE.fullmatch(charset))):
-        return text
-    # Without a name that helps: Western European, as browsers take it, unless other letters are there in UTF-8.
-    if not charset:
-        return body.decode("cp1252", errors="replace") if text.replace("\ufffd", "").isascii() else text
-    try:
-        return body.decode(charset, errors="replace")
-    except LookupError:
-        return text
 
 
 def json_lines(text: str) -> str:

@@ -1,4 +1,17 @@
-"""A request that is ready to be sent, what sends it, and the errors of those without a response.
+"""A request that is ready to be sent, with its credentials; what sends it, and the errors of those without a response.
+
+Credentials go where ``auth`` of ``source.yaml`` says, and nowhere else:
+
+======================  ===============================================================================================
+``auth``                what is sent of the key
+======================  ===============================================================================================
+``query_key: NAME``     a parameter of the query
+``header: NAME``        a header; with ``prefix: WORD`` the word and a space before the key
+``cookie: NAME``        a cookie
+``bearer: true``        ``Authorization: Bearer KEY``
+``basic: true``         ``Authorization: Basic …`` of ``user:password``
+``oauth2: …``           ``Authorization: Bearer TOKEN``; the key is ``client_id:client_secret``, see ``oauth``
+======================  ===============================================================================================
 
 An error has one sentence with the host, and the next step. ``Retry-After`` states after how long a service accepts the
 next request.
@@ -6,24 +19,26 @@ next request.
 
 from __future__ import annotations
 
+import base64
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from toolfold.errors import AnswerTooLarge, AuthRejected, CallError, RateLimited, UpstreamError, UpstreamTimeout
 from toolfold.messages import CHECK_KEY, SLOW, TRY_AGAIN, WAIT
 from toolfold.network import errors
 from toolfold.network.ssrf import address_check
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
+from toolfold.sources.http_api.styles import cookie_text
 from toolfold.version import __version__
 from toolfold.wording import Text
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Source
+    from toolfold.catalog.entries import Auth, Source
     from toolfold.network.session import Response
     from toolfold.sources.base import AdapterContext
 
@@ -56,6 +71,64 @@ def join_url(base_url: str, path: str, query: Sequence[str]) -> str:
     joined = "&".join(filter(None, (parts.query, *query)))
     whole = f"{parts.path.rstrip('/')}{path}" if path else parts.path
     return parts._replace(path=whole, query=joined, fragment="").geturl()
+
+
+@dataclass(frozen=True, repr=False)
+class SentCredentials:
+    """What a request has for the credentials of its source. ``repr`` hides the values.
+
+    Attributes:
+        query: percent-encoded pairs.
+        headers: name → value.
+        cookies: pairs.
+    """
+
+    query: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cookies: tuple[str, ...] = ()
+
+
+def credentials_to_send(auth: Auth | None, key: str) -> SentCredentials:
+    """Return where ``key`` goes."""
+    if auth is None or not key:
+        return SentCredentials()
+    if auth.query_key is not None:
+        return SentCredentials(query=(f"{quote(auth.query_key, safe='')}={quote(key, safe='')}",))
+    if auth.header is not None:
+        return SentCredentials(headers={auth.header: f"{auth.prefix} {key}" if auth.prefix else key})
+    if auth.cookie is not None:
+        return SentCredentials(cookies=(f"{auth.cookie}={cookie_text(key)}",))
+    if auth.basic:
+        return SentCredentials(headers={"Authorization": f"Basic {basic_credentials(key)}"})
+    if auth.bearer or auth.oauth2 is not None:
+        return SentCredentials(headers={"Authorization": f"Bearer {key}"})
+    return SentCredentials()
+
+
+def basic_credentials(key: str) -> str:
+    """Return ``user:password`` as RFC 7617 has it; a key without a colon is a user without a password.
+
+    >>> basic_credentials("user:pass"), basic_credentials("sk_1")
+    ('dXNlcjpwYXNz', 'c2tfMTo=')
+    """
+    return base64.b64encode((key if ":" in key else f"{key}:").encode()).decode()
+
+
+def secrets_of(auth: Auth | None, key: str, sent: str = "") -> tuple[str, ...]:
+    """Return what must not appear in a response, besides ``key``: its parts, and the token that was ``sent`` for it."""
+    if auth is None or not (auth.basic or auth.oauth2 is not None):
+        return ()
+    secrets = (key.partition(":")[2], basic_credentials(key), sent if sent != key else "")
+    return tuple(filter(None, secrets))
+
+
+def taken_names(auth: Auth | None) -> frozenset[tuple[str, str]]:
+    """Return location and name of what the credentials are sent as; names of headers in lower case."""
+    if auth is None:
+        return frozenset()
+    header = None if auth.header is None else auth.header.lower()
+    names = (("header", "authorization"), ("query", auth.query_key), ("header", header), ("cookie", auth.cookie))
+    return frozenset((location, name) for location, name in names if name is not None)
 
 
 Exchange = Callable[[HttpRequest, float], "Response"]

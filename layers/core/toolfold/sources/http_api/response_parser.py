@@ -28,10 +28,9 @@ from toolfold.results.preview import NOTE
 from toolfold.results.values import parse_number
 from toolfold.sources.base import ConnectionFailed
 from toolfold.sources.http_api import faults
-from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import bound_parameters
 from toolfold.sources.http_api.body import comma_separated, is_json_type, json_lines
-from toolfold.sources.http_api.request import status_error, url_variable
+from toolfold.sources.http_api.request import status_error, taken_names, url_variable
 from toolfold.sources.http_api.styles import scalar_text
 from toolfold.text_safety import encodable
 from toolfold.wording import joined

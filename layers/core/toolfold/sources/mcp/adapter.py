@@ -29,8 +29,8 @@ from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.network.ssrf import address_check, is_secure_url
 from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, SourceAdapter
-from toolfold.sources.http_api.authentication import TokenProvider, secrets_of
-from toolfold.sources.http_api.request import exchange_for, upstream_timeout
+from toolfold.sources.http_api.oauth import TokenProvider
+from toolfold.sources.http_api.request import exchange_for, secrets_of, upstream_timeout
 from toolfold.sources.mcp.answers import failure_text, parse_result
 from toolfold.sources.mcp.connection import SessionLimits, read_connection, with_key
 from toolfold.sources.mcp.faults import FaultTexts, McpFault

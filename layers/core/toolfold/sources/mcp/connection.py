@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from toolfold.catalog.contract import is_part
 from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
-from toolfold.sources.http_api.authentication import SentCredentials, credentials_to_send
-from toolfold.sources.http_api.request import join_url
+from toolfold.sources.http_api.request import SentCredentials, credentials_to_send, join_url
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Auth, Source

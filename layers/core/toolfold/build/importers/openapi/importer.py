@@ -36,8 +36,8 @@ from toolfold.catalog.text_checks import host_of
 from toolfold.catalog.tokenizer import in_words
 from toolfold.errors import SourceError
 from toolfold.fuzzy import did_you_mean, match_any
-from toolfold.sources.http_api.authentication import taken_names
 from toolfold.sources.http_api.binding import check_header
+from toolfold.sources.http_api.request import taken_names
 
 if TYPE_CHECKING:
     from toolfold.settings import Settings

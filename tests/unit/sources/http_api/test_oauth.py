@@ -18,8 +18,8 @@ from toolfold.errors import AuthRejected, CallError, RateLimited, UpstreamError,
 from toolfold.network.session import Response
 from toolfold.redaction import Redactor
 from toolfold.sources.base import ConnectionFailed
-from toolfold.sources.http_api.authentication import TokenProvider, credentials_to_send, secrets_of, token_request
-from toolfold.sources.http_api.request import HttpRequest
+from toolfold.sources.http_api.oauth import TokenProvider, token_request
+from toolfold.sources.http_api.request import HttpRequest, credentials_to_send, secrets_of
 
 KEY = "k&y=1/2+3"
 

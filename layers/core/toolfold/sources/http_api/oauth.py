@@ -1,17 +1,4 @@
-"""Send the credentials of a source: where ``auth`` of its ``source.yaml`` says, and nowhere else.
-
-======================  ===============================================================================================
-``auth``                what is sent of the key
-======================  ===============================================================================================
-``query_key: NAME``     a parameter of the query
-``header: NAME``        a header; with ``prefix: WORD`` the word and a space before the key
-``cookie: NAME``        a cookie
-``bearer: true``        ``Authorization: Bearer KEY``
-``basic: true``         ``Authorization: Basic …`` of ``user:password``
-``oauth2: …``           ``Authorization: Bearer TOKEN``; the key is ``client_id:client_secret``, see ``oauth2``
-======================  ===============================================================================================
-
-Access tokens by the client credentials grant (RFC 6749, section 4.4).
+"""Access tokens by OAuth 2: of a source by the client credentials grant (RFC 6749, section 4.4), or of its user.
 
 A source with ``grant: authorization_code`` gets the token of its user in place of a key: ``execution.user_tokens``.
 
@@ -28,83 +15,23 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, quote_plus, urlencode
+from urllib.parse import quote_plus, urlencode
 
 from cachetools import TLRUCache
 
 from toolfold.budget import SingleFlight
 from toolfold.errors import AuthRejected, UpstreamError, UpstreamTimeout
 from toolfold.messages import CHECK_KEY, TRY_AGAIN
-from toolfold.sources.http_api.request import Exchange, HttpRequest, stated_wait_s, status_error
-from toolfold.sources.http_api.styles import cookie_text
+from toolfold.sources.http_api.request import Exchange, HttpRequest, basic_credentials, stated_wait_s, status_error
 
 if TYPE_CHECKING:
-    from toolfold.catalog.entries import Auth, Source
+    from toolfold.catalog.entries import Source
     from toolfold.network.session import Response
 
 
 class GrantRejected(AuthRejected):
     """The token endpoint accepts a code or a refresh token no more: it has expired, or was used or revoked."""
-
-
-@dataclass(frozen=True, repr=False)
-class SentCredentials:
-    """What a request has for the credentials of its source. ``repr`` hides the values.
-
-    Attributes:
-        query: percent-encoded pairs.
-        headers: name → value.
-        cookies: pairs.
-    """
-
-    query: tuple[str, ...] = ()
-    headers: Mapping[str, str] = field(default_factory=dict)
-    cookies: tuple[str, ...] = ()
-
-
-def credentials_to_send(auth: Auth | None, key: str) -> SentCredentials:
-    """Return where ``key`` goes."""
-    if auth is None or not key:
-        return SentCredentials()
-    if auth.query_key is not None:
-        return SentCredentials(query=(f"{quote(auth.query_key, safe='')}={quote(key, safe='')}",))
-    if auth.header is not None:
-        return SentCredentials(headers={auth.header: f"{auth.prefix} {key}" if auth.prefix else key})
-    if auth.cookie is not None:
-        return SentCredentials(cookies=(f"{auth.cookie}={cookie_text(key)}",))
-    if auth.basic:
-        return SentCredentials(headers={"Authorization": f"Basic {basic_credentials(key)}"})
-    if auth.bearer or auth.oauth2 is not None:
-        return SentCredentials(headers={"Authorization": f"Bearer {key}"})
-    return SentCredentials()
-
-
-def basic_credentials(key: str) -> str:
-    """Return ``user:password`` as RFC 7617 has it; a key without a colon is a user without a password.
-
-    >>> basic_credentials("user:pass"), basic_credentials("sk_1")
-    ('dXNlcjpwYXNz', 'c2tfMTo=')
-    """
-    return base64.b64encode((key if ":" in key else f"{key}:").encode()).decode()
-
-
-def secrets_of(auth: Auth | None, key: str, sent: str = "") -> tuple[str, ...]:
-    """Return what must not appear in a response, besides ``key``: its parts, and the token that was ``sent`` for it."""
-    if auth is None or not (auth.basic or auth.oauth2 is not None):
-        return ()
-    secrets = (key.partition(":")[2], basic_credentials(key), sent if sent != key else "")
-    return tuple(filter(None, secrets))
-
-
-def taken_names(auth: Auth | None) -> frozenset[tuple[str, str]]:
-    """Return location and name of what the credentials are sent as; names of headers in lower case."""
-    if auth is None:
-        return frozenset()
-    header = None if auth.header is None else auth.header.lower()
-    names = (("header", "authorization"), ("query", auth.query_key), ("header", header), ("cookie", auth.cookie))
-    return frozenset((location, name) for location, name in names if name is not None)
 
 
 DEFAULT_EXPIRES_IN_S = 300
