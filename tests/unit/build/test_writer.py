@@ -240,7 +240,7 @@ def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -
         assert section.get(absent) is None
 
 
-CONTRACTS = {6: "6e06906db52be0866fef823eda353a30357f844e9599d79248e86d3134f26919"}
+CONTRACTS = {7: "6e06906db52be0866fef823eda353a30357f844e9599d79248e86d3134f26919"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

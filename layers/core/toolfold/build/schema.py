@@ -12,7 +12,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from toolfold.catalog import entries
 from toolfold.catalog.query import OUTSIDE
 from toolfold.catalog.text_checks import FORMATS, MAX_TEXT
-from toolfold.sources.http_api.faults import pattern_steps
 
 SUMMARY_LIMIT = 120
 """Maximum characters of a summary, which is one line of a list that a model reads as a whole."""
@@ -26,11 +25,6 @@ def _one_sentence_line(text: str) -> str:
     if text.endswith("."):
         raise ValueError("must not end with a full stop")
     return text
-
-
-def _bounded_regex(pattern: str) -> str:
-    pattern_steps(pattern)
-    return pattern
 
 
 def _format(name: str) -> AfterValidator:
@@ -64,7 +58,6 @@ Phrase = Annotated[str, StringConstraints(pattern=r"^[a-z0-9%][a-z0-9 '&/%+.()-]
 """Words for the search index, which are not shown to a model."""
 Phrases = Annotated[list[Phrase], Field(max_length=200)]
 ToolName = Annotated[str, StringConstraints(pattern=entries.TOOL_NAME)]
-BoundedPattern = Annotated[str, AfterValidator(_bounded_regex)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$")]
 """The name of a header or a cookie: RFC 9110, section 5.6.2."""
 Tag = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
@@ -282,12 +275,12 @@ class Auth(Model):
 class Fault(Model):
     """A failure that the upstream reports in a successful response.
 
-    ``match`` is searched in the text under one of ``keys``, or, without keys, in the body.
+    ``match``, in which ``*`` is any text, is searched in the text under one of ``keys``, or, without keys, in the body.
     """
 
     id: Identifier
     keys: Keys = []
-    match: BoundedPattern
+    match: Key
     code: FaultCode
     message: Prose
     suggestion: Prose

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict, 
 from toolfold.catalog.text_checks import MAX_SUMMARY, MAX_TEXT
 from toolfold.text_safety import counted
 
-FORMAT = 6
+FORMAT = 7
 """Version of the compiled layout. A reader refuses any other."""
 
 Effect = Literal["read", "write", "destructive"]

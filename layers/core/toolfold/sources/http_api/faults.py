@@ -5,9 +5,7 @@ They are looked for in notices: texts under one of the source's keys, ``{"Inform
 comes in a list or an object (``{"Information": ["…"]}``), in an array, or in an object that has nothing else
 (``{"data": {"Note": "…"}}``).
 
-Python's ``re`` backtracks: ``(a+)+$`` takes hours for a text of forty characters, and an expression in a catalog may be
-anything. Only expressions are allowed whose work is bounded by their form: what repeats is one character or one set of
-characters, and the product of the numbers of repetitions is limited. Lookaround and back references are refused.
+A text of a fault is a phrase, in which ``*`` is any text. No expressions: a catalog may have any, and some take hours.
 
 What an error response says becomes at most a line, as data for the model.
 """
@@ -19,7 +17,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from re import _constants, _parser  # type: ignore[attr-defined]  # the parser has no public name since Python 3.11
 from typing import Any
 
 from toolfold.errors import CALL_ERRORS
@@ -67,65 +64,7 @@ def _texts(value: Any, depth: int = 0) -> list[str]:
 
 
 MAX_MATCHED_CHARS = 2000
-"""Characters of a text in which an expression is searched for."""
-
-MAX_STEPS = 100_000_000
-"""Steps of all expressions of a source for one text: about half a second."""
-
-_MAX_PATTERN_CHARS = 500
-_ONE_CHARACTER = frozenset({_constants.LITERAL, _constants.NOT_LITERAL, _constants.ANY, _constants.IN})
-_POSITIONS = frozenset({_constants.AT})
-_REPEATS = frozenset({_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT})
-
-
-def check_patterns(patterns: Iterable[str]) -> None:
-    """Check the expressions of one source.
-
-    Raises:
-        ValueError: One cannot be used, or all together would take too long.
-    """
-    if sum(map(pattern_steps, patterns)) > MAX_STEPS:
-        raise ValueError("has expressions with too many repetitions")
-
-
-def pattern_steps(pattern: str) -> int:
-    """Return the most steps of a search for ``pattern`` in a text of :data:`MAX_MATCHED_CHARS`.
-
-    Raises:
-        ValueError: It is not an expression, or its work is not bounded.
-    """
-    if len(pattern) > _MAX_PATTERN_CHARS:
-        raise ValueError(f"is longer than {_MAX_PATTERN_CHARS} characters")
-    try:
-        re.compile(pattern)
-        parsed = _parser.parse(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"is not a regular expression: {error}") from None
-    steps = MAX_MATCHED_CHARS * _ways(parsed)
-    if steps > MAX_STEPS:
-        raise ValueError("has too many repetitions")
-    return steps
-
-
-def _ways(items: Iterable[Any]) -> int:
-    """Return in how many ways at most ``items`` match from one position."""
-    ways = 1
-    for operation, argument in items:
-        if operation in _REPEATS:
-            least, most, repeated = argument
-            if len(repeated) != 1 or repeated[0][0] not in _ONE_CHARACTER:
-                raise ValueError("repeats more than one character or set of characters")
-            ways *= min(int(most), MAX_MATCHED_CHARS) - min(int(least), MAX_MATCHED_CHARS) + 1
-        elif operation is _constants.SUBPATTERN:
-            ways *= _ways(argument[3])
-        elif operation is _constants.BRANCH:
-            ways *= sum(map(_ways, argument[1]))
-        elif operation not in _ONE_CHARACTER and operation not in _POSITIONS:
-            raise ValueError("has lookaround, a back reference or a condition")
-        if ways > MAX_STEPS:
-            break
-    return ways
-
+"""Characters of a text in which a phrase is searched for."""
 
 _MIN_REPEATED_CHARS = 8
 """Characters of a fault's text from which on it is compared with the arguments: a shorter one may occur in both."""
@@ -152,16 +91,23 @@ def raise_fault(
             raise CALL_ERRORS[fault["code"]](fault["message"], OF_SOURCE.filled(advice=fault["suggestion"]), **wait)
 
 
-def _matches(expression: str, text: str, arguments: Mapping[str, Any]) -> bool:
-    """Return whether ``text`` matches, other than in what it repeats of the caller's arguments.
+def _matches(phrase: str, text: str, arguments: Mapping[str, Any]) -> bool:
+    """Return whether ``text`` has ``phrase``, other than in what it repeats of the caller's arguments.
 
     Otherwise a caller could write the upstream's refusals, and stop all calls with the key of the deployment.
     """
-    given = ""
-    for found in re.finditer(expression, text):
+    given, parts = "", phrase.split("*")
+    start = text.find(parts[0])
+    while start >= 0:
+        end = start
+        for part in parts:
+            if (place := text.find(part, end)) < 0:
+                return False
+            end = place + len(part)
         given = given or json.dumps(arguments, ensure_ascii=False)
-        if len(found[0]) < _MIN_REPEATED_CHARS or not Redactor((found[0],)).appears_in(given):
+        if end - start < _MIN_REPEATED_CHARS or not Redactor((text[start:end],)).appears_in(given):
             return True
+        start = text.find(parts[0], start + 1)
     return False
 
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from toolfold import errors, messages
-from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse
 from toolfold.redaction import Redactor
 from toolfold.results.parsing import require_parsable_json
@@ -155,10 +154,6 @@ class ResponseParser:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        try:
-            faults.check_patterns(fault["match"] for fault in source.faults)
-        except ValueError as error:
-            raise damaged(f"a fault of {source.id} {error}") from None
         self._notice_names = {*source.unknown_notice, *(name for fault in source.faults for name in fault["keys"])}
 
     def parse(
