@@ -10,7 +10,6 @@ too early. Both look like a complete body.
 from __future__ import annotations
 
 import functools
-import gzip
 import io
 import logging
 import math
@@ -18,7 +17,7 @@ import os
 import ssl
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -247,52 +246,44 @@ def _is_outside_requests(_: logging.LogRecord) -> bool:
     return current_request.get(None) is None
 
 
-class _Received(io.RawIOBase):
-    """The body as it is sent: before the deadline, within its limit, and not far beyond what is decompressed of it."""
-
-    def __init__(self, response: Any, max_bytes: int, state: RequestState) -> None:
-        self._response, self._max_bytes, self._state = response, max_bytes, state
-        self.decompressed_bytes = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self._state.remaining_s()
-        data = self._response.read1(len(buffer), decode_content=False)
-        if self._response.tell() > self._max_bytes:
-            raise errors.ResponseTooLarge
-        # Gzip data may have any number of members without a byte of content.
-        if self._response.tell() > _MIN_BOMB_BYTES + 2 * self.decompressed_bytes:
-            raise errors.InvalidResponse
-        buffer[: len(data)] = data
-        return len(data)
-
-
 def _read_body(response: Any, max_bytes: int, state: RequestState) -> bytes:
+    """Return the body: read before the deadline, within its limit, and decompressed as far as its size explains."""
     if (response.length_remaining or 0) > max_bytes:
         raise errors.ResponseTooLarge
-    received = _Received(response, max_bytes, state)
-    content: Any = io.BufferedReader(received)
     named = map(str.strip, response.headers.get("content-encoding", "").lower().split(","))
     encodings = [name for name in named if name not in _NOT_ENCODED]
-    if encodings in (["gzip"], ["x-gzip"]):
-        content = gzip.GzipFile(fileobj=content)
-    elif encodings:
+    if encodings not in ([], ["gzip"], ["x-gzip"]):
         raise errors.InvalidResponse
     # Grows without a second copy at the end, as joining would make one.
     body = io.BytesIO()
-    try:
-        while chunk := content.read1(_CHUNK_BYTES):
-            size = body.tell() + len(chunk)
-            if size > max(_MIN_BOMB_BYTES, response.tell() * errors.MAX_DECOMPRESSION_RATIO):
-                raise errors.DecompressionBomb
-            if size > max_bytes:
-                raise errors.ResponseTooLarge
-            body.write(chunk)
-            received.decompressed_bytes = size
-    except EOFError:
-        raise errors.ConnectionBroken from None
-    except (gzip.BadGzipFile, zlib.error):
-        raise errors.InvalidResponse from None
+    for chunk in _decompressed(response) if encodings else iter(functools.partial(response.read1, _CHUNK_BYTES), b""):
+        state.remaining_s()
+        size, received = body.tell() + len(chunk), response.tell()
+        if size > max(_MIN_BOMB_BYTES, received * errors.MAX_DECOMPRESSION_RATIO):
+            raise errors.DecompressionBomb
+        if max(size, received) > max_bytes:
+            raise errors.ResponseTooLarge
+        if received > _MIN_BOMB_BYTES + 2 * size:  # gzip data may have any number of members without a byte of content
+            raise errors.InvalidResponse
+        body.write(chunk)
     return body.getvalue()
+
+
+def _decompressed(response: Any) -> Iterator[bytes]:
+    """Yield gzip data decompressed, whose last part may be empty; it has members, with zero bytes after each."""
+    member, data = zlib.decompressobj(wbits=31), response.read1(_CHUNK_BYTES)
+    is_empty = not data
+    while data or not (member.eof or is_empty):
+        if member.eof and (data := data.lstrip(b"\0")):
+            member = zlib.decompressobj(wbits=31)
+        is_end, chunk = not data, b""
+        if not member.eof:
+            try:
+                chunk = member.decompress(data, _CHUNK_BYTES)
+            except zlib.error:
+                raise errors.InvalidResponse from None
+            if is_end and not chunk:
+                raise errors.ConnectionBroken
+            data = member.unconsumed_tail or member.unused_data
+        yield chunk
+        data = data or response.read1(_CHUNK_BYTES)

@@ -36,43 +36,34 @@ _CLOSE, _SETTLING = time(16), timedelta(hours=14)
 
 def ttl(tool: Tool, arguments: Mapping[str, Any], now: float, freshness: Mapping[str, int]) -> int:
     """Return the seconds for which the response to a call stays fresh, at least 1."""
-    is_live, class_ = _freshness_class(tool, arguments)
+    class_ = tool.freshness
+    is_live = class_ in ("realtime", "intraday")  # prices, rather than end-of-day figures
+    if "entitlement" in tool.parameters.get("properties", ()):
+        entitlement = arguments.get("entitlement")
+        if entitlement is not None:
+            is_live, class_ = True, "realtime" if entitlement == "realtime" else "intraday"
+        elif is_live:  # without entitlement these tools serve end-of-day figures, for every length of a bar
+            is_live, class_ = False, "daily"
     seconds = freshness.get(class_, freshness[tool.freshness])
     if class_ in ("quarterly", "static"):
         return seconds
     symbols = [item.strip() for item in str(arguments.get("symbol", "")).split(",")]
     if is_live or tool.category not in _STOCKS or not all(map(_US_TICKER.match, symbols)):
         return seconds
-    clock = _wall_time(now)
-    closes = (datetime.combine(clock.date() + timedelta(days=day), _CLOSE) for day in range(-3, 4))
-    trading = [close for close in closes if close.weekday() < 5]
-    last, following = max(at for at in trading if at <= clock), min(at for at in trading if at > clock)
-    return seconds if clock < last + _SETTLING else max(1, round(_timestamp(following) - now))
+    # Without a zone: hours of markets are compared with the wall time.
+    clock = datetime.fromtimestamp(now, NEW_YORK).replace(tzinfo=None)
+    days = [clock.date() + timedelta(days=day) for day in range(-3, 4)]
+    closes = [datetime.combine(day, _CLOSE) for day in days if day.weekday() < 5]
+    if clock < max([close for close in closes if close <= clock]) + _SETTLING:
+        return seconds
+    following = min([close for close in closes if close > clock])
+    return max(1, round(following.replace(tzinfo=NEW_YORK).timestamp() - now))
 
 
 def next_midnight(now: float) -> float:
     """Return when the next day begins in New York, where the vendor's markets are, in seconds since 1970."""
-    return _timestamp(datetime.combine(_wall_time(now).date() + timedelta(days=1), time()))
-
-
-def _wall_time(moment: float) -> datetime:
-    """Return the wall time in New York, without a zone: hours of markets are compared with it."""
-    return datetime.fromtimestamp(moment, NEW_YORK).replace(tzinfo=None)
-
-
-def _timestamp(wall_time: datetime) -> float:
-    return wall_time.replace(tzinfo=NEW_YORK).timestamp()
-
-
-def _freshness_class(tool: Tool, arguments: Mapping[str, Any]) -> tuple[bool, str]:
-    """Return whether prices are live rather than end-of-day, and the freshness class that applies."""
-    if "entitlement" in tool.parameters.get("properties", ()):
-        entitlement = arguments.get("entitlement")
-        if entitlement is not None:
-            return True, "realtime" if entitlement == "realtime" else "intraday"
-        # Without entitlement these tools serve end-of-day figures, for every length of a bar.
-        return False, "daily" if tool.freshness in ("realtime", "intraday") else tool.freshness
-    return tool.freshness in ("realtime", "intraday"), tool.freshness
+    day = datetime.fromtimestamp(now, NEW_YORK).date() + timedelta(days=1)
+    return datetime.combine(day, time(), NEW_YORK).timestamp()
 
 
 class AlphaVantageAdapter(HttpApiAdapter):

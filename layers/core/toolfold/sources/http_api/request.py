@@ -31,7 +31,7 @@ from urllib.parse import quote, urlsplit
 from toolfold.errors import AnswerTooLarge, AuthRejected, CallError, RateLimited, UpstreamError, UpstreamTimeout
 from toolfold.messages import CHECK_KEY, SLOW, TRY_AGAIN, WAIT
 from toolfold.network import errors
-from toolfold.network.ssrf import address_check
+from toolfold.network.ssrf import address_check, is_allowed_address
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 from toolfold.sources.http_api.styles import cookie_text
 from toolfold.version import __version__
@@ -145,6 +145,7 @@ def exchange_for(source: Source, context: AdapterContext, smaller_response_hint:
     def exchange(request: HttpRequest, deadline: float) -> Response:
         if time.monotonic() >= deadline:
             raise upstream_timeout(source)
+        private = settings.private_hosts
         try:
             return context.get_http_client().request(
                 request.method,
@@ -154,7 +155,7 @@ def exchange_for(source: Source, context: AdapterContext, smaller_response_hint:
                 deadline=deadline,
                 connect_timeout_s=settings.connect_timeout_s,
                 max_bytes=max_bytes,
-                is_allowed=address_check(settings.private_hosts, source.id, request.url),
+                is_allowed=address_check(private, source.id, request.url) if private else is_allowed_address,
             )
         except errors.TransportError as error:
             raise to_call_error(error, source, max_bytes, smaller_response_hint) from None
