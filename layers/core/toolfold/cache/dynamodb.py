@@ -1,6 +1,6 @@
 """The shared cache on AWS: one DynamoDB table, and a bucket for values that are too large for its items.
 
-Attributes of an item: ``pk`` is the key, ``v`` the value or record, ``made_at`` its time, ``c_…`` counters,
+Attributes of an item: ``pk`` is the key, ``v`` the value or record, ``made_at`` its time, ``n`` a counter,
 ``s3_key`` the object in S3 that has the value instead, ``expires_at`` the table's TTL attribute. DynamoDB deletes
 expired items days late, so a value says itself until when it is good.
 """
@@ -8,7 +8,7 @@ expired items days late, so a value says itself until when it is good.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -82,19 +82,11 @@ class DynamoDBStore(CacheStore):
             is_stored, item = self._update(key, ", v = :value", condition, values, until)
         return before
 
-    def count_within(
-        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
-    ) -> Mapping[str, int]:
-        """Add 1 to each counter of ``key`` unless one has reached its limit; return the counters before.
-
-        All are attributes of one item, so that a call needs one write, with one counter or with several.
-        """
-        changed = " REMOVE " + ", ".join(f"c_{name}" for name in over) if over else ""
-        changed += " ADD " + ", ".join(f"c_{name} :one" for name in limits)
-        condition = " AND ".join(f"(attribute_not_exists(c_{name}) OR c_{name} < :c_{name})" for name in limits)
-        values = {"one": 1, **{f"c_{name}": limit for name, limit in limits.items()}}
-        is_counted, item = self._update(key, changed, condition, values, expires_at, returns="UPDATED_NEW")
-        return {name: int(item.get(f"c_{name}", {"N": "0"})["N"]) - is_counted for name in limits}
+    def count_within(self, key: str, limit: int, expires_at: float) -> int:
+        """Add 1 to a counter unless it has reached ``limit``; return the number before."""
+        condition, values = "attribute_not_exists(n) OR n < :limit", {"one": 1, "limit": limit}
+        is_counted, item = self._update(key, " ADD n :one", condition, values, expires_at, returns="UPDATED_NEW")
+        return int(item.get("n", {"N": "0"})["N"]) - is_counted
 
     def _get_item(self, key: str, is_consistent: bool) -> Mapping[str, Any]:
         request = {"TableName": self._table, "Key": {"pk": _typed(key)}, "ConsistentRead": is_consistent}

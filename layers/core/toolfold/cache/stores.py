@@ -6,11 +6,10 @@ are approvals and sign-ins, in the table of the cache, in a SQLite file of the u
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from toolfold.aws.clients import error_code
@@ -32,7 +31,7 @@ class CacheStore(ABC):
     """Store values and records by key. Times are seconds since 1970; after ``expires_at`` a key may go.
 
     A value goes also where others need its space. A record is what callers change in turn: a text of one of several
-    states, counters, or the time until which a slot is taken.
+    states, a counter, or the time until which a slot is taken.
     A store may raise anything; :class:`FailSafeStore` turns every failure into a miss.
     """
 
@@ -56,29 +55,13 @@ class CacheStore(ABC):
         """Store a record if the one before is ``expected``; return whether it was. Of several callers one gets True."""
         return self.change(key, lambda before: value if before == expected else None, expires_at) == expected
 
-    def count_within(
-        self, key: str, limits: Mapping[str, int], expires_at: float, over: Sequence[str] = ()
-    ) -> Mapping[str, int]:
-        """Add 1 to each counter of ``key`` that ``limits`` names, unless one of them has reached its limit.
+    def count_within(self, key: str, limit: int, expires_at: float) -> int:
+        """Add 1 to a counter unless it has reached ``limit``; return the number before.
 
-        One step: of calls at the same time, as many count as the limits allow. ``over`` names counters of ``key`` that
-        are not needed any more.
-
-        Returns:
-            The counters before. If one has its limit, or more, none has changed.
+        One step: of calls at the same time, as many count as the limit allows.
         """
-
-        def count(record: bytes | None) -> bytes | None:
-            counters = json.loads(record or b"{}")
-            before.update({name: counters.get(name, 0) for name in limits})
-            if any(before[name] >= limit for name, limit in limits.items()):
-                return None
-            kept = {name: number for name, number in counters.items() if name not in over}
-            return json.dumps(kept | {name: number + 1 for name, number in before.items()}).encode()
-
-        before: dict[str, int] = {}
-        self.change(key, count, expires_at)
-        return before
+        before = self.change(key, lambda n: str(int(n or 0) + 1).encode() if int(n or 0) < limit else None, expires_at)
+        return int(before or 0)
 
     def acquire_slot(self, key: str, now: float, expires_at: float) -> float:
         """Take the slot ``key`` until ``expires_at``; return 0, or the time at which it becomes free if it is taken."""
@@ -89,7 +72,7 @@ class CacheStore(ABC):
 
 def increment(store: CacheStore, key: str, expires_at: float) -> int:
     """Add 1 to the counter ``key``, which has no limit, and return its new value."""
-    return store.count_within(key, {"n": sys.maxsize}, expires_at)["n"] + 1
+    return store.count_within(key, sys.maxsize, expires_at) + 1
 
 
 class FailSafeStore(Generic[S]):

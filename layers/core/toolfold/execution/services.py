@@ -27,8 +27,8 @@ from toolfold.errors import CACHE_UNAVAILABLE, LIMITS_UNAVAILABLE, CallError, So
 from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.audit import AuditLog
 from toolfold.execution.credentials import principal_id
-from toolfold.execution.limits import ClientLimits, RateLimiter
-from toolfold.execution.upstream import OF_SOURCE, Upstream
+from toolfold.execution.limits import ClientLimits
+from toolfold.execution.upstream import OF_SOURCE, RateLimiter, Upstream
 from toolfold.network.errors import NotSent
 from toolfold.network.ssrf import LOOPBACK
 from toolfold.results.offload import AnswerStore
