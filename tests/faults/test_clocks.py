@@ -11,6 +11,8 @@ from tests.support.upstream import CSV, Reply, Upstream, notice
 from toolfold.catalog import store as stores
 from toolfold.catalog.store import S3Store, bundled_path
 from toolfold.meta_tools.result import Result
+from toolfold.network.errors import ConnectionRefused
+from toolfold.network.session import HttpClient
 
 HOUR, YEAR = 3600, 365 * 86400
 OK: Reply = (200, {}, CSV.encode())
@@ -100,14 +102,19 @@ def asleep_while_it_is_answered(scenario: Scenario, times: ClockJumps, upstream:
 
 def back_while_a_source_is_left_alone(scenario: Scenario, times: ClockJumps, upstream: Upstream) -> Result:
     times.monotonic(HOUR)
-    upstream.replies = [(500, {}, b"")]
-    for _ in range(scenario.settings.breaker_failures):
-        scenario.call("CPI")
-    assert scenario.call("CPI").structured["error"]["retry_after_s"] in range(10, 31)  # in real seconds
+    with pytest.MonkeyPatch.context() as unplugged:
+        unplugged.setattr(HttpClient, "request", _not_connected)
+        for _ in range(scenario.settings.breaker_failures):
+            scenario.call("CPI")
+        assert scenario.call("CPI").structured["error"]["retry_after_s"] in range(10, 31)  # in real seconds
     times.monotonic(-HOUR)
     upstream.replies = [OK]
     upstream.requests.clear()
     return scenario.call("CPI")
+
+
+def _not_connected(*_: object, **__: object) -> None:
+    raise ConnectionRefused("a.example")
 
 
 JUMPS = {

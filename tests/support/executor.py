@@ -14,7 +14,7 @@ from toolfold.errors import CallError
 from toolfold.execution.call import CallContext, CallResult
 from toolfold.execution.executor import ToolExecutor
 from toolfold.execution.pipeline import answer_prepared
-from toolfold.execution.upstream import CircuitBreakers
+from toolfold.execution.upstream import CircuitBreaker
 from toolfold.models import SourceCredentials
 from toolfold.settings import Settings
 
@@ -52,8 +52,8 @@ class Calls:
         return answered(self.executor, self.catalog, name, key, how, **options)
 
     @property
-    def breakers(self) -> CircuitBreakers:
-        return self.executor.services.upstreams["alpha_vantage"].breakers
+    def breaker(self) -> CircuitBreaker:
+        return self.executor.services.upstreams["alpha_vantage"].breaker
 
     def error(self, name: str = "CPI", **how: Any) -> CallError:
         with pytest.raises(CallError) as caught:

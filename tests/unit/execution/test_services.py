@@ -23,12 +23,12 @@ from toolfold.errors import (
     UpstreamError,
     UpstreamTimeout,
 )
-from toolfold.execution import audit, upstream
+from toolfold.execution import audit
 from toolfold.execution.audit import CallLogFile
 from toolfold.execution.call import CallLog
 from toolfold.execution.credentials import NO_CREDENTIALS, RequestCredentials
 from toolfold.execution.services import KEPT_REQUEST_S, KEPT_S, KeptRequests, SourceHealth
-from toolfold.execution.upstream import OF_SOURCE, Circuit, CircuitBreakers
+from toolfold.execution.upstream import Circuit, CircuitBreaker
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, ConnectTimeout, NotConnected
 
 
@@ -73,22 +73,13 @@ def test_a_failure_is_shared_unless_the_time_of_the_first_call_was_over(
 
 
 def test_a_success_resets_the_count_of_failures() -> None:
-    breakers = CircuitBreakers(max_failures=3, cooldown_s=30.0, clock=lambda: 100.0)
+    breaker = CircuitBreaker(max_failures=3, cooldown_s=30.0, clock=lambda: 100.0)
     for _ in range(5):
         for _ in range(2):
-            assert breakers.find(OF_SOURCE).wait_s == 0
-            breakers.record_failure(OF_SOURCE)
-        breakers.record_success(OF_SOURCE)
-    assert breakers.find(OF_SOURCE) == Circuit("closed")
-
-
-def test_failures_of_many_calls_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upstream, "_MAX_CALLS", 100)
-    breakers = CircuitBreakers(max_failures=1, cooldown_s=30.0, clock=lambda: 100.0)
-    for number in range(300):
-        breakers.record_failure(str(number))
-    assert breakers.find("299").state == "open"
-    assert len(breakers._failed) == 100
+            assert breaker.find().wait_s == 0
+            breaker.record(is_failure=True)
+        breaker.record(is_failure=False)
+    assert breaker.find() == Circuit("closed")
 
 
 def tool(name: str = "a__x", source: str = "a") -> Any:

@@ -28,7 +28,7 @@ from toolfold.execution.api_keys import SecretProvider
 from toolfold.execution.audit import AuditLog
 from toolfold.execution.credentials import principal_id
 from toolfold.execution.limits import ClientLimits
-from toolfold.execution.upstream import OF_SOURCE, RateLimiter, Upstream
+from toolfold.execution.upstream import RateLimiter, Upstream
 from toolfold.network.errors import NotSent
 from toolfold.network.ssrf import LOOPBACK
 from toolfold.results.offload import AnswerStore
@@ -248,7 +248,7 @@ class Services:
     def circuit_states(self) -> dict[str, str]:
         """Return the state of the circuit breaker of each source that was called, by its id."""
         with self.lock:
-            return {id_: upstream.breakers.find(OF_SOURCE).state for id_, upstream in self.upstreams.items()}
+            return {id_: upstream.breaker.find().state for id_, upstream in self.upstreams.items()}
 
     @made_once
     def approvals(self) -> Approvals:

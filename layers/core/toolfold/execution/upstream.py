@@ -3,11 +3,10 @@
 Ours, because the retries of HTTP libraries know no total deadline, sleep where it cannot be seen, and cannot tell an
 empty or refusing response of status 200 from data.
 
-What keeps failing is not called for a while: a circuit breaker lets calls to it fail at once. Ours too, because the one
-in Powertools keeps its state in DynamoDB, which a laptop does not have. Here the state belongs to the process: each
-Lambda environment finds out for itself, after a few failures. Each source has a breaker, which counts failures that no
-caller can cause: those before anything was sent. What fails after a request was sent may depend on its API key and its
-arguments, and counts against the same call with the same key.
+A source that cannot be reached is not called for a while: a circuit breaker lets calls to it fail at once. Ours too,
+because the one in Powertools keeps its state in DynamoDB, which a laptop does not have. Here the state belongs to the
+process: each Lambda environment finds out for itself. Failures count that no caller can cause, before
+anything was sent: what fails after a request was sent may depend on its API key and its arguments.
 
 Limits hold per API key and address that it is sent to; both are known by one hash. What the plan of a key allows is
 learned from the upstream's refusals, or set by the operator. Our own count alone refuses no call unless the operator
@@ -54,12 +53,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_MAX_CALLS = 10_000
-"""Calls whose failures are kept. One that is dropped costs another request."""
-
-OF_SOURCE = ""
-"""The key of the breaker of all calls of a source; those of single calls have cache keys."""
-
 
 class Circuit(NamedTuple):
     """A circuit breaker at one moment, and the seconds until a call may be made.
@@ -71,41 +64,34 @@ class Circuit(NamedTuple):
     wait_s: float = 0.0
 
 
-class CircuitBreakers:
-    """The circuit breakers of what failed last, by key. Safe to use from many threads.
+class CircuitBreaker:
+    """The circuit breaker of a source. Safe to use from many threads.
 
     Args:
-        max_failures: failures in a row that open one. Any success closes it.
+        max_failures: failures in a row that open it. Any other result closes it.
         cooldown_s: seconds for which it stays open.
         clock: a monotonic clock.
     """
 
     def __init__(self, max_failures: int, cooldown_s: float, clock: Callable[[], float]) -> None:
         self._max_failures, self._cooldown_s, self._clock = max_failures, cooldown_s, clock
-        self._failed: LRUCache[str, tuple[int, float]] = LRUCache(_MAX_CALLS)
+        self._failures, self._open_until = 0, 0.0
         self._lock = threading.Lock()
 
-    def find(self, key: str) -> Circuit:
-        """Return the circuit breaker of ``key``; a closed one where nothing has failed."""
+    def find(self) -> Circuit:
+        """Return its state."""
         with self._lock:
-            failures, open_until = self._failed.get(key, (0, 0.0))
-        if failures < self._max_failures:
-            return Circuit()
-        left_s = open_until - self._clock()
+            if self._failures < self._max_failures:
+                return Circuit()
+            left_s = self._open_until - self._clock()
         # At most the cooldown: the clock of an environment that was suspended may return to an earlier time.
         return Circuit("open", max(1.0, left_s)) if 0 < left_s <= self._cooldown_s else Circuit("half-open")
 
-    def record_success(self, *keys: str) -> None:
-        """Report that a call succeeded."""
+    def record(self, *, is_failure: bool) -> None:
+        """Report the result of a call."""
         with self._lock:
-            for key in keys:
-                self._failed.pop(key, None)
-
-    def record_failure(self, key: str) -> None:
-        """Report that a call failed."""
-        with self._lock:
-            failures, _ = self._failed.get(key, (0, 0.0))
-            self._failed[key] = failures + 1, self._clock() + self._cooldown_s
+            self._failures = self._failures + 1 if is_failure else 0
+            self._open_until = self._clock() + self._cooldown_s
 
 
 DAY_S = 86400
@@ -311,18 +297,14 @@ def _whole_seconds(seconds: float) -> int:
 
 
 class Upstream:
-    """Send the calls of one source, as its limiter and its circuit breakers allow. Safe to use from many threads.
-
-    ``breakers`` count failures that are the same for every caller as those of the source, and the others for each call
-    and API key.
-    """
+    """Send the calls of one source, as its limiter and its circuit breaker allow. Safe to use from many threads."""
 
     def __init__(
         self, source: Source, adapter: SourceAdapter, limiter: RateLimiter, settings: Settings, clock: Clock
     ) -> None:
         self.source, self.adapter, self.endpoint = source, adapter, adapter.endpoint
         self._limiter, self._settings, self._clock = limiter, settings, clock
-        self.breakers = CircuitBreakers(settings.breaker_failures, settings.breaker_cooldown_s, clock.monotonic)
+        self.breaker = CircuitBreaker(settings.breaker_failures, settings.breaker_cooldown_s, clock.monotonic)
 
     def fetch(self, call: CallContext) -> ParsedResponse:
         """Send a call and return the upstream's data.
@@ -331,36 +313,24 @@ class Upstream:
             CallError: the outcome of the last request, or the circuit breaker is open.
         """
         self.adapter.check_call(call.tool, call.arguments, call.source_credentials)
-        of_source, of_call = self.breakers.find(OF_SOURCE), self.breakers.find(call.own_key)
-        call.log.circuit_breaker = of_call.state if of_source.state == "closed" else of_source.state
-        if of_source.wait_s or of_call.wait_s:
-            paused = "calls to it are" if of_source.wait_s else "this call is"
+        call.log.circuit_breaker, wait_s = self.breaker.find()
+        if wait_s:
             raise UpstreamError(
-                f"{self.source.title} keeps failing, so {paused} paused.",
+                f"{self.source.title} cannot be reached, so calls to it are paused.",
                 WAIT_OR_TELL,
-                retry_after_s=round(max(of_source.wait_s, of_call.wait_s)),
+                retry_after_s=round(wait_s),
                 retryable=True,
             )
         try:
             found = self._fetch(call)
         except CallError as error:
-            self._record_failure(call, error)
+            # A time-out may have come before there was a connection; a limit or a cancellation says nothing either.
+            is_failure, says_nothing = isinstance(error, NotSent), isinstance(error, UpstreamTimeout | CallCancelled)
+            if is_failure or not (call.log.was_refused or says_nothing):
+                self.breaker.record(is_failure=is_failure)
             raise
-        self.breakers.record_success(OF_SOURCE, call.own_key)
+        self.breaker.record(is_failure=False)
         return found
-
-    def _record_failure(self, call: CallContext, error: CallError) -> None:
-        if isinstance(error, CallCancelled):
-            return  # it says nothing about the source
-        if isinstance(error, NotSent):
-            self.breakers.record_failure(OF_SOURCE)
-        elif not call.log.was_refused:
-            if not isinstance(error, UpstreamTimeout):  # which may have come before there was a connection
-                self.breakers.record_success(OF_SOURCE)
-            if isinstance(error, UpstreamError | UpstreamTimeout) and error.details.get("retryable"):
-                self.breakers.record_failure(call.own_key)
-            else:
-                self.breakers.record_success(call.own_key)
 
     def _fetch(self, call: CallContext) -> ParsedResponse:
         """Return the upstream's data, or raise the outcome of the last request, without the keys of the call.
