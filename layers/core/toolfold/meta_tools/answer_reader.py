@@ -318,7 +318,7 @@ def notes_on(
     notes = [*_other_values(tool, arguments, whole)]
     texts = [text for value in arguments.values() for text in (value if isinstance(value, list) else [value])]
     parts = [part for text in texts if isinstance(text, str) for part in text.split(",")]
-    names_a_date = any(map(parse_date, parts))
+    names_a_date = any(map(parse_date, [part for part in parts if not part.isalpha()]))
     if requested is None and names_a_date:
         for name, most in tool.hints.get("complete", {}).items():
             default = properties(tool.parameters).get(name, {}).get("default")

@@ -192,8 +192,8 @@ def notes_beside(document: Document, tables: Iterable[Table]) -> Iterator[str]:
     errors = fields.get("errors")  # of an answer that has data as well, as those of GraphQL do
     error_count = sum([len(one.rows) for one in document.tables if one.name == "errors"])
     error_count += len(errors) if isinstance(errors, list) else 0
-    stated = list(itertools.islice(_page_fields(document), _MAX_STATED))
     all_rows = sum([len(one.rows) for one in document.tables])
+    stated = list(itertools.islice(_page_fields(document), _MAX_STATED)) if all_rows else []
     for table in tables:
         if table.rows and all_rows:  # else no rows, or one object
             yield from itertools.islice(_page_notes(table, stated, all_rows), 1)

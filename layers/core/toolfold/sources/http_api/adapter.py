@@ -16,7 +16,7 @@ from toolfold.network.errors import NotSent
 from toolfold.network.ssrf import is_secure_url, origin
 from toolfold.redaction import NO_REDACTION, Redactor
 from toolfold.sources.base import SourceAdapter
-from toolfold.sources.http_api.binding import BindingError, BoundRequest, Parameter, bind, check_binding, check_header
+from toolfold.sources.http_api.binding import BindingError, Parameter, bind, check_binding, check_header
 from toolfold.sources.http_api.oauth import TokenProvider
 from toolfold.sources.http_api.request import (
     MAX_URL_CHARS,
@@ -90,14 +90,14 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
             InvalidArguments: an argument cannot be sent, or all of them are too large for a request.
             CatalogUnavailable: the binding of the tool cannot be used.
         """
-        bound = self._bind(tool, arguments)
-        url = self._request(bound, credentials_to_send(self.source.auth, credentials.api_key)).url
-        if len(url) > MAX_URL_CHARS:
+        request = self._prepare(tool, arguments, credentials_to_send(self.source.auth, credentials.api_key))
+        if len(request.url) > MAX_URL_CHARS:
             raise InvalidArguments(
-                f"{tool.name}: the arguments make a URL of {len(url):,} characters; {MAX_URL_CHARS:,} are allowed.",
+                f"{tool.name}: the arguments make a URL of {len(request.url):,} characters; {MAX_URL_CHARS:,} are "
+                "allowed.",
                 "Shorten the longest argument, or split the call into several with fewer items; nothing was sent.",
             )
-        if sum(map(len, (*bound.headers.values(), *bound.cookies))) > MAX_HEADER_CHARS:
+        if sum(map(len, request.headers.values())) > MAX_HEADER_CHARS:
             raise InvalidArguments(
                 f"{tool.name}: the arguments make headers of more than {MAX_HEADER_CHARS:,} characters.",
                 "Shorten the arguments that are sent as headers or cookies; nothing was sent.",
@@ -109,11 +109,11 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
         """Send one call and return the response, decoded. See :meth:`toolfold.sources.base.SourceAdapter.call`."""
         if not self._is_secure:
             raise UpstreamError("The URL set for this source is not https, so the key is not sent to it.", SECURE_URL)
-        bound, key, is_read = self._bind(tool, arguments), credentials.api_key, tool.effect == "read"
+        key, is_read = credentials.api_key, tool.effect == "read"
         sent_keys = (key,) if self._tokens is None else self._tokens.sent_keys(key, deadline, is_read=is_read)
         for sent in sent_keys:
             try:
-                response = self._send(bound, sent, deadline, is_read)
+                response = self._send(tool, arguments, sent, deadline)
             except CallError as error:
                 if not (is_read or isinstance(error, NotSent)):
                     raise type(error)(error.problem, CHECK_WRITE) from error.__cause__
@@ -122,11 +122,11 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
                 break
         return _decoded(response, self.endpoint, (*secrets_of(self.source.auth, key, sent), *credentials.secrets))
 
-    def _bind(self, tool: Tool, arguments: Mapping[str, Any]) -> BoundRequest:
+    def _prepare(self, tool: Tool, arguments: Mapping[str, Any], sent: SentCredentials) -> HttpRequest:
         try:
             if (declared := self._parameters.get(tool.hash)) is None:
                 declared = self._parameters[tool.hash] = check_binding(tool.call)
-            return bind(tool.call, arguments, self._taken, declared)
+            bound = bind(tool.call, arguments, self._taken, declared)
         except BindingError as error:
             raise damaged(f"the binding of {tool.name!a}: {error}") from None
         except InvalidArgument as error:
@@ -135,27 +135,26 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
                 CORRECT_ARGUMENTS,
                 problems=[{"parameter": error.argument, "problem": str(error)}],
             ) from None
-
-    def _request(self, bound: BoundRequest, sent: SentCredentials) -> HttpRequest:
-        url = join_url(self.endpoint, bound.path, (*bound.query, *sent.query))
         headers = {"Accept": _ACCEPT, **self._headers, **bound.headers}
         if bound.content_type:
             headers["Content-Type"] = bound.content_type
         if cookies := (*bound.cookies, *sent.cookies):
             headers["Cookie"] = "; ".join(cookies)
         headers = {name: value for name, value in headers.items() if ("header", name.lower()) not in self._taken}
+        url = join_url(self.endpoint, bound.path, (*bound.query, *sent.query))
         return HttpRequest(bound.method, url, {**headers, **sent.headers}, bound.body)
 
-    def _send(self, bound: BoundRequest, key: str, deadline: float, is_read: bool) -> Response:
+    def _send(self, tool: Tool, arguments: Mapping[str, Any], key: str, deadline: float) -> Response:
         sent = credentials_to_send(self.source.auth, key)
-        request = self._request(bound, sent)
-        response = self.exchange(request, deadline)
-        most = MAX_REDIRECTS if is_read and bound.method in ("GET", "HEAD") else 0
-        while most and response.status in _REDIRECTS and (target := _redirect_target(request, response)):
-            most -= 1
+        request = self._prepare(tool, arguments, sent)
+        response, left = self.exchange(request, deadline), MAX_REDIRECTS
+        if response.status not in _REDIRECTS or tool.effect != "read" or request.method not in ("GET", "HEAD"):
+            return response
+        while left and (target := _redirect_target(request, response)):
+            left -= 1
             names = {pair.partition("=")[0] for pair in urlsplit(target).query.split("&")}
             lacking = [pair for pair in sent.query if pair.partition("=")[0] not in names]  # of the credentials
-            request = HttpRequest(bound.method, join_url(target, "", lacking), request.headers)
+            request = HttpRequest(request.method, join_url(target, "", lacking), request.headers)
             response = self.exchange(request, deadline)
         return response
 
@@ -163,7 +162,7 @@ class HttpApiAdapter(ResponseParser, SourceAdapter):
 def _redirect_target(request: HttpRequest, response: Response) -> str:
     """Return where a redirect leads on the same host, scheme and port; empty for every other response."""
     location = response.headers.get("location", "")
-    if not location or not (location.isascii() and location.isprintable()):
+    if response.status not in _REDIRECTS or not location or not (location.isascii() and location.isprintable()):
         return ""
     try:
         target = urljoin(request.url, location.strip())
