@@ -5,11 +5,8 @@ PyYAML follows YAML 1.1, in which the country code ``NO`` is false and ``12:30``
 
 What pydantic says about the data is reported as ``file:line: key: problem``.
 
-A document of ten megabytes has a million values. The lines of JSON are therefore not recorded: the text is scanned
+A document of ten megabytes has a million values. Lines are therefore not recorded: the text or its nodes are scanned
 again for the few locations that problems and tools refer to.
-
-Values are made of the events of PyYAML. It composes nodes by recursion in C, without a limit: a file with 100,000
-brackets ends the process.
 """
 
 from __future__ import annotations
@@ -18,7 +15,8 @@ import functools
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
@@ -53,14 +51,13 @@ LIMITS = Limits()
 Location = tuple[str | int, ...]
 """Keys and indexes from the root of a document to a value, like the locations of pydantic."""
 
-Lines = Callable[[Iterable[Location]], Mapping[Location, int]]
+Tree = dict[str | int, Any]
+"""Keys and indexes → those that are wanted inside, as a tree."""
+
+Scan = Callable[[Tree], dict[Location, int]]
 
 _MAX_DIGITS = 300
 _TAG = "tag:yaml.org,2002:"
-_SPACE = re.compile(r"[ \t\n\r]*")
-
-# libyaml is ten times as fast; not every build of PyYAML has it.
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _PLAIN = re.compile(
     r"(?P<bool>true|True|TRUE|false|False|FALSE)"
@@ -69,6 +66,7 @@ _PLAIN = re.compile(
     r"|(?P<null>~|null|Null|NULL|)"
 )
 """Types of scalars without quotes, as in YAML 1.2 (section 10.3, core schema); others are text."""
+
 
 _HINTS = {
     "mapping values": "; put the text in quotes",
@@ -88,28 +86,21 @@ class Document:
 
     path: Path | str
     data: Any
-    scan_lines: Lines = field(repr=False)
+    scan: Scan = field(repr=False)
     first_line: int = 1
     aliased: int = 0
 
     def lines(self, locations: Iterable[Location]) -> dict[Location, int]:
         """Return the line of each of ``locations``, or of the closest enclosing value that exists."""
-        wanted = set(locations)
-        found = self.scan_lines({at[:length] for at in wanted for length in range(len(at) + 1)})
-        lengths = {at: next((length for length in range(len(at), -1, -1) if at[:length] in found), 0) for at in wanted}
-        return {at: found.get(at[:length], self.first_line) for at, length in lengths.items()}
+        wanted, tree = set(locations), Tree()
+        for at in wanted:
+            functools.reduce(lambda branch, key: branch.setdefault(key, {}), at, tree)
+        found = {(): self.first_line, **self.scan(tree)}
+        return {at: next(found[at[:most]] for most in range(len(at), -1, -1) if at[:most] in found) for at in wanted}
 
     def where(self, *at: str | int) -> str:
         """Return ``file:line`` of a location, or of the closest enclosing value that exists."""
         return f"{self.path}:{self.lines([at])[at]}"
-
-
-class _Unreadable(Exception):
-    """The text is not YAML, or has what JSON does not have. ``line`` is counted from the first of the text, as 1."""
-
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(problem)
-        self.line = line
 
 
 def load(path: Path, limits: Limits = LIMITS) -> Document:
@@ -149,7 +140,7 @@ def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIM
     if limits.may_be_json and text.lstrip()[:1] == "{":
         try:
             # No number of JSON: int() raises ValueError for NaN and Infinity.
-            return Document(path, json.loads(text, parse_constant=int), functools.partial(json_lines, text))
+            return Document(path, json.loads(text, parse_constant=int), functools.partial(_json_lines, text))
         except json.JSONDecodeError as error:
             # YAML may begin with a brace as well; only a file called .json must be JSON.
             if not str(path).endswith((".yaml", ".yml")):
@@ -158,16 +149,19 @@ def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIM
             reason = "values are nested too deeply" if isinstance(error, RecursionError) else "a number is too large"
             raise SourceError([f"{path}:1: is not valid JSON: {reason}"]) from None
     try:
-        root, aliased = _read(text, limits)
-        return Document(path, root.data, functools.partial(_lines, root, first_line), first_line, aliased)
-    except _Unreadable as error:
-        line, problem = error.line, str(error)
+        loader = _Loader(text)
+        loader.max_depth = limits.depth
+        root, builder = loader.get_single_node(), _Builder(limits.aliased)
+        data = None if root is None else builder.value(root, root)[0]
+        scan = functools.partial(_yaml_lines, root, first_line)
+        return Document(path, data, scan, first_line, builder.aliased)
     except yaml.MarkedYAMLError as error:
         # What is not closed is found at the end, far from where it begins.
         mark = error.context_mark if "end of stream" in str(error.problem) else error.problem_mark
-        line = 1 if mark is None else mark.line + 1
-        hint = next((hint for words, hint in _HINTS.items() if words in str(error.problem)), "")
-        problem = f"is not valid YAML: {error.problem or error.context}{hint}"
+        line, problem = 1 if mark is None else mark.line + 1, error.problem or error.context or ""
+        if not isinstance(error, _RefusedError):
+            hint = next((hint for words, hint in _HINTS.items() if words in problem), "")
+            problem = f"is not valid YAML: {problem}{hint}"
     except yaml.reader.ReaderError as error:
         position = error.position if isinstance(error.position, int) else 0
         line = text.encode(errors="replace")[:position].count(b"\n") + 1
@@ -175,192 +169,148 @@ def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIM
     raise SourceError([f"{path}:{line - 1 + first_line}: {problem}"])
 
 
-class _Value(NamedTuple):
-    """A value that was read: its line, its size with aliases expanded, and its text, or the values inside by keys."""
+class _RefusedError(yaml.MarkedYAMLError):
+    """YAML that is too large, or has what JSON does not have."""
 
-    data: Any
-    line: int
-    size: int = 1
-    text: str | None = None
-    members: dict[str | int, _Value] = {}  # noqa: RUF012 - nothing changes it
+    def __init__(self, node: yaml.Node, problem: str) -> None:
+        super().__init__(problem=problem, problem_mark=node.start_mark)
 
 
-class _Collection:
-    """A mapping or a list of which not all has been read."""
+# libyaml is ten times as fast; not every build of PyYAML has it.
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    def __init__(self, event: yaml.CollectionStartEvent) -> None:
-        self.anchor, self.line = event.anchor, _line(event)
-        self.is_list = isinstance(event, yaml.SequenceStartEvent)
-        self._members: dict[str | int, _Value] = {}
-        self._key: _Value | None = None
 
-    def add(self, value: _Value) -> None:
-        """Add an item of a list; of a mapping, by turns a key and its value."""
-        key, self._key = self._key, None
-        if self.is_list:
-            self._members[len(self._members)] = value
-        elif key is None:
-            if value.text is None:
-                raise _Unreadable(value.line, "a key must be text")
-            if value.text == "<<":  # which YAML 1.2 has no more
-                raise _Unreadable(value.line, "has a merge key (<<); write its keys again")
-            if value.text in self._members:
-                raise _Unreadable(value.line, f"key {value.text!r} is given twice")
-            self._key = value
+class _Loader(_SafeLoader):  # type: ignore[misc]  # of either of two classes
+    """Composes nodes with the types of YAML 1.2, down to ``max_depth``: 100,000 brackets end a process otherwise."""
+
+    max_depth = LIMITS.depth
+    _depth = -1
+
+    def descend_resolver(self, parent: yaml.Node, _: object) -> None:
+        self._depth += 1
+        if self._depth > self.max_depth:
+            raise _RefusedError(parent, f"has values nested more than {self.max_depth} levels deep")
+
+    def ascend_resolver(self) -> None:
+        self._depth -= 1
+
+    def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str:
+        found = _PLAIN.fullmatch(value) if kind is yaml.ScalarNode and implicit[0] else None
+        return _TAG + ("str" if found is None else str(found.lastgroup))
+
+
+class _Builder:
+    """Makes values of nodes. An alias is a node that has been read; it shares the value, and its size counts again."""
+
+    def __init__(self, max_aliased: int) -> None:
+        self.aliased, self._max_aliased = 0, max_aliased
+        self._known: dict[yaml.Node, tuple[Any, int] | None] = {}
+
+    def value(self, node: yaml.Node, marked: yaml.Node) -> tuple[Any, int]:
+        """Return the value of ``node``, whose line is that of ``marked``, and its size with aliases expanded."""
+        if node in self._known:
+            made = self._known[node]
+            if made is None:
+                raise _RefusedError(marked, "has an alias inside the value that it refers to")
+            self.aliased += made[1]
+            if self.aliased > self._max_aliased:
+                most = f"aliases that add more than {self._max_aliased:,} values" if self._max_aliased else "an alias"
+                raise _RefusedError(marked, f"has {most}; write the values again")
+            return made
+        self._known[node] = None
+        if isinstance(node, yaml.ScalarNode):
+            made = _scalar(node), 1
         else:
-            self._members[str(key.text)] = value._replace(line=key.line)
-
-    def close(self) -> _Value:
-        """Return the whole value."""
-        found = {key: value.data for key, value in self._members.items()}
-        size = 1 + sum(value.size for value in self._members.values())
-        return _Value(list(found.values()) if self.is_list else found, self.line, size, members=self._members)
-
-
-def _read(text: str, limits: Limits) -> tuple[_Value, int]:
-    """Return the value of a text, and the number of values that aliases add. Aliases share one value."""
-    root: _Value | None = None
-    known: dict[str, _Value] = {}
-    open_: list[_Collection] = []
-    aliased = 0
-    for event in yaml.parse(text, Loader=_LOADER):
-        line, anchor = _line(event), getattr(event, "anchor", None)
-        if root is not None and isinstance(event, yaml.NodeEvent):
-            raise _Unreadable(line, "is not valid YAML: it has more than one document")
-        if isinstance(event, yaml.CollectionStartEvent):
-            open_.append(_Collection(event))
-            if len(open_) > limits.depth:
-                raise _Unreadable(line, f"has values nested more than {limits.depth} levels deep")
-            continue
-        if isinstance(event, yaml.ScalarEvent):
-            value = _scalar(event)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            anchor, value = open_[-1].anchor, open_.pop().close()
-        elif isinstance(event, yaml.AliasEvent):
-            value = _target(event, known, open_)
-            aliased += value.size
-            if aliased > limits.aliased:
-                more = f"aliases that add more than {limits.aliased:,} values" if limits.aliased else "an alias"
-                raise _Unreadable(line, f"has {more}; write the values again")
-        else:
-            continue
-        if anchor is not None:
-            known[anchor] = value
-        if open_:
-            open_[-1].add(value)
-        else:
-            root = value
-    return root or _Value(None, 1), aliased
+            members, size = dict[str | int, Any](), 1
+            for key, shown, inner in _members(node):
+                if key == "<<":  # which YAML 1.2 has no more
+                    raise _RefusedError(shown, "has a merge key (<<); write its keys again")
+                if key in members:
+                    raise _RefusedError(shown, f"key {key!r} is given twice")
+                members[key], added = self.value(inner, shown)
+                size += added
+            made = members if isinstance(node, yaml.MappingNode) else list(members.values()), size
+        self._known[node] = made
+        return made
 
 
-def _line(event: yaml.Event) -> int:
-    return 1 if event.start_mark is None else event.start_mark.line + 1
+def _members(node: yaml.Node) -> Iterator[tuple[str | int, yaml.Node, yaml.Node]]:
+    """Yield the key or index of each value in ``node``, the node with its line, and that of the value."""
+    if isinstance(node, yaml.MappingNode):
+        for key, inner in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise _RefusedError(key, "a key must be text")
+            yield key.value, key, inner
+    elif isinstance(node, yaml.SequenceNode):
+        yield from ((number, item, item) for number, item in enumerate(node.value))
 
 
-def _target(event: yaml.AliasEvent, known: Mapping[str, _Value], open_: Iterable[_Collection]) -> _Value:
-    name, line = str(event.anchor), _line(event)
-    if any(one.anchor == name for one in open_):
-        raise _Unreadable(line, "has an alias inside the value that it refers to")
-    if name not in known:
-        raise _Unreadable(line, f"is not valid YAML: there is no anchor {name[:60]!r} before it")
-    return known[name]._replace(line=line)
-
-
-def json_lines(text: str, wanted: Iterable[Location]) -> dict[Location, int]:
-    """Return the lines of the ``wanted`` locations that exist in ``text``, which is valid JSON.
-
-    Only objects and lists on the way to a wanted value are read in Python; the parser of ``json`` skips the others.
-    """
-    tree: dict[str | int, Any] = {}
-    for at in wanted:
-        branch = tree
-        for key in at:
-            branch = branch.setdefault(key, {})
-    positions: dict[Location, int] = {}
-    _scan(text, _space(text, 0), tree, (), positions)
-    lines: dict[Location, int] = {}
-    line, last = 1, 0
-    for at, position in sorted(positions.items(), key=lambda item: item[1]):
-        line += text.count("\n", last, position)
-        last = position
-        lines[at] = line
-    return lines
-
-
-_decode_value = json.JSONDecoder().raw_decode
-
-
-def _space(text: str, index: int) -> int:
-    return _SPACE.match(text, index).end()  # type: ignore[union-attr]  # it matches the empty string
-
-
-def _scan(text: str, index: int, tree: Mapping[str | int, Any], at: Location, found: dict[Location, int]) -> int:
-    """Record the positions of the members of the value at ``index`` that ``tree`` has, and return its end."""
-    opening = text[index]
-    if opening not in "{[" or not tree:
-        return _decode_value(text, index)[1]
-    closing = "}" if opening == "{" else "]"
-    number, index = 0, _space(text, index + 1)
-    while text[index] != closing:
-        key: str | int = number
-        start = index
-        if opening == "{":
-            key, index = _decode_value(text, index)
-            index = _space(text, _space(text, index) + 1)
-        if key in tree:
-            found[(*at, key)] = start
-            index = _scan(text, index, tree[key], (*at, key), found)
-        else:
-            index = _decode_value(text, index)[1]
-        index = _space(text, index)
-        if text[index] == ",":
-            index = _space(text, index + 1)
-        number += 1
-    return index + 1
-
-
-def _scalar(event: yaml.ScalarEvent) -> _Value:
-    text, line, tag = event.value, _line(event), event.tag or "!"
-    kind = tag.removeprefix(_TAG)
-    if tag == "!":
-        found = _PLAIN.fullmatch(text) if event.implicit[0] else None
-        kind = "str" if found is None else str(found.lastgroup)
-    data: Any = text
+def _scalar(node: yaml.ScalarNode) -> Any:
+    text, kind = node.value, node.tag.removeprefix(_TAG)
+    if kind == "str":
+        return text
     if kind == "null":
-        data = None
-    elif kind == "bool":
-        data = text.lower() == "true"
-    elif kind in ("int", "float"):
-        if len(text) > _MAX_DIGITS:
-            raise _Unreadable(line, "has a number that is too large")
-        try:
-            data = float(text) if kind == "float" else int(text, 0 if text[:2] in ("0o", "0x") else 10)
-        except ValueError:
-            raise _Unreadable(line, f"{text[:40]!r} is not of the type {kind}") from None
-        if abs(data) == math.inf:
-            raise _Unreadable(line, "has a number that is too large")
-    elif kind != "str":
-        raise _Unreadable(line, f"is not valid YAML: it has the tag {tag[:60]!r}, which is not read")
-    return _Value(data, line, text=text)
+        return None
+    if kind == "bool":
+        return text.lower() == "true"
+    if kind not in ("int", "float"):
+        raise _RefusedError(node, f"has the tag {node.tag[:60]!r}, which is not read")
+    try:
+        number = float(text) if kind == "float" else int(text, 0 if text[:2] in ("0o", "0x") else 10)
+    except ValueError:
+        raise _RefusedError(node, f"{text[:40]!r} is not of the type {kind}") from None
+    if len(text) > _MAX_DIGITS or abs(number) == math.inf:
+        raise _RefusedError(node, "has a number that is too large")
+    return number
 
 
-def _lines(root: _Value, first_line: int, wanted: Iterable[Location]) -> dict[Location, int]:
+def _yaml_lines(root: yaml.Node, first_line: int, tree: Tree) -> dict[Location, int]:
     found: dict[Location, int] = {}
-    for at in wanted:
-        value: _Value | None = root
-        for key in at:
-            value = None if value is None else _member(value, key)
-        if value is not None:
-            found[at] = value.line - 1 + first_line
+
+    def scan(node: yaml.Node, tree: Tree, at: Location) -> None:
+        for key, marked, inner in _members(node) if tree else ():
+            if key in tree:
+                found[(*at, key)] = marked.start_mark.line + first_line
+                scan(inner, tree[key], (*at, key))
+
+    scan(root, tree, ())
     return found
 
 
-def _member(value: _Value, key: str | int) -> _Value | None:
-    """Return what is under ``key``. An item of a list is also found by its name."""
-    if key in value.members or not isinstance(value.data, list):
-        return value.members.get(key)
-    named = ((item, item.members.get("name"), item.members.get("ref")) for item in reversed(value.members.values()))
-    return next((names[0] for names in named if any(one is not None and one.text == key for one in names)), None)
+_decode_value = json.JSONDecoder().raw_decode
+_BETWEEN = re.compile(r"[ \t\n\r,:]*")
+
+
+def _json_lines(text: str, tree: Tree) -> dict[Location, int]:
+    """Return the lines of what of ``tree`` is in ``text``, which is valid JSON.
+
+    Only objects and lists on the way to a wanted value are read in Python; the parser of ``json`` skips the others.
+    """
+    found: dict[Location, int] = {}
+
+    def after(index: int) -> int:
+        return _BETWEEN.match(text, index).end()  # type: ignore[union-attr]  # it matches the empty string
+
+    def scan(index: int, tree: Tree, at: Location) -> int:
+        """Record the positions of the members of the value at ``index`` that ``tree`` has, and return its end."""
+        opening = text[index]
+        if opening not in "{[" or not tree:
+            return int(_decode_value(text, index)[1])
+        number, index = 0, after(index + 1)
+        while text[index] not in "}]":
+            key, start = number, index
+            if opening == "{":
+                key, index = _decode_value(text, index)
+                index = after(index)
+            if key in tree:
+                found[(*at, key)] = start
+            index = after(scan(index, tree.get(key, {}), (*at, key)))
+            number += 1
+        return index + 1
+
+    scan(after(0), tree, ())
+    ends = [end.start() for end in re.finditer("\n", text)] if found else []
+    return {at: bisect_left(ends, position) + 1 for at, position in found.items()}
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
