@@ -68,15 +68,6 @@ _PLAIN = re.compile(
 """Types of scalars without quotes, as in YAML 1.2 (section 10.3, core schema); others are text."""
 
 
-_HINTS = {
-    "mapping values": "; put the text in quotes",
-    "cannot start any token": "; put the text in quotes, and use spaces, not tabs",
-    "tab character": "; use spaces",
-    "expected key": "; indent it as its neighbours, or put the text in quotes",
-}
-"""Part of a sentence of libyaml → what is most often meant by it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Document:
     """One file: its path, or name, its data, and what returns the lines of those of given locations that exist.
@@ -160,7 +151,7 @@ def parse(path: Path | str, text: str, first_line: int = 1, limits: Limits = LIM
         mark = error.context_mark if "end of stream" in str(error.problem) else error.problem_mark
         line, problem = 1 if mark is None else mark.line + 1, error.problem or error.context or ""
         if not isinstance(error, _RefusedError):
-            hint = next((hint for words, hint in _HINTS.items() if words in problem), "")
+            hint = "; put the text in quotes" if "mapping values" in problem else ""
             problem = f"is not valid YAML: {problem}{hint}"
     except yaml.reader.ReaderError as error:
         position = error.position if isinstance(error.position, int) else 0
@@ -315,15 +306,10 @@ def _json_lines(text: str, tree: Tree) -> dict[Location, int]:
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-_UNION_MEMBERS = {"str", "bool", "int", "float", "list[str]"}
-"""Names that pydantic appends to a location when a value matches no type of a union."""
-
-_MADE_BY_PYDANTIC = {*_UNION_MEMBERS, "[key]"}
+_MADE_BY_PYDANTIC = frozenset({"str", "bool", "int", "float", "list[str]", "[key]"})
+"""Names that pydantic appends to a location, of the types of a union that a value does not match."""
 
 _SUBJECT = re.compile(r"^(Input|String|List|Dictionary) should ")
-
-_MAX_SHOWN = 4
-"""Keys that a message names as examples."""
 
 
 def parse_model(model: type[ModelT], document: Document, data: Any, problems: list[str]) -> ModelT | None:
@@ -341,19 +327,13 @@ def parse_model(model: type[ModelT], document: Document, data: Any, problems: li
 
 
 def _problem(item: Any, location: Location, model: type[BaseModel]) -> str:
-    kind, given, context = item["type"], item["input"], item.get("ctx", {})
-    if item["loc"][-1:] and item["loc"][-1] in _UNION_MEMBERS:
-        return "must be a string, a number, true or false"
+    kind, given = item["type"], item["input"]
     if kind in ("model_type", "dict_type"):
-        fields = ", ".join(keys_at(model, location)[:_MAX_SHOWN]) if kind == "model_type" else ""
-        return f"must be keys and values{f', such as {fields}' if fields else ''}"
+        shown = ", ".join(_keys_at(model, location)[:4]) if kind == "model_type" else ""
+        return f"must be keys and values{f', such as {shown}' if shown else ''}"
     if kind == "extra_forbidden":
-        hint = did_you_mean(str(location[-1]), keys_at(model, location[:-1]))
+        hint = did_you_mean(str(location[-1]), _keys_at(model, location[:-1]))
         return f"there is no such key. {hint}".rstrip(". ")
-    if kind == "literal_error":
-        allowed = re.findall(r"'([^']*)'", context["expected"])
-        hint = did_you_mean(given, allowed) if isinstance(given, str) else ""
-        return f"must be {context['expected']}, not {given!r}. {hint}".rstrip(". ")
     if kind == "missing":
         return "is missing"
     text = str(item["msg"]).removeprefix("Value error, ").partition(", unable to parse")[0]
@@ -362,7 +342,7 @@ def _problem(item: Any, location: Location, model: type[BaseModel]) -> str:
     return f"{requirement}, not {quoted(given)}" if is_shown else requirement
 
 
-def keys_at(model: type[BaseModel], location: tuple[str | int, ...]) -> list[str]:
+def _keys_at(model: type[BaseModel], location: Location) -> list[str]:
     """Return the keys that the object at ``location`` of a ``model`` may have."""
     models = {model}
     for key in location:

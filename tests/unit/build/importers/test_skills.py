@@ -205,7 +205,7 @@ FRONT_MATTER = [
     ("---\nname: x\ndescription: &d y\na: *d\n---\n", "SKILL.md:4: has an alias"),
     (f"---\nname: x\ndescription: y\na: {'[' * 100}\n---\n", "SKILL.md:4: has values nested more than 20 levels deep"),
     ("---\nname: x\ndescription: y\na: 1e999\n---\n", "SKILL.md:4: has a number that is too large"),
-    ("---\nname: x\ndescription: y\nallowed-tools: 1\n---\n", "SKILL.md:4: allowed-tools: must be a string"),
+    ("---\nname: x\ndescription: y\nallowed-tools: 1\n---\n", "SKILL.md:4: allowed-tools: must be a valid string"),
     (f"---\nname: x\ndescription: y\na: {'z' * 70_000}\n---\n", "SKILL.md:1: the front matter is longer than 65,536"),
 ]
 
