@@ -4,9 +4,8 @@ A model reads the description of a tool in every conversation that uses the tool
 known forms of text that address the model: instructions, requests for secrets, chat role markers, invisible characters,
 and markup that loads or hides content. It does not find every attack, so that descriptions still need a code review.
 
-All that can read the catalog can read the keys in it. To :func:`find_typed_secrets` a value counts by its name
-(``--api-key``, ``X-Auth-Token``, ``DB_PASSWORD``), or by its own form where issuers of keys give them one (``ghp_…``).
-What is found are names: a value is in no message.
+All that can read the catalog can read the keys in it. To :func:`find_typed_secrets` a value counts by its name:
+``--api-key``, ``X-Auth-Token``, ``DB_PASSWORD``. What is found are names: a value is in no message.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
 
 from toolfold.catalog.allow_list import own_variable
 
@@ -199,21 +197,18 @@ _HARMLESS = re.compile(
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
-_ISSUED = re.compile(
-    r"\b(sk|pk|rk)[-_](?=[a-z_-]*[A-Z0-9])[A-Za-z0-9_-]{16,}|\b(gh[opsu]|github_pat|glpat|xox[abprs]|hf|npm)[-_][\w-]{10,}"
-    r"|\b(AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\."
-)
-"""Keys whose issuers give them a form of their own."""
-
-_REFERENCE = re.compile(r"""(?:(?:Bearer|Basic|Token)\s+)?["']?(\$|%\w+%|<|\{\{)|arn:|ssm:""", re.IGNORECASE)
+_REFERENCE = re.compile(r"""\s*(?:(?:(?:Bearer|Basic|Token)\s+)?["']?(\$|%\w+%|<|\{\{)|arn:|ssm:|$)""", re.IGNORECASE)
 """How a value begins that only names a secret: ``$NAME``, ``${NAME}``, ``<your key>``, a reference of AWS."""
 
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]*)\s*[=:]\s*(?!//)(\S.*)", re.DOTALL)
 """``--token=VALUE``, ``KEY=VALUE`` and ``Authorization: VALUE``, each one argument."""
 
+_IN_QUERY = re.compile(r"[?&]([\w.-]+)=([^&#\s]+)")
+_PASSWORD = re.compile(r"://[^/@:\s]*:([^/@\s]+)@")
+
 
 def find_typed_secrets(settings: Mapping[str, Any]) -> list[tuple[Location, str, str]]:
-    """Return what looks like a secret in the content of ``source.yaml``.
+    """Return what looks like a secret in the content of ``source.yaml``, by its name.
 
     Returns:
         For each: where it is, its name, and how the key is given instead.
@@ -223,52 +218,32 @@ def find_typed_secrets(settings: Mapping[str, Any]) -> list[tuple[Location, str,
         >>> [(at, name) for at, name, _ in find_typed_secrets(settings)]
         [(('args', 1), '--api-key')]
     """
-    variable = own_variable(str(settings.get("id", "")))
-    found: dict[Location, tuple[str, str]] = {}
+    found: dict[Location, tuple[Location, str, str]] = {}
     for at, name, value in _named_values(settings):
-        if not _is_secret(name, value):
-            continue
-        instead = f"key_variable: {name if at[0] == 'env' else 'NAME_THAT_THE_PROGRAM_READS'} and auth: {{}}"
-        if at[0] == "headers":
-            instead = "auth: {bearer: true}" if value.lower().startswith("bearer ") else f"auth: {{header: {name}}}"
-        elif at[0] in ("url", "base_url"):
-            instead = f"auth: {{query_key: {name}}}"
-        found.setdefault(at, (name, f"leave it out, add {instead}, and set {variable}"))
-    return [(at, *said) for at, said in found.items()]
+        words = _WORD.findall(name)
+        is_named = words and _LAST_WORD.fullmatch(words[-1]) and not _HARMLESS.fullmatch(name.lstrip("-"))
+        if is_named and not _REFERENCE.match(value):
+            is_of_program = at[0] in ("args", "env")
+            instead = "key_variable: NAME_THAT_THE_PROGRAM_READS and auth: {}" if is_of_program else "auth"
+            advice = f"leave it out, add {instead}, and set {own_variable(str(settings.get('id', '')))}"
+            found.setdefault(at, (at, name, advice))
+    return list(found.values())
 
 
 def _named_values(settings: Mapping[str, Any]) -> Iterator[tuple[Location, str, str]]:
     """Yield each value that has a name, with its location: of options, variables, headers and parameters of URLs."""
     given = settings.get("args")
     words = [str(argument) for argument in given] if isinstance(given, list) else []
-    for number, (before, word) in enumerate(zip(["", *words], words, strict=False)):
+    texts: list[tuple[Location, str]] = [(("args", number), word) for number, word in enumerate(words)]
+    for (at, word), before in zip(texts, ["", *words], strict=False):
         if assigned := _ASSIGNED.fullmatch(word):
-            yield ("args", number), assigned[1], assigned[2]
-        elif not word.startswith("-"):
-            is_option = before.startswith("-") and "=" not in before
-            yield ("args", number), before if is_option else f"argument {number + 1}", word
-        yield from _in_url(("args", number), assigned[2] if assigned else word)
+            yield at, assigned[1], assigned[2]
+        elif before.startswith("-") and "=" not in before and not word.startswith("-"):
+            yield at, before, word
     for key in ("env", "headers"):
         given = settings.get(key)
         for name, value in given.items() if isinstance(given, dict) else ():
             yield (key, name), str(name), str(value)
-    for key in ("url", "base_url"):
-        yield from _in_url((key,), str(settings.get(key) or ""))
-
-
-def _is_secret(name: str, value: str) -> bool:
-    if not value.strip() or _REFERENCE.match(value.strip()):
-        return False
-    words = _WORD.findall(name)
-    is_named = words and _LAST_WORD.fullmatch(words[-1]) and not _HARMLESS.fullmatch(name.lstrip("-"))
-    return bool(is_named or _ISSUED.search(value))
-
-
-def _in_url(at: Location, text: str) -> Iterator[tuple[Location, str, str]]:
-    try:
-        parts = urlsplit(text if "://" in text else "")
-        yield at, "the URL with a password", parts.password or ""
-    except ValueError:
-        return
-    for name, value in parse_qsl(parts.query):
-        yield at, name, value
+    for at, text in (*texts, *(((key,), str(settings.get(key))) for key in ("url", "base_url"))):
+        yield from ((at, name, value) for name, value in _IN_QUERY.findall(text))
+        yield from ((at, "password", value) for value in _PASSWORD.findall(text))
