@@ -235,7 +235,7 @@ HEAD = "kind: http_api\nbase_url: https://a.test\ntools:\n"
         (f"{HEAD}  - name: a\n    path: /../a\n", "source.yaml:5: tools.0.path: has a segment . or .."),
         (f"{HEAD}  - name: a\n    path: /a\n    method: FETCH\n", "source.yaml:6: tools.0.method: must be"),
         (f"{HEAD}  - name: a\n    path: /{{id}}\n    parameters:\n      idd: {{type: string, in: path}}\n",
-         "source.yaml:7: parameters.idd: the path /{id} has no {idd}. Did you mean id?"),
+         "source.yaml:6: a: parameter 'idd': the path has no placeholder {idd}"),
         (f"{HEAD}  - name: a\n    path: /a\n    parameters:\n      q: {{description: A.}}\n",
          "source.yaml:7: parameters.q: type is missing"),
         (f"{HEAD}  - name: a\n    path: /a\n    parameters: [limt]\nparameters: {{limit: integer}}\n",
@@ -265,10 +265,10 @@ HEAD = "kind: http_api\nbase_url: https://a.test\ntools:\n"
         (f"auth: {{bearer: true, environment: sk-1}}\n{HEAD}  - {{name: a, path: /a}}\n",
          "source.yaml:1: auth.environment: must match pattern '^[A-Z][A-Z0-9_]*$'; the source"),
         (f"{HEAD}  - {{name: a, method: POST, path: /a, body: xml}}\n", "source.yaml:4: tools.0.body.type: must match"),
-        (f"{HEAD}  - name: a\n    path: /a/:id\n    parameters: {{id: integer}}\n",
-         "source.yaml:5: path: the place of id is written {id}"),
-        (f"{HEAD}  - name: a\n    path: /a\n    parameters: {{q: {{type: integer, minimum: 5, maximum: 2}}}}\n",
-         "source.yaml:6: tools.0.parameters.q: no value fits"),
+        (f"{HEAD}  - name: a\n    path: /a\n    parameters: {{q: {{type: integer, minimun: 5}}}}\n",
+         "source.yaml:6: tools.0.parameters.q: there is no such key: minimun. Did you mean minimum?"),
+        (f"{HEAD}  - name: a\n    path: /a\n    parameters:\n      q: {{type: integer, minimum: x}}\n",
+         "source.yaml:7: parameters.properties.q.minimum: "),
         *((f"auth: {{{auth}}}\n{HEAD}  - name: a\n    path: /a\n"
            f"    parameters: {{q: {{type: string, in: {location}, sent_as: {name}}}}}\n",
            "source.yaml:7: parameters.q: is sent in the place of the key")

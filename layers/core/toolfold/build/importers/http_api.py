@@ -11,7 +11,6 @@ from toolfold.build import yaml_loader
 from toolfold.build.importers import base
 from toolfold.build.importers.http_tools import (
     BODY_TYPES,
-    SCHEMA_KEYS,
     HttpApiSettings,
     HttpCategory,
     HttpParameter,
@@ -35,7 +34,7 @@ def located(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str
     found = {name: one if one.in_ else one.model_copy(update={"in_": usual}) for name, one in parameters.items()}
     for name in placeholders(tool.path):
         own = sent.get(name, name)
-        parameter = found.get(own) or HttpParameter(type="string", required=True)
+        parameter = found.get(own) or HttpParameter.model_validate({"type": "string"})
         found[own] = parameter.model_copy(update={"required": parameter.fixed is None, "in_": "path"})
     return found
 
@@ -124,15 +123,11 @@ def _hints(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dict[str,
 
 
 def _property(parameter: HttpParameter) -> dict[str, Any]:
-    described = {"description": parameter.description} if parameter.description else {}
+    rule = parameter.keywords
     if parameter.schema_ is not None:
-        return {**described, **{key: value for key, value in parameter.schema_.items() if key != "$defs"}}
-    given = parameter.model_dump(include={*SCHEMA_KEYS} - {"example"}, exclude_none=True, by_alias=True)
-    rule = {
-        key: int(value) if isinstance(value, float) and value.is_integer() else value for key, value in given.items()
-    }
-    if parameter.example is not None and "examples" not in rule:
-        rule["examples"] = [parameter.example]
+        return {**rule, **{key: value for key, value in parameter.schema_.items() if key != "$defs"}}
+    if (example := rule.pop("example", None)) is not None:
+        rule.setdefault("examples", [example])
     if parameter.item_enum:
         rule["description"] = f"{rule.get('description', '')} Any of: {', '.join(parameter.item_enum)}.".strip()
     return rule
@@ -210,8 +205,11 @@ class HttpApiImporter(base.Importer[HttpApiSettings]):
 def _tool(settings: HttpApiSettings, tool: HttpTool, category: str, where: Where, problems: list[str]) -> base.Tool:
     parameters = located(tool, _resolved(settings, tool, where, problems))
     call = tool_binding(tool, parameters)
-    problems += _problems(tool, parameters, call, where)
-    problems += _contradictions(settings, tool, parameters, where)
+    problems += _problems(settings, tool, parameters, where)
+    try:
+        check_binding(call)
+    except BindingError as error:
+        problems.append(f"{where('parameters')}: {tool.name}: {error}")
     call |= {key: value for key, value in _values(tool, parameters).items() if value}
     if settings.function_key:
         function = tool.function or tool.name
@@ -304,52 +302,28 @@ def _resolved(settings: HttpApiSettings, tool: HttpTool, where: Where, problems:
 
 
 def _problems(
-    tool: HttpTool, parameters: Mapping[str, HttpParameter], binding: Mapping[str, Any], where: Where
+    settings: HttpApiSettings, tool: HttpTool, parameters: Mapping[str, HttpParameter], where: Where
 ) -> Iterator[str]:
-    whole = tool.body.parameter
-    in_body = [name for name, one in parameters.items() if one.in_ == "body"]
+    """Yield what the models and the check of a binding cannot know."""
+    whole, in_body = tool.body.parameter, [name for name, one in parameters.items() if one.in_ == "body"]
     if whole is not None and whole not in in_body:
         yield f"{where('body')}: body: there is no parameter {whole} in the body.{closest(whole, in_body)}"
     if tool.body.type in ("text", "bytes") and whole is None and len(in_body) > 1:
         yield f"{where('body')}: body: name the parameter that is the body: {{type: {tool.body.type}, parameter: …}}"
     if tool.effect == "read" and tool.method == "DELETE":
         yield f"{where('effect')}: effect: DELETE does not only read"
-    names, segments = placeholders(tool.path), tool.path.split("/")
-    for name in parameters:
-        if {f":{name}", f"<{name}>"} & {*segments}:
-            yield f"{where('path')}: path: the place of {name} is written {{{name}}}"
-    stray = [name for name, one in parameters.items() if one.in_ == "path" and (one.sent_as or name) not in names]
-    for name in stray:
-        hint = closest(name, names)
-        yield f"{where('parameters', name)}: parameters.{name}: the path {tool.path} has no {{{name}}}.{hint}"
-    if stray:
-        return
-    try:
-        check_binding(binding)
-    except BindingError as error:
-        text = str(error)
-        starts = {"path": "path", "the placeholder": "path", "body": "body"}
-        key = next((key for start, key in starts.items() if text.startswith(start)), "parameters")
-        yield f"{where(key)}: {tool.name}: {text}"
-
-
-def _contradictions(
-    settings: HttpApiSettings, tool: HttpTool, parameters: Mapping[str, HttpParameter], where: Where
-) -> Iterator[str]:
-    """Yield what the models cannot know."""
+    if unknown := sorted(set(tool.any_of) - parameters.keys()):
+        yield f"{where('any_of')}: any_of names parameters that do not exist: {', '.join(unknown)}"
     places = dict.fromkeys(taken_names(settings.catalog_auth), "the key")
+    definitions: dict[str, Any] = {}
     for name, one in parameters.items():
-        at = where("parameters", name)
-        if one.schema_ is None and one.fixed is None and not (one.type or one.enum):
-            yield f"{at}: parameters.{name}: type is missing: string, integer, number, …; or give the complete schema"
+        at = f"{where('parameters', name)}: parameters.{name}"
+        if one.schema_ is None and one.fixed is None and one.keywords.keys().isdisjoint({"type", "enum"}):
+            yield f"{at}: type is missing: string, integer, number, …; or give the complete schema"
         sent_as = one.sent_as or name
         place = str(one.in_), sent_as.lower() if one.in_ == "header" else sent_as
         if (other := places.setdefault(place, name)) != name:
-            yield f"{at}: parameters.{name}: is sent in the place of {other}"
-    definitions: dict[str, Any] = {}
-    for name, one in parameters.items():
+            yield f"{at}: is sent in the place of {other}"
         for key, definition in (one.schema_ or {}).get("$defs", {}).items():
             if definitions.setdefault(key, definition) != definition:
-                yield f"{where('parameters', name)}: two parameters define $defs.{key} differently"
-    if unknown := sorted(set(tool.any_of) - parameters.keys()):
-        yield f"{where('any_of')}: any_of names parameters that do not exist: {', '.join(unknown)}"
+                yield f"{at}: another parameter defines $defs.{key} differently"

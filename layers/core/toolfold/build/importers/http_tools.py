@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringC
 from toolfold.build import schema
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImporterSettings, ToolOverlay
 from toolfold.catalog.entries import Access, Format
+from toolfold.fuzzy import did_you_mean
 from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
 from toolfold.sources.http_api.styles import Location, Method, PathStyle, QueryStyle, check_template
 
@@ -36,55 +37,27 @@ def _by_name(given: object) -> object:
     """Return a list of parameters as an object by name. An item that is a text names a shared parameter."""
     if not isinstance(given, list):
         return given
-    named: dict[str, Any] = {}
-    for number, item in enumerate(given, 1):
-        if isinstance(item, str):
-            name, rest = item, None
-        elif isinstance(item, dict) and isinstance(item.get("name") or item.get("ref"), str):
-            name = item.get("name") or item["ref"]
-            rest = item if "ref" in item else {key: value for key, value in item.items() if key != "name"}
-        else:
-            raise ValueError(f"parameter {number} has no name; write parameters as NAME: {{type: …}}")
-        if name in named:
-            raise ValueError(f"parameter {name} is given twice")
-        named[name] = rest
-    return named
+    items = [{"ref": item} if isinstance(item, str) else item for item in given]
+    names = [item.get("name") or item.get("ref") if isinstance(item, dict) else None for item in items]
+    if unnamed := [number for number, name in enumerate(names, 1) if not isinstance(name, str)]:
+        raise ValueError(f"parameter {unnamed[0]} has no name; write parameters as NAME: {{type: …}}")
+    if len(set(names)) < len(names):
+        raise ValueError("a parameter is given twice")
+    return dict(zip(names, items, strict=True))
 
 
-_OF_OPTIONAL = frozenset({"complete", "default", "finest", "sends"})
-_OF_NUMBERS = frozenset({"exclusive_maximum", "exclusive_minimum", "maximum", "minimum"})
+KEYWORDS = (
+    *("type", "description", "items", "properties", "minItems", "maxItems", "enum", "default", "pattern", "format"),
+    *("minLength", "maxLength", "minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "example", "examples"),
+)
+"""Keywords of JSON Schema that a parameter may have, in the order in which its schema has them. Their values are
+checked with the schema of the tool."""
 
 
-class SchemaKeywords(schema.Model):
-    """Keywords of JSON Schema, in the order in which a schema has them."""
+class HttpParameter(schema.Model):
+    """One parameter: how it is sent, and :data:`KEYWORDS` beside that."""
 
-    type: Literal["string", "integer", "number", "boolean", "array", "object"] | None = None
-    description: schema.Prose | None = None
-    items: dict[str, Any] | None = None
-    properties: dict[str, Any] | None = None
-    min_items: int | None = Field(default=None, alias="minItems", ge=0)
-    max_items: int | None = Field(default=None, alias="maxItems", ge=0)
-    enum: list[Any] | None = Field(default=None, min_length=1)
-    default: Any = None
-    pattern: str | None = None
-    format: str | None = None
-    min_length: int | None = Field(default=None, alias="minLength", ge=0)
-    max_length: int | None = Field(default=None, alias="maxLength", ge=0)
-    minimum: float | None = None
-    exclusive_minimum: float | None = Field(default=None, alias="exclusiveMinimum")
-    maximum: float | None = None
-    exclusive_maximum: float | None = Field(default=None, alias="exclusiveMaximum")
-    example: Any = None
-    examples: list[Any] | None = None
-
-
-SCHEMA_KEYS = frozenset(SchemaKeywords.model_fields)
-
-
-class HttpParameter(SchemaKeywords):
-    """One parameter: how it is sent, and keywords of JSON Schema (2020-12) beside that."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
 
     ref: str | None = None
     """Key of a shared parameter, of which the other keys replace values."""
@@ -131,25 +104,26 @@ class HttpParameter(SchemaKeywords):
     repeated_as: str | None = None
     """Field or column of an answer that repeats the argument."""
     schema_: dict[str, Any] | None = Field(default=None, alias="schema")
-    """A complete JSON Schema, instead of the keywords below."""
+    """A complete JSON Schema, instead of the keywords."""
+
+    description: schema.Prose | None = None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Its keywords."""
+        given = {**(self.model_extra or {}), "description": self.description}
+        return {key: given[key] for key in KEYWORDS if given.get(key) is not None}
 
     @model_validator(mode="after")
     def _is_described_once(self) -> HttpParameter:
-        beside = sorted(SCHEMA_KEYS & self.model_fields_set - {"description"})
+        beside = sorted(self.model_extra or ())
+        if unknown := [key for key in beside if key not in KEYWORDS]:
+            hint = did_you_mean(unknown[0], sorted({*KEYWORDS, *HttpParameter.model_fields}))
+            raise ValueError(f"there is no such key: {unknown[0]}. {hint}".rstrip(". "))
         if self.schema_ is not None and beside:
             raise ValueError(f"move these keys into the schema: {', '.join(beside)}")
-        if None in (self.examples or ()):
-            raise ValueError("examples: null is not an example; an argument that is null is left out")
-        given = {key for key in self.model_fields_set if getattr(self, key) is not None}
-        if self.required and _OF_OPTIONAL & given:
-            raise ValueError(f"{', '.join(sorted(_OF_OPTIONAL))} are only for an optional parameter")
         if not self.separator and (self.max_joined or self.item_enum):
             raise ValueError("max_joined and item_enum need a separator")
-        bounds = (self.minimum, self.maximum), (self.min_length, self.max_length), (self.min_items, self.max_items)
-        if any(least is not None and most is not None and least > most for least, most in bounds):
-            raise ValueError("no value fits: the least that is allowed is above the most")
-        if self.type in ("string", "boolean") and _OF_NUMBERS & given:
-            raise ValueError("minimum, maximum and the exclusive ones are only for numbers")
         return self
 
 
