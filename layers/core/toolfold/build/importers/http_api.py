@@ -16,7 +16,7 @@ from toolfold.build.importers.http_tools import (
     HttpParameter,
     HttpTool,
 )
-from toolfold.build.schema import IDENTIFIER, VOCABULARY, JsonShape
+from toolfold.build.schema import IDENTIFIER, VOCABULARY
 from toolfold.build.yaml_loader import parse_model
 from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import closest
@@ -244,40 +244,23 @@ def _answer(tool: HttpTool) -> dict[str, Any]:
 def _outline(tool: HttpTool) -> str:
     """Return the fields of an answer in one line, by the names that ``select`` takes.
 
-    ``rows: columns`` for one table, ``name: columns`` for each of several, ``fields: …`` for a record without rows, and
-    ``meta: …`` for what comes beside the rows.
+    ``rows: columns``, or the names of several tables with the same columns; ``fields: …`` for a record without rows;
+    and ``meta: …`` for what comes beside the rows.
     """
     shape, header = tool.returns.json_, tool.returns.csv
-    if "csv" in tool.formats:  # calls request CSV where there is a choice
-        titles = _clean_columns(shape) if header is None else values.clean_names(header.split(","))
-        return f"{'fields' if shape is not None and shape.kind == 'object' else 'rows'}: {','.join(titles)}"
-    if shape is None:
-        return ""
-    columns = ",".join(_clean_columns(shape))
-    paths = [path for path in shape.rows.split("|") if path]
-    beside = [key for key in shape.keys if key not in {path.partition(".")[0] for path in paths}]
-    more_tables = [key for key in beside if ": [{" in key]
-    meta = [key for key in beside if key not in more_tables]
-    if shape.kind == "names":
-        parts = ["fields: {symbol: name}"]
-    elif shape.kind == "object":
-        parts = [f"fields: {columns}"]
-    elif len(paths) > 1 or more_tables:
-        names = [key.split(": [{") for key in more_tables]
-        parts = [f"{name}: {rest.removesuffix('}]').replace(', ', ',')}" for name, rest in names]
-        parts.append(f"{', '.join(paths)}: {columns}")
-    else:
-        parts = [f"rows: {columns}"]
-    parts += [f"meta: {','.join(meta)}"] if meta else []
-    return "; ".join(parts)
-
-
-def _clean_columns(shape: JsonShape | None) -> list[str]:
-    """Return the columns by the names of parsed answers. Some entries are more than a name: ``terms[{state}]``."""
-    if shape is not None and shape.kind == "names":
-        return ["symbol", "name"]
-    columns = [] if shape is None else shape.columns
-    return values.clean_names(columns) if all(_NUMBERED.match(column) for column in columns) else columns
+    word, columns, meta = "rows", [] if shape is None else shape.columns, list[str]()
+    if header is not None and "csv" in tool.formats:  # calls request CSV where there is a choice
+        columns = values.clean_names(header.split(","))
+    elif all(map(_NUMBERED.match, columns)):  # some entries are more than a name: ``terms[{state}]``
+        columns = values.clean_names(columns)
+    if shape is not None and shape.kind == "object":
+        word = "fields"
+    elif shape is not None and "csv" not in tool.formats:
+        paths = [path for path in shape.rows.split("|") if path]
+        word = ", ".join(paths) if len(paths) > 1 else word
+        meta = [key for key in shape.keys if key not in {path.partition(".")[0] for path in paths}]
+    outline = f"{word}: {','.join(columns)}" if shape or header else ""
+    return f"{outline}; meta: {','.join(meta)}" if meta else outline
 
 
 def _resolved(settings: HttpApiSettings, tool: HttpTool, where: Where, problems: list[str]) -> dict[str, HttpParameter]:
