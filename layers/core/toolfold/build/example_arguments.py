@@ -40,20 +40,10 @@ FORMATS: Mapping[str, str] = {
 
 _QUOTED = re.compile(
     r"(?:\be\.?g\.?|\bfor (?:example|instance)|\bexamples?|\bsuch as|\blike)\s*[,:]?\s*"
-    r"(?:['‘](?P<a>[^'’]{1,80})['’]|[\"“](?P<b>[^\"”]{1,80})[\"”]|`(?P<c>[^`]{1,80})`)",
+    r"(?:['‘]([^'’]{1,80})['’]|[\"“]([^\"”]{1,80})[\"”]|`([^`]{1,80})`)",
     re.IGNORECASE,
 )
 """A value in quotes or backticks that a description gives as an example."""
-
-_BARE = re.compile(
-    r"(?:\be\.g\.|\bfor example|\bexample:)\s*[,:]?\s*(?P<a>[\w+-]*[\d_/:@.-][\w/:@.+#-]{0,78}[\w/])", re.IGNORECASE
-)
-"""The same without quotes: only what no word of prose looks like, such as 2024-01-31 or Europe/Rome."""
-
-_SPELLED = re.compile(r"\b(?:YYYY|HH)(?:[-/.:T ]?(?:MM|DD|HH|SS))+Z?\b|\b(?:MM|DD)(?:[-/.](?:MM|DD))[-/.]YYYY\b")
-_PARTS_OF_TIME: Mapping[str, str] = {"YYYY": "2025", "MM": "01", "DD": "31", "HH": "12", "SS": "00"}
-"""How a description spells a form: HH:MM, YYYY-MM-DD."""
-
 
 _MAX_DEPTH = 6
 _MAX_TRIED, _MAX_VALUES = 50, 500
@@ -138,12 +128,8 @@ class _Maker:
         if given("contentEncoding") == "base64":
             yield _BASE64
         description, pattern = given("description"), given("pattern")
-        for example in (_QUOTED, _BARE):
-            for found in example.finditer(description if isinstance(description, str) else ""):
-                yield next(value for value in found.groupdict().values() if value).strip()
-        for found in _SPELLED.finditer(description if isinstance(description, str) else ""):
-            spelled = re.sub("(?<=HH:)MM|(?<=HH)MM", "00", found[0])
-            yield re.sub("[YMDHS]{2,4}", lambda part: _PARTS_OF_TIME.get(part[0], part[0]), spelled)
+        for found in _QUOTED.finditer(description if isinstance(description, str) else ""):
+            yield next(value for value in found.groups() if value).strip()
         words = in_words(name).lower().split() or [""]
         yield from (FORMATS[one] for one in (str(given("format")), words[-1]) if one in FORMATS)
         least, most = given("minLength"), given("maxLength")
