@@ -41,23 +41,8 @@ class _Limits(NamedTuple):
     description: int
 
 
-_STEPS = tuple(
-    _Limits(*step)
-    for step in (
-        (100, 150),
-        (100, 0),
-        (8, 80),
-        (6, 0),
-        (5, 0),
-        (4, 0),
-        (3, 80),
-        (3, 0),
-        (2, 80),
-        (2, 0),
-        (1, 0),
-        (1, 80),
-    )
-)
+_LEVELS, _DESCRIPTIONS = (100, 100, 8, 6, 5, 4, 3, 3, 2, 2, 1, 1), (150, 0, 80, 0, 0, 0, 80, 0, 80, 0, 0, 80)
+_STEPS = tuple(map(_Limits, _LEVELS, _DESCRIPTIONS))
 
 
 def complete_schema(root: Schema, converter: SchemaConverter) -> tuple[Schema, bool]:
