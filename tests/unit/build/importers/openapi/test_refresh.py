@@ -84,7 +84,7 @@ def test_a_change_of_a_definition_is_reported(folder: Path, service: HttpService
     ("reply", "problem"),
     [
         ((404, {}, b"no"), "answers with the status 404"),
-        ((401, {}, b"no"), "status 401; download it as one who is signed in, into the folder of the source"),
+        ((401, {}, b"no"), "answers with the status 401"),
         ((200, {}, b"\n<!doctype html>"), "is a page of HTML or XML, and not an OpenAPI document"),
         ((200, {}, b'{"openapi": "2.9"}'), "is openapi '2.9'"),
         (as_json({"openapi": "3.1.0", "info": HOOKS, "webhooks": {}}), "has no operation that is included"),

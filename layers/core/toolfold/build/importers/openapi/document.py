@@ -16,6 +16,7 @@ import posixpath
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -299,8 +300,6 @@ def fetch_document(url: str, source_id: str, process_settings: Settings, where: 
             location = response.headers.get("location", "")
             if response.status not in _REDIRECTS or not location:
                 problem = f"{host_of(url)} answers with the status {response.status}"
-                if response.status in (401, 403):
-                    problem += "; download it as one who is signed in, into the folder of the source"
                 break
             url = urljoin(url, location)
     except TransportError as error:
@@ -323,10 +322,8 @@ def _check_host(url: str, source_id: str, process_settings: Settings, where: str
 
 def formatted(content: bytes, name: str) -> bytes:
     """Return JSON with one value a line, so that errors name useful lines, and changes can be read in a review."""
-    if not name.endswith(".json"):
-        return content
-    try:
-        data: Any = json.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        return content  # parse_document says what is wrong
-    return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+    with suppress(ValueError, RecursionError):  # parse_document says what is wrong
+        if name.endswith(".json"):
+            data = json.loads(content.decode("utf-8-sig"))
+            return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+    return content
