@@ -129,14 +129,6 @@ def test_an_operation_has_these_arguments(
     assert parameters.get("required") == required
 
 
-def test_pairs_in_a_path_are_sent_with_each_request(tmp_path: Path) -> None:
-    parameters = [parameter("id", "path", schema={"type": "integer"})]
-    tool = read(tmp_path, operation("get", "/pets?action=list&pet={id}&as={form}#all", parameters=parameters)).tool
-    check_binding(tool.call)
-    assert tool.parameters["required"] == ["pet", "as"]
-    assert set(bind(tool.call, {"pet": 7, "as": "x"}).query) == {"pet=7", "as=x", "action=list"}
-
-
 @pytest.mark.parametrize(
     ("content_type", "schema", "arguments", "sent"),
     [

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl
 
 from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.document import Api, DocumentError, dict_at, dicts_in
@@ -103,11 +102,8 @@ def bind_operation(operation: Operation, converter: SchemaConverter, credentials
     listed = list(operation.parameters(api))
     if "swagger" in api.data:
         listed = convert_operation(api, value, listed)
-    path, _, query = operation.path.partition("#")[0].partition("?")
-    pairs = parse_qsl(query)  # which some documents have: ?action=find&name={name}
-    fixed = {name: text for name, text in pairs if "{" not in text}
     arguments = _Arguments(converter, credentials)
-    arguments.add_parameters(path, listed, {text.strip("{}"): name for name, text in pairs if name not in fixed})
+    arguments.add_parameters(operation.path, listed)
     if "requestBody" in value:
         body = api.follow(value["requestBody"])
         is_required = dict_at(body).get("required") is True
@@ -121,10 +117,8 @@ def bind_operation(operation: Operation, converter: SchemaConverter, credentials
     required = {"required": arguments.required} if arguments.required else {}
     schema = {"type": "object", "properties": arguments.properties, **required, "additionalProperties": False}
     parameters, is_shortened = complete_schema(schema, converter)
-    call: dict[str, Any] = {"method": operation.method.upper(), "path": path}
-    for key, part in (("parameters", arguments.parameters), ("body", arguments.body), ("sends", fixed)):
-        if part:
-            call[key] = part
+    call: dict[str, Any] = {"method": operation.method.upper(), "path": operation.path}
+    call |= {key: part for key in ("parameters", "body") if (part := getattr(arguments, key))}
     try:
         check_binding(call)
     except BindingError as error:
@@ -162,8 +156,8 @@ class _Arguments:
         if is_required:
             self.required.append(name)
 
-    def add_parameters(self, path: str, listed: list[dict[str, Any]], in_query: Mapping[str, str]) -> None:
-        """Add the arguments for the parameters of an operation; ``in_query``: placeholders in the query of the path."""
+    def add_parameters(self, path: str, listed: list[dict[str, Any]]) -> None:
+        """Add the arguments for the parameters of an operation."""
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for parameter in listed:
             location, name = str(parameter.get("in")), parameter.get("name")
@@ -173,11 +167,8 @@ class _Arguments:
             found[location, name] = parameter
         placeholders = list(dict.fromkeys(_PLACEHOLDER.findall(path)))
         # A placeholder without a parameter is a mistake of many documents; its value can only be text.
-        missing: dict[str, Any] = {"schema": {"type": "string"}}
         for name in placeholders:
-            found.setdefault(("path", name), missing)
-        for name, sent in in_query.items():
-            found.setdefault(("query", sent), {**found.get(("path", name), missing), "required": True})
+            found.setdefault(("path", name), {"schema": {"type": "string"}})
         for (location, name), parameter in sorted(found.items(), key=lambda item: list(STYLES).index(item[0][0])):
             is_ignored = location == "header" and name.lower() in _IGNORED_HEADERS
             is_sent = self._credentials.include(location, name, parameter.get("description"))
