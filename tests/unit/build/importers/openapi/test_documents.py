@@ -22,7 +22,7 @@ from toolfold.build.importers.openapi import document as openapi_document
 from toolfold.build.importers.openapi.arguments import argument_name
 from toolfold.build.importers.openapi.document import parse_document
 from toolfold.build.importers.openapi.importer import OpenApiImporter, OpenApiSettings
-from toolfold.build.importers.openapi.schemas import one_paragraph, shorten, without_instructions
+from toolfold.build.importers.openapi.schemas import one_paragraph, shorten
 from toolfold.build.preparation import check_catalog
 from toolfold.catalog.text_checks import text_problem
 from toolfold.errors import SourceError
@@ -342,7 +342,7 @@ def test_the_name_of_an_argument_is_a_word(name: str) -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.text(max_size=300), st.integers(2, 100))
 def test_texts_can_be_in_a_catalog(text: str, max_chars: int) -> None:
-    made, _ = without_instructions(one_paragraph(text, max_chars))
+    made = one_paragraph(text, max_chars)
     assert len(made) <= max_chars
     assert text_problem(made) == ""
     assert shorten(made, max_chars) == made

@@ -32,8 +32,6 @@ _FENCED = re.compile(
 )
 """Code, mostly a command with curl: what a tool is called with is in its schema."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(`])")
-
 
 def one_paragraph(text: object, max_chars: int) -> str:
     r"""Return ``text`` in one line: without markup, invisible characters, and web addresses that no catalog may have.
@@ -50,19 +48,6 @@ def one_paragraph(text: object, max_chars: int) -> str:
         text = _FENCED.sub(" ", text)
     text = html.unescape(_COMMENT.sub(" ", text))
     return shorten(clean_text(_EMPHASIS.sub(r"\2", _HEADING.sub("", text))), max_chars)
-
-
-def without_instructions(text: str) -> tuple[str, str]:
-    """Return ``text`` without the sentences that look like instructions to a model, and what they look like.
-
-    Descriptions for programmers have many ("You must be an owner"). Nothing of them is needed for a call.
-    """
-    if not (found := find_prompt_injection(text)):
-        return text, ""
-    kept = [sentence for sentence in _SENTENCE_END.split(text) if not find_prompt_injection(sentence)]
-    joined = " ".join(kept)
-    what = f"a sentence {found[0][0]}: {found[0][1]}"
-    return ("" if find_prompt_injection(joined) else joined), what
 
 
 Schema = dict[str, Any]
@@ -196,11 +181,12 @@ class SchemaConverter:
         self._definitions: dict[str, Schema] = {}
 
     def text(self, value: Any, holder: Any, key: str = "description", max_chars: int = MAX_DESCRIPTION) -> str:
-        """Return a text of the document, ``key`` of ``holder``, as one paragraph that a model may read."""
-        text, removed = without_instructions(one_paragraph(value, max_chars))
-        if removed:
-            self.api.note(f"{removed}; it is left out", holder, key)
-        return text
+        """Return a text of the document, ``key`` of ``holder``, as one paragraph; "" where it addresses a model."""
+        text = one_paragraph(value, max_chars)
+        if not (found := find_prompt_injection(text)):
+            return text
+        self.api.note(f"{key} {found[0][0]}: {found[0][1]}; it is left out", holder, key)
+        return ""
 
     def __getitem__(self, name: str) -> Schema:
         if name not in self._definitions:
