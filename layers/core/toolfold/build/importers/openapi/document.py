@@ -109,7 +109,7 @@ class Api:
             reference = holder[key]
             if not isinstance(reference, str):
                 raise DocumentError("$ref is not text", holder, key)
-            shown = repr(_as_written(reference)[:120])
+            shown = repr(reference[:120])
             if reference.partition("#")[0]:
                 problem = f"$ref {shown} refers to another document; bundle the documents into one"
                 raise DanglingReference(problem, holder, key)
@@ -203,14 +203,6 @@ def _is_part(path: str, folder: str, name: str) -> bool:
     if leaves or not (name.endswith(_ENDINGS) and name.isprintable()) or name in _NOT_OF_DOCUMENT:
         return False
     return os.path.isfile(path) and os.path.realpath(path) == os.path.normpath(os.path.join(folder, name))
-
-
-def _as_written(reference: str) -> str:
-    """Return a reference into a file that :meth:`Api.add_files` added with the name of the file."""
-    start = f"#/{_FILES}/"
-    name, slash, rest = reference.removeprefix(start).partition("/")
-    name = unquote(name).replace("~1", "/").replace("~0", "~")
-    return f"{name}#{slash}{rest}" if reference.startswith(start) else reference
 
 
 def walk(data: Any) -> Iterator[tuple[Any, Any]]:
