@@ -155,7 +155,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         api, settings = self._api, self.settings
         converter = self._converter = SchemaConverter(api)
         found = find_operations(api)
-        default_server, main_hosts = self._main_server()
+        default_server = self._main_server()
         # Whether any operation states requirements of its own.
         self._states_security = any(one.value.get("security") for one in found)
         operations = self._select(found, problems)
@@ -171,7 +171,7 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         bound: list[tuple[Operation, str, Binding]] = []
         for one in operations:
             try:
-                server = self._server(one, default_server, main_hosts)
+                server = self._server(one, default_server)
                 bound.append((one, server, bind_operation(one, converter, credentials)))
             except DocumentError as error:
                 api.left_out.append(DocumentError(f"{one.title}: {error.problem}", *error.place))
@@ -234,23 +234,19 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
     def _security(self, operation: Operation) -> access.Security:
         return access.Security(operation.value.get("security"), self._api.data.get("security"))
 
-    def _main_server(self) -> tuple[str, set[str]]:
-        """Return where calls are sent whose operation has no server of its own, and the hosts that it stands for.
-
-        A ``base_url`` replaces the servers of the document, also where operations repeat them.
-        """
+    def _main_server(self) -> str:
+        """Return where calls are sent whose operation has no server of its own."""
         settings, data = self.settings, self._api.data
         if settings.base_url:
-            hosts = {host_of(str(one.get("url"))) for one in dicts_in(data.get("servers"))} - {""}
-            return settings.base_url.rstrip("/"), hosts
+            return settings.base_url.rstrip("/")
         try:
             # Without servers it is the root of where the document was fetched from (OpenAPI 3.1, section 4.8.1).
             servers = data.get("servers") or ([{"url": "/"}] if settings.url else [])
-            return access.choose_server(servers, settings.url or ""), set()
+            return access.choose_server(servers, settings.url or "")
         except ValueError as error:
             raise SourceError(self._api.located([DocumentError(str(error), data, "servers")])) from None
 
-    def _server(self, operation: Operation, default: str, main_hosts: set[str]) -> str:
+    def _server(self, operation: Operation, default: str) -> str:
         listed, main = operation.servers, dicts_in(self._api.data.get("servers"))
         if not listed or (main and listed[0].get("url") == main[0].get("url")):  # with other variables or none
             return default
@@ -260,8 +256,6 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
             raise DocumentError(str(error), listed) from None
         if host_of(server) == host_of(default):
             return server
-        if host_of(server) in main_hosts:
-            return default
         problem = f"has a server of its own, {server[:100]}; make another source with base_url for it"
         raise DocumentError(problem, listed)
 
