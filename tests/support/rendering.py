@@ -27,7 +27,8 @@ def render_result(
     """Render an answer; without a budget, time is unlimited."""
     budget = WorkBudget() if budget is None else budget
     if options.raw_by:
-        return output.render_raw(body, kind, options, status, redactor, budget)
-    parsed = output.parse_answer(body, kind, answer, options.select, budget, redactor)
-    document = output.select_from(parsed, options.select, TODAY, budget)
+        document = output.raw_document(body, kind, options, redactor, budget)
+    else:
+        parsed = output.parse_answer(body, kind, answer, options.select, budget, redactor)
+        document = output.select_from(parsed, options.select, TODAY, budget)
     return output.render_document(document, options, status, budget, sys.getsizeof(body))

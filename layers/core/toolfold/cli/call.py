@@ -217,12 +217,10 @@ def print_answer(result: Result, options: Options) -> None:
         return
     if result.blocks:
         print_notice(f"Not shown: {', '.join(map(_name, result.blocks))}. --json has it as content.")
-    is_whole = options.max_tokens is None and "preview" not in result.structured
-    raw = data if isinstance(data, str) else result.text if is_whole else ""
-    if raw and form not in ("", "csv" if isinstance(data, str) else "json"):
-        raise ToolfoldError(f"datatype requests the service's own form; leave it out for --format {form}.")
-    if raw:
-        _print_raw(raw, options.all or not is_terminal)
+    if isinstance(data, str):
+        if form not in ("", "csv"):
+            raise ToolfoldError(f"datatype requests the service's own form; leave it out for --format {form}.")
+        _print_raw(data, options.all or not is_terminal)
         return
     if form == "table" or (not form and is_terminal):
         _print_tables(data, options.all or not is_terminal)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import itertools
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from toolfold.execution.argument_reader import reader_of, simple_text
 from toolfold.meta_tools import corrections, inspection, next_steps
 from toolfold.meta_tools.answer_reader import CallSession
 from toolfold.meta_tools.call import (
+    Answer,
     Call,
     Item,
     Part,
@@ -40,8 +42,7 @@ from toolfold.results import output
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
-    from toolfold.execution.call import CallResult, UpstreamUse
-    from toolfold.meta_tools.call import Answer
+    from toolfold.execution.call import CallResult
     from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.results.output import RenderedResult
 
@@ -327,33 +328,29 @@ def tool_call(request: MetaRequest) -> Result:
         item = Item("", request.arguments)
         try:
             call = plan.read(item, keeps_raw=True)
-            if call.options.raw_by:
-                result, use = _raw(plan, call, item.parts[0].arguments)
+            filled = inspection.fill_from_example(plan, item) if item.given.get("inspect") else ()
+            answer = _raw(plan, call, item) if call.options.raw_by else plan.answer(item)
+            if item.given.get("inspect"):
+                arguments = call.sent if item.varied else item.parts[0].arguments
+                result = inspection.describe_answer(plan, call, answer, arguments, filled)
             else:
-                if item.given.get("inspect"):
-                    filled = inspection.fill_from_example(plan, item)
-                    answer = plan.answer(item)
-                    arguments = call.sent if item.varied else item.parts[0].arguments
-                    result = inspection.describe_answer(plan, call, answer, arguments, filled)
-                else:
-                    answer = plan.answer(item)
-                    rendered = _rendered(plan, call, answer)
-                    result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
-                if item.varied:
-                    result = result._replace(answered=plan.progress())
-                use = answer.use
+                rendered = _rendered(plan, call, answer)
+                result = Result(rendered.structured, rendered.text, blocks=answer.blocks)
+            if item.varied:
+                result = result._replace(answered=plan.progress())
         except (InvalidArguments, NoData, PremiumOnly) as error:
             if error is item.error:  # of several requests, which has its next call
                 raise
             raise plan.with_next_call(item.given, error) from error.__cause__
-    figures = metadata(call, result.structured, use, plan.elapsed_ms, result.blocks)
+    figures = metadata(call, result.structured, answer.use, plan.elapsed_ms, result.blocks)
     return result._replace(structured={**result.structured, **figures})
 
 
 def _rendered(plan: Plan, call: Call, answer: Answer) -> RenderedResult:
     """Return the answer as text and data; a cached one as an equal call has rendered it."""
     document, status, options = answer.document, answer.status, call.options
-    if not status.cached or document.notes or options.whole:  # a document with notes is made by each call
+    # A document with notes, or in the upstream's own form, is made by each call.
+    if not status.cached or document.notes or options.whole or options.raw_by:
         return answer.render(options, plan.budget)
     memo, owners = plan.services.memo, (document,)
     key = status.line(), status.stale_reason, options.max_tokens
@@ -366,11 +363,11 @@ def _rendered(plan: Plan, call: Call, answer: Answer) -> RenderedResult:
     return rendered
 
 
-def _raw(plan: Plan, call: Call, arguments: Mapping[str, Any]) -> tuple[Result, UpstreamUse]:
-    """Return a response in the upstream's own form, whose text has no place for notes."""
-    response = plan.fetch_response(call, arguments)
+def _raw(plan: Plan, call: Call, item: Item) -> Answer:
+    """Return a response in the upstream's own form."""
+    response = plan.fetch_response(call, item.parts[0].arguments)
     plan.begin_shaping(call.tool, response)
+    document = output.raw_document(response.body, response.kind, call.options, response.redactor, plan.budget)
     status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
-    rendered = output.render_raw(response.body, response.kind, call.options, status, response.redactor, plan.budget)
-    notes = {"notes": list(response.notes)} if response.notes else {}
-    return Result({**rendered.structured, **notes}, rendered.text), response.use
+    answer = Answer(document, status, sys.getsizeof(response.body), use=response.use)
+    return with_notes(answer, *response.notes)

@@ -2,7 +2,7 @@
 
 A call that gives the format parameter of its source (``raw_by``) gets the upstream's own JSON or CSV with its keys
 unchanged. Other calls get toolfold's own form: typed tables (``tables``) and the most compact text of them
-(``render``), or plain text as it is. The two forms are never mixed.
+(``render``), or plain text as it is.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from toolfold.results.preview import Limits, Shortener, TooLong
 from toolfold.results.select import jmespath
 from toolfold.results.select.coverage import notes_beside
 from toolfold.results.select.names import invalid
-from toolfold.results.tables import Document, Table
-from toolfold.text_safety import escape_unsafe
+from toolfold.results.tables import Document
 
 if TYPE_CHECKING:
     from toolfold.results.select.grammar import Selection
@@ -54,8 +53,7 @@ class OutputOptions:
         max_tokens: budget of the text.
         is_limited: whether a larger budget was requested than is allowed.
         save_answer: saves a text over the budget (see ``offload.AnswerStore.save``); None: it is not saved.
-        whole: whether nothing is left out and nothing escaped, for a person and for files. The text is then the
-            upstream's own, where that is requested, or empty.
+        whole: whether nothing is left out, for a person and for files. The text is then empty.
         ask_less: how to ask for less; empty: with ``select``.
     """
 
@@ -188,10 +186,30 @@ def select_from(
     return replace(found, notes=tuple(dict.fromkeys((*whole.notes, *notes_beside(whole, whole.tables)))))
 
 
+def raw_document(body: str, kind: str, options: OutputOptions, redactor: Redactor, budget: WorkBudget) -> Document:
+    """Return the answer of an upstream in the upstream's own form: its CSV as text, or its JSON as a value.
+
+    Raises:
+        InvalidArguments: a part is selected that this form does not have.
+        UpstreamError: the answer cannot be parsed.
+        AnswerTooLarge: the budget is used up.
+    """
+    selection = options.select
+    if selection is not None and not (selection.jmespath and kind == "json"):
+        hint = f"Leave out {options.raw_by}; with {options.raw_by}=json only jmespath: and an expression can be used."
+        raise invalid("works on toolfold's own form", hint)
+    if kind != "json":
+        text = body if options.whole else body.replace("\r\n", "\n").strip("\n")
+        return Document(metadata=redactor.redact_text(text), is_text=True)
+    with _nesting_checked():
+        data = parsing.parse_json(body, redactor, budget, values.parse_float)
+        return Document(metadata=data if selection is None else jmespath.search(selection.jmespath, data, budget))
+
+
 def render_document(
     document: Document, options: OutputOptions, status: AnswerStatus, budget: WorkBudget, size: int
 ) -> RenderedResult:
-    """Render a document in toolfold's own form.
+    """Render a document: whole, or else as much of it as fits, below a notice.
 
     Args:
         document: what to render.
@@ -204,68 +222,16 @@ def render_document(
         UpstreamError: the document is nested too deeply to be written.
         AnswerTooLarge: the budget is used up.
     """
-    form = _Form(document, is_own=True)
+    about = {**status.as_dict(), **({"notes": list(document.notes)} if document.notes else {})}
     with _nesting_checked():
         if options.whole:
-            notes = {"notes": list(document.notes)} if document.notes else {}
-            return RenderedResult({"result": form.to_structured(form.document), **status.as_dict(), **notes}, "")
+            return RenderedResult({"result": render.to_structured(document), **about}, "")
         budget.reserve(2 * size)  # what the text takes, which is written in one step
         budget.check_time(3 * size)
-        return _render(form, options, status, budget, document.notes)
-
-
-def render_raw(
-    body: str,
-    kind: str,
-    options: OutputOptions,
-    status: AnswerStatus,
-    redactor: Redactor,
-    budget: WorkBudget,
-) -> RenderedResult:
-    """Render the answer of an upstream in the upstream's own form.
-
-    Args:
-        body: its text.
-        kind: ``json`` or ``csv``.
-        options: how it is wanted.
-        status: where it comes from.
-        redactor: replaces the keys of the call.
-        budget: what the call may cost.
-
-    Raises:
-        InvalidArguments: a part is selected that this form does not have.
-        UpstreamError: the answer cannot be parsed.
-        AnswerTooLarge: the budget is used up.
-    """
-    size, selection = sys.getsizeof(body), options.select
-    budget.reserve(size)
-    if selection is not None and not (selection.jmespath and kind == "json"):
-        problem = "works on toolfold's own form" if kind == "json" else "does not work on the upstream's CSV"
-        hint = f"Leave out {options.raw_by}; with {options.raw_by}=json only jmespath: and an expression can be used."
-        raise invalid(problem, hint)
-    is_as_sent = selection is None and not redactor.appears_in(body)
-    with _nesting_checked():
-        if kind == "csv":
-            if options.whole and is_as_sent:
-                return RenderedResult({"result": body, **status.as_dict()}, body)
-            budget.reserve(parsing.csv_size(body))
-            records = [list(map(redactor.redact_text, record)) for record in parsing.read_records(body, budget)]
-            data = body if is_as_sent else render.write_csv(records) + "\n"
-            if options.whole:
-                return RenderedResult({"result": data, **status.as_dict()}, data)
-            (header, *rows) = records or [[]]
-            form = _Form(Document((Table("", tuple(header), rows),)), csv=data.replace("\r\n", "\n").strip("\n"))
-        else:
-            data = parsing.parse_json(body, redactor, budget, values.parse_float)
-            if selection is not None:
-                data = jmespath.search(selection.jmespath, data, budget)
-            budget.reserve(2 * size)
-            budget.check_time(3 * size)
-            if options.whole:
-                text = body if is_as_sent else render.dumps_compact(data)
-                return RenderedResult({"result": data, **status.as_dict()}, text)
-            form = _Form(Document(metadata=data))
-        return _render(form, options, status, budget)
+        text, lines = render.to_text(document), status.line() + render.notes_to_text(document.notes)
+        if _fits(lines + text, lambda: render.to_structured(document), options.max_tokens):
+            return RenderedResult({"result": render.to_structured(document), **about}, lines + text)
+        return _preview(document, text, options, budget, lines, about)
 
 
 @contextlib.contextmanager
@@ -276,77 +242,39 @@ def _nesting_checked() -> Iterator[None]:
         raise UpstreamError("The service sent an answer that is nested too deeply.", UNREADABLE) from None
 
 
-@dataclass(frozen=True)
-class _Form:
-    """An answer in one form.
-
-    Attributes:
-        document: the whole.
-        is_own: whether it is toolfold's own. Lines about the answer stand above it.
-        csv: the text of the upstream, whose cells are texts, and shown as they are; None: of other forms.
-    """
-
-    document: Document
-    is_own: bool = False
-    csv: str | None = None
-
-    @property
-    def suffix(self) -> str:
-        """The suffix of a file with the text."""
-        if self.document.is_text or (self.document.tables and self.document.metadata):
-            return "txt"
-        return "csv" if self.document.tables else "json"
-
-    def to_text(self, part: Document) -> str:
-        if part is self.document and self.csv is not None and render.is_plain_csv(self.csv):
-            return self.csv
-        return render.to_text(part)
-
-    def to_structured(self, part: Document) -> Any:
-        if self.csv is not None:
-            rows = (row for table in part.tables for row in (table.columns, *table.rows))
-            return self.csv if part is self.document else render.write_csv(rows)
-        return render.to_structured(part, [len(table.rows) for table in self.document.tables])
-
-
-def _render(
-    form: _Form, options: OutputOptions, status: AnswerStatus, budget: WorkBudget, notes: tuple[str, ...] = ()
+def _preview(
+    document: Document, text: str, options: OutputOptions, budget: WorkBudget, lines: str, about: Mapping[str, Any]
 ) -> RenderedResult:
-    """Render an answer whole, or else as much of it as fits, below a notice."""
-    max_tokens, text = options.max_tokens, form.to_text(form.document)
-    lines = status.line() + render.notes_to_text(notes) if form.is_own else ""
-    about = {**status.as_dict(), **({"notes": list(notes)} if notes else {})}
-    if _fits(lines + text, lambda: form.to_structured(form.document), max_tokens):
-        return RenderedResult({"result": form.to_structured(form.document), **about}, lines + text)
-    ask_less = options.ask_less or f"leave out {options.raw_by}: the preview then names columns for select"
-    if form.is_own and not options.ask_less:
-        ask_less = preview.first_fitting(preview.smaller_requests(form.document, options.select), max_tokens)
-    is_plain, is_value = form.document.is_text, form.suffix == "json" and not form.is_own
-    full_text, full = form.document.metadata if is_plain else text, {}
+    """Render as much of a document as fits, below ``lines`` and a notice; ``text`` is the whole."""
+    max_tokens, row_counts = options.max_tokens, [len(table.rows) for table in document.tables]
+    ask_less = options.ask_less or preview.first_fitting(preview.smaller_requests(document, options.select), max_tokens)
+    if options.raw_by:
+        ask_less = f"leave out {options.raw_by}: the preview then names columns for select"
+    full_text, full, suffix = document.metadata if document.is_text else text, {}, "json"
+    if document.is_text or document.tables:
+        suffix = "txt" if document.is_text or document.metadata else "csv"
     if options.save_answer is not None and 2 * sys.getsizeof(full_text) <= budget.left:
-        full = options.save_answer(full_text, form.suffix, budget.remaining_s - _PREVIEW_S)
+        full = options.save_answer(full_text, suffix, budget.remaining_s - _PREVIEW_S)
     limit = {"limit": f"max_tokens is at most {max_tokens:,} here."} if options.is_limited else {}
     notice = {"full": {**full, "tokens": tokens.estimate(full_text)}, "ask_less": ask_less, **limit}
     del text, full_text
 
-    def with_notice(part: Any, left_out: Mapping[str, Any]) -> RenderedResult:
+    def with_notice(part: Document, left_out: Mapping[str, Any]) -> RenderedResult:
         data = {**left_out, **notice}
-        shown = f"{lines}{preview.notice_line(data, max_tokens)}\n{form.to_text(part)}"
-        if is_value:
-            shown = escape_unsafe(render.dumps_compact({"preview": data, "result": part.metadata}))
-        return RenderedResult({"result": form.to_structured(part), "preview": data, **about}, shown)
+        shown = f"{lines}{preview.notice_line(data, max_tokens)}\n{render.to_text(part)}"
+        return RenderedResult({"result": render.to_structured(part, row_counts), "preview": data, **about}, shown)
 
     def attempt(limits: Limits) -> RenderedResult | None:
         shortener = Shortener(limits, max_tokens)
         with contextlib.suppress(TooLong):
-            rendered = with_notice(shortener.document(form.document), shortener.left_out())
+            rendered = with_notice(shortener.document(document), shortener.left_out())
             if _fits(rendered.text, lambda: rendered.structured, max_tokens):
                 return rendered
         return None
 
-    units = preview.count_units(form.document)
-    nothing = Document(metadata="" if is_plain else None if is_value else {}, is_text=is_plain)
-    left_out = {"rows_shown": 0, "rows_total": 0 if is_plain else units, "left_out": _EVERYTHING}
+    units = preview.count_units(document)
+    nothing = Document(metadata="" if document.is_text else {}, is_text=document.is_text)
+    left_out = {"rows_shown": 0, "rows_total": 0 if document.is_text else units, "left_out": _EVERYTHING}
     return preview.largest_fitting(units, attempt, budget) or with_notice(nothing, left_out)
 
 

@@ -114,11 +114,6 @@ def table_to_text(table: Table) -> str:
     return write_csv(map(_safe_record, (table.columns, *rows)))
 
 
-def is_plain_csv(body: str) -> bool:
-    """Return whether each line of a CSV text is a record, and none could be taken for a notice or an object."""
-    return '"' not in body and not body.startswith("{") and _is_safe(body)
-
-
 def write_csv(records: Iterable[Sequence[Any]]) -> str:
     """Return records as CSV, each with a line feed after it but the last."""
     buffer = io.StringIO()
