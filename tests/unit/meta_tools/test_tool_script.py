@@ -195,7 +195,7 @@ def test_preview_says_how_a_script_returns_less(tools: MetaTools) -> None:
     table = run(tools, "[{'n': n, 'square': n * n} for n in range(20_000)]")
     assert "For less: return fewer rows or only figures from the script" in table.text
     text = run(tools, "'x' * 200_000").structured["preview"]
-    assert (text["left_out"], "select=" in text["ask_less"]) == ("ends of long texts", False)
+    assert (text["left_out"], "select=" in text["ask_less"]) == ("ends of long texts and lists", False)
 
 
 def test_objects_of_a_class_become_objects(tools: MetaTools) -> None:

@@ -23,8 +23,8 @@ PRICES = "timestamp,open,close,volume\n" + "".join(
 NEWS = json.dumps({"items": "90", "feed": [{"title": f"T{n}", "topics": [{"t": "x" * 900}] * 9} for n in range(90)]})
 TREE = json.dumps({"payload": {"MATRIX": [[n, n + 1] for n in range(4000)], "about": "z" * 30_000}})
 
-EXAMPLE = re.compile(r'select=("(?:[^"\\]|\\.)*")(?: \(about (\d+) tokens\))?')
-"""An example of a smaller request in a preview, and the tokens that are named for its answer."""
+EXAMPLE = re.compile(r'select=("(?:[^"\\]|\\.)*")')
+"""An example of a smaller request in a preview."""
 
 encode = bpe_openai.get_encoding("o200k_base").encode
 
@@ -57,7 +57,7 @@ def test_preview_of_every_tool_fits_the_budget(case: str) -> None:
     # The example of asking for less works on the answer itself.
     examples = EXAMPLE.findall(preview["ask_less"])
     assert examples or "jmespath" in preview["ask_less"] or raw
-    for example, cost in examples:
+    for example in examples:
         less = render_result(
             answer.body,
             answer.kind,
@@ -65,8 +65,6 @@ def test_preview_of_every_tool_fits_the_budget(case: str) -> None:
             OutputOptions(select=grammar.parse_select(json.loads(example)), max_tokens=budget),
         )
         assert len(encode(less.text)) < preview["full"]["tokens"]
-        if cost and "preview" not in less.structured:  # the cost that was named is about the real one
-            assert 0.6 * int(cost) - 10 <= len(encode(less.text)) <= 1.5 * int(cost) + 10
 
 
 def test_preview_has_first_and_last_rows_and_says_what_is_left_out() -> None:
@@ -80,15 +78,11 @@ def test_preview_has_first_and_last_rows_and_says_what_is_left_out() -> None:
     first = -(-2 * count // 3)
     assert part["rows"] == whole["rows"][:first] + whole["rows"][first - count :]
     assert preview["left_out"] == f"rows {first + 1}-{5000 - count + first}"
-    assert re.fullmatch(
-        r'select="timestamp,close; last 20" \(about \d+ tokens\)'
-        r' or select="min\(close\), max\(close\), avg\(close\)" \(about \d+ tokens\)',
-        preview["ask_less"],
-    )
+    assert preview["ask_less"] == 'select="timestamp,close; last 20"'
     notice, header, *lines = result.text.splitlines()
     assert notice.startswith("# Preview: ")
     assert " of 5,000 rows; left out: rows " in notice
-    assert ' For less: select="timestamp,close; last 20" (about ' in notice
+    assert ' For less: select="timestamp,close; last 20"' in notice
     assert (header, len(lines)) == ("timestamp,open,close,volume", count)
     assert len(encode(result.text)) > 700
 
@@ -108,7 +102,7 @@ def test_preview_of_nested_json_keeps_its_structure() -> None:
     assert matrix[0] == [0, 1]
     assert matrix[-1] == [3999, 4000]
     assert 10 < len(matrix) < 4000
-    assert "of 4000 items of payload.MATRIX" in result.structured["preview"]["left_out"]
+    assert " of 4,000 items, ends of long texts" in result.structured["preview"]["left_out"]
 
 
 def test_full_text_is_saved_in_a_file_only_its_owner_can_read(tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ def _preview(
 ) -> RenderedResult:
     """Render as much of a document as fits, below ``lines`` and a notice; ``text`` is the whole."""
     max_tokens, row_counts = options.max_tokens, [len(table.rows) for table in document.tables]
-    ask_less = options.ask_less or preview.first_fitting(preview.smaller_requests(document, options.select), max_tokens)
+    ask_less = options.ask_less or preview.smaller_request(document, options.select, max_tokens)
     if options.raw_by:
         ask_less = f"leave out {options.raw_by}: the preview then names columns for select"
     full_text, full, suffix = document.metadata if document.is_text else text, {}, "json"

@@ -53,19 +53,15 @@ VALUES_PER_TOKEN = 8
 _CHARS_PER_VALUE = 12  # nor can more characters: the longest token that is counted has 97
 _PRECISION = 25  # it is long enough when one with a twenty-fifth more rows would not fit: each attempt counts tokens
 _MIN_SPARE_S = 0.5  # before the deadline: one that fits is no longer made longer
-_MIN_MAP_SIZE = 12  # members above which an object of objects or of numbers is a map that may be shortened
+_MIN_MAP_SIZE = 12  # members above which an object of objects or lists is a map that may be shortened
 _MAX_RECORD_SIZE = 200  # members above which any object is a map: no record has so many
-_MAX_PATH_CHARS = 60
 _MAX_DESCRIBED = 4  # cuts that are described one by one
-_TEXTS_CUT = "ends of long texts"
 _UNIT_CHARS = 200  # of plain text, by which its preview grows: some forty tokens
 _LINE_SHARE = 4  # a preview of plain text ends with a line, unless that costs more than this fraction of it
 _MAX_LINK_SHARE = 3  # a link that costs more than this fraction of the budget is in the structured data only
 _MAX_REQUEST_SHARE = 5  # an example that costs more than this fraction of the budget is replaced by words
 _MAX_NAME_CHARS = 40  # of a name in an example: a name from data may be any text, and the line is ours
-_ROWS = 20  # the newest or the first, in the example of a smaller request; the other one has figures of a column
-_FUNCTIONS = ("min", "max", "avg")
-_MAX_CELL_CHARS = 2000  # that are counted
+_ROWS = 20  # the newest or the first, in the example of a smaller request
 
 
 class TooLong(Exception):
@@ -120,7 +116,7 @@ class Shortener:
         self._limits, self._left = limits, VALUES_PER_TOKEN * max_tokens
         self._rows_shown = self._rows_total = 0
         self._cuts: list[str] = []
-        self._is_cell_cut = False
+        self._inner_cuts = 0
 
     def document(self, document: Document) -> Document:
         """Return a document within the limits.
@@ -136,21 +132,25 @@ class Shortener:
                 self._cuts.append(f"characters {len(text) + 1:,} to {len(document.metadata):,}")
             return Document(metadata=text, is_text=True)
         if not document.tables:
-            return Document(metadata=self._shorten(document.metadata, self._limits.rows, ""))
+            return Document(metadata=self._shorten(document.metadata, self._limits.rows, is_outer=True))
         kept = document.tables[: self._limits.fields]
         tables = tuple(self._table(table, named=len(document.tables) > 1) for table in kept)
         if len(kept) < len(document.tables):
             self._cuts.append(f"{len(document.tables) - len(kept)} of {len(document.tables)} tables")
-        return Document(tables, self._shorten(document.metadata, self._limits.items, None))
+        return Document(tables, self._shorten(document.metadata, self._limits.items))
 
     def left_out(self) -> dict[str, Any]:
         """Return what is left out, as ``{"rows_shown", "rows_total", "left_out"}``.
 
         The first two count rows of tables, or items of the longest list.
         """
-        more = len(self._cuts) - _MAX_DESCRIBED
-        cuts = [*self._cuts[:_MAX_DESCRIBED], *([f"and {counted(more, 'more cut')}"] if more > 0 else [])]
-        return {"rows_shown": self._rows_shown, "rows_total": self._rows_total, "left_out": ", ".join(cuts)}
+        shown, total, cuts = self._rows_shown, self._rows_total, self._cuts[:_MAX_DESCRIBED]
+        is_longest_cut = not cuts and shown < total
+        if is_longest_cut:
+            cuts.append(f"{total - shown:,} of {total:,} items")
+        if self._inner_cuts > is_longest_cut:
+            cuts.append("ends of long texts and lists")
+        return {"rows_shown": shown, "rows_total": total, "left_out": ", ".join(cuts)}
 
     def _take(self, count: int, text: str = "") -> None:
         self._left -= count + len(text) // _CHARS_PER_VALUE
@@ -161,7 +161,7 @@ class Shortener:
         columns, prefix = table.columns[: self._limits.fields], f"{quoted_name(table.name)} " if named else ""
         limit, total = self._limits.rows, len(table.rows)
         rows: Sequence[Sequence[Any]] = _first_and_last(table.rows, limit)
-        self._take(len(rows))
+        self._take(len(rows) * (1 + len(columns)))
         self._rows_shown += len(rows)
         self._rows_total += total
         if len(rows) < total:
@@ -172,55 +172,32 @@ class Shortener:
         if len(columns) < len(table.columns):
             self._cuts.append(f"{prefix}columns {len(columns) + 1}-{len(table.columns)}")
             rows = [row[: len(columns)] for row in rows]
-        self._is_cell_cut = False
-        self._take(len(rows) * len(columns))
-        # What is inside a row, or beside the tables: its cuts are not described.
         if not {type(cell) for row in rows for cell in row}.isdisjoint((str, list, dict)):
-            rows = [[self._shorten(cell, self._limits.items, None) for cell in row] for row in rows]
-        if self._is_cell_cut:
-            self._cuts.append(f"{prefix}ends of long texts and lists")
+            rows = [[self._shorten(cell, self._limits.items) for cell in row] for row in rows]
         return Table(table.name, columns, rows)
 
-    def _shorten(self, value: Any, rows: int | None, path: str | None) -> Any:
+    def _shorten(self, value: Any, limit: int | None, *, is_outer: bool = False) -> Any:
+        """Return a value whose lists and maps have ``limit`` members; those of an outer one count as rows."""
         if isinstance(value, str):
             chars = self._limits.chars
             if chars is not None and len(value) > chars:
                 value = f"{value[:chars]}… (+{counted(len(value) - chars, 'character')})"
-                self._cut_at(path if _TEXTS_CUT not in self._cuts else None, _TEXTS_CUT)
+                self._inner_cuts += 1
             self._take(0, value)
-        if isinstance(value, dict):
-            keys = list(value)
-            keys = _first_and_last(keys, rows) if _is_map(value) else keys[: self._limits.fields]
-            self._cut_members(path, len(keys), len(value), "keys")
-            self._take(1 + len(keys))
-            shown = {}
-            for key in keys:
-                self._take(0, key)
-                # A longer path is not shown; joining it at every level would take the square of the depth.
-                is_long = path is None or len(path) > _MAX_PATH_CHARS + 1
-                inner = path if is_long else f"{path}.{key}"[: 3 * _MAX_PATH_CHARS]
-                shown[key] = self._shorten(value[key], rows, inner)
-            return shown
-        if not isinstance(value, list):
+        if not isinstance(value, list | dict):
             return value
-        items = _first_and_last(value, rows)
-        self._take(1 + len(items))
-        items = [self._shorten(item, rows, path) for item in items]
-        self._cut_members(path, len(items), len(value), "items")
-        return items
-
-    def _cut_members(self, path: str | None, shown: int, total: int, kind: str) -> None:
-        """Add the members left out of a list or map; the longest one sets ``rows_shown``."""
-        if path is not None and total > self._rows_total:
-            self._rows_shown, self._rows_total = shown, total
-        if shown < total:
-            of = f" of {quoted_name(path[1:])}" if path else ""
-            self._cut_at(path, f"{total - shown} of {total} {kind}{of}")
-
-    def _cut_at(self, path: str | None, description: str) -> None:
-        self._is_cell_cut = True
-        if path is not None:
-            self._cuts.append(description)
+        keys: list[Any] = list(value)
+        shown = keys[: self._limits.fields] if isinstance(value, dict) and not _is_map(value) else None
+        shown = _first_and_last(keys, limit) if shown is None else shown
+        if is_outer and len(keys) > self._rows_total:
+            self._rows_shown, self._rows_total = len(shown), len(keys)
+        self._inner_cuts += len(shown) < len(keys)
+        self._take(1 + len(shown))
+        if isinstance(value, list):
+            return [self._shorten(item, limit, is_outer=is_outer) for item in shown]
+        for key in shown:
+            self._take(0, key)
+        return {key: self._shorten(value[key], limit, is_outer=is_outer) for key in shown}
 
 
 def _first_and_last(items: Sequence[T], count: int | None) -> list[T]:
@@ -237,10 +214,8 @@ def _first_part(count: int) -> int:
 
 def _is_map(value: dict[str, Any]) -> bool:
     """Return whether an object is a map of many like members, not a record."""
-    if not _MIN_MAP_SIZE < len(value) <= _MAX_RECORD_SIZE:
-        return len(value) > _MAX_RECORD_SIZE
-    kinds = {list if isinstance(member, dict) else type(member) for member in value.values()}
-    return kinds in ({list}, {float}) or all(map(values.is_date, value))
+    are_objects = all(isinstance(member, dict | list) for member in value.values())
+    return len(value) > _MAX_RECORD_SIZE or (len(value) > _MIN_MAP_SIZE and are_objects)
 
 
 def notice_line(notice: Mapping[str, Any], max_tokens: int) -> str:
@@ -264,34 +239,28 @@ def notice_line(notice: Mapping[str, Any], max_tokens: int) -> str:
     )
 
 
-def first_fitting(examples: Sequence[str], max_tokens: int) -> str:
-    """Return as many examples of a smaller request as a notice has place for, or other words."""
-    for count in range(len(examples), 0, -1):
-        text = " or ".join(examples[:count])
-        if tokens.fits(text, max_tokens // _MAX_REQUEST_SHARE):
-            return text
-    return "a shorter period, or select with jmespath: and an expression"
+def smaller_request(document: Document, given: Selection | None, max_tokens: int) -> str:
+    """Return an expression for ``select`` that is short, names columns of ``document``, and costs little.
 
-
-def smaller_requests(document: Document, given: Selection | None = None) -> list[str]:
-    """Return one or two expressions for ``select`` that are short, name columns of ``document``, and cost little.
-
-    Each as ``select="close; last 20" (about 120 tokens)``; the tokens are those of its answer. They begin with the
-    steps of ``given``, which made the document.
+    It begins with the steps of ``given``, which made the document. Words stand for one that a notice has no place for.
     """
-    if given is not None and given.jmespath:
-        return []
     if document.is_text:
-        return ["arguments that return less, or a larger max_tokens"]
+        return "arguments that return less, or a larger max_tokens"
+    select = "" if given is not None and given.jmespath else _smaller_select(document, given)
+    text = f"select={json.dumps(select)}"
+    if not select or not tokens.fits(text, max_tokens // _MAX_REQUEST_SHARE):
+        return "a shorter period, or select with jmespath: and an expression"
+    return text
+
+
+def _smaller_select(document: Document, given: Selection | None) -> str:
     if not document.tables:
         fields = document.metadata if isinstance(document.metadata, dict) else {}
         usable = list(filter(_is_usable, fields))
         scalars = [written_name(name) for name in usable if not isinstance(fields[name], list | dict)][:2]
         first = (written_name(usable[0]) if usable[0].isascii() else f'"{usable[0]}"') if usable else "[0]"
-        return [f"select={json.dumps(','.join(scalars) or f'jmespath: {first}')}"]
+        return ",".join(scalars) or f"jmespath: {first}"
     table = max(document.tables, key=lambda table: len(table.rows))
-    prefix = f"{given.text}; " if given is not None else ""
-    prefix += f"from {written_name(table.name)}; " if len(document.tables) > 1 and _is_usable(table.name) else ""
     first_row = dict(zip(table.columns, table.rows[0] if table.rows else (), strict=False))
     usable = list(filter(_is_usable, table.columns))
     dates = [name for name in usable if values.is_date(first_row.get(name))][:1]
@@ -299,22 +268,15 @@ def smaller_requests(document: Document, given: Selection | None = None) -> list
     decimals = [name for name in numbers if type(first_row[name]) is float]
     key = dates or usable[:1]
     main = (decimals[-1:] or numbers or [name for name in usable if name not in key])[:1]
-    names = list(dict.fromkeys([*key, *main]))
-    steps = [",".join(map(written_name, names))] if names else []
-    answered = [*names, *(name for name in table.keys if name in table.columns and name not in names)]
-    places = [table.columns.index(name) for name in answered]  # the keys of a row stay with it
-    lines = [answered, *([str(row[place])[:_MAX_CELL_CHARS] for place in places] for row in table.rows[:_ROWS])]
-    steps.append(f"last {_ROWS}" if dates else f"limit {_ROWS}")
-    examples = [_example(prefix + "; ".join(steps), lines)]
-    for column in main if numbers else ():
-        figures = [f"{function}({written_name(column)})" for function in _FUNCTIONS]
-        examples.append(_example(prefix + ", ".join(figures), [figures, [str(first_row[column])] * len(figures)]))
-    return examples
-
-
-def _example(select: str, answer: Sequence[Sequence[str]]) -> str:
-    cost = tokens.count("\n".join(map(",".join, answer)))
-    return f"select={json.dumps(select)} (about {cost} tokens)"
+    names = ",".join(map(written_name, dict.fromkeys([*key, *main])))
+    is_named = len(document.tables) > 1 and _is_usable(table.name)
+    steps = [
+        given.text if given is not None else "",
+        f"from {written_name(table.name)}" if is_named else "",
+        names,
+        f"last {_ROWS}" if dates else f"limit {_ROWS}",
+    ]
+    return "; ".join(filter(None, steps))
 
 
 def _is_usable(name: str) -> bool:
