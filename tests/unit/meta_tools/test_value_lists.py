@@ -16,7 +16,7 @@ from toolfold.meta_tools.answer_reader import CallSession
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.plan import USUAL_PARALLEL
 from toolfold.mock_api.server import MockApi
-from toolfold.results.combine import LabelledDocument, combine
+from toolfold.results.combine import LabelledDocument, stack_documents
 from toolfold.results.tables import Document, Table
 
 QUOTE, DAILY = "GLOBAL_QUOTE", "TIME_SERIES_DAILY"
@@ -68,12 +68,12 @@ def test_select_that_fits_no_answer_alone_is_one_of_all(tools: MetaTools, mock_a
 
 def test_columns_of_several_calls_are_calculated_with(tools: MetaTools) -> None:
     given = {"maturity": ["10year", "2year"], "interval": "monthly"}
-    both = table_of(call(tools, "TREASURY_YIELD", given, select="last 2"))["rows"][0]
+    ten, two = table_of(call(tools, "TREASURY_YIELD", given, select="last 1"))["rows"]
     for select in ("10year - 2year as spread; last 1",
                    'SELECT timestamp, "10year" - "2year" AS spread FROM data ORDER BY 1 DESC LIMIT 1'):  # fmt: skip
         (row,) = table_of(call(tools, "TREASURY_YIELD", given, select=select))["rows"]
-        assert row[0] == both[0]
-        assert row[1] == pytest.approx(both[1] - both[2])
+        assert row[0] == ten[1] == two[1]
+        assert row[1] == pytest.approx(ten[2] - two[2])
 
 
 def test_sql_over_several_series_says_what_they_lack(tools: MetaTools) -> None:
@@ -93,24 +93,16 @@ def test_one_value_in_any_form_is_an_ordinary_call(tools: MetaTools, given: Any)
     assert call(tools, QUOTE, {"symbol": given}).structured["result"]["symbol"] == "AAPL"
 
 
-def test_series_of_one_value_stand_side_by_side(tools: MetaTools) -> None:
-    result = call(tools, "SMA", {**SMA, "time_period": [50, 200]}, select="last 3")
-    assert table_of(result)["columns"] == ["time", "SMA_50", "SMA_200"]
-    for column, period in enumerate((50, 200), 1):
-        alone = call(tools, "SMA", {**SMA, "time_period": period}, select="last 3").structured["result"]["rows"]
-        assert [[row[0], row[column]] for row in table_of(result)["rows"]] == [list(row) for row in alone]
-
-
 @pytest.mark.parametrize(
     ("tool", "given", "select", "columns"),
     [
         ("SMA", {**SMA, "symbol": ["IBM", "AAPL"], "time_period": ["50", 200]}, "last 2",
-         ["time", "IBM_SMA_50", "IBM_SMA_200", "AAPL_SMA_50", "AAPL_SMA_200"]),
+         ["symbol", "time_period", "time", "SMA"]),
         (DAILY, {"symbol": ["AAPL", "MSFT"]}, "timestamp,close,volume; last 2",
          ["symbol", "timestamp", "close", "volume"]),
         ("FX_DAILY", {"pair": ["EUR/USD", "GBP/USD"]}, "close; last 2",
-         ["timestamp", "EUR/USD_close", "GBP/USD_close"]),
-        ("TREASURY_YIELD", {"maturity": ["2y", "10y"]}, "last 2", ["timestamp", "2year", "10year"]),
+         ["pair", "timestamp", "close"]),
+        ("TREASURY_YIELD", {"maturity": ["2y", "10y"]}, "last 2", ["maturity", "timestamp", "value"]),
     ],
 )  # fmt: skip
 def test_lists_of_any_argument_are_one_table_of_all_combinations(
@@ -293,16 +285,14 @@ def part(label: Any, *tables: Table, **metadata: Any) -> LabelledDocument:
 @pytest.mark.parametrize(("name", "fields"), [("data", "fields"), ("", "fields"), ("prices", "data")])
 def test_metadata_is_common_or_a_row_for_each_part(name: str, fields: str) -> None:
     rows = Table(name, ("date", "a", "b"), [("2026-01-01", 1, 2)])
-    found = combine(["symbol"], [part("A", rows, unit="USD", name="Ay"), part("B", rows, unit="USD")], WorkBudget())
+    found = stack_documents(
+        ["symbol"], [part("A", rows, unit="USD", name="Ay"), part("B", rows, unit="USD")], WorkBudget()
+    )
     assert found.metadata == {"unit": "USD"}
     assert [(table.name, table.columns) for table in found.tables] == [
         (fields, ("symbol", "name")), (name, ("symbol", "date", "a", "b")),
     ]  # fmt: skip
     assert found.tables[0].rows == [("A", "Ay"), ("B", None)]
-
-
-NEWEST_FIRST = [("2026-01-03", 3), ("2026-01-01", 1)]
-MIDDLE, UNSORTED = [("2026-01-02", 2), ("2026-01-01", 9)], [("2026-01-01", 9), ("2026-01-03", 8), ("2026-01-02", 1)]
 
 
 @pytest.mark.parametrize(
@@ -313,17 +303,10 @@ MIDDLE, UNSORTED = [("2026-01-02", 2), ("2026-01-01", 9)], [("2026-01-01", 9), (
          [("A", 1, 2, None), ("B", None, 3, 4)]),
         (Table("", ("symbol", "x"), [("Z", 2)]), Table("", ("symbol", "x"), [("Y", 4)]),
          ("symbol (argument)", "symbol", "x"), [("A", "Z", 2), ("B", "Y", 4)]),
-        # Series are joined by date; pages of one list, and rows that are sorted by another column, are no series.
-        (Table("", ("date", "close"), NEWEST_FIRST), Table("", ("date", "close"), MIDDLE),
-         ("date", "A_close", "B_close"), [("2026-01-03", 3, None), ("2026-01-02", None, 2), ("2026-01-01", 1, 9)]),
-        (Table("", ("date", "n"), NEWEST_FIRST), Table("", ("date", "n"), [("2025-12-30", 2)]), ("symbol", "date", "n"),
-         [("A", "2026-01-03", 3), ("A", "2026-01-01", 1), ("B", "2025-12-30", 2)]),
-        (Table("", ("date", "n"), UNSORTED), Table("", ("date", "n"), MIDDLE[:1]), ("symbol", "date", "n"),
-         [*(("A", *row) for row in UNSORTED), ("B", *MIDDLE[0])]),
     ],
 )  # fmt: skip
 def test_parts_become_one_table(one: Table, two: Table, columns: tuple[str, ...], rows: list[Any]) -> None:
-    (table,) = combine(["symbol"], [part("A", one), part("B", two)], WorkBudget()).tables
+    (table,) = stack_documents(["symbol"], [part("A", one), part("B", two)], WorkBudget()).tables
     assert (table.columns, table.rows) == (columns, rows)
 
 
@@ -331,4 +314,4 @@ def test_combining_is_within_the_memory_of_one_call() -> None:
     rows = [(f"2026-01-{day:02}", day) for day in range(1, 29)]
     parts = [part(f"S{number}", Table("", ("date", "x"), rows)) for number in range(50)]
     with pytest.raises(AnswerTooLarge):
-        combine(["symbol"], parts, WorkBudget(max_bytes=10_000))
+        stack_documents(["symbol"], parts, WorkBudget(max_bytes=10_000))

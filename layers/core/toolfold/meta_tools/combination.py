@@ -29,8 +29,6 @@ from toolfold.meta_tools.definitions import MAX_CALLS
 from toolfold.results import output
 from toolfold.results.combine import (
     LabelledDocument,
-    beside_by_date,
-    combine,
     join,
     label_text,
     side_by_side,
@@ -117,10 +115,6 @@ def _listed(reader: ArgumentReader, name: str, value: list[Any]) -> tuple[str, l
     return target, list(unique.values())
 
 
-_NAMELESS = ("period", "last", "first")
-"""Kinds of steps that name no column."""
-
-
 def merge_answers(call: Call, item: Item, today: date, budget: WorkBudget) -> Answer:
     """Return the answers of all parts of a call as one, with a note on each that failed, and what is selected of it.
 
@@ -153,11 +147,7 @@ def merge_answers(call: Call, item: Item, today: date, budget: WorkBudget) -> An
     select = call.options.select
     combined = _combined(item.varied, documents, select if call.is_part else None, today, budget)
     document = replace(combined, notes=tuple(dict.fromkeys((*lines, *combined.notes))))
-    # Columns side by side have names that the steps before them do not know.
-    has_names = select is not None and any(step.clause.kind not in _NAMELESS for step in select.steps)
-    is_stacked = any(set(item.varied).issubset(table.columns) for table in document.tables)
-    answer = answer_of(document, [answer for _, answer in answered])
-    return replace(answer, select=select if is_stacked or not has_names else None)
+    return replace(answer_of(document, [answer for _, answer in answered]), select=select)
 
 
 def _combined(
@@ -173,10 +163,10 @@ def _combined(
     (``10year``, ``AAPL_close``) means that table.
     """
     if selection is None:
-        return combine(varied, parts, budget)
+        return stack_documents(varied, parts, budget)
     stacked = output.ParsedAnswer(stack_documents(varied, parts, budget))
     try:
-        return beside_by_date(varied, output.select_from(stacked, selection, today, budget, varied), budget)
+        return output.select_from(stacked, selection, today, budget, varied)
     except InvalidSelect as error:
         beside = side_by_side(parts, budget) if "unknown" in error.facts else None
         if beside is None or not beside.tables:

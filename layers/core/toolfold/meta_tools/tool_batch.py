@@ -27,7 +27,7 @@ from toolfold.meta_tools.reader import read_values
 from toolfold.meta_tools.references import refers
 from toolfold.meta_tools.result import Result, dumps_compact, error_text, safe_line
 from toolfold.results import output, render, tokens
-from toolfold.results.combine import LabelledDocument, combine
+from toolfold.results.combine import LabelledDocument, stack_documents
 from toolfold.results.output import RenderedResult
 from toolfold.text_safety import quoted, quoted_name
 from toolfold.wording import joined
@@ -225,7 +225,7 @@ def _as_one_table(answers: Mapping[str, Answer], max_tokens: int, budget: WorkBu
     if form is None or any(_form(document) != form or document.notes != notes for document in documents[1:]):
         return None
     parts = [LabelledDocument((id_,), answer.document) for id_, answer in answers.items()]
-    document = combine(("id",), parts, WorkBudget(budget.deadline))
+    document = stack_documents(("id",), parts, WorkBudget(budget.deadline))
     text = render.notes_to_text([safe_line(note) for note in notes]) + render.to_text(document)
     return text if tokens.fits(text, max_tokens) else None
 

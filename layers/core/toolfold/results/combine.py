@@ -43,24 +43,11 @@ def label_text(labels: Sequence[Any]) -> str:
     return " ".join(str(label) for label in labels)
 
 
-def combine(varied: Sequence[str], parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
-    """Return one document to show: series of one value side by side, objects and other tables under each other.
-
-    Args:
-        varied: the names of the arguments in which the calls differ.
-        parts: the answers; their notes are left out.
-        budget: what the call may cost.
-
-    Raises:
-        AnswerTooLarge: the budget is used up.
-    """
-    return beside_by_date(varied, stack_documents(varied, parts, budget), budget)
-
-
 def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
     """Return one document in which the rows of all answers are under each other, the differing arguments first.
 
-    What all answers have in common beside their tables stays there; the rest is a table with a row for each call.
+    What all have in common beside their tables stays there; the rest is a table with a row for each call. Their notes
+    are left out.
     """
     names = list(dict.fromkeys(table.name for part in parts for table in part.document.tables))
     metadata = [{} if part.document.metadata is None else part.document.metadata for part in parts]
@@ -90,23 +77,6 @@ def side_by_side(parts: Sequence[LabelledDocument], budget: WorkBudget) -> Docum
     names = dict.fromkeys(table.name for part in parts for table in part.document.tables)
     series = {name: [one for one in _tables_called(name, parts) if one[1].date_index is not None] for name in names}
     return Document(tuple(_beside(name, found, budget) for name, found in series.items() if len(found) > 1))
-
-
-def beside_by_date(varied: Sequence[str], document: Document, budget: WorkBudget) -> Document:
-    """Return rows of several calls as they are shown: series of one value side by side, as :func:`combine` does."""
-    tables, count = [], len(varied)
-    for table in document.tables:
-        labels, columns = table.columns[:count], table.columns[count:]
-        rows: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
-        if len(columns) == 2 and all(label.removesuffix(" (argument)") in varied for label in labels):
-            for row in budget.checked(table.rows):
-                rows.setdefault(tuple(row[:count]), []).append(tuple(row[count:]))
-        found = [(key, Table(table.name, columns, own)) for key, own in rows.items()]
-        is_series = 1 < len(found) < len(table.rows) and all(map(_is_series, (part for _, part in found)))
-        # Pages of one list have no date in common.
-        is_series = is_series and len({row[count] for row in table.rows}) < len(table.rows)
-        tables.append(_beside(table.name, found, budget) if is_series else table)
-    return replace(document, tables=tuple(tables))
 
 
 def join(tables: Sequence[Table], on: str, budget: WorkBudget, named: Container[str] = frozenset()) -> Document:
@@ -182,13 +152,6 @@ def _same(cell: Any, label: Any) -> bool:
 
 
 # Beside each other
-
-
-def _is_series(table: Table) -> bool:
-    are_numbers = not any(isinstance(row[1], str | list | dict) for row in table.rows)
-    days = [row[0] for row in table.rows]
-    is_by_date = table.date_index == 0 and (table.dates == sorted(table.dates, reverse=table.is_newest_first))
-    return is_by_date and are_numbers and len(set(days)) == len(days)
 
 
 def _beside(name: str, found: Sequence[tuple[tuple[Any, ...], Table]], budget: WorkBudget) -> Table:
