@@ -1,6 +1,6 @@
 """Save a response that is too long for the model: in a folder of this machine, or in S3 behind a presigned URL.
 
-Equal responses are saved once. Files are named by their content, readable by their owner alone, and bounded in number,
+Equal responses are one file. Files are named by their content, readable by their owner alone, and bounded in number,
 size and age; URLs expire. A failure costs the URL, never the call.
 """
 
@@ -14,13 +14,10 @@ import logging
 import math
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-
-from cachetools import TTLCache
 
 from toolfold import private_folder
 from toolfold.aws.clients import AwsClients, error_code
@@ -42,10 +39,7 @@ MAX_TOTAL_BYTES = 200_000_000
 """Limits of all files together, eight answers of the largest size. The oldest are deleted first."""
 
 _MAX_CLOCK_SKEW_S = 3600  # a file from further in the future was written while the clock was wrong: it has expired
-_REUSE_S = 3600  # for which an object is assumed to exist after it was written: an operator may empty the bucket
-_MAX_REMEMBERED = 1000
 _UNKNOWN_SESSION_S = 3600  # a session of STS by default: the variables that Lambda sets do not state its end
-_WARNING_INTERVAL_S = 3600
 
 _NAME = re.compile(r"answer-[0-9a-f]{64}\.(csv|json|txt)\Z")
 _TEMPORARY = re.compile(r"\.answer-[0-9a-f]{16}\.tmp\Z")
@@ -154,7 +148,7 @@ class _Files:
 
 
 class AnswerStore:
-    """Save long answers in one place. Made once per process; safe to use from many threads.
+    """Save long answers in one place. Made once per process; safe to use from many threads. A reason is logged once.
 
     Args:
         location: a folder, or ``s3://bucket/prefix``.
@@ -175,11 +169,7 @@ class AnswerStore:
         self._location, self._timeout_s, self._aws = location, timeout_s, aws or AwsClients()
         self._presigned_url_ttl_s, self._on_failure = presigned_url_ttl_s, on_failure
         self._secret = os.urandom(32)
-        # An object must exist for as long as a URL that is signed now.
-        reuse_s = max(0.0, min(_REUSE_S, TTL_S - presigned_url_ttl_s))
-        self._objects: TTLCache[str, None] = TTLCache(_MAX_REMEMBERED, reuse_s)
-        self._warnings: TTLCache[str, None] = TTLCache(_MAX_REMEMBERED, _WARNING_INTERVAL_S)
-        self._lock = threading.Lock()
+        self._warned: set[str] = set()
 
     def save(self, text: str, suffix: str, remaining_s: float = math.inf) -> dict[str, Any]:
         """Save ``text`` and return where it is.
@@ -199,7 +189,8 @@ class AnswerStore:
         except Exception as error:  # noqa: BLE001 - of boto3, or of the file system
             # The code alone: an error's text may quote a signed URL.
             reason = f"TOOLFOLD_OFFLOAD: {error}" if isinstance(error, PathRefused) else error_code(error)
-            if self._is_new(reason, self._warnings):
+            if reason not in self._warned:
+                self._warned.add(reason)
                 logger.warning("Long response could not be saved: %s", reason)
             if self._on_failure is not None:
                 self._on_failure(ANSWER_NOT_SAVED)
@@ -236,17 +227,6 @@ class AnswerStore:
         expires_at = min(now + self._presigned_url_ttl_s, self._aws.session_end(_UNKNOWN_SESSION_S))
         if expires_at < now + 1:
             raise SessionExpired
-        with self._lock:
-            is_saved = place["Key"] in self._objects
-        if not is_saved:
-            s3.put_object(**place, Body=content, ContentType=_CONTENT_TYPES[suffix])
-            self._is_new(place["Key"], self._objects)
+        s3.put_object(**place, Body=content, ContentType=_CONTENT_TYPES[suffix])
         url = s3.generate_presigned_url("get_object", Params=place, ExpiresIn=int(expires_at - now))
         return {"url": url}, expires_at
-
-    def _is_new(self, key: str, seen: TTLCache[str, None]) -> bool:
-        """Return whether ``key`` has not been seen, and store it in ``seen``."""
-        with self._lock:
-            is_new = key not in seen
-            seen.setdefault(key)
-        return is_new
