@@ -81,7 +81,6 @@ INVALID_ARGUMENT = Text("{called}{parameter} {problem}: {expected}{stop}")
 INVALID_OF_SEVERAL = Text(
     "{called}{parameter} {problem}: {expected} ({others} more in problems).", INVALID_ARGUMENT.for_model
 )
-FIRST_OF_SEVERAL = Text("{problem} ({count} calls in one failed; this is the first.)")
 CALL_FIRST = Text("{step}, then send the {name} that it finds.")
 CALL = Text("Call {call}", "Write {call}")
 EXAMPLE = Text("In next_call {names} is an example.", "In the call below {names} is an example.")

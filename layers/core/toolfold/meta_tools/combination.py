@@ -22,7 +22,6 @@ from toolfold.catalog.json_schema import allowed_types
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect
 from toolfold.execution.argument_reader import reader_of
 from toolfold.fuzzy import normalize
-from toolfold.messages import FIRST_OF_SEVERAL
 from toolfold.meta_tools.arguments import is_blank
 from toolfold.meta_tools.call import Answer, Call, Part, answer_of, document_size, parse_select
 from toolfold.meta_tools.definitions import MAX_CALLS
@@ -35,7 +34,7 @@ from toolfold.results.combine import (
     stack_documents,
 )
 from toolfold.results.tables import Document, Table
-from toolfold.text_safety import counted, quoted_name
+from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
     from datetime import date
@@ -125,23 +124,19 @@ def merge_answers(call: Call, item: Item, today: date, budget: WorkBudget) -> An
     failed = [(part, part.outcome) for part in item.parts if isinstance(part.outcome, CallError)]
     answered = [(part, part.outcome) for part in item.parts if isinstance(part.outcome, Answer)]
     if not answered:
-        first = failed[0][1]
-        if all(error.code == first.code and error.problem == first.problem for _, error in failed):
-            raise first
-        raise first.changed(problem=FIRST_OF_SEVERAL.filled(problem=first.problem, count=len(failed)))
+        raise failed[0][1]
     remarks: dict[str, list[Part]] = {}
     for part, answer in answered:
         for note in answer.document.notes:
             remarks.setdefault(note, []).append(part)
     lines = [note if len(own) == len(answered) else f"{_labels(own)}: {note}" for note, own in remarks.items()]
     failures: dict[tuple[str, str], list[Part]] = {}
+    steps: dict[tuple[str, str], str] = {}  # of the first of a kind
     for part, error in failed:
-        failures.setdefault((error.code, error.message), []).append(part)
-    alone = "Call with such a value alone to read what the service says."  # notes are ours
-    steps = {  # of the first of a kind
-        (error.code, error.message): alone if "upstream_says" in error.details else error.suggestion
-        for _, error in reversed(failed)
-    }
+        kind = error.code, error.message
+        failures.setdefault(kind, []).append(part)
+        alone = "Call with such a value alone to read what the service says."  # notes are ours
+        steps.setdefault(kind, alone if "upstream_says" in error.details else error.suggestion)
     lines += [f"{_labels(own)} failed: {kind[0]}. {kind[1]} {steps[kind]}" for kind, own in failures.items()]
     documents = [LabelledDocument(part.labels, answer.document) for part, answer in answered]
     select = call.options.select
@@ -164,22 +159,17 @@ def _combined(
     """
     if selection is None:
         return stack_documents(varied, parts, budget)
-    stacked = output.ParsedAnswer(stack_documents(varied, parts, budget))
     try:
+        stacked = output.ParsedAnswer(stack_documents(varied, parts, budget))
         return output.select_from(stacked, selection, today, budget, varied)
     except InvalidSelect as error:
-        beside = side_by_side(parts, budget) if "unknown" in error.facts else None
-        if beside is None or not beside.tables:
+        beside = side_by_side(parts, budget) if "unknown" in error.facts else Document()
+        if not beside.tables:
             raise
         try:
             return output.select_from(output.ParsedAnswer(beside), selection, today, budget)
         except InvalidSelect as other:
-            known = [name for table in beside.tables for name in table.columns[1:]][:_MAX_LABELS]
-            if error.facts["unknown"] != other.facts.get("unknown"):
-                raise other from None
-            raise error.changed(
-                next_step=f"{error.suggestion} By date: {', '.join(map(quoted_name, known))}."
-            ) from None
+            raise (error if error.facts["unknown"] == other.facts.get("unknown") else other) from None
 
 
 def _labels(parts: Sequence[Part]) -> str:
@@ -265,7 +255,7 @@ class Combination(NamedTuple):
         if self.select is not None:
             data = {"rows": whole.tables[0].objects()} if self.select.jmespath else None
             selected = output.select_from(output.ParsedAnswer(whole, data), self.select, today, budget)
-        document = replace(selected, notes=tuple(dict.fromkeys((*notes, *whole.notes, *selected.notes))))
+        document = replace(selected, notes=tuple(dict.fromkeys((*notes, *selected.notes))))
         answer = answer_of(document, list(answers.values()))
         return replace(answer, size=max(answer.size, document_size(document)), select=self.select)
 

@@ -75,8 +75,15 @@ def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], bu
 def side_by_side(parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
     """Return the tables with dates as columns beside each other, by date: ``AAPL_close``, ``SMA_50``, ``10year``."""
     names = dict.fromkeys(table.name for part in parts for table in part.document.tables)
-    series = {name: [one for one in _tables_called(name, parts) if one[1].date_index is not None] for name in names}
-    return Document(tuple(_beside(name, found, budget) for name, found in series.items() if len(found) > 1))
+    tables, notes = [], list[str]()
+    for name in names:
+        found = [(labels, table) for labels, table in _tables_called(name, parts) if table.date_index is not None]
+        if len(found) > 1:
+            named = [_named_by_labels(labels, table) for labels, table in found]
+            joined = _joined(name, named, [table.date_index or 0 for table in named], budget)
+            tables.append(joined.tables[0])
+            notes += joined.notes
+    return Document(tuple(tables), notes=tuple(notes))
 
 
 def join(tables: Sequence[Table], on: str, budget: WorkBudget, named: Container[str] = frozenset()) -> Document:
@@ -112,8 +119,7 @@ def join(tables: Sequence[Table], on: str, budget: WorkBudget, named: Container[
             if index != key and (count[column.lower()] > 1 or normalize(long) in named):
                 columns[index] = long
         renamed.append(replace(table, columns=tuple(columns)))
-    joined, notes = _joined("", renamed, keys, budget, by_day=normalize(on) in DATE_NAMES)
-    return Document((joined,), notes=tuple(notes))
+    return _joined("", renamed, keys, budget, by_day=normalize(on) in DATE_NAMES)
 
 
 # Under each other
@@ -154,28 +160,21 @@ def _same(cell: Any, label: Any) -> bool:
 # Beside each other
 
 
-def _beside(name: str, found: Sequence[tuple[tuple[Any, ...], Table]], budget: WorkBudget) -> Table:
-    named = []
-    for labels, table in found:  # AAPL_close, SMA_50, and 10year for a value
-        words = [str(label) for label in labels if isinstance(label, str)]
-        numbers = [str(label) for label in labels if not isinstance(label, str)]
-        names = []
-        for index, column in enumerate(table.columns):
-            parts = [*words, *([] if column == _VALUE and (words or numbers) else [column]), *numbers]
-            names.append(column if index == table.date_index else "_".join("_".join(parts).split()))
-        named.append(replace(table, columns=values.unique_names(names), types={}))
-    return _joined(name, named, [table.date_index or 0 for _, table in found], budget, keeps_all=True)[0]
+def _named_by_labels(labels: tuple[Any, ...], table: Table) -> Table:
+    """Return a table whose columns have the names of their call: AAPL_close, SMA_50, and 10year for a value."""
+    words = [str(label) for label in labels if isinstance(label, str)]
+    numbers = [str(label) for label in labels if not isinstance(label, str)]
+    names = []
+    for index, column in enumerate(table.columns):
+        parts = [*words, *([] if column == _VALUE and (words or numbers) else [column]), *numbers]
+        names.append(column if index == table.date_index else "_".join("_".join(parts).split()))
+    return replace(table, columns=values.unique_names(names), types={})
 
 
 def _joined(
-    name: str,
-    tables: Sequence[Table],
-    keys: Sequence[int],
-    budget: WorkBudget,
-    *,
-    keeps_all: bool = False,
-    by_day: bool = True,
-) -> tuple[Table, list[str]]:
+    name: str, tables: Sequence[Table], keys: Sequence[int], budget: WorkBudget, *, by_day: bool = True
+) -> Document:
+    """Return the table of the rows whose key all tables have, with a note on those that it leaves out."""
     cells = (row[key] for table, key in zip(tables, keys, strict=True) for row in table.rows)
     lengths = {len(cell) for cell in cells if values.is_date(cell)} if by_day else set()
     # Of days and times the day is compared.
@@ -188,53 +187,35 @@ def _joined(
             cell = row[key]
             if cell is not None and not isinstance(cell, list | dict):
                 day = cell[:length] if length is not None and isinstance(cell, str) else cell
-                indexed[-1].setdefault(day, []).append((*row[:key], *row[key + 1 :]))
-    first = list(indexed[0])
-    if not keeps_all:
-        order = [key for key in budget.checked(first) if all(key in rows_of for rows_of in indexed[1:])]
-    else:
-        keys_of_rows = dict.fromkeys(first)
-        for rows_of in indexed[1:]:
-            keys_of_rows.update(dict.fromkeys(budget.checked(rows_of)))
-        order = list(keys_of_rows)
-        if all(map(values.is_date, order)):
-            order.sort(reverse=len(first) > 1 and first[0] > first[-1])
-    others = [(*table.columns[:key], *table.columns[key + 1 :]) for table, key in zip(tables, keys, strict=True)]
-    columns = values.unique_names([tables[0].columns[keys[0]], *(column for listed in others for column in listed)])
+                indexed[-1].setdefault(day, []).append(_without(key, row))
+    first, *others = indexed
+    order = [value for value in budget.checked(first) if all(value in rows_of for rows_of in others)]
+    listed = (column for table, key in zip(tables, keys, strict=True) for column in _without(key, table.columns))
+    columns = values.unique_names([tables[0].columns[keys[0]], *listed])
     rows: list[tuple[Any, ...]] = []
     for value in budget.checked(order):
         combined: list[tuple[Any, ...]] = [(value,)]
-        for rows_of, listed in zip(indexed, others, strict=True):
-            partners = rows_of.get(value) or [(None,) * len(listed)]
-            budget.reserve(parsing.rows_size(len(combined) * len(partners), len(columns)))
-            combined = [(*left, *right) for left in combined for right in partners]
+        for rows_of in indexed:
+            budget.reserve(parsing.rows_size(len(combined) * len(rows_of[value]), len(columns)))
+            combined = [(*left, *right) for left in combined for right in rows_of[value]]
         rows += combined
-    return Table(name, columns, rows), _notes(tables, indexed, order)
+    counts = [(len(rows_of) - len(order), table.name) for rows_of, table in zip(indexed, tables, strict=True)]
+    left = ", ".join(f"{count:,} of {quoted_name(table_name)}" for count, table_name in counts if count)
+    notes = (f"Rows without a partner are left out: {left}.",) if left else ()
+    return Document((Table(name, columns, rows),), notes=notes)
+
+
+def _without(index: int, cells: Sequence[Any]) -> tuple[Any, ...]:
+    return (*cells[:index], *cells[index + 1 :])
 
 
 def _key_index(table: Table, on: str) -> int:
     wanted, is_date = normalize(on), normalize(on) in DATE_NAMES
-    for index, column in enumerate(table.columns):
-        if normalize(column) == wanted:
-            return index
-    found = table.date_index if is_date else None
+    found = next((index for index, column in enumerate(table.columns) if normalize(column) == wanted), None)
+    found = table.date_index if found is None and is_date else found
     if found is None:
-        what = "no column of dates" if is_date else f"no column {quoted_name(on)}"
         listed = ", ".join(quoted_name(column) for column in table.columns[:_MAX_LISTED])
         next_step = f"Join by a column that all results have. It has: {listed}. Or select in SQL."
+        what = "no column of dates" if is_date else f"no column {quoted_name(on)}"
         raise InvalidArguments(f"{quoted_name(table.name)} has {what}.", next_step)
     return found
-
-
-def _notes(tables: Sequence[Table], indexed: Sequence[dict[Any, Any]], order: Sequence[Any]) -> list[str]:
-    if order:
-        known = set(order)
-        counts = [len(rows_of.keys() - known) for rows_of in indexed]
-        left = [f"{count:,} of {quoted_name(table.name)}" for table, count in zip(tables, counts, strict=True) if count]
-        return [f"Rows without a partner are left out: {', '.join(left)}."] if left else []
-    ranges = [
-        f"{quoted_name(table.name)} from {min(map(str, rows_of))[:40]} to {max(map(str, rows_of))[:40]}"
-        for table, rows_of in zip(tables, indexed, strict=True)
-        if rows_of
-    ]
-    return [f"No row has a partner in every result: {', '.join(ranges)}."]
