@@ -39,7 +39,7 @@ class Text:
         raise AttributeError(f"{type(self).__name__} is immutable")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Text) and self.is_of(other) and self.fields == other.fields
+        return isinstance(other, Text) and vars(self) == vars(other)
 
     def __hash__(self) -> int:
         return hash((self.for_model, self.for_person))
@@ -47,23 +47,9 @@ class Text:
     def __str__(self) -> str:
         return self.worded(MODEL)
 
-    def __repr__(self) -> str:
-        return f"Text({str(self)!r})"
-
-    def is_of(self, other: Text) -> bool:
-        """Return whether this is the same text, perhaps with other fields."""
-        return (self.for_model, self.for_person) == (other.for_model, other.for_person)
-
     def filled(self, **fields: Any) -> Text:
         """Return this text with further fields."""
         return Text(self.for_model, self.for_person, {**self.fields, **fields})
-
-    def mapped(self, change: Callable[[str], str]) -> Text:
-        """Return this text with ``change`` applied to its fields, as far as they are strings."""
-        fields = {
-            name: mapped(value, change) if type(value) in (str, Text) else value for name, value in self.fields.items()
-        }
-        return Text(self.for_model, self.for_person, fields)
 
     def worded(self, reader: Reader) -> str:
         """Return this text for a reader."""
@@ -116,8 +102,13 @@ def from_data(data: Any) -> Any:
 
 
 def mapped(text: str | Text, change: Callable[[str], str]) -> str | Text:
-    """Return a string changed by ``change``, or a text with its fields changed."""
-    return text.mapped(change) if isinstance(text, Text) else change(text)
+    """Return a string changed by ``change``, or a text with its fields changed, as far as they are strings or texts."""
+    if not isinstance(text, Text):
+        return change(text)
+    fields = {
+        name: mapped(value, change) if type(value) in (str, Text) else value for name, value in text.fields.items()
+    }
+    return Text(text.for_model, text.for_person, fields)
 
 
 def worded(text: str | Text, reader: Reader) -> str:

@@ -284,7 +284,7 @@ def test_period_without_data_is_one_of_the_reasons(tools: MetaTools) -> None:
         ("HISTORICAL_OPTIONS", {"symbol": "IBM"}, "type = put", 250),
         ("TIME_SERIES_MONTHLY", MSFT, "SELECT timestamp, close / open AS ratio FROM data WHERE close > open", 320),
         ("TIME_SERIES_WEEKLY", {"symbol": ["MSFT", "IBM"]}, "since 2024", 220),
-        ("TREASURY_YIELD", {"maturity": ["10year", "2year"], "interval": "monthly"}, "since 2000; last 200", 200),
+        ("TREASURY_YIELD", {"maturity": ["10year", "2year"], "interval": "monthly"}, "since 2000; last 200", 400),
     ],
 )
 def test_what_a_preview_proposes_continues_the_select(
