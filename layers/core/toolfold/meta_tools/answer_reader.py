@@ -59,16 +59,8 @@ _MAX_MESSAGE_CHARS = 2000
 
 _PRICES = frozenset({"open", "high", "low", "close"})
 
-_ENDS = frozenset({"first", "last"})
-_OF_ONE_ROW = _ENDS | {"count"}
-"""Functions whose value no split changes, where one of them is alone: the last value by the first is a change."""
-
-_SPLITS = ((1.5, 0.03), *((factor, 0.06) for factor in (2, 3, 4, 5, 6, 7, 8, 10, 15, 20, 25, 50)))
-"""Usual factors of splits → how far prices of the same day may be from them. Prices fall by a third without a split,
-too, so that factor must fit better."""
-_LEAST_SPLIT = 1.45
-"""Prices nearer to each other than this factor are not compared with those of splits."""
-
+_SPLIT = 1.45
+"""Factor from which prices of two days are compared with usual splits: 3 for 2, and whole numbers."""
 
 LARGE_CHARS = 2_000_000
 """Characters of a large answer. A smaller one takes some tens of megabytes and a second at most."""
@@ -281,10 +273,9 @@ class CallSession:
         if selection is not None:
             from toolfold.results.select.engine import requested_of
 
-            requested = None if isinstance(selected, InvalidArguments) else selected.requested
-            requested = requested or requested_of(selection, parsed.document, budget, today)
-            tables = () if isinstance(selected, InvalidArguments) else selected.tables
-            found = max((len(table.rows) for table in tables), default=0)
+            part = Document() if isinstance(selected, InvalidArguments) else selected
+            requested = part.requested or requested_of(selection, parsed.document, budget, today)
+            found = max((len(table.rows) for table in part.tables), default=0)
             gap = completion.find_gap(tool, response.arguments, requested, parsed.document, today, found)
         if isinstance(selected, InvalidArguments):
             return _Reading(selected, (), gap)
@@ -386,31 +377,22 @@ def _values_of(document: Document, field: str) -> list[str]:
 
 def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str]:
     """Yield that prices jump as after a split, between two rows of the period that is selected."""
-    functions, names = requested.functions, [name.lower() for table in document.tables[:1] for name in table.columns]
-    if (requested.columns and requested.columns.isdisjoint(_PRICES)) or "close" not in names:
+    table = document.tables[0] if document.tables else None
+    # The last price of a period is no change, unless beside the first.
+    is_one_row = requested.functions <= {"first", "last", "count"} and not requested.functions >= {"first", "last"}
+    if table is None or "close" not in table.columns or (requested.functions and is_one_row):
         return
-    if functions and functions <= _OF_ONE_ROW and not functions >= _ENDS:
+    if requested.columns and requested.columns.isdisjoint(_PRICES):
         return
-    rows = _rows_of(requested, document.tables[0].rows)
-    cells = [row[names.index("close")] for row in rows]
-    if not all(type(cell) in (int, float) and cell > 0 for cell in cells):
-        return
-    for index, (before, after) in enumerate(itertools.pairwise(cells), 1):
+    place, high = table.columns.index("close"), f"{requested.high}~"  # after every time of that day
+    rows = [(row[0], row[place]) for row in table.rows if isinstance(row[0], str) and row[0] >= requested.low]
+    rows = sorted((day, price) for day, price in rows if type(price) in (int, float) and (high == "~" or day <= high))
+    if requested.row_count:
+        rows = rows[: requested.row_count] if requested.is_oldest_first else rows[-requested.row_count :]
+    for (_, before), (day, after) in itertools.pairwise(row for row in rows if row[1] > 0):
         ratio = max(before, after) / min(before, after)
-        if ratio > _LEAST_SPLIT and any(abs(ratio / factor - 1) < spread for factor, spread in _SPLITS):
+        factor, spread = (1.5, 0.03) if ratio < 1.75 else (round(ratio), 0.06)
+        if ratio > _SPLIT and abs(ratio / factor - 1) < spread:
             verb, adjusted = "falls" if after < before else "rises", tool.hints["adjusted_by"]
-            yield f"close {verb} from {before} to {after} by {rows[index][0]}, as by a split; {adjusted} corrects that."
+            yield f"close {verb} from {before} to {after} by {day}, as by a split; {adjusted} corrects that."
             return
-
-
-def _rows_of(requested: Requested, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-    """Return the rows of the period that is requested, oldest first; the newest ones of a number of rows."""
-    if not all(isinstance(row[0], str) for row in rows):
-        return ()
-    ordered = rows[::-1] if len(rows) > 1 and rows[0][0] > rows[-1][0] else rows
-    if requested.has_period:
-        low, high = requested.low, f"{requested.high}~" if requested.high else "~"  # after every time of that day
-        ordered = [row for row in ordered if low <= row[0] <= high]
-    if not requested.row_count:
-        return ordered
-    return ordered[: requested.row_count] if requested.is_oldest_first else ordered[-requested.row_count :]
