@@ -77,7 +77,6 @@ class UpstreamResponse:
         location: scheme and host of a redirect that was not followed, or where that is which was made (201, 202).
         next_url: the next page, where the upstream names one.
         total_rows: the rows on all pages, where the upstream states them beside the body.
-        note: a sentence on the data for the caller; empty: there is nothing to say.
     """
 
     status: int
@@ -88,7 +87,6 @@ class UpstreamResponse:
     location: str = ""
     next_url: str = field(default="", repr=False)
     total_rows: int = 0
-    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,7 @@ def test_statements_that_the_guard_accepts_do_not_change_the_database(
     statement = "SELECT " + " ".join(data.draw(st.lists(st.sampled_from(_WORDS), max_size=12)))
     try:
         guarded = check_statement(statement, "sqlite", shared.read_schema(soon()))
-        rows = shared.query(guarded.text, [], 10, soon())
+        rows = shared.query(guarded, [], 10, soon())
     except DatabaseFailure:
         return
     assert "CANARY-TOKEN" not in "".join(rows.lines)
@@ -290,7 +290,7 @@ def test_functions_do_not_take_the_product_of_their_texts(database: SqliteDataba
 def test_names_in_double_quotes_are_names(database: SqliteDatabase) -> None:
     sql = 'SELECT upper("name"), "id" AS "a ""b`c" FROM "customers" AS "x y" WHERE "x y"."id" = 1 -- "d"'
     guarded = check_statement(sql, "sqlite", database.read_schema(soon()))
-    assert database.query(guarded.text, [], 1, soon()).columns == ('upper("name")', 'a "b`c')
+    assert database.query(guarded, [], 1, soon()).columns == ('upper("name")', 'a "b`c')
 
 
 @pytest.mark.parametrize(

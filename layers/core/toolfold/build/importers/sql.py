@@ -98,7 +98,13 @@ _PARAMETERS = {"sqlite": "?", "postgresql": "$1"}
 _MAX_NAMED = 1400
 """Characters of the tables that the description of ``query`` names: what a model chooses and searches by."""
 
-_NOW = {"postgresql": "CURRENT_DATE and now() are", "sqlite": "CURRENT_DATE is"}
+_FACTS = {
+    "postgresql": "CURRENT_DATE and now() are in UTC. 5 / 2 is 2; 5.0 / 2 is 2.5.",
+    "sqlite": "CURRENT_DATE is in UTC. 5 / 2 is 2; 5.0 / 2 is 2.5. A text is compared as text, also one of digits:"
+    " CAST(x AS REAL) reads the number.",
+}
+"""What an answer would not show."""
+
 _MAX_SUMMARY = 70
 """Characters of the tables and the title in the summary of ``query``, beside 30 of its own words."""
 
@@ -256,7 +262,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence
         title=f"Query {title} with SQL",
         summary=f"Rows of one SQL SELECT over {title}: {_listed(names, _MAX_SUMMARY - len(title))}",
         description=f"Runs one SELECT of {dialect} on {title}, read-only, and returns its rows. "
-        f"{_NOW[settings.dialect]} in UTC. "
+        f"{_FACTS[settings.dialect]} "
         f"Tables: {_listed(outlines, _MAX_NAMED)}",
         call={"action": "query", "arguments": {"names": {"sql": ["query", "statement"]}}},
         returns="rows[]: the columns of the statement; more_rows: says when the answer lacks rows",

@@ -8,34 +8,29 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import json
 import logging
 import re
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from queue import Empty, LifoQueue
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
-from toolfold.results.preview import NOTE
 from toolfold.results.render import dumps_compact
-from toolfold.results.values import sql_identifier
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error, wrong_count
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
-from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table, sql_name
+from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
 from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
     from toolfold.sources.base import AdapterContext
-    from toolfold.sources.sql.guard import GuardedStatement
 
     Database = SqliteDatabase | PostgresqlDatabase
     """One connection to a database, used by one thread at a time. Every method raises ``DatabaseFailure``."""
@@ -113,17 +108,6 @@ def open_database(settings: SqlSettings, connection_string: str, max_bytes: int,
     return database
 
 
-_MAX_SAMPLED_COLUMNS = 3
-_SAMPLED_ROWS = 500
-"""Rows of a table whose texts are looked at, for each column that a statement compares."""
-_SAMPLED_CHARS = 100
-"""Of a text that is looked at: longer ones are no numbers or dates."""
-_SAMPLING_S = 0.2
-"""For all columns of a statement: a view may need as long for its first rows as for all of them."""
-
-_LEAST_TIME = 10**8
-"""Seconds since 1970 are above it: 20260131 is a day."""
-
 _MAX_CONNECTIONS = 4
 """Connections of one process to one database. On Lambda there is one call at a time, and so one connection."""
 
@@ -193,7 +177,7 @@ class DatabaseReader:
         params: Sequence[Any] | Mapping[str, Any],
         limit: int,
     ) -> UpstreamResponse:
-        """Return the first rows of a statement, and a note on texts that it compares.
+        """Return the first rows of a statement.
 
         Raises:
             DatabaseFailure: the statement is refused, or fails. ``offset`` is the character of ``statement``.
@@ -214,49 +198,18 @@ class DatabaseReader:
             rows = self._run(
                 connection_string,
                 deadline,
-                lambda database: database.query(guarded.text, values, limit, deadline, schema.search_path),
+                lambda database: database.query(guarded, values, limit, deadline, schema.search_path),
             )
         except DatabaseFailure as failure:
             if failure.offset and not text.startswith(statement[: failure.offset]):  # behind a placeholder
                 failure.offset = None
             raise
-        named = {f"p{place}": value for place, value in enumerate(values, 1)}
-        note = self._note_on_values(connection_string, deadline, guarded, named)
         if not rows.lines:
-            return UpstreamResponse(200, f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}', note=note)
+            return UpstreamResponse(200, f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}')
         count = counted(len(rows.lines), "row")
         why = f"the answer has the first {count} only; aggregate, filter, or use LIMIT and OFFSET"
         body = f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
-        return UpstreamResponse(200, body, note=note)
-
-    def _note_on_values(
-        self, connection_string: str, deadline: float, guarded: GuardedStatement, values: Mapping[str, Any]
-    ) -> str:
-        """Return a note on whole numbers that are divided, and values that SQLite reads as what they are not."""
-        from toolfold.sources.sql.text_order import note_on_column, note_on_division, notes_on_functions, read_columns
-
-        notes = [note_on_division(guarded.tree, guarded.tables, self._settings.dialect)]
-        if self._settings.dialect == "postgresql":
-            return notes[0]
-        notes += notes_on_functions(guarded.tree)
-        deadline = min(deadline, time.monotonic() + _SAMPLING_S)
-        for read, how in itertools.islice(read_columns(guarded.tree, values).items(), _MAX_SAMPLED_COLUMNS):
-            named = [table for table in guarded.tables if table.name.lower() == read.table]
-            for table in named or guarded.tables:
-                column = next((one.name for one in table.columns if one.name.lower() == read.name), None)
-                if column is None:
-                    continue
-                work = partial(_sampled_values, column, table.name, deadline)
-                with suppress(DatabaseFailure):
-                    texts, number = self._run(connection_string, deadline, work)
-                    name = sql_name(column)
-                    if texts and (how.in_order or how.is_sum):
-                        notes.append(note_on_column(name, texts, is_sum=not how.in_order))
-                    elif not texts and float(number) > how.limit:
-                        is_time = float(number) > _LEAST_TIME
-                        read_so = f": datetime({name}, 'unixepoch') reads seconds since 1970" if is_time else ""
-                        notes.append(f"{name} has numbers such as {number}, not texts or dates{read_so}.")
-        return " ".join(dict.fromkeys(filter(None, notes)))
+        return UpstreamResponse(200, body)
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
         """Return what ``work`` returns for a connection; end its statement when the client cancels the call.
@@ -304,18 +257,6 @@ class DatabaseReader:
         schema = self._run(connection_string, deadline, lambda database: database.read_schema(deadline))
         self._known = (connection_string, now, schema)
         return schema
-
-
-def _sampled_values(column: str, table: str, deadline: float, database: Database) -> tuple[list[str], Any]:
-    """Return different texts of the first rows of a table of SQLite, and the largest number or NaN."""
-    read, source = (sql_identifier(one, "`") for one in (column, table))
-    is_read = f"typeof(v) IN ('text', 'integer', 'real') AND length(v) <= {_SAMPLED_CHARS}"
-    first = f"SELECT {read} AS v FROM {source} LIMIT {_SAMPLED_ROWS}"  # noqa: S608
-    # The names are those of the schema, and quoted.
-    statement = f"SELECT DISTINCT typeof(v) = 'text' AS is_text, v FROM ({first}) WHERE {is_read}"  # noqa: S608
-    rows = [json.loads(line) for line in database.query(statement, [], _SAMPLED_ROWS, deadline, ()).lines]
-    largest = max((row["v"] for row in rows if not row["is_text"]), key=float, default="NaN")
-    return [row["v"] for row in rows if row["is_text"]], largest
 
 
 def _searched(text: str) -> str:
@@ -394,12 +335,11 @@ class SqlAdapter(SourceAdapter):
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> ParsedResponse:
         """Return the answer, as :meth:`call` has made it."""
-        blocks = json.dumps([{"type": NOTE, "text": response.note}]) if response.note else ""
-        return ParsedResponse("json", response.body, blocks=blocks)
+        return ParsedResponse("json", response.body)
 
     def warm_up(self) -> None:
         """Import what a query needs. Nothing is opened."""
-        from toolfold.sources.sql import guard, text_order  # noqa: F401
+        from toolfold.sources.sql import guard
 
         # sqlglot imports a dialect when it reads the first statement in it.
         guard.check_statement("SELECT 1", self._settings.dialect, DatabaseSchema())

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import NamedTuple
 
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
@@ -77,22 +76,8 @@ _MAX_CHARS = 60
 _SOURCES = (exp.Table, exp.Subquery, exp.Lateral, exp.Unnest, exp.Values, exp.CTE)
 
 
-class GuardedStatement(NamedTuple):
-    """A statement that only reads.
-
-    Attributes:
-        text: the statement without a semicolon at its end; for SQLite with names in backticks.
-        tables: the tables that it reads.
-        tree: its syntax tree.
-    """
-
-    text: str
-    tables: tuple[Table, ...]
-    tree: exp.Expr
-
-
-def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> GuardedStatement:
-    """Return ``statement`` when it is one statement that only reads tables of ``schema``."""
+def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> str:
+    """Return ``statement`` as the database receives it, when it is one that only reads tables of ``schema``."""
     tokens = _tokenize(statement, dialect)
     _check_words(statement, tokens, dialect)
     text = statement[: tokens[-1].end + 1]
@@ -112,11 +97,11 @@ def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> Gua
             raise _refused("IN takes a list or a SELECT in parentheses")  # in SQLite a name there is a table
     references = _References(tree, dialect, schema)
     try:
-        tables = references.check_tables()
+        references.check_tables()
         references.check_columns(_FUNCTIONS[dialect])
     except RecursionError:
         raise _refused("it is nested too deeply") from None
-    return GuardedStatement(_in_backticks(text, tokens) if dialect == "sqlite" else text, tables, tree)
+    return _in_backticks(text, tokens) if dialect == "sqlite" else text
 
 
 def _in_backticks(statement: str, tokens: list[Token]) -> str:
@@ -273,9 +258,8 @@ class _References:
         self._withs: dict[int, dict[str, int]] = {}
         self._columns: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
 
-    def check_tables(self) -> tuple[Table, ...]:
-        """Return the tables that the statement reads."""
-        found = []
+    def check_tables(self) -> None:
+        """Refuse a table that the source does not have, and note the columns of the others."""
         for node in self._tree.find_all(*_SOURCES):
             table = None
             # What returns rows is a function, whose name is checked as that of every other one.
@@ -285,14 +269,12 @@ class _References:
                 if table is None:
                     name = ".".join(map(self._folded, parts)) or node.sql()[:_MAX_CHARS]
                     raise DatabaseFailure(FailureKind.NO_TABLE, name, _offset(node.this) if parts else None)
-                found.append(table)
             alias = node.args.get("alias")
             renamed = alias.columns if isinstance(alias, exp.TableAlias) else ()
             columns = table.columns if table and not renamed else ()
             name = alias.this if isinstance(alias, exp.TableAlias) and alias.this else node.this
             if isinstance(name, exp.Identifier):
                 self._columns[self._folded(name)].append(frozenset(column.name for column in columns))
-        return tuple(found)
 
     def check_columns(self, allowed: frozenset[str]) -> None:
         """Refuse a name with a table before it that is that of a function, but for those that are ``allowed``."""
