@@ -24,6 +24,7 @@ from toolfold.execution.pipeline import run_call
 from toolfold.settings import Settings
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.sql.adapter import DatabaseReader, SqlAdapter
+from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.schema import SqlSettings
 
 VARIABLE = "TOOLFOLD_SOURCE_SHOP_KEY"
@@ -147,24 +148,10 @@ def test_a_missing_connection_string_is_named(executor: ToolExecutor, catalog: C
     assert VARIABLE in refused.suggestion
 
 
-def test_tables_beyond_the_bytes_of_one_answer_are_counted(database: Path) -> None:
-    reader = DatabaseReader(SqlSettings("sqlite"), 200)
-    answer = json.loads(reader.list_tables(str(database), time.monotonic() + 60))
-    assert len(answer["tables"]) == 2
-    assert answer["more_tables"] == "not listed: 4 tables; use contains"
-
-
-def test_tables_are_found_by_their_names_descriptions_and_columns(database: Path) -> None:
-    reader = DatabaseReader(SqlSettings("sqlite"), 10_000)
-
-    def names(contains: str) -> list[str]:
-        answer = json.loads(reader.list_tables(str(database), time.monotonic() + 60, contains))
-        assert "more_tables" not in answer
-        return [table["name"] for table in answer["tables"]]
-
-    assert names("CUSTOMER") == ["customers", "orders"]  # customer_id
-    assert names('"createdAt"') == names("createdat") == ["customers"]
-    assert names("table") == names("kind") == []  # words of the answer, but not of a table
+def test_a_list_of_tables_beyond_the_bytes_of_one_answer_is_refused(database: Path) -> None:
+    with pytest.raises(DatabaseFailure) as caught:
+        DatabaseReader(SqlSettings("sqlite"), 200).list_tables(str(database), time.monotonic() + 60)
+    assert caught.value.kind is FailureKind.TOO_LARGE
 
 
 def test_a_hostile_catalog_cannot_change_the_limits_or_let_callers_choose_the_database(catalog: Catalog) -> None:

@@ -275,7 +275,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence
     list_tables = tool(
         "list_tables",
         parameters={
-            "properties": {"contains": {"type": "string", "description": "Only tables with this word in their entry."}},
+            "properties": {},
             "additionalProperties": False,
         },
         title=f"List the tables of {title}",
@@ -283,7 +283,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence
         description=f"Lists the tables and views of {title} ({dialect}) with their descriptions and columns, as they "
         f"are now: {listed}",
         call={"action": "list_tables"},
-        returns="tables[]: name,kind,description,columns; more_tables: says when some are left out",
+        returns="tables[]: name,kind,description,columns",
         answer={"rows": ["tables"], "kind": "typed"},
         tags=("sql", "schema"),
         example={},

@@ -141,23 +141,13 @@ class DatabaseReader:
         """The tables as they were read last, for the suggestions of errors."""
         return self._known[2] if self._known else None
 
-    def list_tables(self, connection_string: str, deadline: float, contains: str = "") -> str:
-        """Return the tables in whose name, description or columns ``contains`` is: all, by default.
-
-        What is beyond the bytes of one answer is left out, and counted in it.
-        """
+    def list_tables(self, connection_string: str, deadline: float) -> str:
+        """Return all tables with their columns."""
         schema = self._read_schema(connection_string, deadline)
-        wanted = _searched(contains)
-        entries = [
-            dumps_compact(entry)
-            for entry in (_table_entry(table, schema) for table in schema.tables)
-            if wanted in _searched(" ".join(entry[name] for name in ("name", "description", "columns")))
-        ]
-        sizes = itertools.accumulate(len(entry.encode()) + 1 for entry in entries)
-        shown = sum(size <= self._max_bytes for size in sizes)
-        more = "" if shown == len(entries) else f"not listed: {counted(len(entries) - shown, 'table')}; use contains"
-        skipped = _member("unusable_views", schema.skipped_note())
-        return f'{{"tables":[{",".join(entries[:shown])}]{_member("more_tables", more)}{skipped}}}'
+        listed = dumps_compact([_table_entry(table, schema) for table in schema.tables])
+        if len(listed.encode()) > self._max_bytes:
+            raise DatabaseFailure(FailureKind.TOO_LARGE)
+        return f'{{"tables":{listed}{_member("unusable_views", schema.skipped_note())}}}'
 
     def describe_table(self, connection_string: str, deadline: float, name: str) -> str:
         """Return the columns of one table."""
@@ -259,10 +249,6 @@ class DatabaseReader:
         return schema
 
 
-def _searched(text: str) -> str:
-    return text.replace('"', "").casefold()
-
-
 def _table_entry(table: Table, schema: DatabaseSchema) -> dict[str, Any]:
     return {
         "name": schema.display_name(table),
@@ -309,7 +295,7 @@ class SqlAdapter(SourceAdapter):
         action, reader, connection_string = tool.call.get("action"), self._reader, credentials.api_key
         try:
             if action == "list_tables":
-                text = reader.list_tables(connection_string, end, str(arguments.get("contains") or ""))
+                text = reader.list_tables(connection_string, end)
             elif action == "describe_table":
                 text = reader.describe_table(connection_string, end, str(arguments.get("table") or ""))
             elif action == "query":
