@@ -94,7 +94,7 @@ class Calls:
         self.url, self._reader = server.url("reader", "shop"), reader
 
     def rows(self, statement: str, params: Any = (), limit: int = 100, seconds: float = 10) -> list[dict[str, Any]]:
-        answer = json.loads(self._reader.query(self.url, soon(seconds), statement, params, limit).body)
+        answer = json.loads(self._reader.query(self.url, soon(seconds), statement, params, limit))
         rows: list[dict[str, Any]] = answer["rows"]
         return rows
 
@@ -294,7 +294,7 @@ def test_tables_columns_keys_and_comments_are_read(server: PostgresqlServer, rea
         assert ("sales", "visits_2024") in both.schema.left_out  # it would hide one of a later schema
         with pytest.raises(DatabaseFailure, match="STATEMENT"):
             both.query(url, soon(), "SELECT t.wipe_all FROM public.customers AS t", [], 1)
-        assert json.loads(answer.body) == {"rows": [{"n": 0}]}
+        assert json.loads(answer) == {"rows": [{"n": 0}]}
         orders = json.loads(reader.describe_table(url, soon(), '"ORDERS"'))
         assert orders["description"] == "One row for each order"
         assert orders["columns"][2] == {
@@ -339,8 +339,7 @@ def test_parameters_are_bound_by_the_driver(calls: Calls) -> None:
     rows = [
         ("SELECT id FROM orders WHERE id = $1", [2], [2]),
         ("SELECT id FROM orders WHERE id = $1 AND note IS NULL", ["2"], [2]),
-        ("SELECT id FROM orders WHERE note = ?", ["first"], [1]),
-        ("SELECT id FROM orders WHERE total > :low AND total < :high ORDER BY id", {"low": 7, "high": "11"}, [1, 3]),
+        ("SELECT id FROM orders WHERE total > $2 AND total < $1 ORDER BY id", ["11", 7], [1, 3]),
         ("SELECT id FROM orders WHERE id = ANY($1) ORDER BY id", [[3, 1]], [1, 3]),
         ("SELECT id FROM orders WHERE note LIKE '%s' || $1", ["x"], []),
         ("SELECT id FROM orders WHERE note = $1", ["'; DROP TABLE orders; --"], []),
@@ -365,7 +364,7 @@ def test_an_error_names_what_is_wrong_and_what_is_right(calls: Calls) -> None:
         ("SELECT (c).name FROM customers c", ["name a column of a table", "Correct the statement"]),
         ("SELECT * FROM user", ['a table or column of this name is "user" (line 1, column 15)']),
         ("SELECT id, count(*) FROM orders", ['"orders.id" must appear in the GROUP BY clause']),
-        ("SELECT id FROM orders WHERE id = $1", ["params has no value for 1 (line 1, column 34)"]),
+        ("SELECT id FROM orders WHERE id = $1", ["the statement has 1 parameter and params has 0 values"]),
         ("SELECT FROM orders", ["it returns no columns"]),
     ]  # fmt: skip
     for statement, sentences in rows:
@@ -444,7 +443,7 @@ def test_an_answer_stays_within_its_rows_and_bytes(server: PostgresqlServer, cal
 
 
 def _query(calls: Calls, statement: str, limit: int) -> str:
-    return calls._reader.query(calls.url, soon(30), statement, [], limit).body
+    return calls._reader.query(calls.url, soon(30), statement, [], limit)
 
 
 # Connections.
@@ -540,7 +539,7 @@ def test_the_day_and_the_time_are_those_of_utc(server: PostgresqlServer, reader:
         answer = reader.query(server.url("reader", "shop"), soon(), "SELECT now() AS now, CURRENT_DATE AS today", [], 1)
     finally:
         server.execute("ALTER ROLE reader RESET TimeZone")
-    (row,) = json.loads(answer.body)["rows"]
+    (row,) = json.loads(answer)["rows"]
     assert row["now"].endswith("+00:00")
     assert row["today"] == row["now"][:10]
     assert abs((datetime.fromisoformat(row["now"]) - datetime.now(UTC)).total_seconds()) < 3600

@@ -100,7 +100,7 @@ SELECT count(*) FROM orders WHERE id IN ($1 ,$2 ) AND total = $3
 SQLITE = """
 SELECT json_extract(note, '$.b'), note ->> '$.b', strftime('%Y', day), julianday('now') FROM orders
 SELECT * FROM json_each('[1, 2]')
-SELECT [id], `total` FROM main.orders WHERE note GLOB 'x*' AND id = :p1
+SELECT [id], `total` FROM main.orders WHERE note GLOB 'x*' AND id = 1
 SELECT group_concat(name, ', '), total(id), iif(id > 1, 'a', 'b') FROM customers
 SELECT id FROM orders WHERE note MATCH 'word'
 SELECT o.rowid, o.ID, j.key, json_tree.fullkey FROM orders o, json_each(o.note) j, json_tree(o.note)

@@ -118,14 +118,14 @@ def test_views_that_cannot_be_planned_are_left_out_and_named(tmp_path: Path, mon
     assert "'lost'" in listed["unusable_views"]
     assert "more" in listed["unusable_views"]
     counted = reader.query(str(path), soon(), "SELECT count(*) AS n FROM orders", [], 1)
-    assert json.loads(counted.body)["rows"] == [{"n": 3}]
+    assert json.loads(counted)["rows"] == [{"n": 3}]
     with pytest.raises(DatabaseFailure) as caught:
         reader.query(str(path), soon(), "SELECT * FROM v29", [], 1)
     assert caught.value.kind is FailureKind.NO_TABLE
 
 
 def test_full_text_search_works(database: SqliteDatabase) -> None:
-    assert query(database, "SELECT title FROM notes WHERE notes MATCH :p1 ORDER BY bm25(notes)", "parcel")
+    assert query(database, "SELECT title FROM notes WHERE notes MATCH ? ORDER BY bm25(notes)", "parcel")
 
 
 # The layers, without the guard.
@@ -216,7 +216,7 @@ def test_an_answer_stays_within_its_bytes(path: Path) -> None:
         rows = database.query(endless, [], 1000, soon())
         assert rows.has_more
         assert 90 < sum(map(len, rows.lines)) <= 100
-        assert failure(database, "SELECT hex(zeroblob)||:p1 FROM (SELECT 1 AS zeroblob)", "x" * 200).kind is (
+        assert failure(database, "SELECT hex(zeroblob)||? FROM (SELECT 1 AS zeroblob)", "x" * 200).kind is (
             FailureKind.TOO_LARGE
         )
 
@@ -321,7 +321,7 @@ def test_an_error_names_what_is_wrong_and_what_is_right(
 ) -> None:
     schema = database.read_schema(soon())
     try:
-        rows = database.query(check_statement(statement, "sqlite", schema).text, [], 10, soon())
+        rows = database.query(check_statement(statement, "sqlite", schema), [], 10, soon())
     except DatabaseFailure as caught:
         error = to_call_error(caught, title="Shop", dialect="sqlite", max_bytes=1, statement=statement, schema=schema)
         assert error.code == "INVALID_ARGUMENTS"
@@ -379,7 +379,7 @@ def test_what_is_at_the_path_now_is_read(tmp_path: Path, change: Any, outcome: A
 
     def query() -> str | FailureKind:
         try:
-            return reader.query(str(path), soon(), "SELECT id FROM orders", [], 1).body
+            return reader.query(str(path), soon(), "SELECT id FROM orders", [], 1)
         except DatabaseFailure as failure:
             return failure.kind
 

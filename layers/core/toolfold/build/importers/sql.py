@@ -94,6 +94,10 @@ class SqlSourceSettings(base.ImporterSettings):
 
 
 _PARAMETERS = {"sqlite": "?", "postgresql": "$1"}
+_PARAMS: Mapping[str, Any] = {
+    "sqlite": {"type": ["array", "object"], "description": "Values of ? in their order, or by name for :name."},
+    "postgresql": {"type": "array", "description": "Values of $1, $2 in their order."},
+}
 
 _MAX_NAMED = 1400
 """Characters of the tables that the description of ``query`` names: what a model chooses and searches by."""
@@ -244,10 +248,7 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence
                     "description": f"One SELECT, WITH or VALUES of {dialect}. Values go into params, as {mark}.",
                     "examples": [example],
                 },
-                "params": {
-                    "type": ["array", "object"],
-                    "description": f"Values of {mark} in their order, or by name for :name.",
-                },
+                "params": _PARAMS[settings.dialect],
                 "limit": {
                     "type": "integer",
                     "minimum": 1,

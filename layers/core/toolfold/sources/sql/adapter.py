@@ -1,28 +1,26 @@
 """The adapter of SQL databases: it lists the tables, describes one, and answers queries, each as JSON text.
 
-A few connections stay open between calls. The placeholders of a statement (``?``, ``$1``, ``:name``) become those of
-the dialect: ``:p1`` in SQLite, ``$1`` in PostgreSQL. Values are never put into the text.
+A few connections stay open between calls. The database binds the values of parameters; they are never put into the
+text of a statement.
 """
 
 from __future__ import annotations
 
 import importlib
-import itertools
 import logging
-import re
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from queue import Empty, LifoQueue
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from toolfold import client_call
 from toolfold.catalog.reader import damaged
 from toolfold.models import ParsedResponse, SourceCredentials, UpstreamResponse
 from toolfold.results.render import dumps_compact
 from toolfold.sources.base import SourceAdapter
-from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error, wrong_count
+from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
 from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
@@ -36,59 +34,6 @@ if TYPE_CHECKING:
     """One connection to a database, used by one thread at a time. Every method raises ``DatabaseFailure``."""
 
 logger = logging.getLogger("toolfold")
-
-_PARTS = re.compile(
-    r"""[eE]'(?:[^'\\]|''|\\.)*+'?+|'(?:[^']|'')*+'?+|"(?:[^"]|"")*+"?+|--[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?+
-    |\$\$(?:.|\n)*?(?:\$\$|\Z)|\$(?P<tag>[A-Za-z_]\w*)\$(?:.|\n)*?(?:\$(?P=tag)\$|\Z)
-    |[$?](?P<number>\d{1,5})(?!\d)|(?P<mark>\?)|(?<![:\w]):(?P<name>[A-Za-z_]\w*)""",
-    re.VERBOSE,
-)
-"""Texts, quoted names and comments, in which nothing is a placeholder; then the placeholders."""
-
-_PREFIXES = {"sqlite": ":p", "postgresql": "$"}
-
-_IN = re.compile(r"\bin\s*\(\s*\Z", re.IGNORECASE)
-_MAX_IN_CHARS = 20
-_LISTS = {"sqlite": "IN (SELECT value FROM json_each(?))", "postgresql": "= ANY(?), or <> ALL(?)"}
-"""How a statement compares with all values of one parameter."""
-
-
-def bind_parameters(
-    statement: str, params: Sequence[Any] | Mapping[str, Any], dialect: str
-) -> tuple[str, Sequence[Any]]:
-    """Return ``statement`` with its placeholders as ``dialect`` has them, and the values in their order."""
-    is_named = isinstance(params, Mapping)
-    values: Mapping[str, Any] = dict(params if is_named else ((str(at), value) for at, value in enumerate(params, 1)))
-    kinds = [match.lastgroup for match in _PARTS.finditer(statement)]
-    count = kinds.count("mark")
-    # In PostgreSQL "?" is an operator of jsonb as well: the numbers decide.
-    has_marks = dialect == "sqlite" or (not is_named and count == len(values) and "number" not in kinds)
-    marks = itertools.count(1)
-    order: dict[str, int] = {}
-
-    def written(match: re.Match[str]) -> str:
-        kind = match.lastgroup
-        if kind not in ("number", "mark", "name") or (kind == "mark" and not has_marks):
-            return match[0]
-        name = str(next(marks)) if kind == "mark" else match[kind]
-        if name not in values:
-            if kind == "name" and dialect == "postgresql" and "[" in statement:
-                return match[0]  # that of a slice
-            raise DatabaseFailure(FailureKind.STATEMENT, f"params has no value for {name}", match.start())
-        is_in = _IN.search(statement, max(0, match.start() - _MAX_IN_CHARS), match.start())
-        if is_in and isinstance(values[name], list):
-            problem = f"a list is no value of IN (…); write {_LISTS[dialect]}"
-            raise DatabaseFailure(FailureKind.STATEMENT, problem, match.start())
-        # Without a space, sqlglot reads "$1,$2" as the beginning of a text.
-        space = "" if not statement[match.end() : match.end() + 1].strip() else " "
-        return f"{_PREFIXES[dialect]}{order.setdefault(name, len(order) + 1)}{space}"
-
-    text = _PARTS.sub(written, statement)
-    if not is_named and len(order) < len(values):
-        also = "; ? is an operator as well, so write them as $1, $2" if count and not has_marks else ""
-        raise wrong_count(len(order), list(values), also)
-    return text, [values[name] for name in order]
-
 
 T = TypeVar("T")
 
@@ -118,10 +63,16 @@ _KEEPS_CONNECTION = OF_STATEMENT | {FailureKind.TOO_LARGE}
 """Failures of a statement. After every other one the connection is not used again."""
 
 
-def _close_all(slots: LifoQueue[tuple[Database, str, float] | None]) -> None:
+class _Slot(NamedTuple):
+    database: Database
+    connection_string: str
+    used_at: float
+
+
+def _close_all(slots: LifoQueue[_Slot | None]) -> None:
     while not slots.empty():
         if slot := slots.get():
-            slot[0].close()
+            slot.database.close()
 
 
 class DatabaseReader:
@@ -129,8 +80,7 @@ class DatabaseReader:
 
     def __init__(self, settings: SqlSettings, max_bytes: int) -> None:
         self._settings, self._max_bytes = settings, max_bytes
-        # Each slot has a connection, its connection string and when it was used, or None. The last used is the first.
-        self._slots: LifoQueue[tuple[Database, str, float] | None] = LifoQueue()
+        self._slots: LifoQueue[_Slot | None] = LifoQueue()  # the connection that was used last is the first
         for _ in range(_MAX_CONNECTIONS):
             self._slots.put(None)
         weakref.finalize(self, _close_all, self._slots)
@@ -155,9 +105,8 @@ class DatabaseReader:
         table = schema.find(name)
         if table is None:
             raise DatabaseFailure(FailureKind.NO_TABLE, name)
-        entry = _table_entry(table, schema)
         columns = [{**vars(column), "name": schema.sql_name(column.name)} for column in table.columns]
-        return dumps_compact({**entry, "columns": columns})
+        return dumps_compact({**_table_entry(table, schema), "columns": columns})
 
     def query(
         self,
@@ -166,7 +115,7 @@ class DatabaseReader:
         statement: str,
         params: Sequence[Any] | Mapping[str, Any],
         limit: int,
-    ) -> UpstreamResponse:
+    ) -> str:
         """Return the first rows of a statement.
 
         Raises:
@@ -174,32 +123,24 @@ class DatabaseReader:
         """
         from toolfold.sources.sql.guard import check_statement
 
-        dialect = self._settings.dialect
-        text, values = bind_parameters(statement, params, dialect)
         schema = self._read_schema(connection_string, deadline, _SCHEMA_TTL_S)
         try:
-            try:
-                guarded = check_statement(text, dialect, schema)
-            except DatabaseFailure as failure:
-                if failure.kind not in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN):
-                    raise
-                schema = self._read_schema(connection_string, deadline, _MIN_SCHEMA_AGE_S)
-                guarded = check_statement(text, dialect, schema)
-            rows = self._run(
-                connection_string,
-                deadline,
-                lambda database: database.query(guarded, values, limit, deadline, schema.search_path),
-            )
+            guarded = check_statement(statement, self._settings.dialect, schema, params)
         except DatabaseFailure as failure:
-            if failure.offset and not text.startswith(statement[: failure.offset]):  # behind a placeholder
-                failure.offset = None
-            raise
+            if failure.kind not in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN):
+                raise
+            schema = self._read_schema(connection_string, deadline, _MIN_SCHEMA_AGE_S)
+            guarded = check_statement(statement, self._settings.dialect, schema, params)
+        rows = self._run(
+            connection_string,
+            deadline,
+            lambda database: database.query(guarded, params, limit, deadline, schema.search_path),
+        )
         if not rows.lines:
-            return UpstreamResponse(200, f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}')
+            return f'{{"rows":[],"columns":{dumps_compact(rows.columns)}}}'
         count = counted(len(rows.lines), "row")
         why = f"the answer has the first {count} only; aggregate, filter, or use LIMIT and OFFSET"
-        body = f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
-        return UpstreamResponse(200, body)
+        return f'{{"rows":[{",".join(rows.lines)}]{_member("more_rows", why if rows.has_more else "")}}}'
 
     def _run(self, connection_string: str, deadline: float, work: Callable[[Database], T]) -> T:
         """Return what ``work`` returns for a connection; end its statement when the client cancels the call.
@@ -211,9 +152,9 @@ class DatabaseReader:
             slot = self._slots.get(timeout=max(0.0, deadline - time.monotonic()))
         except Empty:
             raise DatabaseFailure(FailureKind.BUSY) from None
-        database, kept = slot[0] if slot else None, None
-        if slot and (slot[1] != connection_string or time.monotonic() - slot[2] > _MAX_IDLE_S):
-            slot[0].close()
+        database, kept = slot.database if slot else None, None
+        if slot and (slot.connection_string != connection_string or time.monotonic() - slot.used_at > _MAX_IDLE_S):
+            slot.database.close()
             database = None
         try:
             while True:
@@ -222,22 +163,21 @@ class DatabaseReader:
                 try:
                     with context.on_cancel(database.cancel):
                         result = work(database)
-                    kept = database
+                    if not context.is_cancelled:  # too late, it may hit the next statement
+                        kept = database
+                        return result
                 except DatabaseFailure as failure:
-                    kept = database if failure.kind in _KEEPS_CONNECTION else None
+                    kept = database if failure.kind in _KEEPS_CONNECTION and not context.is_cancelled else None
                     if not context.is_cancelled and (is_new or failure.kind is not FailureKind.BROKEN):
                         raise
-                if context.is_cancelled:  # also too late, when it may hit the next statement
-                    kept = None
+                finally:
+                    if kept is None:
+                        database.close()
+                        database = None
+                if context.is_cancelled:
                     raise DatabaseFailure(FailureKind.CANCELLED)
-                if kept:
-                    return result
-                database.close()
-                database = None
         finally:
-            if database is not None and kept is None:
-                database.close()
-            self._slots.put((kept, connection_string, time.monotonic()) if kept else None)
+            self._slots.put(_Slot(kept, connection_string, time.monotonic()) if kept else None)
 
     def _read_schema(self, connection_string: str, deadline: float, max_age_s: float = 0.0) -> DatabaseSchema:
         """Return the tables, as they were read by the same connection string at most ``max_age_s`` ago."""
@@ -301,7 +241,7 @@ class SqlAdapter(SourceAdapter):
             elif action == "query":
                 limit = min(int(arguments.get("limit") or DEFAULT_LIMIT), self._settings.max_rows)
                 params = arguments.get("params") or []
-                return reader.query(connection_string, end, str(arguments.get("sql") or ""), params, limit)
+                text = reader.query(connection_string, end, str(arguments.get("sql") or ""), params, limit)
             else:
                 raise damaged(f"tool {tool.name!a} has no action of a database")
             return UpstreamResponse(200, text)

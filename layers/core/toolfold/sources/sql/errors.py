@@ -7,9 +7,9 @@ these kinds, and its sentence is here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from toolfold import errors
 from toolfold.extras import how_to_add
@@ -18,7 +18,7 @@ from toolfold.messages import SEE_LOG
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, NotConnected, Retryable
 from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
 from toolfold.sources.sql.schema import DatabaseSchema
-from toolfold.text_safety import MAX_NAME_CHARS, counted, escape_unsafe, quoted_name
+from toolfold.text_safety import MAX_NAME_CHARS, escape_unsafe, quoted_name
 from toolfold.wording import Text
 
 _MAX_LISTED = 40
@@ -145,12 +145,6 @@ _FORMS = {
     "sqlite": "a path, or sqlite:/// and a path",
     "postgresql": "postgresql://role:password@host:5432/database",
 }
-
-
-def wrong_count(marks: int, values: Sequence[Any], also: str = "") -> DatabaseFailure:
-    """Return the failure of a statement with ``marks`` for parameters, which are not as many as the values."""
-    given = f"the statement has {counted(marks, 'parameter')} and params has {counted(len(values), 'value')}"
-    return DatabaseFailure(FailureKind.STATEMENT, f"{given}{also}")
 
 
 def to_call_error(

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
@@ -76,13 +78,19 @@ _MAX_CHARS = 60
 _SOURCES = (exp.Table, exp.Subquery, exp.Lateral, exp.Unnest, exp.Values, exp.CTE)
 
 
-def check_statement(statement: str, dialect: str, schema: DatabaseSchema) -> str:
-    """Return ``statement`` as the database receives it, when it is one that only reads tables of ``schema``."""
+def check_statement(
+    statement: str, dialect: str, schema: DatabaseSchema, params: Sequence[Any] | Mapping[str, Any] = ()
+) -> str:
+    """Return ``statement`` as the database receives it, when it is one that only reads tables of ``schema``.
+
+    ``params`` has the values of its parameters.
+    """
     tokens = _tokenize(statement, dialect)
     _check_words(statement, tokens, dialect)
     text = statement[: tokens[-1].end + 1]
     tree = _parse(text, tokens, dialect)
     _check_functions(tokens, tree, dialect)
+    _check_parameters(tokens, tree, dialect, params)
     if dialect == "postgresql":
         _check_types(tokens, tree, schema)
     for node in tree.walk():
@@ -126,7 +134,9 @@ def _tokenize(statement: str, dialect: str) -> list[Token]:
     try:
         tokens = _read(statement, dialect)
     except TokenError:
-        raise DatabaseFailure(FailureKind.SYNTAX, "a text, a quoted name or a comment is not closed") from None
+        space = "; a space is needed after a parameter such as $1" if "$" in statement else ""
+        problem = f"a text, a quoted name or a comment is not closed{space}"
+        raise DatabaseFailure(FailureKind.SYNTAX, problem) from None
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
@@ -209,6 +219,29 @@ def _check_functions(tokens: list[Token], tree: exp.Expr, dialect: str) -> None:
             raise DatabaseFailure(FailureKind.NO_FUNCTION, name, token.start)
         if tokens[index - 1].token_type is TokenType.DOT and tokens[index - 2].text.lower() != "pg_catalog":
             raise DatabaseFailure(FailureKind.STATEMENT, "functions are called without a schema", token.start)
+
+
+def _check_parameters(
+    tokens: list[Token], tree: exp.Expr, dialect: str, params: Sequence[Any] | Mapping[str, Any]
+) -> None:
+    """Refuse parameters that are not written as the database reads them, and a list as one value of ``IN``."""
+    marks = [*tree.find_all(exp.Placeholder, exp.Parameter)]
+    is_list = not isinstance(params, Mapping)
+    if dialect == "postgresql":
+        is_right = is_list and all(isinstance(mark, exp.Parameter) for mark in marks)
+        form = "parameters are written as $1, $2, and params is a list of their values"
+    else:  # it reads $1 and @x as parameters as well, for which Python has no list of values
+        others = [token for token in tokens if token.text[:1] in ("$", "@") and token.token_type not in _QUOTED]
+        is_right = not others and (not marks or is_list == (not any(mark.this for mark in marks)))
+        form = "parameters are written as ?, with a list as params, or as :name, with an object"
+    if not is_right:
+        raise DatabaseFailure(FailureKind.STATEMENT, form)
+    values = params.values() if isinstance(params, Mapping) else params
+    has_list = any(isinstance(value, list) for value in values)
+    if has_list and any(mark.parent.args.get("expressions") for mark in marks if isinstance(mark.parent, exp.In)):
+        instead = {"sqlite": "IN (SELECT value FROM json_each(?))", "postgresql": "= ANY($1), or <> ALL($1)"}
+        problem = f"a list is no value of IN (…); write {instead[dialect]}"
+        raise DatabaseFailure(FailureKind.STATEMENT, problem)
 
 
 def _check_types(tokens: list[Token], tree: exp.Expr, schema: DatabaseSchema) -> None:

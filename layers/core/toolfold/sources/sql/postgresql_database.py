@@ -25,13 +25,14 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from toolfold.results.values import sql_identifier
-from toolfold.sources.sql.errors import DatabaseFailure, FailureKind, wrong_count
+from toolfold.sources.sql.errors import DatabaseFailure, FailureKind
 from toolfold.sources.sql.schema import Column, DatabaseSchema, Rows, Table, TableFilter, column_names
+from toolfold.text_safety import counted
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -117,7 +118,8 @@ def encode_parameters(values: Sequence[Any], types: Sequence[int]) -> list[bytes
         DatabaseFailure: there are more or fewer values than parameters, or a text has a null character.
     """
     if len(values) != len(types):
-        raise wrong_count(len(types), values)
+        given = f"the statement has {counted(len(types), 'parameter')} and params has {counted(len(values), 'value')}"
+        raise DatabaseFailure(FailureKind.STATEMENT, given)
     texts = [
         json.dumps(value) if type_ in _JSON_TYPES and not isinstance(value, str | None) else _as_text(value)
         for value, type_ in zip(values, types, strict=True)
@@ -345,7 +347,12 @@ class PostgresqlDatabase:
             return DatabaseSchema(tuple(found), frozenset(left_out), path, tuple(others), functions=functions)
 
     def query(
-        self, statement: str, parameters: Sequence[Any], limit: int, deadline: float, search_path: Sequence[str] = ()
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any],
+        limit: int,
+        deadline: float,
+        search_path: Sequence[str] = (),
     ) -> Rows:
         """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
         with self._transaction(deadline, search_path):
@@ -364,7 +371,7 @@ class PostgresqlDatabase:
                 names=", ".join(map(sql_identifier, names)),
                 limit=int(limit) + 1,
             )
-            _checked(pgconn.exec_params(declaration.encode(), encode_parameters(parameters, types)), "")
+            _checked(pgconn.exec_params(declaration.encode(), encode_parameters([*parameters], types)), "")
             lines = [row[0] for row in self._fetch(f"FETCH ALL FROM {_CURSOR}")]
         whole = [line for line in lines if line is not None]
         if lines and not whole:

@@ -14,7 +14,7 @@ import re
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -150,6 +150,11 @@ def to_failure(error: Exception, statement: str) -> DatabaseFailure:
     return DatabaseFailure(FailureKind.DATABASE)
 
 
+def _as_value(value: Any) -> Any:
+    """Return the value of a parameter: the JSON functions of SQLite read an array or object as text."""
+    return json.dumps(value) if isinstance(value, list | dict) else value
+
+
 def _json_value(value: Any) -> Any:
     """Return a value as JSON has it: numbers that a double cannot hold as text, bytes as PostgreSQL writes them."""
     if isinstance(value, bytes):
@@ -271,14 +276,18 @@ class SqliteDatabase:
             return self._schema
 
     def query(
-        self, statement: str, parameters: Sequence[Any], limit: int, deadline: float, search_path: Sequence[str] = ()
+        self,
+        statement: str,
+        parameters: Sequence[Any] | Mapping[str, Any],
+        limit: int,
+        deadline: float,
+        search_path: Sequence[str] = (),
     ) -> Rows:
         """Run a statement that :mod:`.guard` has accepted, and return its first ``limit`` rows."""
         self.read_schema(deadline)
-        values = {  # the JSON functions of SQLite read an array or object as text
-            f"p{number}": json.dumps(value) if isinstance(value, list | dict) else value
-            for number, value in enumerate(parameters, 1)
-        }
+        values: Any = [*map(_as_value, parameters)]
+        if isinstance(parameters, Mapping):
+            values = {name: _as_value(value) for name, value in parameters.items()}
         lines = list[str]()
         size = 0
         with (
