@@ -158,8 +158,8 @@ OF_LISTS = [one for one in SCENARIOS if one[1] in ("server-initialize", "tools-l
 # Of the skills extension (SEP-2640), against a catalog with skills, in each version.
 SKILL_SCENARIOS = [
     (version, f"sep-2640-skills-{name}", least)
-    for version, counts in (("2025-11-25", (29, 5, 6)), ("2026-07-28", (30, 5, 6)))
-    for name, least in zip(("enumeration", "manifest", "directory"), counts, strict=True)
+    for version, counts in (("2025-11-25", (29, 5)), ("2026-07-28", (30, 5)))
+    for name, least in zip(("enumeration", "manifest"), counts, strict=True)
 ]
 
 

@@ -57,8 +57,7 @@ class Era:
         if self.is_stateless:
             assert result.pop("resultType") == "complete"
             assert result.pop("_meta")
-            if method != "resources/directory/read":
-                assert (result.pop("ttlMs"), result.pop("cacheScope")) == (3_600_000, "public")
+            assert (result.pop("ttlMs"), result.pop("cacheScope")) == (3_600_000, "public")
         return result
 
     def error(self, server: Server, method: str, **params: Any) -> tuple[int, str]:
@@ -77,7 +76,7 @@ def test_the_extension_is_declared_where_there_are_skills(server: Server, era: E
 
     extensions = capabilities.pop("extensions")
     assert capabilities == {"tools": {}, "resources": {}}
-    assert extensions.pop(EXTENSION) == {"directoryRead": True}
+    assert extensions.pop(EXTENSION) == {}
     assert extensions == ({"io.modelcontextprotocol/tasks": {}} if era.is_stateless else {})
 
 
@@ -132,15 +131,6 @@ def test_files_are_resources(server: Server, era: Era) -> None:
     assert era.result(server, "resources/templates/list") == {"resourceTemplates": []}
 
 
-def test_a_folder_has_its_direct_children(server: Server, era: Era) -> None:
-    children = era.result(server, "resources/directory/read", uri=ROOT)["resources"]
-    inner = era.result(server, "resources/directory/read", uri=f"{ROOT}/templates")["resources"]
-
-    assert [child["name"] for child in children] == ["refunds", "logo.png", "templates"]
-    assert children[2] == {"uri": f"{ROOT}/templates", "name": "templates", "mimeType": "inode/directory"}
-    assert [child["uri"] for child in inner] == [f"{ROOT}/templates/a%20b.md", f"{ROOT}/templates/eu"]
-
-
 @pytest.mark.parametrize(
     ("method", "uri", "words"),
     [
@@ -149,11 +139,6 @@ def test_a_folder_has_its_direct_children(server: Server, era: Era) -> None:
         ("skills/get", ROOT, "No skill is served at"),
         ("skills/get", "", "uri must be the URI of a resource"),
         ("skills/get", 7, "uri must be the URI of a resource"),
-        ("resources/directory/read", f"{ROOT}/SKILL.md", "is a file, not a directory resource"),
-        ("resources/directory/read", f"{ROOT}/none", "is not a directory resource"),
-        ("resources/directory/read", f"{ROOT}/templates/", "is not a directory resource"),
-        ("resources/directory/read", "skill://team", "is not a directory resource"),
-        ("resources/directory/read", "file:///etc", "is not a directory resource"),
     ],
 )
 def test_an_unknown_uri_is_invalid(server: Server, era: Era, method: str, uri: Any, words: str) -> None:
@@ -169,6 +154,7 @@ def test_an_unknown_uri_is_invalid(server: Server, era: Era, method: str, uri: A
         f"{ROOT}/none.md",
         f"{ROOT}/../../../etc/passwd",
         f"{ROOT}/templates",
+        ROOT,
         f"{ROOT}/templates/../SKILL.md",
         f"{ROOT}/templates/a b.md",
         f"{ROOT}/templates/%61%20b.md",

@@ -65,25 +65,8 @@ class Skill(NamedTuple):
         return f"{self.root}/{SKILL_FILE}"
 
     def uri_of(self, path: str) -> str:
-        """Return the URI of a file or folder of the skill."""
-        return f"{self.root}/{_encode(path)}" if path else self.root
-
-    def children(self, folder: str) -> list[tuple[str, SkillFile | None]]:
-        """Return the files and folders directly in ``folder``, in order: path, and the file or None for a folder.
-
-        Args:
-            folder: a path in the skill; empty: its root.
-
-        Returns:
-            Nothing for a folder that the skill does not have.
-        """
-        prefix = f"{folder}/" if folder else ""
-        found: dict[str, SkillFile | None] = {}
-        for path, file in self.files.items():
-            if path.startswith(prefix):
-                name, inner, _ = path[len(prefix) :].partition("/")
-                found.setdefault(f"{prefix}{name}", None if inner else file)
-        return sorted(found.items())
+        """Return the URI of a file of the skill."""
+        return f"{self.root}/{_encode(path)}"
 
 
 def root_uri(source_id: str, path: str) -> str:

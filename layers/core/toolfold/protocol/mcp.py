@@ -211,7 +211,7 @@ class Server:
     def _offer(self, exchange: Exchange) -> dict[str, Any]:
         """Return the capabilities of the server, as far as they concern this client, and its instructions."""
         tools = self.tools_of(exchange.request.profile)
-        extensions: dict[str, Any] = {versions.SKILLS: {"directoryRead": True}} if tools.has_skills() else {}
+        extensions: dict[str, Any] = {versions.SKILLS: {}} if tools.has_skills() else {}
         app = versions.declared(exchange.message.params, versions.APPS)
         types = app.get("mimeTypes") if isinstance(app, dict) else None
         if isinstance(types, list) and versions.APP_TYPE in types and os.path.exists(versions.APP_FILE):

@@ -37,7 +37,7 @@ _EMPTY_LISTS: Mapping[str, str] = {
 """Method that lists what the server does not offer → the member of its result. Some clients ask although nothing is
 declared."""
 
-_ABOUT_ONE = ("skills/get", "resources/read", "resources/directory/read")
+_ABOUT_ONE = ("skills/get", "resources/read")
 
 
 def answer(tools: MetaTools, exchange: Exchange) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _read_app(exchange: Exchange) -> dict[str, Any]:
 
 
 def _answer_about_one(tools: MetaTools, exchange: Exchange, uri: object) -> dict[str, Any]:
-    """Return the result of a method about one skill, file or folder."""
+    """Return the result of a method about one skill or file."""
     if not isinstance(uri, str) or not uri:
         raise JsonRpcError(versions.INVALID_PARAMS, "uri must be the URI of a resource, such as skill://…/SKILL.md.")
     method, catalog = exchange.message.method, tools.catalog()
@@ -90,15 +90,6 @@ def _answer_about_one(tools: MetaTools, exchange: Exchange, uri: object) -> dict
         raise JsonRpcError(versions.INVALID_PARAMS, f"No skill is served at {uri[:200]}; skills/list has the URIs.")
     skill, path = skills.find_file(catalog, uri) or (None, "")
     file = None if skill is None else skill.files.get(path)
-    if method == "resources/directory/read":
-        if exchange.message.params.get("cursor") is not None:
-            raise JsonRpcError(versions.INVALID_PARAMS, "Unknown cursor: a folder has a single page.")
-        if skill is not None and (children := skill.children(path)):
-            return {"resources": [_resource(skill, *child) for child in children]}
-        problem = "is not a directory resource of this server"
-        if file is not None:
-            problem = "is a file, not a directory resource"
-        raise JsonRpcError(versions.INVALID_PARAMS, f"{uri[:200]} {problem}.")
     if skill is None or file is None:
         problem = f"There is no resource {uri[:200]}; resources/list has the URIs."
         raise JsonRpcError(versions.RESOURCE_NOT_FOUND[exchange.stateless], problem, {"uri": uri[:2000]})
@@ -131,11 +122,8 @@ def _entry(skill: Skill) -> dict[str, Any]:
     }
 
 
-def _resource(skill: Skill, path: str, file: SkillFile | None) -> dict[str, Any]:
-    """Return the resource of a file, or of a folder (None)."""
+def _resource(skill: Skill, path: str, file: SkillFile) -> dict[str, Any]:
     described = {"uri": skill.uri_of(path), "name": path.rpartition("/")[2]}
-    if file is None:
-        return {**described, "mimeType": "inode/directory"}
     if path == skills.SKILL_FILE:
         described |= {key: skill.front_matter[key] for key in ("name", "description")}
     return {**described, "mimeType": file.media_type, "size": file.size}
