@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from toolfold.fuzzy import did_you_mean
 from toolfold.meta_tools.call import Item, answer_of, output_options
 from toolfold.meta_tools.definitions import MAX_CALLS, MAX_PARALLEL
 from toolfold.meta_tools.plan import Plan
-from toolfold.meta_tools.references import keys_of, view_of
+from toolfold.meta_tools.references import view_of
 from toolfold.meta_tools.result import Result, error_text, repeated_by, safe_line
 from toolfold.meta_tools.tool_names import find_name
 from toolfold.results import tables
@@ -30,7 +30,6 @@ from toolfold.scripts.interpreter import (
     limit_error,
     to_json,
 )
-from toolfold.text_safety import shortened
 from toolfold.wording import joined
 
 if TYPE_CHECKING:
@@ -45,9 +44,6 @@ _ASK_LESS = "return fewer rows or only figures from the script, or use select in
 """How to ask for less, in a preview: TOOL_SCRIPT has no ``select``."""
 
 _REPEAT_SCRIPT = "run the script again with approval_token among the arguments of this call"
-
-_ASSIGNMENT = re.compile(r"\s*[A-Za-z_][\w.\[\]'\"]*\s*(?::[^=]+)?=(?!=)")
-"""The beginning of a line that sets a variable."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FENCE = re.compile(r"```(?:python|py)?[ \t]*\n(.*)```", re.DOTALL | re.IGNORECASE)
@@ -96,25 +92,6 @@ _SUBSET = (
 _NO_HOST = "A script has no files, network or variables of a system: data comes from call(…) and from inputs."
 _NO_RESULT = "The script has no result: the value of its last expression is. End it with what to return."
 
-_MAX_SHOWN = 3
-"""Tools whose answers are described: those that were called last."""
-
-_MAX_NAMES = 20
-
-
-def _shape(value: Any) -> str:
-    if isinstance(value, dict) and isinstance(value.get("columns"), list) and "rows" in value:
-        return f"an object with {_listed(keys_of(value))}; each of rows has {_listed(value['columns'])}"
-    if isinstance(value, dict):
-        return f"an object with {_listed(keys_of(value))}"
-    return "a list" if isinstance(value, list) else f"{type(value).__name__}"
-
-
-def _listed(names: Sequence[Any]) -> str:
-    more = ", …" if len(names) > _MAX_NAMES else ""
-    return ", ".join(shortened(str(name)) for name in names[:_MAX_NAMES]) + more
-
-
 _PENDING = "$pending"
 """Key of the value that stands for a call inside ``gather(…)`` until all of them are made."""
 
@@ -123,8 +100,11 @@ _CALLS = ("call", "TOOL_CALL")
 
 _FUNCTIONS = 'Use call("NAME", argument=value), gather(…), or the tools of a source as functions of its module.'
 
+_ANSWERS = f"{_FUNCTIONS} An answer is a dict: its fields, or rows, a list of dicts; print(call(…).keys()) shows them."
+
 _STEPS: Mapping[str, str] = {
-    **dict.fromkeys(("AttributeError", "ImportError", "NameError"), _FUNCTIONS),
+    **dict.fromkeys(("ImportError", "NameError"), _FUNCTIONS),
+    **dict.fromkeys(("AttributeError", "IndexError", "KeyError", "TypeError"), _ANSWERS),
     "NotImplementedError": _SUBSET,
     "PermissionError": _NO_HOST,
 }
@@ -153,7 +133,7 @@ class _Script:
     """
 
     def __init__(self, plan: Plan, script: str) -> None:
-        self._plan, self._script = plan, script
+        self._plan = plan
         self._places = find_calls(script)
         words = set(_WORD.findall(script))
         self._functions = {
@@ -182,8 +162,7 @@ class _Script:
         called = [(item.tool_name, item.answer.document.notes) for item in self.items if item.answer is not None]
         notes = dict.fromkeys(f"{name}: {note}" for name, found in called for note in found)
         document = replace(document, notes=(*document.notes, *notes))
-        last = self._script.rstrip().rpartition("\n")[2]
-        if value is None and (not self.printed.text or _ASSIGNMENT.match(last) is not None):
+        if value is None and not self.printed.text:
             document = replace(document, notes=(*document.notes, _NO_RESULT))
         answer = answer_of(document, [item.answer for item in self.items if item.answer is not None])
         answer = replace(answer, size=len(json.dumps(value)) if value is not None else 4)
@@ -255,16 +234,12 @@ class _Script:
 
     def with_hint(self, error: ScriptError) -> ScriptError:
         """Return an exception of the script with what to change."""
-        called = [(item.tool_name, self._value_or_error(item)) for item in self.items if item.answer is not None]
-        shapes = {name: _shape(value) for name, value in called[-50:]}
-        returned = " ".join(f"{name} returned {shape}." for name, shape in list(shapes.items())[-_MAX_SHOWN:] if shape)
         exception = str(error.details.get("exception"))
         step = _STEPS.get(exception, error.next_step)
         if exception == "ModuleNotFoundError":
             step = f"There are {', '.join([*MODULES, *_source_modules(self._plan.catalog)][:_MAX_MODULES])}."
-        return error.changed(
-            next_step=joined(step, returned, "Calls that have succeeded are cached." if called else "")
-        )
+        is_cached = any(item.answer is not None for item in self.items)
+        return error.changed(next_step=joined(step, "Calls that have succeeded are cached." if is_cached else ""))
 
     def _tool_of(self, called: ScriptCall) -> tuple[str, dict[str, Any]]:
         module, _, function = called.function.rpartition(".")
