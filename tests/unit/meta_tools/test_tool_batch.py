@@ -324,7 +324,7 @@ def test_select_of_results_is_over_all_of_them(
     assert [row[result["columns"].index(column)] for row in result["rows"]] == cells
 
 
-@pytest.mark.parametrize("value", [{"$ref": "AAPL.symbol"}, "{{AAPL.symbol}}", "$AAPL.symbol", "prev.rows[0].symbol"])
+@pytest.mark.parametrize("value", [{"$ref": "AAPL.symbol"}, "{{AAPL.symbol}}", "prev.rows[0].symbol"])
 def test_reference_between_calls_belongs_to_a_pipe(tools: MetaTools, value: Any) -> None:
     first, second = batch(tools, [quote("AAPL"), {**quote("x"), "arguments": {"symbol": value}}]).structured["results"]
     assert first["ok"]

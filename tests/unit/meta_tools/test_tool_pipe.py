@@ -262,7 +262,7 @@ def test_rest_of_the_rest_has_the_values_of_both(
 
 TEMPLATES = [
     "{{symbol}}", "{{ found.symbol }}", "${found.symbol}", "$prev.symbol", "$0.symbol", "$found.symbol",
-    "$steps[0].symbol", "{found.symbol}", "<found.symbol>", "$1.symbol", "$lookup.symbol",
+    "$steps[0].symbol", "$1.symbol", "$lookup.symbol",
 ]  # fmt: skip
 
 

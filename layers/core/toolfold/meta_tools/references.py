@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import CallError, InvalidArguments, InvalidSelect, ReferenceNotFound
-from toolfold.fuzzy import closest_matches, did_you_mean, normalize
+from toolfold.fuzzy import did_you_mean, normalize
 from toolfold.results import parsing
 from toolfold.results.select import jmespath
 from toolfold.results.tables import Document
@@ -23,15 +23,13 @@ REFERENCE, LITERAL = "$ref", "$literal"
 PREVIOUS = "prev"
 
 _EXPRESSION = re.compile(r"\s*\$?\.?(?:steps\.|steps\[|\[)?([A-Za-z_][\w-]*|\d{1,2})\]?(.*)", re.DOTALL)
-_VARIABLE = re.compile(r"\s*(\$\.?|[{<@%]?)(?:(steps)[.\[])?([A-Za-z_][\w-]*|\d{1,2})\]?([.\[|].*)?", re.DOTALL)
-"""A reference as other systems write it, such as ``$prev.rows[0].symbol`` or ``prev.rows[0].symbol``."""
+_VARIABLE = re.compile(r"\s*([$@]?)(steps[.\[])?([A-Za-z_][\w-]*|\d{1,2})\]?((?:[.\[|].*)?)", re.DOTALL)
+_PATH = re.compile(r"\.[a-z_]|\[")
+"""A reference as other systems write it: ``$prev.rows[0].symbol``, ``$1.symbol``, ``prev.rows[0].symbol``. ``$1.50``
+and ``$BRK.B`` are texts."""
 
-_TEMPLATE = re.compile(r"\s*(?:\{\{|\$\{|<<)\s*\$?([A-Za-z_][\w-]*|\d{1,2})\b[^{}<>]{0,500}(?:\}\}|\}|>>)\s*")
+_TEMPLATE = re.compile(r"(?:\{\{|\$\{)\s*\$?(?:[A-Za-z_][\w-]*|\d{1,2})\b[^{}]{0,500}\}")
 """A reference in a text, such as ``{{found.rows[0].symbol}}``."""
-
-_OF_A_STEP = re.compile(r"\s*\$(?:\d{1,2}(?:\.[A-Za-z_]|\[)|[a-z][\w-]*(?:\.[A-Za-z_]|\[))")
-"""A reference by an index or a name, of a step or not: ``$1.symbol``, ``$found.symbol``. ``$1.50`` and ``$BRK.B`` are
-texts."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 """A key that JMESPath reads without quotation marks."""
@@ -161,49 +159,45 @@ def check_templates(value: Any, names: Sequence[str], position: int, has_rows: C
     Raises:
         InvalidArguments: an argument is such a text; says which reference works, and how to send the text itself.
     """
-    for text in (leaf for leaf in _leaves(value) if isinstance(leaf, str)):
-        start = text[: _MAX_CHARS + 1]
-        is_variable, template = _is_variable(start, names), _TEMPLATE.search(start)
-        if not is_variable and template is None:
-            continue
+    for text in (leaf for leaf in _leaves(value) if isinstance(leaf, str) and _is_template(leaf, names)):
+        found = _EXPRESSION.fullmatch(text.strip().strip("{}$@ "))
         step = json.dumps({LITERAL: text}, ensure_ascii=False) + " to send it. Nothing was sent."
-        if is_variable or _TEMPLATE.fullmatch(start) is not None:
-            path = re.sub(r"^steps(?:\.|(?=\[))", "", text.strip().strip("{}$<>@% ").removeprefix("."))
-            found = re.match(r"\[?([\w-]+)\]?", path)
-            head, rest = (found[1], path[found.end() :]) if found else (PREVIOUS, "")
-            if head.isdecimal() and int(head) >= position:  # counted from 1
-                head = PREVIOUS
-            elif head not in (*names, PREVIOUS) and not head.isdecimal():
-                head, rest = (closest_matches(head, names) or [PREVIOUS])[0], rest or f".{head}"
-            is_column = re.fullmatch(r"\.\w+", rest) is not None and rest not in (".rows", ".columns", ".row_count")
-            row = ".rows[0]" if is_column and has_rows(head) else ""
-            reference = json.dumps({REFERENCE: f"{head}{row}{rest}"})
-            step = f"Write {reference}, or {step}" if position else f"It is the first step; write {step}"
-        else:
-            why = f"A {REFERENCE} is a whole value, and no part of a text"
-            step = f"{why}: make the text in a TOOL_SCRIPT, or send {step}"
-        raise InvalidArguments(f"{shortened(text)} is text and would be sent as it is.", step)
+        if found is None or not position:
+            why = f"A {REFERENCE} is a whole value, and refers to a step before it"
+            raise InvalidArguments(_AS_TEXT.format(shortened(text)), f"{why}; send {step}")
+        head, rest = found[1], found[2].strip()
+        if head.isdecimal() and int(head) >= position:  # counted from 1
+            head = PREVIOUS
+        elif head not in (*names, PREVIOUS) and not head.isdecimal():
+            head, rest = PREVIOUS, rest or f".{head}"
+        is_column = re.fullmatch(r"\.\w+", rest) is not None and rest not in (".rows", ".columns", ".row_count")
+        row = ".rows[0]" if is_column and has_rows(head) else ""
+        reference = json.dumps({REFERENCE: f"{head}{row}{rest}"})
+        raise InvalidArguments(_AS_TEXT.format(shortened(text)), f"Write {reference}, or {step}")
 
 
-def _is_variable(text: str, names: Sequence[str]) -> bool:
-    found = _VARIABLE.fullmatch(text)
-    if found is None or not (found[2] or found[3] in (*names, PREVIOUS) or _OF_A_STEP.match(text)):
-        return False
-    sign, path = found[1], found[4] or ""
-    return sign.startswith("$") or "[" in path or (sign in ("{", "<") and path != "")
+_AS_TEXT = "{} is text and would be sent as it is."
+
+
+def _is_template(text: str, names: Sequence[str]) -> bool:
+    found = _VARIABLE.fullmatch(text[: _MAX_CHARS + 1])
+    if found is None:
+        return _TEMPLATE.search(text[: _MAX_CHARS + 1]) is not None
+    sign, steps, head, path = found.groups()
+    if steps or head in (*names, PREVIOUS):
+        return bool(sign) or "[" in path
+    return bool(sign) and _PATH.match(path) is not None and not head.isupper()
 
 
 def refers(value: Any, names: Sequence[str]) -> bool:
-    """Return whether an argument has a reference to one of ``names``, or to ``prev``, in any spelling."""
-    if isinstance(value, str):
-        start = value[: _MAX_CHARS + 1]
-        template = _TEMPLATE.fullmatch(start)
-        return _is_variable(start, names) or (template is not None and template[1] in (*names, PREVIOUS))
-    if isinstance(value, dict) and isinstance(value.get(REFERENCE), str):
-        found = _EXPRESSION.fullmatch(value[REFERENCE][: _MAX_CHARS + 1])
-        return found is not None and found[1] in (*names, PREVIOUS)
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(refers(item, names) for item in items)
+    """Return whether an argument has a reference to one of ``names``, or to ``prev``, also one written as a text."""
+    for leaf in _leaves(value):
+        text = leaf.get(REFERENCE) if isinstance(leaf, dict) else leaf
+        if isinstance(text, str) and (isinstance(leaf, dict) or _is_template(text, names)):
+            found = _EXPRESSION.fullmatch(text[: _MAX_CHARS + 1].strip().strip("{}$@ "))
+            if found is not None and found[1] in (*names, PREVIOUS):
+                return True
+    return False
 
 
 def value_at(reference: Reference, view: Any, budget: WorkBudget) -> Any:
