@@ -253,30 +253,6 @@ def refusal_of(catalog: Catalog, tool: Tool) -> str:
     return ""
 
 
-def _details(catalog: Catalog, tool: Tool, refusal: str) -> dict[str, Any]:
-    """Return the further members of an entry in full, which the text leaves out."""
-    source = next((source for source in catalog.base.sources if source.id == tool.source), None)
-    version = "" if source is None else source.version
-    errors = ["INVALID_ARGUMENTS"]
-    if source is not None and source.auth is not None:
-        errors += ["AUTH_REQUIRED", "AUTH_REJECTED"]
-        if (source.auth.oauth2 or {}).get("grant") == "authorization_code":
-            errors.append("AUTHORIZATION_REQUIRED")
-    if tool.needs_approval:
-        errors += ["APPROVAL_REQUIRED", "APPROVAL_PENDING", "APPROVAL_DENIED"]
-    if tool.access != "free":
-        errors.append("PREMIUM_ONLY")
-    if tool.effect == "read":
-        errors.append("NO_DATA")
-    errors += ["RATE_LIMITED", "UPSTREAM_ERROR", "UPSTREAM_TIMEOUT", "ANSWER_TOO_LARGE"]
-    return {
-        "effect": EFFECT_WORDS.get(tool.effect, tool.effect),
-        "callable": not refusal,
-        **({"version": version} if version else {}),
-        "errors": [refusal] if refusal else errors,
-    }
-
-
 def describe_tools(request: MetaRequest) -> Result:
     """Describe the tools that the arguments name."""
     tools, catalog = request.tools, request.catalog
@@ -376,7 +352,20 @@ def _entry(
         entry["callable"] = False
     shown = {key: value for key, value in entry.items() if key != "hash" and value not in ((), {}, "")}
     shown["hash"] = tool.hash
-    return _Entry(shown, _details(catalog, tool, refusal) if detail == "full" else {})
+    if detail != "full":
+        return _Entry(shown)
+    source = next((one for one in catalog.base.sources if one.id == tool.source), None)
+    ends = {
+        "INVALID_ARGUMENTS": True,
+        **dict.fromkeys(("AUTH_REQUIRED", "AUTH_REJECTED"), source is not None and source.auth is not None),
+        **dict.fromkeys(("APPROVAL_REQUIRED", "APPROVAL_PENDING", "APPROVAL_DENIED"), tool.needs_approval),
+        "PREMIUM_ONLY": tool.access != "free",
+        "NO_DATA": tool.effect == "read",
+        **dict.fromkeys(("RATE_LIMITED", "UPSTREAM_ERROR", "UPSTREAM_TIMEOUT", "ANSWER_TOO_LARGE"), True),
+    }
+    details = {"effect": EFFECT_WORDS.get(tool.effect, tool.effect), "callable": not refusal}
+    details |= {"version": source.version} if source is not None and source.version else {}
+    return _Entry(shown, {**details, "errors": [refusal] if refusal else [code for code, may in ends.items() if may]})
 
 
 def as_http(tool: Tool, source: Source) -> dict[str, Any]:
