@@ -337,10 +337,6 @@ def test_another_source_and_another_group_are_named(app: App) -> None:
     ("arguments", "step"),
     [
         ({"query": "gold price"}, "Next: call the first; request_tools describes the others."),
-        (
-            {"query": ["gold price", "us inflation"]},
-            "Next: call one of the first 2; request_tools describes the others.",
-        ),
         ({"query": "fermented tea"}, "Next: try other English keywords, or request_tools() for what there is."),
         ({"category": "forex"}, "Next: request_tools for the parameters, then call."),
         ({}, "Next: request_tools for the parameters, then call."),

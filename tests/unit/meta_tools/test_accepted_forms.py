@@ -75,7 +75,7 @@ WORKING: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (LIST, {"query": 1700000000000}, LIST, {"query": "1700000000000"}),
     # Other spellings of a tool's name
     *((CALL, {"tool_name": name, "arguments": IBM}, CALL, QUOTE)
-      for name in ("Global Quote", "global-quote", "globalQuote", "GLOBALQUOTE", "alpha_vantage.GLOBAL_QUOTE",
+      for name in ("Global Quote", "global-quote", "globalQuote", "alpha_vantage.GLOBAL_QUOTE",
                    "functions.GLOBAL_QUOTE", "mcp__stocks__GLOBAL_QUOTE", "toolfold:GLOBAL_QUOTE", "GLOBAL_QUOTE()",
                    "`GLOBAL_QUOTE`")),
 ]  # fmt: skip
@@ -127,6 +127,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (CALL, {"GLOBAL_QUOTE": IBM}, "TOOL_LIST has the names", LIST, {}),
     (CALL, {"tool_name": "GLOBAL_QUOTE(symbol='A', symbol='B')"}, "Did you mean", GET, {"tool_name": "GLOBAL_QUOTE"}),
     (CALL, {**QUOTE, "tool_name": "GLOBAL_QUOT"}, "Did you mean GLOBAL_QUOTE(symbol, ", CALL, QUOTE),
+    (CALL, {**QUOTE, "tool_name": "GLOBALQUOTE"}, "Did you mean GLOBAL_QUOTE(symbol, ", CALL, QUOTE),
     (CALL, {"tool_name": "stock_price", "arguments": {"ticker": "IBM"}}, "Did you mean GLOBAL_QUOTE(", CALL, QUOTE),
     (CALL, {"tool_name": "NOPE", "arguments": IBM}, "TOOL_LIST with what you need", LIST, {"query": "nope"}),
     (CALL, {"tool_name": "technical_indicators", "arguments": {"action": "OBV", "interval": "daily", **IBM}},

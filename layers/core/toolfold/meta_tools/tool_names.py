@@ -11,7 +11,7 @@ lists them, and the tools that stand for several: a group of the mode ``grouped`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold import messages
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 MAX_NAME_LENGTH = 200
 """Characters of a name that is looked for in other spellings."""
-
-_MAX_NORMALIZED = 2000
-"""Largest catalog in which names are compared by letters and digits alone, which needs all of them."""
 
 _SEPARATORS = re.compile(r"__|[.:/]")
 _JOINTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
@@ -62,30 +59,16 @@ def find_name(catalog: Catalog, name: str) -> str | None:
     parts = [normalize(part) for part in _SEPARATORS.split(bare[0])[:-1]]
     parts = parts[2:] if parts[:1] == ["mcp"] and len(parts) > 2 else parts  # what follows the name of a server
     named = [sources[part] for part in parts if part in sources][:1]
-    for found in _candidates(catalog, name, bare, named or sources.values()):
+    spelled = (catalog.canonical_name(one) for text in bare for one in _spellings(text))
+    at_sources = (
+        [] if normalize(name) in OTHER_NAMES else names_at_sources(catalog, bare[-1], named or sources.values())
+    )
+    for found in (*spelled, *(at_sources if len(at_sources) == 1 else ())):
+        tool = None if found is None else catalog.called_tool(found)
         # A tool of another source than the one that is named does another thing.
-        if not named or ((tool := catalog.called_tool(found)) is not None and tool.source in named):
+        if found is not None and (not named or (tool is not None and tool.source in named)):
             return found
     return None
-
-
-def _candidates(catalog: Catalog, name: str, bare: Sequence[str], sources: Iterable[str]) -> Iterator[str]:
-    for text in bare:
-        yield from (found for one in _spellings(text) if (found := catalog.canonical_name(one)) is not None)
-    if len(catalog) <= _MAX_NORMALIZED:
-        names = catalog.memoize("normalized names", lambda: _normalized_names(catalog))
-        yield from (found for text in bare if (found := names.get(normalize(text))))
-    at_sources = [] if normalize(name) in OTHER_NAMES else names_at_sources(catalog, bare[-1], sources)
-    yield from at_sources if len(at_sources) == 1 else ()
-
-
-def _normalized_names(catalog: Catalog) -> dict[str, str | None]:
-    """Return letters and digits of a name → the name, or None where several tools have the same."""
-    names: dict[str, str | None] = {}
-    for name in catalog:
-        key = normalize(name)
-        names[key] = None if key in names else name
-    return names
 
 
 def names_at_sources(catalog: Catalog, name: str, sources: Iterable[str]) -> list[str]:
