@@ -208,18 +208,14 @@ class Translator:
                 path, type_problem(self._phrase(path, list(dict.fromkeys(given))), value_at(self._arguments, path))
             )
         else:
-            typed = [branch for branch in failed if branch[0].kind.name != "type" or branch[0].instance_path != path]
-            meant = [branch for branch in typed if not any(_is_tag(one, path) for one in branch)]
-            if meant:  # of these the one that goes deepest, and breaks the fewest rules there
-                closest = min(meant, key=lambda branch: (-max(len(one.instance_path) for one in branch), len(branch)))
-                yield from self.problems(closest[0])
-            else:
-                tags = [one for branch in typed for one in branch if _is_tag(one, path)]
-                place = list(tags[0].instance_path)
-                options = [value for one in tags if list(one.instance_path) == place for value in _allowed(one)]
-                given = [name for branch in failed if branch not in typed for name in branch[0].kind.types]
-                words = [*(dict.fromkeys(given) if place == path else ()), describe_expected({"enum": options})]
-                yield {**self._problem(place, self._text(tags[0])), "expected": " or ".join(words)}
+
+            def distance(branch: list[Any]) -> tuple[bool, int, int]:
+                """Return how far a value is from an alternative: the farthest from one of which a member is not it."""
+                inside = [one.kind.name for one in branch if one.instance_path != path]
+                depth = max(len(one.instance_path) for one in branch)
+                return not {"const", "enum"}.isdisjoint(inside), -depth, len(branch)
+
+            yield from self.problems(min(failed, key=distance)[0])
 
 
 def value_at(value: Any, path: Sequence[str | int]) -> Any:
@@ -245,16 +241,3 @@ def rule_at(root: Any, path: Sequence[str | int]) -> Any:
         if rule is None:
             return {}
     return rule
-
-
-def _allowed(error: Any) -> list[Any]:
-    """Return the values that an error says are allowed; none where it is about something else."""
-    if error.kind.name == "const":
-        return [error.kind.expected_value]
-    return list(error.kind.options) if error.kind.name == "enum" else []
-
-
-def _is_tag(error: Any, path: Sequence[str | int]) -> bool:
-    """Return whether an alternative at ``path`` is not the one that is meant: it is of other values, or a member is."""
-    count = len(_allowed(error))
-    return count > 0 if list(error.instance_path) == path else count == 1
