@@ -47,10 +47,10 @@ _PAGES = frozenset(("totalpages", "numpages", "nbpages", "lastpage"))
 _MAX_STATED = 200
 """Fields of these words that are looked at: an answer has some ten of them."""
 
-_ABOUT_PAGES = frozenset(("continue", "links", "meta", "metadata", "page", "pageinfo", "pagination", "paging"))
-"""Objects in which such fields are, however deep. Other fields are in an object that has the rows, or beside them."""
-_COMMON = frozenset(("total", "count", "hits", "size", "continue"))
-"""Words that are as often of something else in an object beside the rows."""
+_ABOUT_PAGES = frozenset(
+    ("continue", "extra", "info", "links", "meta", "metadata", "page", "pageinfo", "pagination", "paging")
+)
+"""Objects in which such fields are, however deep. Other fields are in an object that has the rows."""
 
 _UNITS = re.compile(r"\w*currency(?:code)?|units?|uom")
 """Names of columns that say what the numbers beside them are of."""
@@ -206,22 +206,15 @@ def _page_notes(table: Table, fields: Sequence[tuple[tuple[str, ...], Any]], all
     count = len(table.rows)
     for (*inside, last), value in fields:
         word, name = normalize(last.rpartition(".")[2]), quoted_name(last)  # @odata.count
-        place = inside[:-1] if word not in _COMMON else inside
-        if not table.name.startswith(".".join(place)) and _ABOUT_PAGES.isdisjoint(map(normalize, inside)):
+        if not table.name.startswith(".".join(inside)) and _ABOUT_PAGES.isdisjoint(map(normalize, inside)):
             continue
         total = values.parse_number(value) if isinstance(value, str) else value
-        is_total = word in _TOTALS and type(total) is int and count < total != all_rows
-        if is_total and total not in _sums(table):
+        if word in _TOTALS and type(total) is int and count < total != all_rows:
             yield f"These may be {count:,} of {total:,} rows ({name}): the answer may be one page."
         elif word in _PAGES and type(total) is int and total > 1:
             yield f"These may be {counted(count, 'row')} of one page of {total:,} ({name})."
         elif word in _NEXT and (word != "next" or value is True or {*"/?"} & {*str(value)}):  # else a date, a title
             yield f"There may be more rows, as {name} states."
-
-
-def _sums(table: Table) -> set[int]:
-    """Return the sums of the columns: a field of votes or amounts may have one of them."""
-    return {sum(cell for cell in column if type(cell) is int) for column in zip(*table.rows, strict=True)}
 
 
 def _page_fields(document: Document) -> Iterator[tuple[tuple[str, ...], Any]]:
