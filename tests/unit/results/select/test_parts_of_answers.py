@@ -134,7 +134,6 @@ ANSWERS_OF_APIS = [
         ('state = "closed"; name', "closed_at,name: ,b / 2026-01-03,c"), ('state in ("closed"); count', "count: 2"),
         ('state != "closed"; count', "count: 1"), ('state like "%PEN"; count', "count: 1"),
         ('SELECT name FROM data WHERE state = "closed"', "name: b / c"),
-        ('name, iif(state = "open", "x", "y") as k; k = x; count', "count: 1"),
     )),
     Case("an empty text as a date", STAFF, "closed_at = ''; count", "count: 1"),
     Case("a word as a condition", STAFF, "active and state = closed; name", "closed_at,name: 2026-01-03,c"),

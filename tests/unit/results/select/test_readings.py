@@ -41,8 +41,6 @@ _SIGNED = csv("x-y,k", "2,a", "4,b")
 
 NAMES = [
     Case("signs in a name", _SIGNED, "x-y > 3; k", "k: b", says=("x-y",)),
-    Case("part of a text of JSON", _TEXTS_OF_JSON, "load.n > 1; count", "count: 2", says=("json_extract",)),
-    Case("part of a text of JSON is null", _TEXTS_OF_JSON, "load.n is null; count", "count: 0"),
     Case("part of other texts", csv("name", "a", "b"), "name.first is null", says=("name.first",)),
     Case("count is no column of a similar name", _TEXTS_OF_JSON, "day in 2024-02; count", "count: 1"),
     *(Case("names that differ by case", csv("Close,close", "1,10", "2,20"), select, right)

@@ -141,8 +141,7 @@ class Names:
         if wanted in DATE_NAMES and self.date is not None:
             return self.date
         having = [one for one in named if wanted in words_of(one.name)]
-        is_price = wanted in _PRICES and any(normalize(one.name) in _PRICES for one in named)
-        if not by_word or len(having) != 1 or wanted in PARTS_OF_DATES or is_price:
+        if not by_word or len(having) != 1 or wanted in PARTS_OF_DATES:
             return None
         self.note(f"{quoted_name(name)} is read as {quoted_name(having[0].name)}.")
         return having[0]
@@ -183,7 +182,7 @@ def written_name(name: str) -> str:
 
 
 def unknown_column(name: str, known: Sequence[str], *, offset: int | None = None, step: str = "") -> InvalidSelect:
-    """Return the error for a column that there is not; in quotes in the text of the ``step``, a text may be meant."""
+    """Return the error for a column that there is not, in the text of the ``step``."""
     compared = [other for other in known[:_MAX_COMPARED] if len(other) <= MAX_NAME_CHARS]
     wanted = normalize(name)
     having = [other for other in compared if wanted in words_of(other)]
@@ -191,23 +190,16 @@ def unknown_column(name: str, known: Sequence[str], *, offset: int | None = None
     same = [other for other in compared if {wanted, normalize(other)} <= _PRICES]
     # The column at the end of a path may be of one row of several: AAPL.price.
     alike = closest_matches(name, [other for other in compared if "." in other or "." not in name], 3)
-    # The column of a path that leads nowhere is another question than its part, which may be in a text of JSON.
-    whole_of = next((one for one in compared if name.startswith(f"{one}.")), "")
-    closest = [one for one in dict.fromkeys([*same, *having, *begun, *alike]) if one != whole_of][:3]
+    closest = list(dict.fromkeys([*same, *having, *begun, *alike]))[:3]
     word = rf"(?<!\w){re.escape(name)}(?!\w)"
     replaces = [(word, written_name(one).replace("\\", "")) for one in closest]
-    if whole_of:
-        replaces.insert(0, (word, f"json_extract({written_name(whole_of)}, '$.{name.removeprefix(f'{whole_of}.')}')"))
     # A name with other signs in it, such as attributes.due-on, is written in quotes.
-    plain = step.replace('"', "")
-    whole = [one for one in compared if name in one and one in plain and not one.isidentifier()]
+    whole = [one for one in compared if name in one and one in step.replace('"', "") and not one.isidentifier()]
     spelled = ((one, r'\."?'.join(re.escape(part) + '"?' for part in one.split("."))) for one in whole)
     replaces = [*((rf'(?<![\w"])"?{form}(?!\w)', written_name(one)) for one, form in spelled), *replaces]
-    if (text := f'"{name}"') in step:
-        texts = [(re.escape(text), "'" + name.replace("'", "''") + "'"), (re.escape(step), step.replace('"', "'"))]
-        is_compared = re.search(rf"(?:[=>]|\blike|\bin\s*\()\s*{re.escape(text)}", step, re.I)
-        texts = texts if is_compared or f"({text})" not in step else []  # a function of a text is no answer
-        replaces, closest = ([*texts, *replaces], closest[:1]) if is_compared else ([*replaces, *texts], closest)
+    if re.search(rf'(?:[=>]|\blike|\bin\s*\()\s*"{re.escape(name)}"', step, re.I):  # compared, as a text in quotes is
+        closest = closest[:1]
+        replaces.insert(0, (f'"{re.escape(name)}"', "'" + name.replace("'", "''") + "'"))
     means = f"Did you mean {' or '.join(map(quoted_name, closest))}? " if closest else ""
     facts: dict[str, Any] = {"replaces": replaces, "is_choice": len(closest) > 1, "unknown": name}
     problem, next_step = f"there is no column {quoted_name(name)}", f"{means}Columns: {listed(known)}."
