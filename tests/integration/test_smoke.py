@@ -307,7 +307,7 @@ def test_without_credentials_the_next_step_is_named(
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
     if profile:
         monkeypatch.setenv("AWS_PROFILE", profile)
-    error = command_line("--endpoint", url, "--sign", REGION, "catalog", "search", "price", code=1).err
+    error = command_line("catalog", "search", "price", "--endpoint", url, "--sign", REGION, code=1).err
     assert "run `aws sso login` or `aws configure`, or set AWS_PROFILE" in error
     assert error.count("\n") == 1
 
@@ -316,7 +316,7 @@ def test_without_botocore_its_extra_is_named(
     url: str, monkeypatch: pytest.MonkeyPatch, command_line: CommandLine
 ) -> None:
     monkeypatch.setitem(sys.modules, "botocore.auth", None)
-    err = command_line("--endpoint", url, "--sign", REGION, "catalog", "search", "price", code=1).err
+    err = command_line("catalog", "search", "price", "--endpoint", url, "--sign", REGION, code=1).err
     assert err.startswith("This needs botocore: ")
 
 
@@ -325,7 +325,7 @@ def test_the_command_line_signs_as_the_client_does(
 ) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
     for where in (["--endpoint", address], ["--endpoint", url, "--sign", REGION]):
-        out = command_line(*where, "--key-env", "MY_KEY", "call", "GLOBAL_QUOTE", "symbol=IBM", "--json").out
+        out = command_line("call", "GLOBAL_QUOTE", "symbol=IBM", "--json", "--key-env", "MY_KEY", *where).out
         assert '"symbol": "IBM"' in out
 
 

@@ -224,7 +224,7 @@ class TestFileOfTheUser:
     ) -> None:
         path = write("retries = 1\nmax_tokens = 1\n[stage.dev]\nmax_tokens = 2")
         os.environ |= {"TOOLFOLD_RETRIES": "0", "TOOLFOLD_STAGE": "dev"}
-        out = command_line("--settings", path, "settings", "--set").out
+        out = command_line("settings", "--set", "--settings", path).out
         assert [line.split() for line in out.splitlines()] == [
             ["TOOLFOLD_STAGE", "dev", "[environment]"],
             ["TOOLFOLD_RETRIES", "0", "[environment]"],

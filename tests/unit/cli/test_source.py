@@ -415,7 +415,7 @@ def test_no_key_in_a_url_is_written(run: Run, tmp_path: Path, kind: str, url: st
 def test_a_source_works_after_one_command(run: Run, skills: Path, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
     settings.write_text("# mine\nmax_tokens = 900 # few\n\n[stage.prod]\nmax_tokens = 800\n")
-    code, out, err = run("--settings", str(settings), "source", "add", "skills", "handbook", "mine", "--yes")
+    code, out, err = run("source", "add", "skills", "--settings", str(settings), "handbook", "mine", "--yes")
     assert (code, err) == (0, "")
     assert f"{tmp_path / 'catalog/catalog.json'}" in settings.read_text()
     assert settings.read_text().startswith("# mine\nmax_tokens = 900 # few\n")
@@ -423,24 +423,24 @@ def test_a_source_works_after_one_command(run: Run, skills: Path, tmp_path: Path
     assert "serve handbook now" in out
     assert "They no longer serve Alpha Vantage, from the package" in out
 
-    code, out, _ = run("--settings", str(settings), "source", "add", "http", "rain", "https://a.example/rain", "--yes")
+    code, out, _ = run("source", "add", "http", "--settings", str(settings), "rain", "https://a.example/rain", "--yes")
     assert (code, "no longer" in out) == (0, False)
     assert 'allowed_hosts = ["a.example"]' in settings.read_text()
     assert json.loads((tmp_path / "catalog/catalog.json").read_text())["sources"].keys() >= {"handbook", "rain"}
-    listed = run("--settings", str(settings), "catalog", "list")
+    listed = run("catalog", "list", "--settings", str(settings))
     assert "handbook__letters" in listed[1], listed
 
 
 def test_a_source_beside_that_of_the_package_ends_nothing(run: Run, skills: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "catalog/alpha_vantage", tmp_path / "catalog/alpha_vantage")
     (tmp_path / "s.toml").touch()
-    code, out, _ = run("--settings", "s.toml", "source", "add", "skills", "handbook", "mine", "--yes")
+    code, out, _ = run("source", "add", "skills", "--settings", "s.toml", "handbook", "mine", "--yes")
     assert (code, "serve handbook now" in out, "no longer serve" in out) == (0, True, False)
 
 
 def test_settings_name_no_catalog_that_was_not_compiled(run: Run, tmp_path: Path) -> None:
     settings = tmp_path / "settings.toml"
-    add = ("--settings", str(settings), "source", "add", "sql", "shop")
+    add = ("source", "add", "sql", "shop", "--settings", str(settings))
     settings.touch()
     run(*add, "postgresql://reader@127.0.0.1:1/shop", "--yes")
     assert "catalog" not in settings.read_text()
@@ -478,7 +478,7 @@ def test_a_host_that_the_shell_allows_is_stored_for_the_next_one(
     monkeypatch.setenv("TOOLFOLD_CATALOG", str(tmp_path / "catalog/catalog.json"))
     monkeypatch.setenv("TOOLFOLD_ALLOWED_HOSTS", "b.example,rain=a.example")
     (tmp_path / "s.toml").write_text('allowed_hosts = ["c.example"]\n')
-    out = run("--settings", "s.toml", "source", "add", "http", "rain", "https://a.example/rain", "--yes")[1]
+    out = run("source", "add", "http", "--settings", "s.toml", "rain", "https://a.example/rain", "--yes")[1]
     assert read_settings(tmp_path / "s.toml") == {
         "TOOLFOLD_ALLOWED_HOSTS": "c.example,a.example",
         "TOOLFOLD_CATALOG": str(tmp_path / "catalog/catalog.json"),

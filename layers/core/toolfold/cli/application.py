@@ -30,7 +30,6 @@ from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
 from toolfold.version import __version__
 
-_ENDPOINT_COMMANDS = "call, catalog list, catalog search, catalog get and install"
 _ENTRY = re.compile(r" +(?P<name>\S.*?)(?: {2,}(?P<text>\S.*))?")
 
 
@@ -146,10 +145,6 @@ class Entry:
     hint: str = ""
 
 
-_OF_EVERY_COMMAND = ("endpoint", "token_env", "key_env", "sign", "settings_file")
-"""Options that may come before the name of a command, or after it."""
-
-
 class _Help(click.Command):
     """The help of commands and groups."""
 
@@ -223,7 +218,7 @@ class Command(_Help):
 
     def invoke(self, ctx: click.Context) -> int:
         """Run the command."""
-        options = self._options(ctx)
+        options = Options(**ctx.params)
         self._use_settings_file(options)
         self._check(options, ctx)
         with one_warning_of_each_kind():
@@ -246,28 +241,16 @@ class Command(_Help):
         if self.entry.checks_names and (unknown := unknown_names(os.environ)):
             raise SettingsError("\n".join(unknown.values()))
 
-    def _options(self, ctx: click.Context) -> Options:
-        """Return the options of this command, and those before its name that it does not have itself."""
-        known: dict[str, Any] = dict.fromkeys(_OF_EVERY_COMMAND)
-        context: click.Context | None = ctx
-        while context is not None:
-            given = {name: value for name, value in context.params.items() if known.get(name) is None}
-            known |= given
-            context = context.parent
-        return Options(**known)
-
     def _check(self, options: Options, ctx: click.Context) -> None:
         for group in self.entry.exclusive:
             given = [name for name in group if getattr(options, name) not in (None, False, ())]
             if len(given) > 1:
                 shown = " and ".join(f"--{name.replace('_', '-')}" for name in given)
                 raise click.UsageError(f"{shown} exclude each other. Give one of them.", ctx)
+        if "endpoint" not in ctx.params:
+            return
         if options.endpoint is not None and not options.endpoint.strip():
             raise click.UsageError("--endpoint is empty: give the address of an endpoint, or leave it out.", ctx)
-        if options.endpoint and "endpoint" not in self.entry.options:
-            raise click.UsageError(
-                f"--endpoint works with {_ENDPOINT_COMMANDS}. Leave it out, or use one of these.", ctx
-            )
         for name in ("token_env", "key_env", "sign"):
             if not options.endpoint and getattr(options, name):
                 raise click.UsageError(f"--{name.replace('_', '-')} is for an endpoint: add --endpoint URL.", ctx)
@@ -393,12 +376,11 @@ def _read_commands() -> Group:
         nested = [
             command(other, entry.examples) for other in tables if other and other.rpartition(" ")[0] == path != other
         ]
-        params = [*([] if path else [_VERSION]), *parameters([*entry.options, "files"])]
         name = path.rpartition(" ")[2] or "toolfold"
         if not nested:
-            return Command(name, entry, params)
+            return Command(name, entry, [*parameters([*entry.options, "files"])])
         more = {"invoke_without_command": True, "subcommand_metavar": "COMMAND ..."}
-        return Group(name, entry, params, commands=nested, **more)
+        return Group(name, entry, [] if path else [_VERSION], commands=nested, **more)
 
     root = command("")
     assert isinstance(root, Group)  # noqa: S101 - it has all others
