@@ -11,7 +11,6 @@ import importlib
 import importlib.resources
 import os
 import re
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from typing import Any
 import click
 
 from toolfold.cli import terminal
-from toolfold.cli.output import one_warning_of_each_kind, print_wrapped
+from toolfold.cli.output import one_warning_of_each_kind
 from toolfold.errors import CallError, SettingsError, ToolfoldError
 from toolfold.fuzzy import closest_matches, did_you_mean
 from toolfold.local_defaults import use_settings_file
@@ -149,8 +148,9 @@ class _Help(click.Command):
     """The help of commands and groups."""
 
     def __init__(self, name: str, entry: Entry, params: list[click.Parameter], **more: Any) -> None:
-        names = {"help_option_names": ["-h", "--help"]}
-        super().__init__(name, params=params, short_help=entry.short, context_settings=names, **more)
+        names, short = {"help_option_names": ["-h", "--help"]}, entry.short
+        text = entry.about or f"{short[:1].upper()}{short[1:]}."
+        super().__init__(name, params=params, help=text, short_help=short, context_settings=names, **more)
         self.entry = entry
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
@@ -164,17 +164,6 @@ class _Help(click.Command):
         if shown is not None:
             shown.callback = printing(click.Context.get_help)
         return shown
-
-    def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the whole line in the list of commands: it is wrapped, not cut."""
-        return self.entry.short
-
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the description; without one of its own, the line in the list of commands as a sentence."""
-        short = self.entry.short
-        formatter.write_paragraph()
-        with formatter.indentation():
-            formatter.write_text(self.entry.about or f"{short[:1].upper()}{short[1:]}.")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples: entries as a list with two columns, everything else as paragraphs."""
@@ -211,7 +200,12 @@ class Command(_Help):
         """Parse ``args``; the words after ``--`` are those of ``rest``, where the command has one."""
         end = args.index("--") if self.entry.rest and "--" in args else len(args)
         words = args[end + 1 :]
-        left = super().parse_args(ctx, args[:end])
+        try:
+            left = super().parse_args(ctx, args[:end])
+        except click.NoSuchOption as error:
+            if not error.possibilities:
+                error.message = f"{error.message} {self.entry.hint}".rstrip()
+            raise
         if words:
             ctx.params[self.entry.rest] = tuple(words)
         return left
@@ -275,22 +269,19 @@ class Group(_Help, click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Return the command that ``args`` name; a wrong one is an error with the closest."""
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            raise click.UsageError(f"There is no command {args[0]!r}. {self._suggest(args[0], ctx)}", ctx)
+            message = f"There is no command {args[0]!r}. {self._suggest(args[0], ctx)}"
+            raise click.UsageError(message.rstrip(), ctx)
         return super().resolve_command(ctx, args)
 
     def _suggest(self, word: str, ctx: click.Context) -> str:
-        nested = dict(_nested(ctx.command_path, self))
-        ends = [path for path in nested if path.endswith(f" {word.lower()}")]
-        meant = [path for path, entry in nested.items() if word.lower() in entry.also]
-        if word.lower() == "version":
-            meant = ["toolfold --version"]
-        names = {path.rpartition(" ")[2]: path for path in reversed(nested)}
-        closest = [names[name] for name in closest_matches(word, names)] if not (meant or ends) else []
-        if found := [*meant, *ends, *closest]:
-            return f"Did you mean `{found[0]}`?"
+        paths = {"version": "toolfold --version"}
+        for path, entry in reversed([*_nested(ctx.command_path, self)]):
+            paths |= dict.fromkeys([path.rpartition(" ")[2], *entry.also], path)
+        if found := [word.lower()] if word.lower() in paths else closest_matches(word, paths):
+            return f"Did you mean `{paths[found[0]]}`?"
         if (word.isupper() or "__" in word) and "call" in self.commands:
             return f"To call a tool: {ctx.command_path} call {word}"
-        return f"`{ctx.command_path} --help` lists the commands."
+        return ""
 
 
 def _nested(path: str, group: click.Group) -> Iterator[tuple[str, Entry]]:
@@ -333,29 +324,6 @@ def os_errors(problem: str, step: str = "", *also: type[Exception]) -> Iterator[
     except caught as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise ToolfoldError(f"{problem}: {reason}. {step}".rstrip()) from None
-
-
-def print_usage_error(error: click.ClickException) -> None:
-    """Print what is wrong with a command line, and how the command is used."""
-    ctx = getattr(error, "ctx", None)
-    if ctx is not None:
-        print(ctx.get_usage(), file=sys.stderr)
-    print_wrapped(f"{ctx.command_path if ctx is not None else 'toolfold'}: error: {_describe(error)}", "  ")
-
-
-def _describe(error: click.ClickException) -> str:
-    """Return what is wrong with the command line, with what may have been meant."""
-    ctx = getattr(error, "ctx", None)
-    if not isinstance(error, click.NoSuchOption) or ctx is None:
-        return error.format_message()
-    known = [name for parameter in ctx.command.get_params(ctx) for name in parameter.opts if name.startswith("--")]
-    wrong = error.option_name
-    is_short = len(wrong) == 2
-    closest = [name for name in known if name[2:3] == wrong[1:]] if is_short else closest_matches(wrong, known)
-    if closest:
-        return f"{error.message} Did you mean {closest[0]}?"
-    hint = ctx.command.entry.hint if isinstance(ctx.command, Command) else ""
-    return f"{error.message} {hint or f'`{ctx.command_path} --help` lists the options.'}"
 
 
 def _read_commands() -> Group:

@@ -140,7 +140,7 @@ def _run(arguments: list[str]) -> int:
             return application.complete(instruction)
         return application.run_arguments(arguments)
     except click.ClickException as error:
-        application.print_usage_error(error)
+        error.show(sys.stderr)
         return 2
 
 
