@@ -128,8 +128,7 @@ def test_formats(run: Run) -> None:
     assert [list(row) for row in rows] == [["timestamp", "close"]] * 2
     assert records(run(*last, "--format", "csv")[1])[1:] == [[row["timestamp"], str(row["close"])] for row in rows]
     drawn = run(*last, "--format", "table")[1].splitlines()
-    assert drawn[0] == "timestamp    close"
-    assert drawn[1] == f"{rows[0]['timestamp']}  {rows[0]['close']:>6}"
+    assert drawn == ["timestamp\tclose", *(f"{row['timestamp']}\t{row['close']}" for row in rows)]
     structured = json.loads(run(*last, "--json")[1])
     assert structured["result"]["row_count"] == 2
     assert structured["cached"]
@@ -213,11 +212,11 @@ def test_long_table_on_a_terminal_shows_its_ends(run: Run, sent: Callable[[bytes
     assert len(run("call", "WTI", "--all")[1].splitlines()) > 1_200
 
 
-def test_narrow_terminal_shows_one_value_a_line(run: Run, terminal: Terminal) -> None:
+def test_narrow_terminal_names_the_columns_that_it_has_no_room_for(run: Run, terminal: Terminal) -> None:
     terminal(40)
-    out = re.sub(r"\x1b\[\d+m", "", run(*DAILY, "--select", "last 2")[1])
-    assert out.split("\n\n")[0].splitlines()[0].split()[0] == "timestamp"
-    assert len(out.split("\n\n")) == 2
+    _, out, err = run(*DAILY, "--select", "last 2")
+    assert re.sub(r"\x1b\[\d+m", "", out).split("\n")[0].split() == ["timestamp", "open", "high", "low"]
+    assert err.startswith("# No room for close, volume: --select")
 
 
 def test_numbers_are_right_aligned_and_whole(run: Run, terminal: Terminal) -> None:

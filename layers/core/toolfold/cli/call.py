@@ -44,9 +44,6 @@ _MAX_SHOWN = 100
 _FIRST, _LAST = 40, 5
 """Rows shown of a longer table: its newest, as most series begin with them, and its end."""
 
-_MAX_RECORDS = 10
-"""Rows shown one below the other, with the name of each value, where the terminal is too narrow for the columns."""
-
 
 def run(options: Options) -> int:
     """Call the tool and print or write its answer."""
@@ -343,13 +340,9 @@ def _print_table(table: Table, show_all: bool) -> None:
         print(", ".join(map(terminal.cell_text, table.columns)))
         print_notice("No rows.")
         return
-    if terminal.can_draw(sys.stdout) and len(rows) <= _MAX_RECORDS:
-        grid = terminal.Grid(table.columns, rows)
-        if len(rows) == 1 or grid.columns_that_fit() < len(table.columns):
-            for number, row in enumerate(rows):
-                print("\n" if number else "", end="")
-                terminal.print_fields(dict(zip(table.columns, row, strict=False)))
-            return
+    if len(rows) == 1 and terminal.can_draw(sys.stdout):
+        terminal.print_fields(dict(zip(table.columns, rows[0], strict=False)))
+        return
     shown = _ends(rows, ["…"] * len(table.columns), show_all)
     hidden = terminal.print_table(table.columns, shown)
     _print_cut(shown, rows, "rows")

@@ -1,17 +1,18 @@
 """What stdout and stderr can show: a terminal or not, its width, colour, and characters.
 
-Tables for a person: drawn by rich on a terminal, aligned with spaces elsewhere. Questions to a person, by rich on
-stderr: stdout has the result alone.
+Tables for a person: drawn by rich on a terminal, with tabs between columns elsewhere. Questions to a person, by rich
+on stderr: stdout has the result alone.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TextIO
 
 from toolfold.errors import ToolfoldError
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 MIN_WIDTH, MAX_WIDTH = 40, 200
 """Below, no table is readable; above, the eye loses the line."""
 
-_DEFAULT_WIDTH = 80
 _MAX_WORD = 24
 """Least width for the longest word of a column of text. A longer word is cut, with a mark."""
 
@@ -49,19 +49,7 @@ def can_draw(stream: TextIO | None) -> bool:
 
 def width() -> int:
     """Return the columns of the terminal (``COLUMNS``, else what it reports), within readable limits."""
-    columns = os.environ.get("COLUMNS", "")
-    size = int(columns) if columns.isdecimal() and len(columns) < 9 else 0
-    return max(MIN_WIDTH, min(size or _reported_width(), MAX_WIDTH))
-
-
-def _reported_width() -> int:
-    """Return the columns of the terminal that stdout, stderr or stdin is: one of them may be a pipe."""
-    for descriptor in (1, 2, 0):
-        try:
-            return os.get_terminal_size(descriptor).columns or _DEFAULT_WIDTH
-        except OSError:  # not a terminal, or closed
-            continue
-    return _DEFAULT_WIDTH
+    return max(MIN_WIDTH, min(shutil.get_terminal_size().columns, MAX_WIDTH))
 
 
 def is_unicode(stream: Any) -> bool:
@@ -121,90 +109,66 @@ def print_fields(fields: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
     given = fields.items() if isinstance(fields, Mapping) else fields
     pairs = [(cell_text(name), cell_text(value)) for name, value in given]
     name_width = min(max((len(name) for name, _ in pairs), default=0), width() // 2)
-    gap, indent, is_drawn = " " * _GAP, name_width + _GAP, can_draw(sys.stdout)
-    bold, plain = ("\x1b[1m", "\x1b[0m") if is_drawn and has_colour(sys.stdout) else ("", "")
-    stream = getattr(sys.stdout, "unescaped", sys.stdout)  # every text is a cell
+    indent = name_width + _GAP
     for name, value in pairs:
-        first, *others = wrap(value, width() - indent) if is_drawn else [value]
-        if is_drawn and len(name) > name_width:
-            first, others = "", [first, *others]
-        print(f"{bold}{name:{name_width}}{plain}{gap if first or not is_drawn else ''}{first}", file=stream)
-        for line in others:
-            print(f"{'':{indent}}{line}", file=stream)
+        lines = wrap(value, width() - indent) if can_draw(sys.stdout) else [value]
+        if can_draw(sys.stdout) and len(name) > name_width:
+            lines.insert(0, "")
+        for number, line in enumerate(lines):
+            print(f"{'' if number else name:{indent}}{line}".rstrip())
 
 
-class Grid:
-    """A table of texts: its columns, what they need, and how it is printed.
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, has_header: bool = True) -> list[str]:
+    """Print a table to stdout; return the names of the columns that do not fit the terminal.
 
     Args:
         columns: the names.
         rows: the cells; a short row lacks the last ones.
+        has_header: whether the names are printed where the table is not drawn.
     """
+    names, cells = [cell_text(name) for name in columns], [[cell_text(cell) for cell in row] for row in rows]
+    if not can_draw(sys.stdout) or len(rows) > _MAX_DRAWN:
+        print("".join("\t".join(row) + "\n" for row in [names, *cells][not has_header :]), end="")
+        return []
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
 
-    def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        self.names = [cell_text(name) for name in columns]
-        self.rows = [[cell_text(cell) for cell in row] for row in rows]
-        self.is_number: list[bool] = []
-        self.least: list[int] = []
-        """Width of each column that cuts no number, not its name, and no word of usual length."""
-        texts = zip_longest(self.names, *self.rows, fillvalue="")
-        for column, cells in zip(texts, zip_longest([None] * len(columns), *rows), strict=False):
-            types = {type(cell) for cell in cells if cell is not None}
-            self.is_number.append(bool(types) and types <= {int, float})
-            whole = column if self.is_number[-1] else [word[:_MAX_WORD] for text in column for word in text.split()]
-            self.least.append(max(1, len(column[0]), *map(len, whole)))
-
-    def columns_that_fit(self) -> int:
-        """Return how many columns fit the terminal, at least one."""
-        ends = accumulate(least + _GAP for least in self.least)
-        return max(1, sum(end - _GAP <= width() for end in ends))
-
-    def print(self) -> list[str]:
-        """Print the table to stdout; return the names of the columns that do not fit the terminal."""
-        if not can_draw(sys.stdout) or len(self.rows) > _MAX_DRAWN:
-            widths = [max(map(len, cells)) for cells in zip(self.names, *self.rows, strict=False)]
-            for row in (self.names, *self.rows):
-                aligned = zip(row, widths, self.is_number, strict=False)
-                cells = [text.rjust(size) if number else text.ljust(size) for text, size, number in aligned]
-                print((" " * _GAP).join(cells).rstrip())
-            return []
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        shown, ascii_only = self.columns_that_fit(), not is_unicode(sys.stdout)
-        table = Table(  # the box has one space between columns
-            box=box.ASCII_DOUBLE_HEAD if ascii_only else box.SIMPLE_HEAD,
-            padding=(0, _GAP - 1, 0, 0),
-            header_style="bold",
-            pad_edge=False,
-            show_edge=False,
+    ascii_only, end = not is_unicode(sys.stdout), 0
+    table = Table(  # the box has one space between columns
+        box=box.ASCII_DOUBLE_HEAD if ascii_only else box.SIMPLE_HEAD,
+        padding=(0, _GAP - 1, 0, 0),
+        header_style="bold",
+        pad_edge=False,
+        show_edge=False,
+    )
+    values = zip_longest([None] * len(names), *rows)
+    for texts, column in zip(zip_longest(names, *cells, fillvalue=""), values, strict=False):
+        types = {type(cell) for cell in column if cell is not None}
+        is_number = bool(types) and types <= {int, float}
+        # A column that is narrower would cut a number, its name, or a word of usual length.
+        whole = texts if is_number else [word[:_MAX_WORD] for text in texts for word in text.split()]
+        least = max(1, len(texts[0]), *map(len, whole))
+        end += least + _GAP
+        if table.columns and end - _GAP > width():
+            break
+        table.add_column(
+            Text(texts[0]),
+            justify="right" if is_number else "left",
+            no_wrap=is_number,
+            min_width=min(least, width()),
+            overflow="crop" if ascii_only else "ellipsis",
         )
-        for name, is_number, least in list(zip(self.names, self.is_number, self.least, strict=True))[:shown]:
-            table.add_column(
-                Text(name),
-                justify="right" if is_number else "left",
-                no_wrap=is_number,
-                min_width=min(least, width()),
-                overflow="crop" if ascii_only else "ellipsis",
-            )
-        for row in self.rows:
-            table.add_row(*map(Text, row[:shown]))
-        make_console(sys.stdout).print(table)
-        return self.names[shown:]
-
-
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Print a table to stdout; return the names of the columns that do not fit the terminal."""
-    return Grid(columns, rows).print()
+    shown = len(table.columns)
+    for row in cells:
+        table.add_row(*map(Text, row[:shown]))
+    make_console(sys.stdout).print(table)
+    return names[shown:]
 
 
 def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print a table to a terminal; elsewhere its rows alone, with tabs between cells, for other programs."""
-    if is_terminal(sys.stdout):
-        print_table(columns, rows)
-    else:
-        print("".join("\t".join(map(cell_text, row)) + "\n" for row in rows), end="")
+    print_table(columns, rows, has_header=is_terminal(sys.stdout))
 
 
 def is_interactive() -> bool:
