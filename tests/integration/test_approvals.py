@@ -14,7 +14,6 @@ import pytest
 from tests.support import aws_services
 from tests.support.approvals import ARGUMENTS, TOOL, World, by_meta_tool
 from tests.support.threads import run_concurrently
-from toolfold.cli import terminal
 from toolfold.cli.entry_point import main
 from toolfold.execution.approval_store import approval_id, record_key
 
@@ -111,31 +110,6 @@ def test_person_approves_or_denies_once(
     assert run(world, monkeypatch, "approve", other, "--deny") == 0
     assert by_meta_tool(world, TOOL, ARGUMENTS, {"approval_token": other})[0] == "APPROVAL_DENIED"
     assert world.sent == 1
-
-
-@pytest.mark.parametrize(
-    ("answers", "code", "sent", "problem"),
-    [([True, True, True], 0, 3, ""), ([True, False], 1, 1, "Not approved; this call was not sent.\n")],
-)
-def test_pipe_at_a_terminal_goes_on_where_an_approval_was_missing(
-    make_world: Callable[..., World],
-    cache: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    answers: list[bool],
-    code: int,
-    sent: int,
-    problem: str,
-) -> None:
-    world, given = make_world(CACHE=cache), iter(answers)
-    monkeypatch.setattr(terminal, "is_interactive", lambda: True)
-    monkeypatch.setattr(terminal, "confirm", lambda *_: next(given))
-    steps = [{"tool_name": TOOL, "arguments": {**ARGUMENTS, "harbour": name}} for name in ("Bergen", "Oslo", "Bodo")]
-    assert run(world, monkeypatch, "call", "TOOL_PIPE", json.dumps({"steps": steps})) == code
-    assert world.sent == sent
-    shown = capsys.readouterr().err
-    assert shown.count("Allow ") == len(answers)
-    assert shown.endswith(problem)
 
 
 def test_approval_written_without_the_secret_is_none(make_world: Callable[..., World], cache: str) -> None:

@@ -58,16 +58,10 @@ def run(options: Options) -> int:
     if options.verbose:
         app.executor.http_client().on_request = print_trace
     result = _call(options, tools, arguments)
-    while result.is_error:
-        rest = result.structured.get("continue")  # of a pipe, whose first steps must not be performed again
-        is_lost = rest is None and result.structured.get("failed_step")
-        token = "" if is_lost else _approve_here(app, result.structured["error"])
-        if not token:
-            break
-        arguments = {**arguments, **({} if rest is None else {"arguments": {"continue": rest}})}
-        result = _call(options, tools, {**arguments, "approval_token": token})
-        if rest is None:  # a script would make its first calls again
-            break
+    # A pipe is continued by the command that its error names: its first steps must not be performed again.
+    if result.is_error and not result.structured.get("failed_step"):
+        if token := _approve_here(app, result.structured["error"]):
+            result = _call(options, tools, {**arguments, "approval_token": token})
     return _print(options, result, file)
 
 
@@ -165,7 +159,7 @@ def _approve_here(app: App, error: Mapping[str, Any]) -> str:
         print_message(error["prompt"])
         is_approved = terminal.confirm("Approve this call?", "")
     if not is_approved:
-        raise ToolfoldError("Not approved; this call was not sent.")  # of a pipe, earlier steps were
+        raise ToolfoldError("Not approved; this call was not sent.")
     return token
 
 
