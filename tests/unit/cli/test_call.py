@@ -98,8 +98,8 @@ def test_raw_answer_on_a_terminal_is_escaped_and_shortened(
     _, out, err = run("call", "WTI", "datatype=csv")
     lines = out.split("\n")
     assert lines[1] == "2026-01-02,0\\u001b[2J"
-    assert len(lines) == 47
-    assert "45 of 201 lines" in err
+    assert len(lines) == 101
+    assert "100 of 201 lines" in err
     assert len(run("call", "WTI", "datatype=csv", "--all")[1].split("\n")) == 202
 
 
@@ -172,7 +172,9 @@ def test_output_is_written_completely_or_not(run: Run, tmp_path: Path, mock_api:
     assert sorted(tmp_path.glob("*ibm*")) == [file]
 
 
-@pytest.mark.parametrize(("name", "begin"), [("x.json", '[{"timestamp": "'), ("x.csv", "timestamp,close"), ("x", "t")])
+@pytest.mark.parametrize(
+    ("name", "begin"), [("x.json", '[\n  {\n    "timestamp": "'), ("x.csv", "timestamp,close"), ("x", "t")]
+)
 def test_name_of_the_file_decides_its_format(run: Run, tmp_path: Path, name: str, begin: str) -> None:
     assert run(*DAILY, "--select", "timestamp,close; last 2", "-o", str(tmp_path / name))[0] == 0
     assert (tmp_path / name).read_text().startswith(begin)
@@ -203,12 +205,14 @@ def test_table_on_a_terminal_fits_and_splits_no_word(run: Run, terminal: Termina
     assert {word for word in shown.split() if word.isalpha()} <= words | {"title", "source"}
 
 
-def test_long_table_on_a_terminal_shows_its_ends(run: Run, sent: Callable[[bytes], None], terminal: Terminal) -> None:
+def test_long_table_on_a_terminal_shows_its_newest_rows(
+    run: Run, sent: Callable[[bytes], None], terminal: Terminal
+) -> None:
     sent(b"date,value\n" + b"".join(b"2026-01-02,%d\n" % number for number in range(1200)))
     terminal(80)
     _, out, err = run("call", "WTI")
-    assert len(out.splitlines()) == 2 + 40 + 1 + 5
-    assert "45 of 1,200 rows. --all prints all" in err
+    assert len(out.splitlines()) == 2 + 100
+    assert "100 of 1,200 rows. --all prints all" in err
     assert len(run("call", "WTI", "--all")[1].splitlines()) > 1_200
 
 
@@ -243,11 +247,8 @@ def test_colour_is_wanted(
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (("GLOBAL_QUOTE", "IBM"), "toolfold call GLOBAL_QUOTE symbol=IBM"),
-        (("GLOBAL_QUOTE", "symbol", "IBM"), "toolfold call GLOBAL_QUOTE symbol=IBM"),
-        (("GLOBAL_QUOTE", "symbol", "=MSFT"), "toolfold call GLOBAL_QUOTE symbol=IBM"),
-        (("wti", "IBM"), "key=value"),
-        (("NO_TOOL", "x y"), "key=value"),
+        (("GLOBAL_QUOTE", "IBM"), "Arguments are key=value, such as symbol=IBM, not 'IBM'."),
+        (("GLOBAL_QUOTE", "symbol=MSFT", "=MSFT"), "not '=MSFT'."),
         (("GLOBAL_QUOTE", '{"symbol": '), "not valid JSON"),
         # What is no table cannot be one.
         ((*DAILY[1:], "--select", "jmespath: length(rows)", "--format", "csv"), "--format json"),
@@ -277,7 +278,7 @@ OPTIONS = dict.fromkeys(("output", "format", "max_tokens", "endpoint", "json", "
 
 def test_what_is_not_shown_is_named_and_json_has_it(capsys: pytest.CaptureFixture[str]) -> None:
     call.print_answer(RESULT, Options(**OPTIONS))
-    notice = "# Not shown: image (image/png), resource (text/markdown), text. --json has it as content.\n"
+    notice = "# Not shown: image, resource, text. --json has it as content.\n"
     assert capsys.readouterr() == ("hello\n", notice)
     call.print_answer(RESULT, Options(**{**OPTIONS, "json": True}))
     assert json.loads(capsys.readouterr().out) == {"result": "hello", "content": BLOCKS}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import functools
 import io
 import json
 import os
@@ -25,24 +24,20 @@ from toolfold.cache.stores import Unavailable
 from toolfold.cli import output, terminal
 from toolfold.cli.application import Options, os_errors
 from toolfold.cli.entry_point import output_errors
-from toolfold.cli.error_text import call_command
 from toolfold.cli.output import print_error, print_json, print_message, print_notice, print_result, print_trace
 from toolfold.cli.tools import RemoteTools, make_app
-from toolfold.errors import ApprovalRequired, CallError, ToolfoldError
-from toolfold.execution.approval import ApprovalDesk, WaitingCall
+from toolfold.errors import ApprovalRequired, ToolfoldError
+from toolfold.execution.approval import ApprovalDesk
 from toolfold.meta_tools.dispatcher import MetaTools
 from toolfold.meta_tools.result import Result
 from toolfold.private_folder import replace_file
 from toolfold.results.output import AnswerStatus
 from toolfold.results.tables import Table
 from toolfold.settings import Settings
-from toolfold.text_safety import escape_unsafe, load_json
+from toolfold.text_safety import load_json
 
-_MAX_SHOWN = 100
-"""Rows that a terminal shows in full: two or three screens."""
-
-_FIRST, _LAST = 40, 5
-"""Rows shown of a longer table: its newest, as most series begin with them, and its end."""
+_MOST = 100
+"""Rows that a terminal shows: two or three screens."""
 
 
 def run(options: Options) -> int:
@@ -50,18 +45,17 @@ def run(options: Options) -> int:
     file = None if options.output in (None, "-") else _writable(options.output, overwrite=options.force)
     if options.endpoint:
         with contextlib.closing(RemoteTools(options)) as remote:
-            result = _call(options, remote, _call_arguments(options, None))
+            result = _call(options, remote, _call_arguments(options))
         return _print(options, result, file)
     app = make_app()
     tools = app.server.tools
-    arguments = _call_arguments(options, tools)
+    arguments = _call_arguments(options)
     if options.verbose:
         app.executor.http_client().on_request = print_trace
     result = _call(options, tools, arguments)
     # A pipe is continued by the command that its error names: its first steps must not be performed again.
-    if result.is_error and not result.structured.get("failed_step"):
-        if token := _approve_here(app, result.structured["error"]):
-            result = _call(options, tools, {**arguments, "approval_token": token})
+    if result.is_error and "failed_step" not in result.structured and (token := _approve_here(app, result)):
+        result = _call(options, tools, {**arguments, "approval_token": token})
     return _print(options, result, file)
 
 
@@ -81,7 +75,7 @@ def _call(options: Options, tools: MetaTools | RemoteTools, arguments: dict[str,
         return tools.call("TOOL_CALL", arguments, whole=options.max_tokens is None)
 
 
-def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]:
+def _call_arguments(options: Options) -> dict[str, Any]:
     given = {
         "select": options.select,
         "max_tokens": options.max_tokens,
@@ -90,7 +84,7 @@ def _call_arguments(options: Options, tools: MetaTools | None) -> dict[str, Any]
     }
     return {
         "tool_name": options.tool_name,
-        "arguments": parse_arguments(options.tool_name, options.arguments, tools),
+        "arguments": parse_arguments(options.arguments),
         **{name: value for name, value in given.items() if value is not None},
     }
 
@@ -116,7 +110,7 @@ def _print(options: Options, result: Result, file: Path | None) -> int:
     return 0
 
 
-def parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | None) -> dict[str, Any]:
+def parse_arguments(words: Sequence[str]) -> dict[str, Any]:
     """Parse ``key=value`` words, or one JSON object; a key that is repeated has a list."""
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         step = """Write them as '{"symbol": "IBM"}', or as symbol=IBM"""
@@ -126,17 +120,9 @@ def parse_arguments(tool_name: str, words: Sequence[str], tools: MetaTools | Non
     for word in words:
         key, equals, value = word.removeprefix("--").partition("=")
         if not equals or not key:
-            raise ToolfoldError(f"Arguments are key=value, not {word!r}; e.g. {_example(tool_name, tools)}")
+            raise ToolfoldError(f"Arguments are key=value, such as symbol=IBM, not {word!r}.")
         values.setdefault(key, []).append(value)
     return {key: found[0] if len(found) == 1 else found for key, found in values.items()}
-
-
-def _example(tool_name: str, tools: MetaTools | None) -> str:
-    """Return a call of the tool with the arguments of its example; of another tool where that has none."""
-    with contextlib.suppress(CallError):
-        if tools is not None and (tool := tools.catalog().get(tool_name)) is not None and tool.example:
-            return call_command({"tool_name": tool.name, "arguments": tool.example})
-    return "toolfold call GLOBAL_QUOTE symbol=IBM"
 
 
 def approve(options: Options) -> int:
@@ -147,8 +133,9 @@ def approve(options: Options) -> int:
     return 0 if is_approved or options.deny else 1
 
 
-def _approve_here(app: App, error: Mapping[str, Any]) -> str:
+def _approve_here(app: App, result: Result) -> str:
     """Ask the person at this terminal about a call that needs approval; return its token, or an empty text."""
+    error = result.structured["error"]
     is_needed = error["code"] == ApprovalRequired.code and "approval_token" in error
     if not is_needed or not terminal.is_interactive():
         return ""
@@ -172,28 +159,23 @@ def _decide(settings: Settings, token: str, given: bool | None) -> bool:
     with os_errors("The approvals of the server cannot be reached", "", Unavailable):
         desk = ApprovalDesk(settings, AwsClients())
         call = desk.find(token)
-        _show(call)
+        terms, left_s = call.terms, max(0, round(call.record.expires_at - time.time()))
+        arguments = json.loads(terms.arguments)
+        fields = {
+            "tool": f"{terms.tool} ({terms.source}, {terms.endpoint})",
+            "effect": call.record.reason,
+            **{f"  {name}": json.dumps(value, ensure_ascii=False) for name, value in arguments.items()},
+            "caller": terms.principal or "not known: no access token and no key in the request",
+            "expires": f"in {left_s // 60} min {left_s % 60} s",
+            "approval": call.id,
+        }
+        with contextlib.redirect_stdout(sys.stderr):
+            terminal.print_fields(fields)
         if given is None and not terminal.is_interactive():
             raise ToolfoldError("There is no terminal for the question. Use --yes or --deny.")
         is_approved = terminal.confirm("Approve this call?", "") if given is None else given
         desk.decide(call, approve=is_approved)
     return is_approved
-
-
-def _show(call: WaitingCall) -> None:
-    """Print the call to stderr: all of its arguments, who makes it, and how long the token is valid."""
-    terms = call.terms
-    left_s = max(0, round(call.record.expires_at - time.time()))
-    rows = [
-        ("tool", f"{terms.tool} ({terms.source}, {terms.endpoint})"),
-        ("effect", call.record.reason),
-        *((f"  {name}", json.dumps(value, ensure_ascii=False)) for name, value in json.loads(terms.arguments).items()),
-        ("caller", terms.principal or "not known: no access token and no key in the request"),
-        ("expires", f"in {left_s // 60} min {left_s % 60} s"),
-        ("approval", call.id),
-    ]
-    for name, value in rows:
-        print_message(f"{escape_unsafe(name):12}  {escape_unsafe(value)}")
 
 
 def print_answer(result: Result, options: Options) -> None:
@@ -202,28 +184,34 @@ def print_answer(result: Result, options: Options) -> None:
     form = "structured" if options.json else options.format or ("csv" if options.csv else by_name)
     data = result.structured["result"]
     is_terminal = terminal.is_terminal(sys.stdout)
+    most = _MOST if is_terminal and not options.all else sys.maxsize
     _print_notices(result.structured, is_remote=bool(options.endpoint))
     if form == "structured":
         print_json({**result.structured, "content": result.blocks} if result.blocks else result.structured)
         return
     if result.blocks:
-        print_notice(f"Not shown: {', '.join(map(_name, result.blocks))}. --json has it as content.")
-    if isinstance(data, str):
-        if form not in ("", "csv"):
-            raise ToolfoldError(f"datatype requests the service's own form; leave it out for --format {form}.")
-        _print_raw(data, options.all or not is_terminal)
-        return
-    if form == "table" or (not form and is_terminal):
-        _print_tables(data, options.all or not is_terminal)
-        return
+        names = ", ".join(str(block.get("type", "")) for block in result.blocks)
+        print_notice(f"Not shown: {names}. --json has it as content.")
+    raw = data if isinstance(data, str) else ""
+    if raw and form not in ("", "csv"):
+        raise ToolfoldError(f"datatype requests the service's own form; leave it out for --format {form}.")
     tables = tables_of(data)
     is_json = form == "json" or (not form and len({table.columns for table in tables}) != 1)
-    if tables and data.get("meta") and (not is_json or "columns" in data):
-        print_notice(terminal.cell_text(data["meta"]))
-    print(_to_json(data, tables) if is_json else _to_csv(data, tables), end="")
+    if raw:
+        _print_raw(raw, most)
+    elif form == "table" or (not form and is_terminal):
+        _print_tables(data, tables, most)
+    elif is_json:
+        if tables and "columns" in data and data.get("meta"):
+            print_notice(terminal.cell_text(data["meta"]))
+        print_json(_objects(data, tables), indent=2)
+    else:
+        if tables and data.get("meta"):
+            print_notice(terminal.cell_text(data["meta"]))
+        print(_to_csv(data, tables), end="")
 
 
-def _print_raw(raw: str, show_all: bool) -> None:
+def _print_raw(raw: str, most: int) -> None:
     """Print the upstream's own text: byte for byte in a pipe."""
     if (binary := getattr(sys.stdout, "buffer", None)) and not terminal.is_terminal(sys.stdout):
         sys.stdout.flush()
@@ -232,8 +220,14 @@ def _print_raw(raw: str, show_all: bool) -> None:
             binary.flush()
     else:
         lines = [line.removesuffix("\r") for line in raw.removesuffix("\n").split("\n")]
-        print(*(shown := _ends(lines, "…", show_all)), sep="\n")
-        _print_cut(shown, lines, "lines")
+        print(*_first(lines, most, "lines"), sep="\n")
+
+
+def _first(lines: Sequence[Any], most: int, what: str) -> Sequence[Any]:
+    """Return the first of many lines: a table has its newest there, as most series begin with them."""
+    if len(lines) > most:
+        print_notice(f"{most} of {len(lines):,} {what}. --all prints all of them; --output FILE writes them.")
+    return lines[:most]
 
 
 def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
@@ -251,13 +245,6 @@ def _print_notices(structured: Mapping[str, Any], *, is_remote: bool) -> None:
             step = f"All of it {whole} is more than the endpoint returns; --select returns a part."
         shown = f"Preview: {preview['rows_shown']:,} of {preview['rows_total']:,} rows"
         print_notice(f"{shown}; left out: {preview['left_out']}. {step}")
-
-
-def _name(block: Mapping[str, Any]) -> str:
-    """Return what a content block of MCP is: ``image (image/png)``."""
-    resource = block.get("resource")
-    kind = (resource if isinstance(resource, Mapping) else block).get("mimeType")
-    return f"{block.get('type', '')} ({kind})" if kind else str(block.get("type", ""))
 
 
 def tables_of(data: Any) -> list[Table]:
@@ -291,28 +278,21 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _to_json(data: Any, tables: Sequence[Table]) -> str:
-    """Return tables as lists of objects, a row in a line; other data as they are."""
-    dump = functools.partial(json.dumps, ensure_ascii=not terminal.is_unicode(sys.stdout))  # escapes keep a value
+def _objects(data: Any, tables: Sequence[Table]) -> Any:
+    """Return tables as lists of objects; other data as they are."""
     if not tables:
-        return dump(data, indent=2) + "\n"
-    lists = [
-        "[" + ",\n".join(dump(dict(zip(table.columns, row, strict=False))) for row in table.rows) + "]"
-        for table in tables
-    ]
+        return data
+    lists = {table.name: [dict(zip(table.columns, row, strict=False)) for row in table.rows] for table in tables}
     if "columns" in data:
-        return f"{lists[0]}\n"
-    members = [f"{dump(table.name)}: {rows}" for table, rows in zip(tables, lists, strict=True)]
-    meta = [f'"meta": {dump(data["meta"])}'] if data.get("meta") else []
-    return "{" + ",\n".join([*meta, *members]) + "}\n"
+        return lists[""]
+    return {**({"meta": data["meta"]} if data.get("meta") else {}), **lists}
 
 
 def _is_flat(data: Any) -> bool:
     return isinstance(data, dict) and bool(data) and not any(isinstance(cell, list | dict) for cell in data.values())
 
 
-def _print_tables(data: Any, show_all: bool) -> None:
-    tables = tables_of(data)
+def _print_tables(data: Any, tables: Sequence[Table], most: int) -> None:
     if not tables and _is_flat(data):
         terminal.print_fields(data)
     elif not tables:
@@ -321,36 +301,15 @@ def _print_tables(data: Any, show_all: bool) -> None:
     if meta:
         terminal.print_fields(meta if isinstance(meta, dict) else {"": meta})
     for number, table in enumerate(tables):
+        name, columns, rows = table.name, table.columns, table.rows
         if meta or number:
             print()
-        if table.name:
-            print(f"{terminal.cell_text(table.name)}:")
-        _print_table(table, show_all)
-
-
-def _print_table(table: Table, show_all: bool) -> None:
-    rows = table.rows
-    if not rows:
-        print(", ".join(map(terminal.cell_text, table.columns)))
-        print_notice("No rows.")
-        return
-    if len(rows) == 1 and terminal.can_draw(sys.stdout):
-        terminal.print_fields(dict(zip(table.columns, rows[0], strict=False)))
-        return
-    shown = _ends(rows, ["…"] * len(table.columns), show_all)
-    hidden = terminal.print_table(table.columns, shown)
-    _print_cut(shown, rows, "rows")
-    if hidden:
-        print_notice(f"No room for {', '.join(hidden)}: --select the columns you need, or --format csv.")
-
-
-def _ends(lines: Sequence[Any], gap: Any, show_all: bool) -> Sequence[Any]:
-    """Return the first and the last of many lines, with ``gap`` for the others."""
-    return lines if show_all or len(lines) <= _MAX_SHOWN else [*lines[:_FIRST], gap, *lines[-_LAST:]]
-
-
-def _print_cut(shown: Sequence[Any], lines: Sequence[Any], what: str) -> None:
-    sys.stdout.flush()
-    if len(shown) < len(lines):
-        count = f"{_FIRST + _LAST} of {len(lines):,} {what}"
-        print_notice(f"{count}. --all prints all of them; --output FILE writes them.")
+        if name:
+            print(f"{terminal.cell_text(name)}:")
+        if not rows:
+            print(", ".join(map(terminal.cell_text, columns)))
+            print_notice("No rows.")
+        elif len(rows) == 1 and terminal.can_draw(sys.stdout):
+            terminal.print_fields(dict(zip(columns, rows[0], strict=False)))
+        elif hidden := terminal.print_table(columns, _first(rows, most, "rows")):
+            print_notice(f"No room for {', '.join(hidden)}: --select the columns you need, or --format csv.")

@@ -170,7 +170,7 @@ def test(options: Options) -> int:
     with tempfile.TemporaryDirectory(prefix="toolfold-source-") as folder:
         app = _make_app(source, Path(folder))
         tool = _choose(app.catalog_store(), source.id, options.tool)
-        arguments = parse_arguments(tool.name, options.arguments, None) if options.arguments else dict(tool.example)
+        arguments = parse_arguments(options.arguments) if options.arguments else dict(tool.example)
         with output.waiting(f"Waiting for {tool.name} …"):
             call = {"tool_name": tool.name, "arguments": arguments, "max_tokens": _MAX_TOKENS}
             result = app.server.tools.call("TOOL_CALL", call)
