@@ -203,9 +203,9 @@ class Command(_Help):
         try:
             left = super().parse_args(ctx, args[:end])
         except click.NoSuchOption as error:
-            if not error.possibilities:
-                error.message = f"{error.message} {self.entry.hint}".rstrip()
-            raise
+            if error.possibilities or not self.entry.hint:
+                raise
+            raise click.UsageError(f"{error.message} {self.entry.hint}", ctx) from None
         if words:
             ctx.params[self.entry.rest] = tuple(words)
         return left
