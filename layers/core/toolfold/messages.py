@@ -15,13 +15,13 @@ def _for_operator(fact: str) -> Text:
 
 
 SET_KEY = Text(
-    "Ask the user to set {variable}{header}{signup}.", "Set {variable}, e.g. {export} {variable}={form}{signup}."
+    "Ask the user to set {variable}{header}{signup}.", "Set {variable}, e.g. export {variable}={form}{signup}."
 )
 SET_DATABASE = Text(
     "Ask the user to set {variable} to the connection string of the database.",
-    "Set {variable} to its connection string, e.g. {export} {variable}={form}.",
+    "Set {variable} to its connection string, e.g. export {variable}={form}.",
 )
-FORMS_OF_DATABASES = {"sqlite": Text("{sqlite_url}"), "postgresql": "postgresql://role:password@host/database"}
+FORMS_OF_DATABASES = {"sqlite": "sqlite:///shop.db", "postgresql": "postgresql://role:password@host/database"}
 """Dialect → a connection string."""
 
 SEND_KEY = Text("Ask the user to send one key of {title} in {header}.", "Send one key of {title} in {header}.")

@@ -48,7 +48,6 @@ class Person(Reader):
 
     def term(self, name: str, fields: Mapping[str, Any]) -> str:
         """Return a field that only this machine knows, a detail of the error, or a command."""
-        is_windows = os.name == "nt"
         match name:
             case "tool":
                 return self._tool or "TOOL_NAME"
@@ -57,10 +56,6 @@ class Person(Reader):
             case "retry_after":
                 self.has_wait = True
                 return duration(self._details.get("retry_after_s"))
-            case "export":
-                return "set" if is_windows else "export"
-            case "sqlite_url":
-                return f"sqlite:///{'C:/' if is_windows else ''}shop.db"
             case "bundle":
                 variable, path = ca_bundle(os.environ)
                 return f"{variable}={path}" if variable else f"{path} (set REQUESTS_CA_BUNDLE to use another one)"
