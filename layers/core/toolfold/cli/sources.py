@@ -30,7 +30,7 @@ from toolfold.cli.application import Options, os_errors
 from toolfold.cli.call import parse_arguments
 from toolfold.cli.error_text import for_person
 from toolfold.cli.settings import settings_path
-from toolfold.cli.terminal import confirm, is_interactive
+from toolfold.cli.terminal import confirm
 from toolfold.errors import CallError, SourceError, ToolfoldError
 from toolfold.extras import missing_extra
 from toolfold.fuzzy import did_you_mean
@@ -258,18 +258,15 @@ def review(options: Options) -> int:
         print(f"Every text of {source.id} is read: there is nothing to review.")
         return 0
     accepted = set(unread) if options.yes else set(options.hashes)
-    is_asked = not accepted and is_interactive()
     for number, (digest, one) in enumerate(unread.items(), 1):
         if digest in accepted or not accepted:
             _print_text(f"{number} of {len(unread)}", one)
-        if is_asked and confirm("Accept it?", ""):
-            accepted.add(digest)
     if accepted:
         with os_errors(f"The overlay of {source.id} cannot be written"):
             accept_texts(source.folder, sorted(accepted))
         print(f"Accepted {len(accepted)} of {counted(len(unread), 'text')}: {source.folder / 'overlay.yaml'}")
         print(f"Next: toolfold catalog compile --folder {options.folder}")
-    elif not is_asked:
+    else:
         output.print_message(f"Accept some with their HASH, or all with --yes: toolfold source review {source.id}")
     return 0 if len(accepted) == len(unread) else 1
 
