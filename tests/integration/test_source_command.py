@@ -109,13 +109,15 @@ def test_a_source_that_is_down_is_one_sentence_and_the_others_are_refreshed(
     assert sorted(path.name for path in (tmp_path / "catalog/dead").iterdir()) == before
 
 
-def test_a_source_that_refuses_the_example_is_said_to_answer(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_test_shows_what_a_source_says_and_a_command_that_is_not_allowed(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = ("source", "add", "mcp", "strict", "--trust-annotations", "--", *PROGRAM, "refuses")
     apply_settings(run(*words)[1], monkeypatch)
     assert run("source", "refresh")[0] == 0
     code, _, err = run("source", "test", "strict")
     assert code == 1
-    assert "strict answers, but refuses these arguments, which are the example of the tool." in " ".join(err.split())
+    assert "The service says: The harbour is closed today." in err
     monkeypatch.delenv("TOOLFOLD_ALLOWED_COMMANDS")
     allow = run("source", "test", "strict")[2].partition("export ")[2]
     assert shlex.split(allow) == [f"TOOLFOLD_ALLOWED_COMMANDS=strict={shlex.join([*PROGRAM, 'refuses'])}"]

@@ -261,22 +261,6 @@ def test_a_test_does_not_call_a_tool_that_writes(run: Run, handbook: Path) -> No
     assert "this calls it: toolfold call handbook__forms" in " ".join(err.split())
 
 
-def test_a_test_prefers_an_answer_with_fields_to_a_picture(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TOOLFOLD_ALLOWED_HOSTS", "127.0.0.1:1")
-    pets = {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}}
-    answers = {"photo": {"image/png": {}}, "pets": {"application/json": {"schema": pets}}}
-    paths = {
-        f"/{name}": {"get": {"operationId": name, "responses": {"200": {"description": "OK", "content": content}}}}
-        for name, content in answers.items()
-    }
-    document = {"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths": paths}
-    (tmp_path / "pets.json").write_text(json.dumps({**document, "servers": [{"url": "http://127.0.0.1:1"}]}))
-    run("source", "add", "openapi", "pets", "pets.json")
-    assert run("source", "test", "pets")[1].startswith("called pets__pets\n")
-
-
 def test_a_text_that_instructs_the_model_is_shown_and_accepted(run: Run, handbook: Path) -> None:
     assert run("source", "review", "handbook")[1] == "Every text of handbook is read: there is nothing to review.\n"
     for name in ("forms", "letters"):

@@ -179,13 +179,7 @@ def test(options: Options) -> int:
         print(result.text)
         output.print_message(f"{source.id} works.")
         return 0
-    error = result.errors[0]
-    output.print_error(error, tool.name)
-    if not options.arguments and "upstream_says" in error.details:
-        output.print_message(
-            f"{source.id} answers, but refuses these arguments, which are the example of the tool. Try others:"
-            f" toolfold source test {source.id} {tool.name} NAME=VALUE; or correct example in overlay.yaml."
-        )
+    output.print_error(result.errors[0], tool.name)
     return 1
 
 
@@ -216,10 +210,7 @@ def _make_app(source: SourceFolder, folder: Path) -> App:
 
 
 def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
-    """Return the tool to call, which only reads: the one that was named, or that with the fewest required arguments.
-
-    Of several, that of which ``returns`` is known: an answer with fields shows more than a file or a picture.
-    """
+    """Return the tool to call, which only reads: the one that was named, or that with the fewest required arguments."""
     tools = [tool for found in catalog if (tool := catalog.get(found)) is not None]
     reading = [tool for tool in tools if tool.effect == "read" and not tool.needs_approval]
     named = ", ".join(tool.name for tool in reading[:_MAX_NAMED]) or "none"
@@ -229,7 +220,7 @@ def _choose(catalog: Catalog, source_id: str, name: str | None) -> Tool:
                 f"{source_id} has no tool that only reads, so nothing was called. For a tool that does, write into its "
                 f"overlay.yaml: tools: {{{tools[0].name.rpartition('__')[2]}: {{effect: read}}}}"
             )
-        return min(reading, key=lambda tool: (len(tool.parameters.get("required", ())), not tool.returns))
+        return min(reading, key=lambda tool: len(tool.parameters.get("required", ())))
     found = catalog.get(name) or catalog.get(f"{source_id}__{name}")
     if found is None:
         names = {tool.name.rpartition("__")[2]: tool.name for tool in tools}
