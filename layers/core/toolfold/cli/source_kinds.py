@@ -49,20 +49,16 @@ def tool_of(request: str, name: str | None = None) -> dict[str, Any]:
     """
     parts = urlsplit(request)
     path, parameters = _path(parts.path)
-    sent: dict[str, list[Any]] = {}
     for sent_as, value in parse_qsl(parts.query, keep_blank_values=True):
         if SECRET_NAME.fullmatch(sent_as):
             continue
         # The name of the argument for ``$top`` is ``top``.
         key = _NOT_IN_ARGUMENT.sub("_", sent_as).lstrip("_.[]-")[:60] or "value"
         key = f"_{key}" if key[0].isdigit() else key
-        sent.setdefault(key, []).append(typed := _typed(value))
-        rule: dict[str, Any] = {"type": _TYPES[type(typed)], "description": _words(key), "example": sent[key][0]}
-        if len(sent[key]) > 1:
-            rule = {"type": "array", "items": {"type": rule["type"]}, "description": rule["description"]}
+        typed = _typed(value)
+        rule = {"type": _TYPES[type(typed)], "description": _words(key), "example": typed}
         parameters[key] = {**rule, **({"sent_as": sent_as} if sent_as != key else {})}
-    example = {key: rule["example"] for key, rule in parameters.items() if key not in sent}
-    example |= {key: values if len(values) > 1 else values[0] for key, values in sent.items()}
+    example = {key: rule["example"] for key, rule in parameters.items()}
     # The tool is called after the last word of the path.
     words = [_NOT_IN_NAME.sub("_", part.lower()).strip("_") for part in path.split("/") if part and "{" not in part]
     named = [word for word in words if word and not re.fullmatch(r"v?\d{1,2}|api", word)]
