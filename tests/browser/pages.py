@@ -50,18 +50,17 @@ class Explorer:
 
 
 @contextmanager
-def running_explorer(folder: Path, port: int = 0, options: Sequence[str] = (), **variables: str) -> Iterator[Explorer]:
+def running_explorer(folder: Path, port: int = 0, **variables: str) -> Iterator[Explorer]:
     """Run ``toolfold ui`` until the end of the ``with`` statement; check that its log has no traceback.
 
     Args:
         folder: an empty one, which becomes the home of the process.
         port: the port; 0: any free one.
-        options: further words of the command.
         variables: the environment, beside the path and the home.
     """
     log = folder / "log"
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "NO_COLOR": "1", **variables}
-    command = [TOOLFOLD, "ui", "--no-open", "--port", str(port), *options]
+    command = [TOOLFOLD, "ui", "--no-open", "--port", str(port)]
     with start_server(command, env=environment, log=log) as entry:
         yield Explorer(entry, log)
     assert "Traceback" not in log.read_text(), log.read_text()

@@ -123,7 +123,7 @@ def test_log_of_other_processes_is_shown_and_named(
     with Client(command=[str(TOOLFOLD), "stdio"], environment=environment) as client:
         client.list("oil price")
         client.call("WTI")
-    with running_explorer(tmp_path, options=["--log", str(log)], **upstream) as running:
+    with running_explorer(tmp_path, TOOLFOLD_CALL_LOG=str(log), **upstream) as running:
         checked = request.getfixturevalue("open_page")(running)
         page = checked.open("watch")
         page.get_by_role("link", name="WTI", exact=True).wait_for()

@@ -144,15 +144,6 @@ def test_a_port_in_use_is_one_sentence_with_the_next_step(page: Page, command_li
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("log", "reason"), [("none/calls.jsonl", "does not exist"), (".", "is not a file")])
-def test_a_log_that_cannot_be_followed_is_one_sentence(
-    tmp_path: Path, command_line: CommandLine, log: str, reason: str
-) -> None:
-    out, err = command_line(*OPTIONS, "--no-open", "--log", str(tmp_path / log), code=1)
-    assert (out, len(err.splitlines()), reason in err) == ("", 1, True)
-
-
-@pytest.mark.slow
 def test_at_a_terminal_a_browser_opens_with_a_code_that_works_once(tmp_path: Path) -> None:
     browser, opened = tmp_path / "browser", tmp_path / "opened"
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.new\nmv {opened}.new {opened}\n')

@@ -152,11 +152,11 @@ def test_the_line_of_a_request_with_its_call_is_shown_as_both() -> None:
     assert found["figures"] == {**apart.snapshot(0)["figures"], "first": ANY, "last": ANY}
 
 
-def test_lines_of_a_log_are_shown_with_their_source(app: App, tmp_path: Path) -> None:
+def test_lines_of_a_log_are_shown_with_their_source(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in (CALL, REQUEST, {"message": "x"}, {"code": "OK"})))
-    feed = CallFeed(str(path))
-    feed.observe(app)
+    feed = CallFeed()
+    feed.observe(build_app(Settings.from_environment({"TOOLFOLD_CALL_LOG": str(path)})))
     found = feed.snapshot(0)
     [call], [shown] = found["calls"], found["requests"]
     assert (call["source"], call["ms"], call["upstream_ms"], call["time"]) == (
@@ -171,14 +171,16 @@ def test_lines_of_a_log_are_shown_with_their_source(app: App, tmp_path: Path) ->
     assert found["figures"]["upstream"]["median_ms"] == 12.5
 
 
-def test_figures_of_a_log_are_those_of_the_command(app: App, tmp_path: Path, command_line: CommandLine) -> None:
+def test_figures_of_a_log_are_those_of_the_command(tmp_path: Path, command_line: CommandLine) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_text(
         "".join(json.dumps({**line, "inner_tool": f"T{at}"}) + "\n" for at in range(30) for line in (CALL, REQUEST))
     )
     expected = json.loads(command_line("stats", "--log", str(path), "--json").out)
     del expected["source"]
-    assert CallFeed(str(path)).snapshot(0)["figures"] == expected
+    feed = CallFeed()
+    feed.observe(build_app(Settings.from_environment({"TOOLFOLD_CALL_LOG": str(path)})))
+    assert feed.snapshot(0)["figures"] == expected
 
 
 def test_the_log_that_this_process_writes_counts_its_calls_once(tmp_path: Path) -> None:

@@ -89,9 +89,7 @@ def run_ui(options: Options) -> int:
     settings = check_settings(options.host)
     if settings.oauth_issuer:
         raise SettingsError("The page sends no access tokens: start toolfold ui without TOOLFOLD_OAUTH_ISSUER.")
-    _check_log(options.log)
-    page = LocalPage(options.log)
-    server = start_server(settings, options, page, _IN_USE)
+    server = start_server(settings, options, page := LocalPage(), _IN_USE)
     print_message(f"toolfold explorer: {server.page_url}")
     if not is_loopback_name(options.host):
         print_message("Other machines can read its traffic, and with it the token: prefer a tunnel (SSH).")
@@ -100,18 +98,6 @@ def run_ui(options: Options) -> int:
         threading.Thread(target=open_browser, args=(page.url(once=True),), name="browser", daemon=True).start()
     server.serve_forever()
     return 0
-
-
-def _check_log(path: str) -> None:
-    """Check that a log can be followed. It may be created later, by a process that starts then."""
-    if not path:
-        return
-    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-        raise ToolfoldError(f"--log {path} cannot be read: its folder does not exist.")
-    if os.path.exists(path) and not (os.path.isfile(path) and os.access(path, os.R_OK)):
-        raise ToolfoldError(f"--log {path} cannot be read: it is not a file, or not readable for this user.")
-    if not os.path.exists(path):
-        print_message(f"{path} does not exist yet; its calls are shown when it does.")
 
 
 def has_browser() -> bool:

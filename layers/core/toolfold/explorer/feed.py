@@ -52,14 +52,13 @@ _NOTHING = {"code": "", "ms": 0, "upstream_ms": None, "cache": "", "tokens": Non
 
 
 class CallFeed:
-    """Keep the last calls and requests in memory. An :class:`~toolfold.execution.call.Observer`.
+    """Keep the last calls and requests in memory, and those of the log that the settings of the App name.
 
-    Args:
-        log_file: A call log whose lines are added; empty: that of the settings of the App, where they name one.
+    An :class:`~toolfold.execution.call.Observer`.
     """
 
-    def __init__(self, log_file: str = "") -> None:
-        self._log = LogFollower(log_file) if log_file else None
+    def __init__(self) -> None:
+        self._log: LogFollower | None = None
         self._app: App | None = None
         self._own_lines: LRUCache[str, int] = LRUCache(_MAX_OWN_LINES)
         self._lock, self._log_lock = threading.Lock(), threading.Lock()

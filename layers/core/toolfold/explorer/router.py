@@ -69,7 +69,6 @@ class LocalPage:
     """The page of one local server, and of the App that it has at the time.
 
     Args:
-        log_file: A call log whose calls are shown as well; empty: that of the settings, where they name one.
         folder: The built page; it may be missing.
 
     Attributes:
@@ -79,10 +78,10 @@ class LocalPage:
     headers = SECURITY_HEADERS
     """What every answer of the server has that is not the page's own."""
 
-    def __init__(self, log_file: str = "", folder: Path = FOLDER) -> None:
+    def __init__(self, folder: Path = FOLDER) -> None:
         self.token, self._cookie = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._codes: dict[str, bool] = {}
-        self._feed, self._folder = CallFeed(log_file), folder
+        self._feed, self._folder = CallFeed(), folder
         self._explorer: Explorer
         self._cookie_name = ""
 
