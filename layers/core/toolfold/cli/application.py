@@ -32,13 +32,6 @@ from toolfold.version import __version__
 _ENTRY = re.compile(r" +(?P<name>\S.*?)(?: {2,}(?P<text>\S.*))?")
 
 
-PLACEHOLDER = re.compile(
-    r"\W*((your|my|the|insert|enter)[-_ ]?.*(key|token|secret)[-_ ]?(here)?|change[-_ ]?me|placeholder|todo|x{3,})\W*",
-    re.IGNORECASE,
-)
-"""What documents and examples have in the place of a key."""
-
-
 class Options(SimpleNamespace):
     """The arguments and options of one command, by name.
 

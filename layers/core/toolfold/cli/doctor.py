@@ -23,7 +23,7 @@ from toolfold.catalog.model import Catalog
 from toolfold.catalog.start_check import check_catalog
 from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
-from toolfold.cli.application import PLACEHOLDER, Options
+from toolfold.cli.application import Options
 from toolfold.cli.error_text import for_person
 from toolfold.cli.output import print_json, print_trace
 from toolfold.cli.tools import meta_tools
@@ -42,6 +42,12 @@ from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.request import SMALLER_RESPONSE_HINT, HttpRequest, exchange_for
 from toolfold.text_safety import counted
 from toolfold.version import __version__
+
+_PLACEHOLDER = re.compile(
+    r"\W*((your|my|the|insert|enter)[-_ ]?.*(key|token|secret)[-_ ]?(here)?|change[-_ ]?me|placeholder|todo|x{3,})\W*",
+    re.IGNORECASE,
+)
+"""What documents and examples have in the place of a key."""
 
 
 class Finding(NamedTuple):
@@ -144,7 +150,7 @@ def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> 
         key = resolve_api_key(source, NO_CREDENTIALS, SecretProvider(settings, AwsClients(), environment=environment))
     except CallError as error:
         return Finding("problem", "key", error.message, step)
-    if PLACEHOLDER.fullmatch(key):
+    if _PLACEHOLDER.fullmatch(key):
         return Finding("problem", "key", f"{source.title} has {key} in the place of a key.", step)
     return Finding("ok", "key", f"{source.title} {'has a key; it was not sent' if key else 'needs no key'}.")
 

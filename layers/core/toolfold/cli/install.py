@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import json
 import os
@@ -14,15 +13,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from toolfold.catalog.entries import Auth
 from toolfold.catalog.store import open_store
-from toolfold.cli.application import PLACEHOLDER, Options, fail, os_errors, secret_of
+from toolfold.cli.application import Options, fail, os_errors, secret_of
 from toolfold.cli.config_files import Document, JsonDocument, TomlDocument, to_toml
 from toolfold.cli.output import print_message
 from toolfold.cli.settings import settings_path
 from toolfold.cli.terminal import confirm
 from toolfold.client.channels import find_access, region_of_address
-from toolfold.errors import CallError, SettingsError, ToolfoldError
+from toolfold.errors import SettingsError, ToolfoldError
 from toolfold.exposure.profiles import resolve_profile
 from toolfold.mcp_clients import CLIENTS, Client, deployment_entry, own_command, to_text
 from toolfold.private_folder import replace_file
@@ -65,17 +63,10 @@ def run(options: Options) -> int:
         return 1
     shown = f"the tools of {options.profile}" if options.profile else "TOOL_LIST, TOOL_GET and TOOL_CALL"
     print(f"Added to {changed}\nRestart {client.title}; it then shows {shown}.")
-    for title, auth in () if options.endpoint else _keys_of_catalog(options, names):
-        if auth.environment not in names:
-            again = "" if auth.environment == _KEY_VARIABLE else f" with --env {auth.environment}"
-            print_message(
-                f"The server has no key for {title}. Set {auth.environment} and run this command again{again}, or add "
-                f'it to "env" in the file.{f" A key: {auth.signup_url}" if auth.signup_url else ""}'
-            )
-    if wrong := [name for name, value in keys.items() if PLACEHOLDER.fullmatch(value)]:
+    if not keys and not options.endpoint:
         print_message(
-            f"{wrong[0]} has {keys[wrong[0]]} in the place of a key, as the entry now has. Set it and run this "
-            "command again, or correct it in the file."
+            f"The entry has no key: {_KEY_VARIABLE} is not set here, and --env names no other. If the server needs "
+            "one, which `toolfold doctor` says, set it and run this command again."
         )
     elif key and client.variable:
         print(f"The API key was not written: {client.title} reads it from the variable {key} of where it starts.")
@@ -196,16 +187,6 @@ def _of_this_machine(options: Options, client: Client) -> dict[str, Any]:
     return client.entry(
         [program, *arguments, *(["--profile", options.profile] if options.profile else [])], environment
     )
-
-
-def _keys_of_catalog(options: Options, environment: Mapping[str, str]) -> list[tuple[str, Auth]]:
-    """Return title and key of each source of the server's catalog; none where only the server can read it."""
-    own = {name: os.environ[name] for name, file in options.from_file.items() if file == str(settings_path(None))}
-    settings = Settings.from_environment({**own, **environment})
-    with contextlib.suppress(CallError, ToolfoldError):
-        sources = () if settings.catalog.startswith("s3://") else open_store(settings)().sources
-        return [(source.title, source.auth) for source in sources if source.auth is not None]
-    return []
 
 
 def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]:
