@@ -3,7 +3,6 @@
 import io
 import json
 import shlex
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.catalogs import ROOT
 from tests.support.commands import CommandLine, Run
 from tests.unit.build.importers.test_skills import skill
 from toolfold.cli import source_writer
@@ -396,21 +394,14 @@ def test_a_source_works_after_one_command(run: Run, skills: Path, tmp_path: Path
     assert settings.read_text().startswith("# mine\nmax_tokens = 900 # few\n")
     assert settings.read_text().endswith("[stage.prod]\nmax_tokens = 800\n")
     assert "serve handbook now" in out
-    assert "They no longer serve Alpha Vantage, from the package" in out
+    assert "from now on, not that of the package, with Alpha Vantage: a server has one." in out
 
     code, out, _ = run("source", "add", "http", "--settings", str(settings), "rain", "https://a.example/rain", "--yes")
-    assert (code, "no longer" in out) == (0, False)
+    assert (code, "from now on" in out) == (0, False)
     assert 'allowed_hosts = ["a.example"]' in settings.read_text()
     assert json.loads((tmp_path / "catalog/catalog.json").read_text())["sources"].keys() >= {"handbook", "rain"}
     listed = run("catalog", "list", "--settings", str(settings))
     assert "handbook__letters" in listed[1], listed
-
-
-def test_a_source_beside_that_of_the_package_ends_nothing(run: Run, skills: Path, tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "catalog/alpha_vantage", tmp_path / "catalog/alpha_vantage")
-    (tmp_path / "s.toml").touch()
-    code, out, _ = run("source", "add", "skills", "--settings", "s.toml", "handbook", "mine", "--yes")
-    assert (code, "serve handbook now" in out, "no longer serve" in out) == (0, True, False)
 
 
 def test_settings_name_no_catalog_that_was_not_compiled(run: Run, tmp_path: Path) -> None:
@@ -458,7 +449,7 @@ def test_a_host_that_the_shell_allows_is_stored_for_the_next_one(
         "TOOLFOLD_ALLOWED_HOSTS": "c.example,a.example",
         "TOOLFOLD_CATALOG": str(tmp_path / "catalog/catalog.json"),
     }
-    assert ("export" in out, "They no longer serve Alpha Vantage" in out) == (False, True)
+    assert ("export" in out, "from now on, not that of the package" in out) == (False, True)
 
 
 @pytest.mark.parametrize("before", ["max_tokens = ", "allowed_hosts = [\n  'a.example',\n]\n"])

@@ -156,10 +156,8 @@ def _make_work(draft: Draft, options: Options, stated: Sequence[tuple[str, str]]
         when = f"where {' and '.join(exports)} is set" if exports else "now"
         print(f"`toolfold stdio` and what `toolfold install CLIENT` starts serve {draft.id} {when}.")
         if "TOOLFOLD_CATALOG" in in_file:
-            # In a checkout, the folder has the source of the package as well.
-            packaged = "" if (options.folder / "alpha_vantage").exists() else "Alpha Vantage, from the package"
-            if before := stored.get("TOOLFOLD_CATALOG") or packaged:
-                print(f"They no longer serve {before}: a server has one catalog.")
+            before = stored.get("TOOLFOLD_CATALOG") or "that of the package, with Alpha Vantage"
+            print(f"They have this catalog from now on, not {before}: a server has one.")
     return code
 
 
