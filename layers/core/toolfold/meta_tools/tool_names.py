@@ -63,11 +63,11 @@ def find_name(catalog: Catalog, name: str) -> str | None:
     at_sources = (
         [] if normalize(name) in OTHER_NAMES else names_at_sources(catalog, bare[-1], named or sources.values())
     )
-    for found in (*spelled, *(at_sources if len(at_sources) == 1 else ())):
-        tool = None if found is None else catalog.called_tool(found)
+    for one in filter(None, (*spelled, *(at_sources if len(at_sources) == 1 else ()))):
+        tool = catalog.called_tool(one)
         # A tool of another source than the one that is named does another thing.
-        if found is not None and (not named or (tool is not None and tool.source in named)):
-            return found
+        if not named or (tool is not None and tool.source in named):
+            return one
     return None
 
 
