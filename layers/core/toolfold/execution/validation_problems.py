@@ -210,10 +210,10 @@ class Translator:
         else:
 
             def distance(branch: list[Any]) -> tuple[bool, int, int]:
-                """Return how far a value is from an alternative: the farthest from one of which a member is not it."""
-                inside = [one.kind.name for one in branch if one.instance_path != path]
-                depth = max(len(one.instance_path) for one in branch)
-                return not {"const", "enum"}.isdisjoint(inside), -depth, len(branch)
+                """Return how far a value is from an alternative: the farthest where it, or a member, is of another."""
+                others = [("const", "enum") if one.instance_path != path else ("type",) for one in branch]
+                is_other = any(one.kind.name in kinds for one, kinds in zip(branch, others, strict=True))
+                return is_other, -max(len(one.instance_path) for one in branch), len(branch)
 
             yield from self.problems(min(failed, key=distance)[0])
 
