@@ -36,13 +36,7 @@ _MAX_ITEMS = 200
 _MAX_READ = 200
 """Arguments of a call that are read where the schema refuses them: several times what any tool has."""
 
-_MAX_WORD_CHARS, _MAX_COLUMNS_CHARS = 64, 200
-
-_OF_ANY_ROWS = ("first", "last", "columns", "order")
-"""Kinds of ``REQUESTED`` that are no period."""
-
-_ORDER = re.compile(r"(-?)(?!(?:asc|desc)\w*$)([a-z_]\w{0,60})(?:[ :]+(asc|desc)\w{0,6})?", re.IGNORECASE)
-"""A column by which rows are sorted: ``-close``, ``close:desc``; ``desc`` alone names none."""
+_MAX_WORD_CHARS = 64
 
 _SIMPLE_TYPES = frozenset({str, int, float, bool, type(None)})
 _MAX_SIMPLE, _MAX_SIMPLE_CHARS = 20, 500
@@ -280,7 +274,7 @@ class ArgumentReader(ArgumentValidator):
     def period_hint(self, wanted: Mapping[str, Any]) -> str:
         """Return the ``select`` that serves arguments; nothing where the answer is of a day that a parameter names."""
         hint = period_select(wanted, _today()) if self._has_rows else ""
-        is_period = hint and any(REQUESTED[normalize(name)] not in _OF_ANY_ROWS for name in wanted)
+        is_period = hint and any(REQUESTED[normalize(name)] not in ("first", "last") for name in wanted)
         names = [name for name in self.properties if is_period and not argument_values.bound_of(name)]
         takes_day = any(self.accepts(name, "2024-01-02") and not self.accepts(name, "x") for name in names)
         return "" if takes_day else hint
@@ -340,16 +334,6 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     if any(len(readings) != 1 for readings in dates.values()):
         return ""
     parts = []
-    if "order" in kinds:  # before columns are chosen and rows counted off
-        order = _ORDER.fullmatch(str(kinds["order"]).strip())
-        is_down = order and (order[1] or (order[3] or "").lower() == "desc")
-        parts.append(f"order by {order[2]}{' desc' if is_down else ''}" if order else "")
-    if "columns" in kinds:
-        listed = kinds["columns"]
-        columns = listed.split(",") if isinstance(listed, str) else listed if isinstance(listed, list) else []
-        text = ", ".join(str(column).strip() for column in columns)
-        is_plain = len(text) <= _MAX_COLUMNS_CHARS and text.replace("_", "").replace(", ", "").isalnum()
-        parts.append(text if is_plain else "")
     low, high = (dates[end][0] if end in dates else None for end in ("start", "end"))
     if low and high and low.low > high.high:
         return ""

@@ -33,8 +33,6 @@ _PERIOD_WORDS = {
     "day": "date day on asof ondate tradingday year month yearmonth quarter time datetime",
     "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize perpage",
     "last": "last tail",
-    "columns": "columns column fields field cols metrics",
-    "order": "sort sortby orderby order sorting",
     "days": "days ndays numdays lastdays daysback",
     "weeks": "weeks nweeks numweeks lastweeks",
     "months": "months nmonths nummonths lastmonths",
