@@ -343,7 +343,6 @@ def period_select(arguments: Mapping[str, Any], today: date) -> str:
     spans = ["..".join(map(str, span)) if isinstance(span, list) else span] if "span" in kinds else []
     if any(str(span).strip().lower() in UNITS for span in spans):
         return ""  # how often, not how long
-    spans += [f"{kinds[unit]} {unit}" for unit in ("days", "weeks", "months", "years") if unit in kinds]
     parts += [_written(parse_period(span, today)) if isinstance(span, str) else "" for span in spans]
     for kind, step in (("first", "limit"), ("last", "last")):  # the first rows of a series are the newest
         if kind in kinds:

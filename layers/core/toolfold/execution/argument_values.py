@@ -33,10 +33,6 @@ _PERIOD_WORDS = {
     "day": "date day on asof ondate tradingday year month yearmonth quarter time datetime",
     "first": "limit count rows n num top maxrows maxresults results numrows nrows head pagesize perpage",
     "last": "last tail",
-    "days": "days ndays numdays lastdays daysback",
-    "weeks": "weeks nweeks numweeks lastweeks",
-    "months": "months nmonths nummonths lastmonths",
-    "years": "years nyears numyears lastyears",
     "span": "period range lookback timespan timerange daterange duration history span window",
 }
 REQUESTED = {word: kind for kind, words in _PERIOD_WORDS.items() for word in words.split()}
