@@ -43,7 +43,6 @@ _COUNTED = re.compile(r"(?:limit|last) \d+")
 
 _PLAIN = re.compile(r"[\w.-]+")
 _COMPARED = re.compile(r"[<>]=? ?-?\d+(?:\.\d+)?")
-_ENDS = re.compile(r"(\d+(?:\.\d+)?) ?(?:-|to|\.\.) ?(\d+(?:\.\d+)?)")
 
 
 class Correction(NamedTuple):
@@ -335,12 +334,11 @@ def _as_select(tool: Tool, unknown: Mapping[str, Any]) -> tuple[dict[str, str], 
     parameters: list[str] = []
     for name, value in unknown.items():
         spelled = normalize(name)
-        bound = {"min": ">=", "max": "<="}.get(spelled[:3], "") if spelled not in columns else ""
         last = normalize(name.rpartition("_")[2])  # option_type is the type
         other = last if spelled not in columns and not {spelled, last} & REQUESTED.keys() else spelled
-        column, parameter = columns.get(spelled[3:] if bound else other, ("", ""))
+        column, parameter = columns.get(other, ("", ""))
         if column and isinstance(value, str | int | float | list) and not (isinstance(value, bool) or value == []):
-            clauses[name] = f"{column} {bound} {_literal(value)}" if bound else _condition(column, value)
+            clauses[name] = _condition(column, value)
             parameters += [parameter] if parameter else []
     return clauses, parameters
 
@@ -353,14 +351,12 @@ def _tables(tool: Tool) -> list[str]:
 
 
 def _condition(column: str, value: Any) -> str:
-    """Return the condition that ``200``, ``>= 200``, ``200-250`` or a list of values is for a column."""
+    """Return the condition that ``200``, ``>= 200`` or a list of values is for a column."""
     if isinstance(value, list):
         return f"{column} in ({', '.join(map(_literal, value))})"
     if _COMPARED.fullmatch(str(value)):
         return f"{column} {value}"
-    ends = _ENDS.fullmatch(str(value))
-    is_span = ends is not None and float(ends[1]) < float(ends[2])
-    return f"{column} between {ends[1]} and {ends[2]}" if ends and is_span else f"{column} = {_literal(value)}"
+    return f"{column} = {_literal(value)}"
 
 
 def _literal(value: Any) -> str:
