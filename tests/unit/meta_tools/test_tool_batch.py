@@ -251,13 +251,6 @@ def test_single_rows_are_side_by_side(
     assert [*answer.get("notes", []), None][0 if note is None else -2] == note
 
 
-def test_error_of_the_select_of_each_call_says_whose_it_is(tools: MetaTools) -> None:
-    calls = [daily("AAPL"), {"tool_name": "CPI"}, {"tool_name": "CPI", "select": "close"}]
-    results = batch(tools, calls, select="close; last 1").structured["results"]
-    assert [one["ok"] for one in results] == [True, False, False]
-    assert ["select of its own" in one["error"]["suggestion"] for one in results[1:]] == [True, False]
-
-
 def test_notes_of_results_are_those_of_their_table(tools: MetaTools) -> None:
     calls = [
         daily("AAPL", select="max(close)"),

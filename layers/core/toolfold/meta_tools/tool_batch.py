@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import InsufficientScope, InvalidArguments, InvalidSelect, WriteNotAllowed
+from toolfold.errors import InsufficientScope, InvalidArguments, WriteNotAllowed
 from toolfold.messages import CALL_WRITE, READS_ONLY
 from toolfold.meta_tools.arguments import invalid, is_blank, next_call
 from toolfold.meta_tools.call import output_options
@@ -47,7 +47,6 @@ _REFERS = (
     "This call refers to another one, and the calls of a batch are independent.",
     'Send both to TOOL_PIPE as steps, with {"$ref": "name.rows[0].column"}; this one was not sent.',
 )
-_OWN_SELECT = "Or give this call a select of its own: that of the batch is for each call without one."
 
 
 def tool_batch(request: MetaRequest) -> Result:
@@ -76,10 +75,6 @@ def tool_batch(request: MetaRequest) -> Result:
             max_tokens = sum(item.call.options.max_tokens for item in items if item.call is not None) or None
         combination = Combination.plan(arguments.get("join"), arguments.get("select"), items)
         plan.perform(items, most, stops_on_error=stop)
-        for item in items:
-            if isinstance(item.error, InvalidSelect) and is_blank(item.given.get("select")):
-                step = joined(item.error.next_step, _OWN_SELECT if len(items) > 1 else "")
-                item.error = item.error.changed(next_step=step)
         first = items[0].error
         if first is not None and all(isinstance(item.error, InsufficientScope) for item in items):
             raise first
