@@ -36,11 +36,8 @@ if TYPE_CHECKING:
 MAX_SOURCES = 50
 """Sources that an answer describes: those with the most tools. The others are named."""
 
-_SOURCES_CHARS = 5_000
-"""Of the lines of all sources, where these alone are listed: some 1,500 tokens with their ids."""
-
-_MAX_LINES, _MAX_DESCRIPTION = 20, 100
-"""Sources with a line in the text of ``TOOL_LIST()``, and characters of each description."""
+_SOURCES_CHARS, _MIN_LINE = 5_000, 50
+"""Characters of the lines of all sources, some 1,500 tokens with their ids, and of each at least."""
 
 SEARCH_TOOLS, SEARCH_TOKENS = 8, 1000
 """Defaults of a search (docs/explanation/decisions/search-index.md has the measurements)."""
@@ -132,19 +129,14 @@ def source_entries(catalog: Catalog, ids: Collection[str] = ()) -> list[dict[str
 
 
 def _source_lines(catalog: Catalog, ids: Collection[str] = ()) -> list[str]:
-    """Return a line for each source of ``ids`` with its instructions, or, of a catalog of several, for each source."""
-    if not ids and len(catalog.sources) < 2:
-        return []
+    """Return a line for each source, the shorter the more there are: title, version, description, instructions."""
     entries = source_entries(catalog, ids)
-    lines = []
-    for entry in entries[:_MAX_LINES]:
-        description, instructions = entry["description"], f" {entry.get('instructions', '')}" if ids else ""
-        if not ids and len(description) > _MAX_DESCRIPTION:
-            description = description[: _MAX_DESCRIPTION - 1].rsplit(" ", 1)[0] + "…"
-        lines.append(f"Source {entry['id']} ({counted(entry['tools'], 'tool')}): {description}{instructions.rstrip()}")
-    if others := ", ".join(f"{entry['id']} ({entry['tools']})" for entry in entries[_MAX_LINES:]):
-        lines.append(f"Other sources and their tools: {others}")
-    return list(map(safe_line, lines))
+    most, lines = max(_MIN_LINE, _SOURCES_CHARS // max(1, len(entries))), []
+    for one in entries:
+        words = (one.get(key, "") for key in ("title", "version", "description", "instructions"))
+        line = f"Source {one['id']} ({counted(one['tools'], 'tool')}): {'. '.join(filter(None, words))}"
+        lines.append(safe_line(line if len(line) <= most else f"{line[: most - 1].rsplit(' ', 1)[0]}…"))
+    return lines
 
 
 class _Listing:
@@ -162,7 +154,8 @@ class _Listing:
 
     def whole_catalog(self) -> Result:
         """Return every tool in one line, or, for a large catalog, its categories and how to search it."""
-        catalog, total, behind = self._catalog, len(self._catalog), _source_lines(self._catalog)
+        catalog, total = self._catalog, len(self._catalog)
+        behind = _source_lines(catalog) if len(catalog.sources) > 1 else ()
         if list_request.is_large(catalog):
             step = "Next: TOOL_LIST(query) with what you need in English, or TOOL_LIST(category) for the tools of one."
             text = self._text(f"{step} {counted(total, 'tool')}.", *behind, list_request.categories_line(catalog))
@@ -172,15 +165,8 @@ class _Listing:
 
     def sources(self) -> Result:
         """Return no tools, and a line for each source, with its title, version, description and instructions."""
-        entries = source_entries(self._catalog)
-        most = max(_MAX_DESCRIPTION // 2, _SOURCES_CHARS // max(1, len(entries)))
-        lines = []
-        for one in entries:
-            words = (one.get(key, "") for key in ("title", "version", "description", "instructions"))
-            line = f"{one['id']} ({counted(one['tools'], 'tool')}): {'. '.join(filter(None, words))}"
-            lines.append(safe_line(line if len(line) <= most else f"{line[: most - 1].rsplit(' ', 1)[0]}…"))
         step = "Next: TOOL_LIST(query), or TOOL_LIST(source) for the tools of one."
-        return self._result(self._text(step, *lines), [], step, 0)
+        return self._result(self._text(step, *_source_lines(self._catalog)), [], step, 0)
 
     def search(self, candidates: frozenset[int] | None) -> Result:
         """Return the tools that match the query, best first."""
