@@ -169,12 +169,19 @@ class RateLimiter:
         if self._settings.requests_per_second:
             interval_s = max(interval_s, 1 / self._settings.requests_per_second)
         waited_s = self._wait_for_slot(key_id, interval_s, deadline) if interval_s else 0.0
-        count, limit = self._count(key_id), self._settings.requests_per_day
+        # Of all processes where they share a store.
+        now, limit = self._clock.now(), self._settings.requests_per_day
+        resets_at = self._quota_resets_at(now)
+        total = self._run(lambda store: increment(store, f"usage/{key_id}/{resets_at:.0f}", now + 2 * DAY_S)) or 0
+        with self._lock:
+            day, count = self._usage.get(key_id, (resets_at, 0))
+            count = max(count + 1 if day == resets_at else 1, total)
+            self._usage[key_id] = resets_at, count
         if limit and count > limit:
             raise RateLimited(
                 f"The {limit} calls that are allowed in a day are used up.",
                 DAY_USED_UP,
-                retry_after_s=_whole_seconds(self._quota_resets_at(now) - now),
+                retry_after_s=_whole_seconds(resets_at - now),
                 limit=f"{limit} per day",
                 used=limit,
             )
@@ -221,17 +228,6 @@ class RateLimiter:
             return None
         is_refused = stated is not None and state.blocked_until > self._clock.now()
         return 100.0 if is_refused else min(100.0, 100 * self.usage_today(key_id) / limit)
-
-    def _count(self, key_id: str) -> int:
-        """Count one more request, and return today's: of all processes where they share a store."""
-        now = self._clock.now()
-        resets_at = self._quota_resets_at(now)
-        total = self._run(lambda store: increment(store, f"usage/{key_id}/{resets_at:.0f}", now + 2 * DAY_S)) or 0
-        with self._lock:
-            day, count = self._usage.get(key_id, (resets_at, 0))
-            count = max(count + 1 if day == resets_at else 1, total)
-            self._usage[key_id] = resets_at, count
-            return count
 
     def _refusal(self, state: KeyState, key_id: str, now: float) -> RateLimited:
         problem, next_step, limit = state.refusal

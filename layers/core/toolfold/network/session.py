@@ -177,7 +177,7 @@ class HttpClient:
             state = RequestState(
                 method, origin, deadline, connect_timeout_s, is_allowed, self._resolver, answer_timeout_s
             )
-            state.begin_answer()
+            state.expires_at = min(deadline, began + answer_timeout_s)
             token = current_request.set(state)
             try:
                 proxy = proxy_for(str(prepared.url))

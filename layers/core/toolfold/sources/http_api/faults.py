@@ -80,7 +80,7 @@ def raise_fault(
     for fault in faults:
         keys = fault["keys"]
         texts = [text for name in keys for text in notices.get(name, ())] if keys else [body]
-        if any(_matches(fault["match"], text[:MAX_MATCHED_CHARS], arguments) for text in texts):
+        if [text for text in texts if _matches(fault["match"], text[:MAX_MATCHED_CHARS], arguments)]:
             wait_s, wait = fault.get("retry_after_s"), {}
             if wait_s is not None:
                 # Of the limits in a notice the one that the wait is for: 25 per day.
