@@ -116,23 +116,21 @@ def test_a_failure_is_forgotten() -> None:
     assert not health.troubles()
 
 
-@pytest.mark.parametrize("is_alone", [True, False])
-def test_what_the_cache_does_not_take_is_kept_by_a_process_that_is_alone(is_alone: bool) -> None:
+def test_a_request_is_kept_for_a_while_and_used_once() -> None:
     clock = Clock("2026-01-13 12:00")
-
     broken: Any = object()  # without a method of a store
-    kept = KeptRequests(FailSafeStore(broken, 30.0, clock.monotonic), clock.clocks(), "salt", is_alone=is_alone)
-    assert kept.add({"text": "x" * 300_000}) is None
-    added = kept.add({"text": "x"})
-    assert (added is not None) == is_alone
-    if added is not None:
-        assert kept.get(added[0]) == added[1]
-        assert [kept.use_once(added[0]) for _ in range(2)] == [True, False]
-        clock.now += KEPT_REQUEST_S
-        assert kept.get(added[0]) is None
+    kept = KeptRequests(FailSafeStore(broken, 30.0, clock.monotonic), clock.clocks(), "salt")
+    assert kept.add({"text": "x"}) is None
     assert not kept.use_once("A" * 22)  # of a store that says nothing
-    caller, of_others = RequestCredentials(x_api_key="x"), KeptRequests(None, clock.clocks(), "", is_alone=True)
+    of_others = KeptRequests(None, clock.clocks(), "")
+    assert of_others.add({"text": "x" * 300_000}) is None
+    id_, request = of_others.add({"text": "x"}) or ("", {})
+    assert of_others.get(id_) == request
+    assert [of_others.use_once(id_) for _ in range(2)] == [True, False]
+    clock.now += KEPT_REQUEST_S
+    assert of_others.get(id_) is None
     assert kept.caller(NO_CREDENTIALS) == ""
+    caller = RequestCredentials(x_api_key="x")
     assert kept.caller(caller) != of_others.caller(caller)  # without the salt, keys could be found by trying
 
 

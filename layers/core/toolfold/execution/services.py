@@ -94,7 +94,7 @@ KEPT_REQUEST_S = 900
 _ID_BYTES = 16
 _ID = re.compile(r"[\w-]{22}", re.ASCII)
 _MAX_BYTES, _MAX_OWN_BYTES = 200_000, 4_000_000
-"""The largest request, and those of this process together, where no others share its cache."""
+"""The largest request, and those of this process together, where none share its cache."""
 
 
 class KeptRequests:
@@ -104,50 +104,43 @@ class KeptRequests:
         shared: where other processes find them too; None: in this process alone.
         clock: the clock.
         salt: of the hashes that stand for the API keys of callers.
-        is_alone: whether this process keeps what ``shared`` does not take: the next request comes to it as well.
     """
 
-    def __init__(self, shared: FailSafeStore[CacheStore] | None, clock: Clock, salt: str, *, is_alone: bool) -> None:
-        self._shared, self._own, self._clock = shared, MemoryStore(_MAX_OWN_BYTES), clock
+    def __init__(self, shared: FailSafeStore[CacheStore] | None, clock: Clock, salt: str) -> None:
+        own = FailSafeStore[CacheStore](MemoryStore(_MAX_OWN_BYTES), 0.0, clock.monotonic)
+        self._store, self._clock = shared or own, clock
         self._salt = f"toolfold continue {salt}".encode(errors="surrogatepass")
-        self._is_alone = is_alone or shared is None
 
     def add(self, request: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
         """Keep a new one; return its id and what is kept, with ``created`` in seconds since 1970; None on failure."""
         id_, kept = secrets.token_urlsafe(_ID_BYTES), {**request, "created": self._clock.now()}
-        return (id_, kept) if self.replace(id_, kept) or (self._is_alone and self._put(self._own, id_, kept)) else None
+        return (id_, kept) if self.replace(id_, kept) else None
 
     def get(self, id_: str) -> dict[str, Any] | None:
         """Return a request, or None for an unknown id and after its time."""
         # A key that a table cannot have, as a long text, would be a failure of the table.
-        content = self._run(id_, lambda store: store.get(_key(id_))) if _ID.fullmatch(id_) else None
+        content = self._store.run(lambda store: store.get(_key(id_))) if _ID.fullmatch(id_) else None
         kept = json.loads(content) if content else None
         return kept if kept is not None and self._clock.now() < kept["created"] + KEPT_REQUEST_S else None
 
     def replace(self, id_: str, request: Mapping[str, Any]) -> bool:
         """Keep ``request`` under its id, and return whether that succeeded."""
-        return self._run(id_, lambda store: self._put(store, id_, request)) is True
+        content, expires_at = json.dumps(request).encode(), request["created"] + KEPT_REQUEST_S
+
+        def put(store: CacheStore) -> bool:
+            store.put(_key(id_), content, self._clock.now(), expires_at)
+            return True
+
+        return len(content) <= _MAX_BYTES and self._store.run(put) is True
 
     def use_once(self, id_: str) -> bool:
         """Return whether this is the first use of a request, of all processes; False where that is not known."""
         now = self._clock.now()
-        return self._run(id_, lambda store: store.acquire_slot(f"{_key(id_)}/used", now, now + KEPT_REQUEST_S)) == 0
+        return self._store.run(lambda store: store.acquire_slot(f"{_key(id_)}/used", now, now + KEPT_REQUEST_S)) == 0
 
     def caller(self, credentials: RequestCredentials) -> str:
         """Return the id of a caller, whose request is kept; empty for one without a token and a key."""
         return principal_id(credentials, self._salt)
-
-    def _put(self, store: CacheStore, id_: str, request: Mapping[str, Any]) -> bool:
-        content = json.dumps(request).encode()
-        if len(content) <= _MAX_BYTES:
-            store.put(_key(id_), content, self._clock.now(), request["created"] + KEPT_REQUEST_S)
-        return len(content) <= _MAX_BYTES
-
-    def _run(self, id_: str, operation: Callable[[CacheStore], T]) -> T | None:
-        """Run an operation where the request is kept."""
-        if self._shared is None or self._own.get(_key(id_)) is not None:
-            return operation(self._own)
-        return self._shared.run(operation)
 
 
 def _key(id_: str) -> str:
@@ -220,7 +213,7 @@ class Services:
         )
         self.client_limits = ClientLimits(settings, limits, self.clock)
         kept = create_shared_store(settings, monotonic, aws, name="Kept requests", on_failure=report_cache)
-        self.kept_requests = KeptRequests(kept, self.clock, settings.key_salt, is_alone=not settings.cache_table)
+        self.kept_requests = KeptRequests(kept, self.clock, settings.key_salt)
         urls = settings.source_urls.items()
         self.imitated = frozenset(id_ for id_, url in urls if url and urlsplit(url).hostname in LOOPBACK)
 
