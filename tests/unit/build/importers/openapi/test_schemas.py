@@ -100,73 +100,19 @@ def test_a_discriminator_selects_one_of_several_alternatives_that_fit(tmp_path: 
     assert tool.parameters["properties"]["body"]["description"] == "The animal. kind states the form: cat, dog."
 
 
-PET = {
-    "type": "object",
-    "required": ["kind"],
-    "properties": {"kind": STRING, "friend": {"$ref": "#/components/schemas/Pet"}},
-}
+def test_a_body_that_others_extend_takes_their_properties(tmp_path: Path) -> None:
+    pet = {"type": "object", "required": ["kind"], "properties": {"kind": STRING}}
+    mapping = {"propertyName": "kind", "mapping": {"cat": "Cat"}}
+    cat = {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"type": "object", "properties": {"lives": {}}}]}
+    components = {"schemas": {"Pet": {**pet, "additionalProperties": False, "discriminator": mapping}, "Cat": cat}}
 
+    def arguments(name: str) -> Any:
+        content = body({"$ref": f"#/components/schemas/{name}"})
+        return read(tmp_path, operation("post", requestBody=content, components=components)).tool.parameters
 
-def extended(**properties: Any) -> dict[str, Any]:
-    """Return a schema that extends Pet."""
-    return {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"type": "object", "properties": properties}]}
-
-
-@pytest.mark.parametrize(
-    ("mapping", "schemas", "columns"),
-    [
-        ({"cat": "#/components/schemas/Cat", "dog": "Dog"}, {}, "kind,friend,lives,tail"),
-        ({"pet": "Pet", "cat": "Cat"}, {}, "kind,friend,lives"),
-        ({"cat": "Cat"}, {"Cat": {"type": "object", "properties": {"lives": {}}}}, "kind,friend,lives"),  # no allOf
-        ({"lion": "Lion"}, {"Lion": {"allOf": [{"$ref": "#/components/schemas/Cat"}, {}]}}, "kind,friend,lives"),
-        ({"cat": "Cat", "pup": "Pup"}, {"Pup": {"allOf": [{"$ref": "#/components/schemas/Pet"}]}}, "kind,friend,lives"),
-        (
-            {"cat": "Cat"},
-            {"Cat": {**extended(lives={}), "additionalProperties": False}},
-            "kind,friend,lives",
-        ),  # as NSwag
-        ({"none": "None"}, {}, "kind,friend"),
-    ],
-)
-def test_schemas_that_a_mapping_alone_names_are_alternatives(
-    tmp_path: Path, mapping: Any, schemas: Any, columns: str
-) -> None:
-    schemas = {
-        "Pet": {**PET, "discriminator": {"propertyName": "kind", "mapping": mapping}},
-        "Cat": extended(lives={"type": "integer"}),
-        "Dog": extended(tail=STRING),
-        **schemas,
-    }
-    pet = {"$ref": "#/components/schemas/Pet"}
-    answer = {"200": {"description": "OK", "content": {"application/json": {"schema": pet}}}}
-    given = operation("post", requestBody=body(pet), responses=answer, components={"schemas": schemas})
-    tool = read(tmp_path, given).tool
-    check_schema(tool.parameters)
-    assert sorted(tool.returns.removeprefix("fields: ").split(",")) == sorted(columns.split(","))
-    validator = jsonschema_rs.validator_for(dict(tool.parameters))
-    is_known = "lives" in columns
-    value = {"kind": "cat", "lives": 9, "friend": {"kind": "cat", "lives": 1}}
-    assert validator.is_valid({"body": value} if is_known else {"kind": "cat"})
-    assert not validator.is_valid({"body": {**value, "friend": {"lives": 9}}})
-
-
-@pytest.mark.parametrize("mapping", [{"cat": "Cat"}, {"none": "None"}])
-def test_a_schema_with_alternatives_stays_where_other_references_and_notes_find_it(
-    tmp_path: Path, mapping: Any
-) -> None:
-    bad = {**PET["properties"], "bad": {"$ref": "#/nothing"}}
-    schemas = {
-        "Pet": {**PET, "properties": bad, "discriminator": {"propertyName": "kind", "mapping": mapping}},
-        "Cat": extended(lives={"type": "integer"}),
-    }
-    fields = {"kind": {"$ref": "#/components/schemas/Pet/properties/kind"}, "pet": {"$ref": "#/components/schemas/Pet"}}
-    whole = {"type": "object", "properties": fields}
-    hostile = {"x-toolfold-alternatives": 1, "x-toolfold-files": {"": 1}}
-    given = {**operation("post", requestBody=body(whole), components={"schemas": schemas}), **hostile}
-    found = read(tmp_path, given)
-    assert found.tool.parameters["properties"]["kind"] == STRING
-    [(path, line, _)] = (note.split(":", 2) for note in found.imported.notes)
-    assert "#/nothing" in Path(path).read_text().splitlines()[int(line) - 1]
+    assert ArgumentValidator(arguments("Pet"), {}).validate({"body": {"kind": "cat", "lives": 9}})[1] == []
+    assert arguments("Pet")["properties"]["body"]["description"].endswith("kind states the form: cat.")
+    assert list(arguments("Cat")["properties"]) == ["kind", "lives"]
 
 
 def test_alternatives_that_multiply_take_no_time(tmp_path: Path) -> None:

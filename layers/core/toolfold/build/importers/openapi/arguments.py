@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from toolfold.build.importers.openapi.access import Credentials
 from toolfold.build.importers.openapi.document import Api, DocumentError, dict_at, dicts_in
 from toolfold.build.importers.openapi.operations import METHODS, Answer, Operation, convert_operation, describe_answer
-from toolfold.build.importers.openapi.schemas import Schema, SchemaConverter, without_null
+from toolfold.build.importers.openapi.schemas import OPEN, Schema, SchemaConverter, without_null
 from toolfold.build.importers.openapi.shortening import complete_schema
 from toolfold.fuzzy import spell_comparisons
 from toolfold.sources.http_api.binding import RESERVED_HEADERS, TOKEN, BindingError, check_binding
@@ -235,7 +235,8 @@ class _Arguments:
         schema = media.value.get("schema", {} if media.kind == "json" else {"type": "string"})
         converted = self._converter.convert(schema, media.value, "schema")
         is_required = body.get("required") is True
-        found = self._as_object(converted) if media.kind in ("json", "form") else None
+        is_closed = OPEN not in self._converter.target(dict_at(converted))
+        found = self._as_object(converted) if media.kind in ("json", "form") and is_closed else None
         if found is not None:
             sent = [
                 name

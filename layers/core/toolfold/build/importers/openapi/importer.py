@@ -28,7 +28,7 @@ from toolfold.build.importers.openapi.document import (
     read_document,
 )
 from toolfold.build.importers.openapi.operations import Operation, add_servers_and_security, find_operations
-from toolfold.build.importers.openapi.schemas import SchemaConverter, add_alternatives, one_paragraph
+from toolfold.build.importers.openapi.schemas import SchemaConverter, one_paragraph
 from toolfold.build.schema import Auth, Model, Url
 from toolfold.build.yaml_loader import Document
 from toolfold.catalog.entries import KEY_PLACES
@@ -143,7 +143,6 @@ class OpenApiImporter(base.Importer[OpenApiSettings]):
         try:
             self._api = Api(read_document(path))
             self._api.add_files()
-            add_alternatives(self._api.data)
             if "swagger" in self._api.data:
                 add_servers_and_security(self._api.data)
             return self._read(problems)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolfold.build.emitter import clean_text, shorten
-from toolfold.build.importers.openapi.document import Api, DanglingReference, DocumentError, dict_at, dicts_in, walk
+from toolfold.build.importers.openapi.document import Api, DanglingReference, DocumentError, dict_at
 from toolfold.build.text_safety import find_prompt_injection
 from toolfold.build.yaml_loader import Location
 from toolfold.catalog import json_schema
@@ -53,6 +53,9 @@ def one_paragraph(text: object, max_chars: int) -> str:
 Schema = dict[str, Any]
 
 DEFINITIONS = "#/$defs/"
+
+OPEN = "x-open"
+"""Keyword of a schema that others extend whom only the mapping of a discriminator names. No catalog has it."""
 
 MAX_VALUE = 2000
 """Characters of a value in a schema."""
@@ -323,54 +326,9 @@ class SchemaConverter:
             branches = [branch for key in ("oneOf", "anyOf") for branch in made.get(key, ())]
             references = [branch["$ref"].removeprefix(DEFINITIONS) for branch in branches if "$ref" in branch]
             values = list(dict_at(discriminator, "mapping")) or references
+            if not branches and dict_at(discriminator, "mapping"):
+                made.pop("additionalProperties", None)
+                made[OPEN] = True
             shown = ", ".join(value for value in values if isinstance(value, str))
             sentence = self.text(f"{name} states the form{': ' if shown else ''}{shown}.", holder, "discriminator")
             made["description"] = f"{made['description']} {sentence}" if "description" in made else sentence
-
-
-_ALTERNATIVES = "x-toolfold-alternatives"
-_NOT_IN_NAME = re.compile(r"\W+")
-
-
-def add_alternatives(data: dict[str, Any]) -> None:
-    """Add schemas with ``oneOf`` for those of ``data`` whose alternatives the mapping of a discriminator alone names.
-
-    Most alternatives extend the schema (``allOf``), which stays where it is; all other references lead to the new one.
-    """
-    objects = [value for value, _ in walk(data) if isinstance(value, dict)]
-    stated = ((one, _forms(data, one)) for one in objects if "discriminator" in one)
-    forms = {id(one): found for one, found in stated if any(form is not one for form in found.values())}
-    named = [form for found in forms.values() for form in found.values()]
-    parts_of: dict[int, list[Any]] = {id(form): json_schema.parts(data, form) for form in named}
-    extending = {id(part) for parts in parts_of.values() for part in parts}
-    for one in objects if forms else ():
-        extended = dicts_in(one.get("allOf"))
-        if len(extended) > 1 or "properties" in one:  # one alone is a reference with a text
-            extending.update(map(id, extended))
-    for parts in parts_of.values():
-        for part in (part for part in parts if len(parts) > 1 and part.get("additionalProperties") is False):
-            del part["additionalProperties"]  # NSwag writes it in each part, of which no value then fits all
-    made: dict[int, str] = {}
-    data[_ALTERNATIVES] = []
-    for one in objects if forms else ():
-        schema = json_schema.resolve(data, one.get("$ref"))
-        if id(one) in extending or id(schema) not in forms:
-            continue
-        if id(schema) not in made:
-            found = forms[id(schema)]
-            alternatives = {key: schema[key] for key in ("description", "nullable") if key in schema}
-            alternatives |= {"discriminator": schema.pop("discriminator"), "oneOf": [{"$ref": text} for text in found]}
-            if not all(any(part is schema for part in parts_of[id(form)]) for form in found.values()):
-                alternatives["allOf"] = [{"$ref": one["$ref"]}]
-            name = _NOT_IN_NAME.sub("_", one["$ref"].rpartition("/")[2])
-            made[id(schema)] = f"#/{_ALTERNATIVES}/{len(made)}/{name}"
-            data[_ALTERNATIVES].append({name: alternatives})
-        one["$ref"] = made[id(schema)]
-
-
-def _forms(data: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return reference → schema of what the mapping of a discriminator names, where ``schema`` has no alternatives."""
-    mapping = dict_at(schema, "discriminator", "mapping") if {"oneOf", "anyOf"}.isdisjoint(schema) else {}
-    given = [text for text in mapping.values() if isinstance(text, str)]
-    listed = [text if {"/", "#"} & {*text} else f"#/components/schemas/{text}" for text in given]
-    return {text: form for text in listed if isinstance(form := json_schema.resolve(data, text), dict)}
