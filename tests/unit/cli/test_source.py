@@ -354,7 +354,7 @@ def test_a_key_that_is_typed_among_the_arguments_is_named(run: Run) -> None:
     code, _, err = run("source", "add", "mcp", "shop", "--", "some-server", "--api-key", "abc123")
     assert code == 0
     assert "warning: --api-key: its value looks like a secret" in err
-    assert "key_variable: NAME_THAT_THE_PROGRAM_READS and auth: {}, and set TOOLFOLD_SOURCE_SHOP_KEY" in err
+    assert "key_variable: NAME_THAT_THE_PROGRAM_READS and auth, and set TOOLFOLD_SOURCE_SHOP_KEY" in err
     assert "abc123" not in err
 
 

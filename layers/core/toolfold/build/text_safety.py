@@ -184,27 +184,15 @@ SECRET_NAME = re.compile(
 )
 """Names of parameters of a URL that hold a key, which is never written into the catalog."""
 
-_LAST_WORD = re.compile(
-    r"keys?|apikey|token|secret|pass(word|wd|phrase)?|pwd|pat|jwt|authorization|bearer|cookie|credentials?",
+_TYPED = re.compile(
+    r"(?<![\w.-])(?P<name>(?>-{0,2})(?!(?:public|primary|foreign|sort|cache|idempotency|group|max|page|next|no)[-_])"
+    r"[\w.-]*(?:key|token|secret|password|passwd|passphrase|pwd|jwt|authorization|bearer|cookie|credentials?))"
+    # A value that only names a secret begins with $NAME, ${NAME}, <your key>, or is a reference of AWS.
+    r"(?:\s*[=:]\s*|\s+)(?!(?:(?:Bearer|Basic|Token)\s+)?[\"']?(?:[$<-]|%\w+%|\{\{|arn:|ssm:))\S"
+    r"|://[^/@:\s]*:[^/@\s]+@",
     re.IGNORECASE,
 )
-"""The last word of the name of an option, a header, a variable or a parameter whose value is a secret."""
-
-_HARMLESS = re.compile(
-    r"(public|primary|foreign|partition|sort|cache|idempotency|group|map|max|page|next|stop|no)[-_]\w+", re.IGNORECASE
-)
-"""Names with such a word that are not of secrets."""
-
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-
-_REFERENCE = re.compile(r"""\s*(?:(?:(?:Bearer|Basic|Token)\s+)?["']?(\$|%\w+%|<|\{\{)|arn:|ssm:|$)""", re.IGNORECASE)
-"""How a value begins that only names a secret: ``$NAME``, ``${NAME}``, ``<your key>``, a reference of AWS."""
-
-_ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]*)\s*[=:]\s*(?!//)(\S.*)", re.DOTALL)
-"""``--token=VALUE``, ``KEY=VALUE`` and ``Authorization: VALUE``, each one argument."""
-
-_IN_QUERY = re.compile(r"[?&]([\w.-]+)=([^&#\s]+)")
-_PASSWORD = re.compile(r"://[^/@:\s]*:([^/@\s]+)@")
+"""``--token=VALUE``, ``--token VALUE``, ``KEY=VALUE``, ``Authorization: VALUE``, and a URL with a password."""
 
 
 def find_typed_secrets(settings: Mapping[str, Any]) -> list[tuple[Location, str, str]]:
@@ -218,32 +206,19 @@ def find_typed_secrets(settings: Mapping[str, Any]) -> list[tuple[Location, str,
         >>> [(at, name) for at, name, _ in find_typed_secrets(settings)]
         [(('args', 1), '--api-key')]
     """
-    found: dict[Location, tuple[Location, str, str]] = {}
-    for at, name, value in _named_values(settings):
-        words = _WORD.findall(name)
-        is_named = words and _LAST_WORD.fullmatch(words[-1]) and not _HARMLESS.fullmatch(name.lstrip("-"))
-        if is_named and not _REFERENCE.match(value):
-            is_of_program = at[0] in ("args", "env")
-            instead = "key_variable: NAME_THAT_THE_PROGRAM_READS and auth: {}" if is_of_program else "auth"
-            advice = f"leave it out, add {instead}, and set {own_variable(str(settings.get('id', '')))}"
-            found.setdefault(at, (at, name, advice))
-    return list(found.values())
-
-
-def _named_values(settings: Mapping[str, Any]) -> Iterator[tuple[Location, str, str]]:
-    """Yield each value that has a name, with its location: of options, variables, headers and parameters of URLs."""
-    given = settings.get("args")
-    words = [str(argument) for argument in given] if isinstance(given, list) else []
-    texts: list[tuple[Location, str]] = [(("args", number), word) for number, word in enumerate(words)]
-    for (at, word), before in zip(texts, ["", *words], strict=False):
-        if assigned := _ASSIGNED.fullmatch(word):
-            yield at, assigned[1], assigned[2]
-        elif before.startswith("-") and "=" not in before and not word.startswith("-"):
-            yield at, before, word
+    texts: dict[Location, str] = {(key,): str(settings.get(key)) for key in ("url", "base_url")}
+    before = ""
+    for number, argument in enumerate(given if isinstance(given := settings.get("args"), list) else ()):
+        word = str(argument)
+        texts["args", number] = f"{before} {word}" if before.startswith("-") and "=" not in before else word
+        before = word
     for key in ("env", "headers"):
         given = settings.get(key)
-        for name, value in given.items() if isinstance(given, dict) else ():
-            yield (key, name), str(name), str(value)
-    for at, text in (*texts, *(((key,), str(settings.get(key))) for key in ("url", "base_url"))):
-        yield from ((at, name, value) for name, value in _IN_QUERY.findall(text))
-        yield from ((at, "password", value) for value in _PASSWORD.findall(text))
+        texts |= {(key, name): f"{name}={value}" for name, value in given.items()} if isinstance(given, dict) else {}
+    found = []
+    for at, text in texts.items():
+        if typed := _TYPED.search(text):
+            of_program = "key_variable: NAME_THAT_THE_PROGRAM_READS and " if at[0] in ("args", "env") else ""
+            advice = f"leave it out, add {of_program}auth, and set {own_variable(str(settings.get('id', '')))}"
+            found.append((at, typed["name"] or "password", advice))
+    return found
