@@ -7,7 +7,6 @@ lint or the check never reaches the bucket.
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 import tempfile
@@ -165,12 +164,8 @@ def check_catalog(content: bytes) -> Catalog:
         if head.get("bytes") != len(content) - len(head_line):
             raise ValueError("incomplete")
         catalog.verify()
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-        raise SettingsError("The file is not a compiled catalog (not JSON).") from None
-    except ValueError as error:
+    except (ValueError, RecursionError, CatalogUnavailable) as error:
         raise SettingsError(f"The file is not a compiled catalog ({error}).") from None
-    except CatalogUnavailable:
-        raise SettingsError("The file is not a compiled catalog (parts of it are damaged).") from None
     return catalog
 
 
