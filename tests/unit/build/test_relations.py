@@ -136,7 +136,7 @@ def test_an_overlay_relates_tools_by_the_names_of_their_source_or_of_the_catalog
     assert tool.relations == (["team__rates", "needs_output_of"], ["team__rates", "then"])
     overlay["tools"]["tax-forms"]["relations"][0]["to"] = "rate"
     (folder / "team/overlay.yaml").write_text(yaml.safe_dump(overlay))
-    assert "team/overlay.yaml:4: relations of team__tax_forms: there is no tool 'rate'" in mistakes(folder)
+    assert "relations of team__tax_forms: there is no tool 'rate'" in mistakes(folder)
 
 
 SOURCES = st.sampled_from(["time", "git", "a", "a__b", "s" * 32])

@@ -6,7 +6,6 @@ text that looks like instructions to a model is left out until a person has read
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -213,7 +212,7 @@ def _load(
         tool = replace(one, function=one.name, category=one.category or settings.id)
         if importer.is_imported:
             tool = _cleaned(tool, notes)
-        tools.append(_completed(settings, title, tool, overlay.tools.get(one.name, ToolOverlay()), folder))
+        tools.append(_completed(settings, title, tool, overlay.tools.get(one.name, ToolOverlay())))
     # What was written for the catalog stays as its model has checked it.
     clean = clean_text if importer.is_imported else lambda text, _: text
     categories = {}
@@ -298,9 +297,7 @@ def _cleaned(tool: Tool, notes: list[str]) -> Tool:
     )
 
 
-def _completed(
-    settings: base.ImporterSettings, source_title: str, tool: Tool, overlay: ToolOverlay, folder: Path
-) -> Tool:
+def _completed(settings: base.ImporterSettings, source_title: str, tool: Tool, overlay: ToolOverlay) -> Tool:
     """Return a tool with the corrections of its overlay and with what it lacks."""
     words = in_words(tool.function).strip().capitalize() or tool.name  # a name may be signs alone
     title = overlay.title or tool.title or words[:_MAX_TITLE]
@@ -324,15 +321,7 @@ def _completed(
         expose=tool.expose if overlay.expose is None else overlay.expose,
         example=example or example_arguments(tool.parameters),
         is_example_generated=not example,
-        where=functools.partial(_where, tool, folder),
     )
-
-
-def _where(tool: Tool, folder: Path, *at: str | int) -> str:
-    """Return ``file:line`` of a key of a tool, whose relations may be those of its overlay alone."""
-    if at[:1] == ("relations",) and not tool.relations:
-        return yaml_loader.load(folder / base.OVERLAY).where("tools", tool.function, *at)
-    return tool.where(*at)
 
 
 def _with_valid_values(schema: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
