@@ -267,16 +267,17 @@ def _one_of(*words: str) -> dict[str, Any]:
 class _Kind(NamedTuple):
     """The tool that stands for the sources of one kind: its name, and what its definition says before and after them.
 
-    ``source`` and ``tool`` are the arguments that name a source and a tool; empty: none does.
+    ``source`` and ``tool`` are the arguments that name a source and a tool; empty: none does. ``more`` are the others.
     """
 
     name: str
     title: str
     before: str
     after: str
+    subcommands: tuple[str, ...]
     source: str
     tool: str
-    properties: Mapping[str, Any]
+    more: Mapping[str, Any]
 
 
 _KINDS = {
@@ -285,25 +286,20 @@ _KINDS = {
         "API connectors",
         "Calls APIs: ",
         " discover returns the actions of a connector with their parameters, execute runs one.",
+        ("discover", "execute"),
         "connector",
         "action",
-        {
-            "subcommand": _one_of("discover", "execute"),
-            "connector": {},
-            "action": {},
-            "parameters": {"type": "object", "description": "Of the action"},
-        },
+        {"parameters": {"type": "object", "description": "Of the action"}},
     ),
     "database": _Kind(
         "database",
         "Databases",
         "Reads databases: ",
         " list_tables, then discover returns the columns of a table, query runs SQL.",
+        ("list_tables", "discover", "query"),
         "database",
         "",
         {
-            "subcommand": _one_of("list_tables", "discover", "query"),
-            "database": {},
             "table": {"type": "string", "description": "For discover"},
             "sql": {"type": "string", "description": "For query: one SELECT"},
             "params": {"type": "array", "items": {}, "description": "Values of its placeholders"},
@@ -315,23 +311,20 @@ _KINDS = {
         "MCP servers",
         "Calls MCP servers: ",
         " discover returns the tools of a server with their parameters, call runs one.",
+        ("discover", "call"),
         "server",
         "tool",
-        {
-            "subcommand": _one_of("discover", "call"),
-            "server": {},
-            "tool": {},
-            "arguments": {"type": "object", "description": "Of the tool"},
-        },
+        {"arguments": {"type": "object", "description": "Of the tool"}},
     ),
     "skill": _Kind(
         "read_skill",
         "Skills",
         "Returns the instructions of a skill; read it before such work. ",
         "",
+        (),
         "",
         "name",
-        {"name": {}, "file": {"type": "string", "description": "One of its files instead"}},
+        {"file": {"type": "string", "description": "One of its files instead"}},
     ),
 }
 """Kind of the sources → the tool that stands for them."""
@@ -369,14 +362,15 @@ def make_kinds(sources: Mapping[str, Any], tools: Sequence[Member], kinds: Mappi
             listed = _lines(own, members, named=bool(entry.tool) and not names)
         else:
             listed = _joined([f"{member}: {_stub(tool['summary'])}" for member, tool in members])
-        named = {entry.source: _one_of(*own), entry.tool: {"type": "string", **names}}
+        named = {"subcommand": _one_of(*entry.subcommands), entry.source: _one_of(*own)} if entry.source else {}
+        named |= {entry.tool: {"type": "string", **names}} if entry.tool else {}
         definition = {
             "name": entry.name,
             "title": entry.title,
             "description": f"{entry.before}{listed}{entry.after}",
             "inputSchema": {
                 "type": "object",
-                "properties": {key: named.get(key, rule) for key, rule in entry.properties.items()},
+                "properties": {**named, **entry.more},
                 "required": ["subcommand", entry.source] if entry.source else [entry.tool],
             },
             "annotations": {**annotations_of({tool["effect"] for _, tool in members}), "openWorldHint": True},
