@@ -10,7 +10,6 @@ from typing import Any
 from toolfold.build import yaml_loader
 from toolfold.build.importers import base
 from toolfold.build.importers.http_tools import (
-    BODY_TYPES,
     HttpApiSettings,
     HttpCategory,
     HttpParameter,
@@ -22,7 +21,7 @@ from toolfold.catalog.tokenizer import in_words
 from toolfold.fuzzy import closest
 from toolfold.results import values
 from toolfold.sources.http_api.binding import BindingError, check_binding, check_header
-from toolfold.sources.http_api.body import NO_BODY_EXPECTED
+from toolfold.sources.http_api.body import FORM, NO_BODY_EXPECTED
 from toolfold.sources.http_api.request import taken_names
 from toolfold.sources.http_api.styles import placeholders
 
@@ -75,15 +74,12 @@ def tool_binding(tool: HttpTool, parameters: Mapping[str, HttpParameter]) -> dic
         bound["parameters"] = described
     in_body = {name: parameter for name, parameter in parameters.items() if parameter.in_ == "body"}
     if in_body:
-        content_type = BODY_TYPES.get(tool.body.type, tool.body.type)
-        body: dict[str, Any] = {} if content_type == BODY_TYPES["json"] else {"content_type": content_type}
-        whole = tool.body.parameter or (next(iter(in_body)) if tool.body.type in ("text", "bytes") else None)
-        if whole is not None:
-            is_base64 = whole in in_body and (in_body[whole].base64 or tool.body.type == "bytes")
-            body |= {"argument": whole, **({"base64": True} if is_base64 else {})}
+        body: dict[str, Any] = {"content_type": FORM} if tool.body.type == "form" else {}
+        if tool.body.parameter is not None:
+            body["argument"] = tool.body.parameter
         else:
             fields = {name: parameter.sent_as or name for name, parameter in in_body.items()}
-            keys = ("style", "explode", "content_type", "filename", "base64")
+            keys = ("style", "explode")
             encoding = {fields[name]: how for name, parameter in in_body.items() if (how := _how(parameter, keys))}
             body |= {"fields": fields, **({"encoding": encoding} if encoding else {})}
         bound["body"] = body
@@ -291,8 +287,6 @@ def _problems(
     whole, in_body = tool.body.parameter, [name for name, one in parameters.items() if one.in_ == "body"]
     if whole is not None and whole not in in_body:
         yield f"{where('body')}: body: there is no parameter {whole} in the body.{closest(whole, in_body)}"
-    if tool.body.type in ("text", "bytes") and whole is None and len(in_body) > 1:
-        yield f"{where('body')}: body: name the parameter that is the body: {{type: {tool.body.type}, parameter: …}}"
     if tool.effect == "read" and tool.method == "DELETE":
         yield f"{where('effect')}: effect: DELETE does not only read"
     if unknown := sorted(set(tool.any_of) - parameters.keys()):

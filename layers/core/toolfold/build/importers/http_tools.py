@@ -13,17 +13,7 @@ from toolfold.build import schema
 from toolfold.build.importers.base import FRESHNESS_CLASS, ImporterSettings, ToolOverlay
 from toolfold.catalog.entries import Access, Format
 from toolfold.fuzzy import did_you_mean
-from toolfold.sources.http_api.body import FORM, JSON, MULTIPART
 from toolfold.sources.http_api.styles import Location, Method, PathStyle, QueryStyle, check_template
-
-BODY_TYPES = {
-    "json": JSON,
-    "form": FORM,
-    "multipart": MULTIPART,
-    "text": "text/plain",
-    "bytes": "application/octet-stream",
-}
-"""Short name of a kind of body → its media type."""
 
 
 def _with_type(given: object) -> object:
@@ -75,11 +65,7 @@ class HttpParameter(schema.Model):
     slashes: Literal["plain", "encoded"] | None = None
     """Whether a value of the path may have slashes, and how they are sent. Without it, they are refused."""
     content_type: str | None = None
-    """Media type of the value: ``application/json`` in a query, or that of a file in a multipart body."""
-    base64: bool = False
-    """Whether the value is base64 text of bytes, which are sent in the body."""
-    filename: str | None = None
-    """Name of the file that a part of a multipart body is."""
+    """Media type of the value, for example ``application/json`` in a query."""
     fixed: Any = None
     """Value that is always sent. Models do not see the parameter."""
     sends: schema.JsonScalar | None = None
@@ -137,8 +123,7 @@ Parameters = Annotated[
 class Body(schema.Model):
     """The body of a request, where a word does not say enough."""
 
-    type: Annotated[str, StringConstraints(pattern=rf"^({'|'.join(BODY_TYPES)}|[^/\s]+/.+)$")] = "json"
-    """One of :data:`BODY_TYPES`, or a media type."""
+    type: Literal["json", "form"] = "json"
     parameter: str | None = None
     """The parameter that is the whole body. Without it, each parameter of the body is a member or a field."""
 
@@ -159,7 +144,7 @@ class HttpTool(ToolOverlay):
     arguments: schema.ArgumentForms | None = None
     """What replaces the entries of the source's ``arguments`` for this tool."""
     body: Annotated[Body, BeforeValidator(lambda given: {"type": given} if isinstance(given, str) else given)] = Body()
-    """Kind of the body: ``json``, ``form``, ``multipart``, ``text``, ``bytes``, or a media type."""
+    """Kind of the body: ``json`` or ``form``. A service with other bodies is described by an OpenAPI document."""
     response: Literal["json", "csv", "text"] | None = None
     """Form of the answers, for a service whose content types say otherwise."""
     formats: list[Format] = Field(default=["json"], min_length=1)
