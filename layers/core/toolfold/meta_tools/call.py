@@ -62,12 +62,10 @@ def output_options(
     """Return how an answer is wanted: ``max_tokens`` as given, ``raw_by`` the parameter for the form of the service."""
     settings = request.tools.executor.settings
     requested = max_tokens or settings.max_tokens
-    most = max(MIN_TOKENS, min(requested, settings.max_tokens_ceiling))
     return OutputOptions(
         raw_by=raw_by,
         select=select,
-        max_tokens=most,
-        is_limited=(max_tokens or 0) > most,
+        max_tokens=max(MIN_TOKENS, min(requested, settings.max_tokens_ceiling)),
         save_answer=request.tools.executor.services.answer_store.save if settings.offload not in ("", "off") else None,
         whole=request.whole,
     )

@@ -51,7 +51,6 @@ class OutputOptions:
         raw_by: name of the argument that requests the upstream's own form; empty: toolfold's own form.
         select: the part to return.
         max_tokens: budget of the text.
-        is_limited: whether a larger budget was requested than is allowed.
         save_answer: saves a text over the budget (see ``offload.AnswerStore.save``); None: it is not saved.
         whole: whether nothing is left out, for a person and for files. The text is then empty.
         ask_less: how to ask for less; empty: with ``select``.
@@ -60,7 +59,6 @@ class OutputOptions:
     raw_by: str = ""
     select: Selection | None = None
     max_tokens: int = 8000
-    is_limited: bool = False
     save_answer: Callable[[str, str, float], dict[str, Any]] | None = None
     whole: bool = False
     ask_less: str = ""
@@ -255,8 +253,7 @@ def _preview(
         suffix = "txt" if document.is_text or document.metadata else "csv"
     if options.save_answer is not None and 2 * sys.getsizeof(full_text) <= budget.left:
         full = options.save_answer(full_text, suffix, budget.remaining_s - _PREVIEW_S)
-    limit = {"limit": f"max_tokens is at most {max_tokens:,} here."} if options.is_limited else {}
-    notice = {"full": {**full, "tokens": tokens.estimate(full_text)}, "ask_less": ask_less, **limit}
+    notice = {"full": {**full, "tokens": tokens.estimate(full_text)}, "ask_less": ask_less}
     del text, full_text
 
     def with_notice(part: Document, left_out: Mapping[str, Any]) -> RenderedResult:

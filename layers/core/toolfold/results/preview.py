@@ -223,7 +223,7 @@ def notice_line(notice: Mapping[str, Any], max_tokens: int) -> str:
 
     Args:
         notice: ``rows_shown``, ``rows_total``, ``left_out``, ``full`` (``tokens`` of the full text, and where it was
-            saved, as ``offload.AnswerStore.save`` returns it), ``ask_less``, and ``limit`` where there is one.
+            saved, as ``offload.AnswerStore.save`` returns it), and ``ask_less``.
         max_tokens: the budget of the answer.
     """
     full, total = notice["full"], notice["rows_total"]
@@ -232,10 +232,9 @@ def notice_line(notice: Mapping[str, Any], max_tokens: int) -> str:
     if tokens.count(link) > max_tokens // _MAX_LINK_SHARE:
         link = "in structuredContent.preview.full"
     where = f", until {full['expires_at']}: {escape_unsafe(link)}. " if link else " is too long. "
-    limit = f"{notice['limit']} " if "limit" in notice else ""
     return (
         f"# Preview: {size}left out: {notice['left_out']}. All of it ({full['tokens']:,} tokens){where}"
-        f"{limit}For less: {notice['ask_less']}"
+        f"For less: {notice['ask_less']}"
     )
 
 
