@@ -269,10 +269,9 @@ def _preview(
                 return rendered
         return None
 
-    units = preview.count_units(document)
     nothing = Document(metadata="" if document.is_text else {}, is_text=document.is_text)
-    left_out = {"rows_shown": 0, "rows_total": 0 if document.is_text else units, "left_out": _EVERYTHING}
-    return preview.largest_fitting(units, attempt, budget) or with_notice(nothing, left_out)
+    left_out = {"rows_shown": 0, "rows_total": sum(row_counts), "left_out": _EVERYTHING}
+    return preview.largest_fitting(max_tokens, attempt, budget) or with_notice(nothing, left_out)
 
 
 def _fits(text: str, structured: Callable[[], Any], max_tokens: int) -> bool:

@@ -68,45 +68,31 @@ class TooLong(Exception):
     """An attempt has more values than can fit."""
 
 
-def largest_fitting(max_rows: int, attempt: Callable[[Limits], T | None], budget: WorkBudget) -> T | None:
+def largest_fitting(max_tokens: int, attempt: Callable[[Limits], T | None], budget: WorkBudget) -> T | None:
     """Return what ``attempt`` makes with the largest limits for which it does not return None, or None.
 
     Raises:
         AnswerTooLarge: the deadline has passed before anything fits.
     """
-    for min_rows, limits in _STAGES:
+    for rows, limits in _STAGES:
         budget.check_time()
-        rows = min(min_rows, max_rows)
         best = attempt(limits._replace(rows=rows))
         if best is None:
             continue
         # Double the step first: the attempts stay near the size that fits, however long the whole is.
-        too_many = max_rows + 1
+        too_many = VALUES_PER_TOKEN * max_tokens
         step = max(1, rows)
         while too_many - rows > max(1, rows // _PRECISION) and budget.remaining_s > _MIN_SPARE_S:
             more_rows = min(rows + step, too_many - 1)
             longer = attempt(limits._replace(rows=more_rows))
+            if longer == best:  # all rows are shown
+                break
             if longer is not None:
                 rows, best, step = more_rows, longer, step * 2
             else:
                 too_many, step = more_rows, max(1, (more_rows - rows) // 2)
         return best
     return None
-
-
-def count_units(document: Document) -> int:
-    """Return the rows of the longest table, the items of the longest list or map, or the units of a plain text."""
-    if document.tables:
-        return max(len(table.rows) for table in document.tables)
-    if document.is_text:
-        return -(-len(document.metadata) // _UNIT_CHARS)
-    most, pending = 0, [document.metadata]
-    while pending:
-        value = pending.pop()
-        if isinstance(value, list | dict):
-            most = max(most, len(value))
-            pending += value if isinstance(value, list) else value.values()
-    return most
 
 
 class Shortener:

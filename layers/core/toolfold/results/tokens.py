@@ -41,13 +41,11 @@ _RARE = re.compile("[\u1200-\u177f\u1800-\u1dff\ua000-\uabff\ue000-\U0010ffff]")
 """Characters that are two tokens or more, being cut into their bytes: small scripts, emoji."""
 
 _CHARS_AT_ONCE = 16_384
-"""Characters that are cut together: the pieces of a text of megabytes would take many times its memory."""
+"""Characters that are cut together: the pieces of a text of megabytes would take many times its memory. At the ends of
+parts, a piece may be cut in two."""
 
-_WHOLE_CHARS = 500_000
-"""Length up to which a text is cut as a whole; at the ends of parts, a piece may be cut in two."""
-
-_SAMPLES = 16
 _SAMPLE_CHARS = 1024
+_SAMPLES = 16
 """Parts of a long text that are counted instead of the whole, which takes a second for some megabytes."""
 
 
@@ -56,9 +54,7 @@ def count(text: str) -> int:
 
     Linear in the length for any text: no part of the expression reads more than 97 characters.
     """
-    length = len(text) if len(text) <= _WHOLE_CHARS else _CHARS_AT_ONCE
-    found = sum([pieces(text, start, length) for start in range(0, len(text), length or 1)])
-    return found + found // MARGIN
+    return with_margin(sum(pieces(text, start, _CHARS_AT_ONCE) for start in range(0, len(text), _CHARS_AT_ONCE)))
 
 
 def pieces(text: str, start: int = 0, length: int = sys.maxsize) -> int:
