@@ -52,30 +52,18 @@ def describe_answer(
     """Return the description of an answer.
 
     Returns:
-        ``{"result": {"arguments", "from_example", "schema", "counts", "first_rows"}, "cached"}``. The schema is that of
-        the answer as ``$ref`` and scripts see it.
+        ``{"result": {"arguments", "from_example", "schema", "counts", "first_rows"}, "cached"}``. Schema and first rows
+        are those of the answer as ``$ref`` and scripts see it.
     """
     document = answer.document
-    view = view_of(_shortened(document, _SAMPLED), session.budget)
-    if document.tables:
-        again = ("columns", "row_count", *(("rows",) if document.tables[0].name not in ("", "rows") else ()))
-        view = {key: value for key, value in view.items() if key not in again}
     first = _shortened(document, _ROWS)
-    tables: dict[str, Any] = {}
-    for table in document.tables:
-        nulls = ((column, sum(row[at] is None for row in table.rows)) for at, column in enumerate(table.columns))
-        missing = {column: count for column, count in nulls if count}
-        tables[table.name or "rows"] = {"rows": len(table.rows), "columns": len(table.columns), "missing": missing}
-    fields = len(document.metadata) if isinstance(document.metadata, dict) else int(document.metadata is not None)
-    counts = {"tables": tables, "fields": fields}
-    head = {"arguments": dict(arguments), "counts": counts, "schema": _schema([view])}
-    described: dict[str, Any] = {
-        **head,
-        "from_example": list(filled),
-        "first_rows": {table.name or "rows": table.objects() for table in first.tables},
+    shapes = {
+        table.name or "rows": {"rows": len(table.rows), "columns": len(table.columns)} for table in document.tables
     }
-    if document.metadata not in ({}, None):
-        described["fields"] = document.metadata
+    fields = len(document.metadata) if isinstance(document.metadata, dict) else int(document.metadata is not None)
+    schema = _schema([view_of(_shortened(document, _SAMPLED), session.budget)])
+    head = {"arguments": dict(arguments), "counts": {"tables": shapes, "fields": fields}, "schema": schema}
+    described = {**head, "from_example": list(filled), "first_rows": view_of(first, session.budget)}
     lines = [f"# {', '.join(filled)}: from the example"] if filled else []
     shown = replace(answer, document=first, select=call.options.select).render(call.options, session.budget)
     text = "\n".join([*lines, to_text(head), "# First rows:" if document.tables else "# Fields:", shown.text])

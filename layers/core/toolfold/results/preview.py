@@ -74,8 +74,9 @@ def largest_fitting(max_tokens: int, attempt: Callable[[Limits], T | None], budg
     Raises:
         AnswerTooLarge: the deadline has passed before anything fits.
     """
-    for rows, limits in _STAGES:
+    for fewest, limits in _STAGES:
         budget.check_time()
+        rows = fewest
         best = attempt(limits._replace(rows=rows))
         if best is None:
             continue
