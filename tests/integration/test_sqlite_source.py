@@ -39,7 +39,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def catalog(tmp_path_factory: pytest.TempPathFactory, database: Path) -> Catalog:
     folder = tmp_path_factory.mktemp("catalog") / "shop"
     folder.mkdir()
-    source = {"id": "shop", "kind": "sql", "title": "Shop", "dialect": "sqlite", "max_rows": 500}
+    source = {"id": "shop", "kind": "sql", "title": "Shop", "dialect": "sqlite"}
     source["tables"] = {"exclude": ["secrets"]}
     (folder / "source.yaml").write_text(json.dumps(source))
     with pytest.MonkeyPatch.context() as patch:
@@ -83,9 +83,9 @@ def test_a_model_finds_its_way_from_the_tables_to_the_rows(executor: ToolExecuto
     assert found == {"rows": [{"name": "Ann", "total": 10.5}, {"name": "Ann", "total": 20}]}
 
 
-def test_the_limit_of_the_source_is_in_the_schema(executor: ToolExecutor, catalog: Catalog) -> None:
-    refused = error(executor, catalog, "query", sql="SELECT 1", limit=501)
-    assert (refused.code, "500" in refused.message) == ("INVALID_ARGUMENTS", True)
+def test_the_limit_of_rows_is_in_the_schema(executor: ToolExecutor, catalog: Catalog) -> None:
+    refused = error(executor, catalog, "query", sql="SELECT 1", limit=1001)
+    assert (refused.code, "1000" in refused.message) == ("INVALID_ARGUMENTS", True)
     many = "WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SELECT n FROM t"
     assert len(call(executor, catalog, "query", sql=many)["rows"]) == 100
     answer = call(executor, catalog, "query", sql=many, limit=500)
@@ -162,10 +162,8 @@ def test_a_hostile_catalog_cannot_change_the_limits_or_let_callers_choose_the_da
         {},
         {"dialect": "mysql"},
         {"dialect": "sqlite", "include": "*"},
-        {"dialect": "sqlite", "max_rows": 10_000},
-        {"dialect": "sqlite", "max_bytes": 10**12},
-        {"dialect": "sqlite", "statement_timeout_s": "9"},
-        {"dialect": "sqlite", "statement_timeout_s": float("nan")},
+        {"dialect": "sqlite", "timeout_s": "9"},
+        {"dialect": "sqlite", "timeout_s": float("nan")},
     ]
     forged = [source._replace(connection=connection) for connection in connections]
     forged += [source._replace(auth=auth) for auth in (source.auth._replace(caller_key=True), None)]

@@ -128,7 +128,7 @@ EMPTY = {"format": 1, "fetched_at": "", "schemas": [], "tables": []}
         ({}, json.dumps({**EMPTY, "dialect": "postgresql"}), "the snapshot is of postgresql; refresh the source again"),
         ({}, json.dumps({**EMPTY, "dialect": "sqlite"}), "no table of the database is included"),
         ({"dialect": "mysql"}, None, "dialect: must be 'sqlite' or 'postgresql'"),
-        ({"max_rows": 5000}, None, "max_rows: must be less than or equal to 1000"),
+        ({"max_rows": 50}, None, "max_rows: there is no such key"),
         ({"path": "/data/shop.db"}, None, "path: there is no such key"),
         ({"auth": {"environment": "X", "caller_key": True}}, None, "auth: a database has environment alone"),
         ({"tables": {"only": ["x"]}}, None, "tables.only: there is no such key"),

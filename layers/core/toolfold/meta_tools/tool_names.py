@@ -63,7 +63,7 @@ def find_name(catalog: Catalog, name: str) -> str | None:
     at_sources = (
         [] if normalize(name) in OTHER_NAMES else names_at_sources(catalog, bare[-1], named or sources.values())
     )
-    for one in filter(None, (*spelled, *(at_sources if len(at_sources) == 1 else ()))):
+    for one in filter(None, [*spelled, *(at_sources if len(at_sources) == 1 else [])]):
         tool = catalog.called_tool(one)
         # A tool of another source than the one that is named does another thing.
         if not named or (tool is not None and tool.source in named):

@@ -21,11 +21,8 @@ from toolfold.errors import CallError, SourceError
 from toolfold.sources.sql.adapter import DEFAULT_LIMIT, open_database
 from toolfold.sources.sql.errors import DIALECT_NAMES, DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.schema import (
-    DEFAULT_MAX_BYTES,
-    DEFAULT_STATEMENT_TIMEOUT_S,
     MAX_BYTES,
     MAX_ROWS,
-    MAX_STATEMENT_TIMEOUT_S,
     DatabaseSchema,
     SqlSettings,
     Table,
@@ -66,9 +63,6 @@ class SqlSourceSettings(base.ImporterSettings):
     schemas: list[Pattern] = Field(default=["public"], min_length=1, max_length=10)
     """Of PostgreSQL. The order is that in which a table without a schema is searched."""
     tables: TablePatterns = Field(default_factory=TablePatterns)
-    statement_timeout_s: float = Field(default=DEFAULT_STATEMENT_TIMEOUT_S, gt=0, le=MAX_STATEMENT_TIMEOUT_S)
-    max_rows: int = Field(default=MAX_ROWS, ge=1, le=MAX_ROWS)
-    max_bytes: int = Field(default=DEFAULT_MAX_BYTES, ge=1000, le=MAX_BYTES)
     freshness_s: int = Field(default=1, ge=1)
     """Seconds for which the same query is answered from the cache. Data of a database may change at any time."""
     no_data: Paragraph = "Check the names with list_tables, and the conditions of the query."
@@ -89,8 +83,7 @@ class SqlSourceSettings(base.ImporterSettings):
 
     def connection(self) -> dict[str, Any]:
         """Return what the adapter reads; see :class:`toolfold.sources.sql.schema.SqlSettings`."""
-        limits = self.model_dump(include={"statement_timeout_s", "max_rows", "max_bytes"})
-        return {"dialect": self.dialect, "schemas": self.schemas, **self.tables.model_dump(), **limits}
+        return {"dialect": self.dialect, "schemas": self.schemas, **self.tables.model_dump()}
 
 
 _PARAMETERS = {"sqlite": "?", "postgresql": "$1"}
@@ -160,7 +153,7 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
         except CallError as error:
             raise _error(folder, f"{error.message} {error.suggestion}") from error
         progress(f"Reading the tables of {source.title} …")
-        schema = _read_schema(folder, source, settings.max_bytes, connection_string)
+        schema = _read_schema(folder, source, connection_string)
         notes = []
         if schema.other_schemas:
             listed = _listed([*map(ascii, schema.other_schemas)], _MAX_SCHEMA_CHARS)
@@ -184,11 +177,11 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
         )
 
 
-def _read_schema(folder: Path, source: Source, max_bytes: int, connection_string: str) -> DatabaseSchema:
+def _read_schema(folder: Path, source: Source, connection_string: str) -> DatabaseSchema:
     settings = SqlSettings.from_source(source)
     deadline = time.monotonic() + _TIMEOUT_S
     try:
-        database = open_database(settings, connection_string, max_bytes, deadline)
+        database = open_database(settings, connection_string, MAX_BYTES, deadline)
         try:
             return database.read_schema(deadline)
         finally:
@@ -197,7 +190,7 @@ def _read_schema(folder: Path, source: Source, max_bytes: int, connection_string
         if failure.kind is FailureKind.ROLE:
             raise _error(folder, failure.detail) from None
         error = to_call_error(
-            failure, title=source.title, dialect=settings.dialect, max_bytes=max_bytes, statement="", schema=None
+            failure, title=source.title, dialect=settings.dialect, max_bytes=MAX_BYTES, statement="", schema=None
         )
         raise _error(folder, f"{error.message} {error.suggestion}") from error
 
@@ -252,8 +245,8 @@ def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence
                 "limit": {
                     "type": "integer",
                     "minimum": 1,
-                    "maximum": settings.max_rows,
-                    "default": min(DEFAULT_LIMIT, settings.max_rows),
+                    "maximum": MAX_ROWS,
+                    "default": DEFAULT_LIMIT,
                     "description": "Rows of the answer at most.",
                 },
             },

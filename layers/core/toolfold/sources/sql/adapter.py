@@ -22,7 +22,7 @@ from toolfold.results.render import dumps_compact
 from toolfold.sources.base import SourceAdapter
 from toolfold.sources.sql.errors import OF_STATEMENT, DatabaseFailure, FailureKind, to_call_error
 from toolfold.sources.sql.postgresql_database import PostgresqlDatabase
-from toolfold.sources.sql.schema import DatabaseSchema, SqlSettings, Table
+from toolfold.sources.sql.schema import MAX_BYTES, MAX_ROWS, DatabaseSchema, SqlSettings, Table
 from toolfold.sources.sql.sqlite_database import SqliteDatabase, sqlite_path
 from toolfold.text_safety import counted
 
@@ -219,7 +219,7 @@ class SqlAdapter(SourceAdapter):
         self._settings = SqlSettings.from_source(source)
         if source.auth is None or source.auth.caller_key:
             raise damaged(f"source {source.id!a} is a database whose connection string is not the operator's")
-        self._max_bytes = min(self._settings.max_bytes, context.settings.max_response_bytes)
+        self._max_bytes = min(MAX_BYTES, context.max_bytes(source))
         self._reader = DatabaseReader(self._settings, self._max_bytes)
 
     @property
@@ -230,18 +230,17 @@ class SqlAdapter(SourceAdapter):
     def call(
         self, tool: Tool, arguments: Mapping[str, Any], credentials: SourceCredentials, deadline: float
     ) -> UpstreamResponse:
-        """Answer one call from the database, before ``deadline`` and the statement time-out of the source."""
-        end = min(deadline, time.monotonic() + self._settings.statement_timeout_s)
+        """Answer one call from the database before ``deadline``."""
         action, reader, connection_string = tool.call.get("action"), self._reader, credentials.api_key
         try:
             if action == "list_tables":
-                text = reader.list_tables(connection_string, end)
+                text = reader.list_tables(connection_string, deadline)
             elif action == "describe_table":
-                text = reader.describe_table(connection_string, end, str(arguments.get("table") or ""))
+                text = reader.describe_table(connection_string, deadline, str(arguments.get("table") or ""))
             elif action == "query":
-                limit = min(int(arguments.get("limit") or DEFAULT_LIMIT), self._settings.max_rows)
+                limit = min(int(arguments.get("limit") or DEFAULT_LIMIT), MAX_ROWS)
                 params = arguments.get("params") or []
-                text = reader.query(connection_string, end, str(arguments.get("sql") or ""), params, limit)
+                text = reader.query(connection_string, deadline, str(arguments.get("sql") or ""), params, limit)
             else:
                 raise damaged(f"tool {tool.name!a} has no action of a database")
             return UpstreamResponse(200, text)

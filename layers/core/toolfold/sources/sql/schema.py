@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolfold.catalog.contract import is_part
-from toolfold.catalog.entries import Rule
 from toolfold.catalog.reader import damaged
 from toolfold.fuzzy import match_any
 from toolfold.results.values import sql_identifier, unique_names
@@ -208,32 +207,16 @@ def column_names(names: Iterable[str]) -> tuple[str, ...]:
 MAX_ROWS = 1000
 """Rows of one answer. What needs more rows is better aggregated by the database."""
 
-MAX_STATEMENT_TIMEOUT_S = 300
-"""Seconds of one statement. A call is limited further by its own deadline."""
-
-DEFAULT_STATEMENT_TIMEOUT_S = 15
-
 MAX_BYTES = 20_000_000
 """Bytes of one answer as JSON: what a function with 512 MB can parse and select from."""
-
-DEFAULT_MAX_BYTES = 2_000_000
 
 
 @dataclass(frozen=True)
 class SqlSettings:
-    """How one database is read.
-
-    Attributes:
-        max_bytes: bytes of one answer, as JSON.
-    """
+    """How one database is read."""
 
     dialect: Literal["sqlite", "postgresql"]
     tables: TableFilter = field(default_factory=TableFilter)
-    statement_timeout_s: Annotated[float, Rule(exclusiveMinimum=0, maximum=MAX_STATEMENT_TIMEOUT_S)] = (
-        DEFAULT_STATEMENT_TIMEOUT_S
-    )
-    max_rows: Annotated[int, Rule(minimum=1, maximum=MAX_ROWS)] = MAX_ROWS
-    max_bytes: Annotated[int, Rule(minimum=1, maximum=MAX_BYTES)] = DEFAULT_MAX_BYTES
 
     @classmethod
     def from_source(cls, source: Source) -> SqlSettings:
@@ -241,6 +224,5 @@ class SqlSettings:
         connection: Mapping[str, Any] = source.connection
         if not is_part("DatabaseConnection", connection):
             raise damaged(f"the connection of source {source.id!a} is not one of a database")
-        patterns, limits = ("schemas", "include", "exclude"), ("statement_timeout_s", "max_rows", "max_bytes")
-        tables = TableFilter(**{name: tuple(connection[name]) for name in patterns if name in connection})
-        return cls(connection["dialect"], tables, **{name: connection[name] for name in limits if name in connection})
+        patterns = [name for name in ("schemas", "include", "exclude") if name in connection]
+        return cls(connection["dialect"], TableFilter(**{name: tuple(connection[name]) for name in patterns}))
