@@ -105,9 +105,6 @@ _FACTS = {
 _MAX_SUMMARY = 70
 """Characters of the tables and the title in the summary of ``query``, beside 30 of its own words."""
 
-_MAX_SCHEMA_CHARS = 200
-"""Characters of the names of schemas in a sentence."""
-
 _TIMEOUT_S = 60.0
 """Seconds for connecting and for reading all tables."""
 
@@ -155,10 +152,6 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
         progress(f"Reading the tables of {source.title} …")
         schema = _read_schema(folder, source, connection_string)
         notes = []
-        if schema.other_schemas:
-            listed = _listed([*map(ascii, schema.other_schemas)], _MAX_SCHEMA_CHARS)
-            advice = "Add to schemas in source.yaml what is needed"
-            notes.append(f"The role may read tables of other schemas too: {listed}. {advice}")
         if unusable := schema.skipped_note():
             notes.append(f"{unusable[0].upper()}{unusable[1:]}")
         if not schema.tables:

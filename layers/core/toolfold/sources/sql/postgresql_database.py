@@ -331,20 +331,18 @@ class PostgresqlDatabase:
             given = tables.schemas  # in this order; those of patterns after them
             schemas.sort(key=lambda name: (given.index(name) if name in given else len(given), name))
             found, left_out = [], set()
-            others: dict[str, None] = {}
             for *texts, columns in self._fetch(_TABLES.format(several=len(schemas) > 1)):
                 schema, name, kind, description, is_readable = map(str, texts)
                 if schema not in schemas:
-                    if is_readable == "t":
-                        others[schema] = None
-                elif is_readable == "t" and tables.has_table(schema, name):
+                    continue
+                if is_readable == "t" and tables.has_table(schema, name):
                     read = tuple(Column(*column) for column in json.loads(columns or "[]"))
                     found.append(Table(schema, name, _KINDS[kind], description, read))
                 else:
                     left_out.add((schema, name))
             functions = frozenset(name for (name,) in self._fetch(_FUNCTIONS) if name)
             path = tuple(schemas) or ("public",)
-            return DatabaseSchema(tuple(found), frozenset(left_out), path, tuple(others), functions=functions)
+            return DatabaseSchema(tuple(found), frozenset(left_out), path, functions=functions)
 
     def query(
         self,

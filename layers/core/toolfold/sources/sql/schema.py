@@ -127,7 +127,6 @@ class DatabaseSchema:
         tables: sorted by schema and name.
         left_out: schema and name of each other table in the same schemas.
         search_path: the schemas in which PostgreSQL finds a table that is named without one, in this order.
-        other_schemas: those that the source does not have, with tables that the role may read.
         skipped: views that the database cannot plan.
         functions: those that PostgreSQL calls for a name behind a dot.
     """
@@ -135,7 +134,6 @@ class DatabaseSchema:
     tables: tuple[Table, ...] = ()
     left_out: frozenset[tuple[str, str]] = frozenset()
     search_path: tuple[str, ...] = ()
-    other_schemas: tuple[str, ...] = field(default=(), compare=False)
     skipped: tuple[str, ...] = field(default=(), compare=False)
     functions: frozenset[str] = field(default=frozenset(), compare=False)
 
