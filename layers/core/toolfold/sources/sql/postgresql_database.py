@@ -309,16 +309,11 @@ class PostgresqlDatabase:
                 ((role, *_),) = self._fetch("SELECT session_user")
                 rights = ", ".join(str(right) for (right,) in self._fetch(_RIGHTS))
             if rights:
-                grants = "".join(
-                    f" GRANT USAGE ON SCHEMA {schema} TO toolfold_reader;"
-                    f" GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO toolfold_reader;"
-                    for schema in self._tables.schemas[:3]
-                )
                 problem = (
-                    f"The role {role} may do more than read: {rights}. Revoke that from it, its groups and PUBLIC, or"
-                    " make one that can only read, and use it: CREATE ROLE toolfold_reader LOGIN PASSWORD '…';"
+                    f"The role {role} may do more than read: {rights}. Revoke that from it, its groups and PUBLIC,"
                 )
-                raise DatabaseFailure(FailureKind.ROLE, f"{problem}{grants}")
+                remedy = "or make a role that can only read, as docs/how-to/add-a-database.md shows"
+                raise DatabaseFailure(FailureKind.ROLE, f"{problem} {remedy}")
         except DatabaseFailure:
             self.close()
             raise
