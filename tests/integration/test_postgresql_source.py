@@ -558,7 +558,7 @@ def test_a_refresh_reads_the_schemas_of_the_source_alone(
         database="depot",
     )
     monkeypatch.setenv("TOOLFOLD_SOURCE_DEPOT_KEY", server.url("clerk", "depot"))
-    with pytest.raises(SourceError, match="the role may read no table that tables.include and schemas name"):
+    with pytest.raises(SourceError, match="the role may read no table that"):
         refresh_depot(tmp_path, [])
     assert list(refresh_depot(tmp_path, ["sales"]).added) == ["sales.orders"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,7 +109,6 @@ _TIMEOUT_S = 60.0
 
 _MAX_COLUMNS = 12
 _MAX_ALIASES = 60
-_REFERENCE = re.compile(r"references (.+?)(?:\(|,|$)")
 _NOT_IN_ALIAS = re.compile(r"[^a-z0-9]+")
 
 
@@ -132,7 +130,7 @@ class SqlImporter(base.Importer[SqlSourceSettings]):
         if not schema.tables:
             problems.append(f"{self.where('tables')}: no table of the database is included")
             return None
-        tables = _main_tables(schema)
+        tables = sorted(schema.tables, key=lambda table: table.kind != "table")  # views behind them
         names = [schema.display_name(table) for table in tables]
         count, dialect = counted(len(names), "table"), DIALECT_NAMES[settings.dialect]
         described = f"{dialect} database with {count}: {_listed(names, 300)}"
@@ -194,23 +192,6 @@ def _by_name(tables: Sequence[Table]) -> dict[str, Table]:
 
 def _error(folder: Path, problem: str) -> SourceError:
     return SourceError([f"{folder / 'source.yaml'}:1: {problem}"])
-
-
-def _main_tables(schema: DatabaseSchema) -> list[Table]:
-    """Return the tables, the main ones first: those that others refer to, and those with a comment."""
-    referred = Counter(
-        found
-        for table in schema.tables
-        for column in table.columns
-        for found in _REFERENCE.findall(column.key)
-        if found.rpartition(".")[2] != table.name
-    )
-
-    def rank(table: Table) -> tuple[bool, int, bool, str]:
-        references = referred[table.name] + referred[f"{table.schema}.{table.name}"]
-        return table.kind != "table", -references, not table.description, table.name
-
-    return sorted(schema.tables, key=rank)
 
 
 def _tools(settings: SqlSourceSettings, schema: DatabaseSchema, tables: Sequence[Table], where: str) -> list[base.Tool]:
