@@ -143,13 +143,17 @@ def test_an_error_does_not_change() -> None:
     assert type(other) is NoData
 
 
-DATABASE_FAILURES = [kind for kind in database_errors.FailureKind if kind not in database_errors.OF_STATEMENT]
+DATABASE_FAILURES = [
+    kind
+    for kind in database_errors.FailureKind
+    if isinstance(kind.value, tuple) and kind.value[0] is not InvalidArguments
+]
 TRANSPORT_TEXTS = {kind: request.templates(kind) for kind in {**request.PROBLEMS, **request.STEPS}}
 TEXTS = {
     **{name: found for name, found in vars(messages).items() if isinstance(found, Text)},
     **{f"{kind.__name__} problem": Text(texts[0]) for kind, texts in TRANSPORT_TEXTS.items()},
     **{f"{kind.__name__} next step": Text(*texts[1:]) for kind, texts in TRANSPORT_TEXTS.items()},
-    **{f"database {kind.name}": kind.value.next_step for kind in DATABASE_FAILURES},
+    **{f"database {kind.name}": kind.value[2] for kind in DATABASE_FAILURES},
 }  # fmt: skip
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import NamedTuple
 
 from toolfold import errors
 from toolfold.extras import how_to_add
 from toolfold.fuzzy import did_you_mean
-from toolfold.messages import SEE_LOG
+from toolfold.messages import SEE_LOG, TRY_AGAIN
 from toolfold.sources.base import ConnectionFailed, ConnectionNotPossible, NotConnected, Retryable
 from toolfold.sources.sql.functions import POSTGRESQL_FUNCTIONS, SQLITE_FUNCTIONS
 from toolfold.sources.sql.schema import DatabaseSchema
@@ -26,101 +25,74 @@ _MAX_LISTED = 40
 
 _MAX_COMPARED = 5_000
 
-_SHORTER = "Add a WHERE, aggregate in SQL (count, sum, GROUP BY), or lower limit."
-
-
-class _Failed(NamedTuple):
-    error: type[errors.CallError]
-    problem: str
-    next_step: Text
-
-
-def _operator_must(do: str) -> Text:
-    return Text(f"Tell the operator to {do}", f"To end this, {do}")
-
-
-def _retry_else(problem: str, do: str = "Try again in a moment") -> Text:
-    return Text(f"{do}; if it keeps failing, tell the user that {problem}", f"{do}; if it keeps failing, {problem}")
-
-
 _OF_SQL = errors.InvalidArguments
 
 
-class FailureKind(Enum):
-    """Why a database did not answer, with its texts; functions of their own word problems with a name."""
+def _for_operator(do: str) -> Text:
+    return Text(f"Tell the operator to {do}", f"To end this, {do}")
 
-    CONNECTION_STRING = _Failed(
+
+class FailureKind(Enum):
+    """Why a database did not answer: the error, its problem, and the next step. Those of a name have functions."""
+
+    CONNECTION_STRING = (
         ConnectionNotPossible,
         "The connection string set for {title} is not valid for {dialect}.",
-        Text(
-            "Tell the operator: it is {form}, in the variable that auth.environment names.",
-            "It is {form}, in the variable that auth.environment names.",
-        ),
+        _for_operator("set {form} in the variable that auth.environment names."),
     )
-    DRIVER_MISSING = _Failed(
+    DRIVER_MISSING = (
         ConnectionNotPossible,
         "{title} cannot be read: a package for SQL databases is not installed here.",
-        _operator_must("{how_to_add}"),
+        _for_operator("{how_to_add}"),
     )
-    NO_DATABASE = _Failed(
+    NO_DATABASE = (
         ConnectionNotPossible,
         "The database of {title} does not exist.",
-        _operator_must("check the name in the connection string."),
+        _for_operator("check the name in the connection string."),
     )
-    NOT_A_DATABASE = _Failed(
+    NOT_A_DATABASE = (
         ConnectionNotPossible,
         "The file set for {title} is not an SQLite database, or it is encrypted or damaged.",
-        _operator_must("check the path in the connection string."),
+        _for_operator("check the path in the connection string."),
     )
-    NOT_READABLE = _Failed(
+    NOT_READABLE = (
         ConnectionNotPossible,
         "The file set for {title} cannot be read.",
-        _operator_must("check its permissions and its folder's, and open it once with the application that writes it."),
+        _for_operator("check its permissions, and open it once with the application that writes it."),
     )
-    NOT_CONNECTED = _Failed(
-        NotConnected, "{title} cannot be reached.", _retry_else("the database is down or unreachable.")
-    )
-    TLS = _Failed(
+    NOT_CONNECTED = (NotConnected, "{title} cannot be reached.", TRY_AGAIN)
+    TLS = (
         ConnectionNotPossible,
         "{title} does not have the encryption, or the certificate, that the connection string set here demands.",
-        _operator_must("check sslmode and sslrootcert in the connection string, and the certificate of the server."),
+        _for_operator("check sslmode and sslrootcert in the connection string."),
     )
-    LOGIN = _Failed(
+    LOGIN = (
         errors.AuthRejected,
         "{title} does not accept the role or the password that is set up here.",
-        _operator_must("check the connection string."),
+        _for_operator("check the connection string."),
     )
-    ROLE = _Failed(
+    ROLE = (
         ConnectionNotPossible,
         "The role set up for {title} may do more than read, so it is not used.",
-        SEE_LOG.filled(what="which GRANT or REVOKE makes a right role"),
+        SEE_LOG.filled(what="what is to be revoked"),
     )
-    BROKEN = _Failed(ConnectionFailed, "The connection to {title} was closed.", _retry_else("the database is down."))
-    BUSY = _Failed(
-        ConnectionFailed,
-        "{title} is locked, or has too many connections, at the moment.",
-        Text("Try again in a moment; if it keeps failing, tell the user.", "Try again in a moment."),
+    BROKEN = (ConnectionFailed, "The connection to {title} was closed.", TRY_AGAIN)
+    BUSY = (ConnectionFailed, "{title} is locked, or has too many connections, at the moment.", TRY_AGAIN)
+    CANCELLED = (errors.CallCancelled, "The client cancelled this call.", Text("Call again if the answer is needed."))
+    TIMEOUT = (
+        errors.UpstreamTimeout,
+        "{title} did not answer in the time of one statement, which was ended.",
+        Text("Add a WHERE, aggregate in SQL (count, sum, GROUP BY), or lower limit."),
     )
-    CANCELLED = _Failed(
-        errors.CallCancelled, "The client cancelled this call.", Text("Call again if the answer is needed.")
-    )
-    TIMEOUT = _Failed(
-        errors.UpstreamTimeout, "{title} did not answer in the time of one statement, which was ended.", Text(_SHORTER)
-    )
-    TOO_LARGE = _Failed(
+    TOO_LARGE = (
         errors.AnswerTooLarge,
         "The rows are larger than one answer of {title} may be ({max_bytes:,} bytes).",
         Text("Name the columns that are needed, shorten long texts (substr(text, 1, 500)), or lower limit."),
     )
-    DATABASE = _Failed(
-        errors.UpstreamError,
-        "{title} failed to run the statement.",
-        _retry_else("the database has a problem.", "Simplify the statement"),
-    )
-    SYNTAX = _Failed(_OF_SQL, "it cannot be read: {detail}", Text("Correct it there and call again."))
-    NOT_ALLOWED = _Failed(_OF_SQL, "{detail}", Text("Write one SELECT; the database cannot be changed."))
-    STATEMENT = _Failed(_OF_SQL, "{detail}", Text("Correct the statement and call again."))
-    NO_PRIVILEGE = "no privilege"
+    DATABASE = (errors.UpstreamError, "{title} failed to run the statement.", TRY_AGAIN)
+    SYNTAX = (_OF_SQL, "it cannot be read: {detail}", Text("Correct it there and call again."))
+    NOT_ALLOWED = (_OF_SQL, "{detail}", Text("Write one SELECT; the database cannot be changed."))
+    STATEMENT = (_OF_SQL, "{detail}", Text("Correct the statement and call again."))
     NO_TABLE = "no table"
     NO_COLUMN = "no column"
     NO_FUNCTION = "no function"
@@ -163,7 +135,7 @@ def to_call_error(
     if failure.kind in _NAMED:
         problem, step = _NAMED[failure.kind](failure.detail, statement, schema or DatabaseSchema())
         return _invalid_sql(failure, statement, problem, step)
-    words: _Failed = failure.kind.value
+    words: tuple[type[errors.CallError], str, Text] = failure.kind.value
     kind, problem, next_step = words
     detail = failure.detail or "it does more than read the tables of this source"
     fields = {"title": title, "dialect": DIALECT_NAMES[dialect], "form": _FORMS[dialect], "max_bytes": max_bytes}
@@ -225,11 +197,6 @@ def _shown(name: str) -> str:
     return escape_unsafe(name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 1]}…")
 
 
-def _no_privilege(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
-    what = quoted_name(name) if name else "what the statement reads"
-    return f"the role set up here may not read all of {what}", "Name columns that list_tables has, instead of *."
-
-
 def _no_function(name: str, statement: str, schema: DatabaseSchema) -> tuple[str, str]:
     known, examples = POSTGRESQL_FUNCTIONS, "date_trunc('month', date), to_char(date, 'YYYY-MM')"
     if not schema.search_path:
@@ -239,7 +206,6 @@ def _no_function(name: str, statement: str, schema: DatabaseSchema) -> tuple[str
 
 
 _NAMED: dict[FailureKind, Callable[[str, str, DatabaseSchema], tuple[str, str]]] = {
-    FailureKind.NO_PRIVILEGE: _no_privilege,
     FailureKind.NO_TABLE: _no_table,
     FailureKind.NO_COLUMN: _no_column,
     FailureKind.NO_FUNCTION: _no_function,

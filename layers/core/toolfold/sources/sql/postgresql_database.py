@@ -44,13 +44,14 @@ _STATES: dict[str, FailureKind] = {
     "42601": FailureKind.SYNTAX,
     "42703": FailureKind.NO_COLUMN,
     "42P01": FailureKind.NO_TABLE,
-    "42501": FailureKind.NO_PRIVILEGE,
     "25006": FailureKind.NOT_ALLOWED,
     "57014": FailureKind.TIMEOUT,
     **dict.fromkeys(("55P03", "53300", "57P03"), FailureKind.BUSY),
     "54000": FailureKind.TOO_LARGE,
 }
 """SQLSTATE → what it means; see appendix A of PostgreSQL's documentation."""
+
+_NO_PRIVILEGE = "42501"
 
 _CLASSES: dict[str, FailureKind] = {
     **dict.fromkeys(("08", "57", "25"), FailureKind.BROKEN),
@@ -97,8 +98,8 @@ def _checked(result: PGresult, statement: str) -> PGresult:
         detail = found[1]
     elif kind in (FailureKind.NO_TABLE, FailureKind.NO_COLUMN) and quoted:
         detail = quoted[1]
-    elif kind is FailureKind.NO_PRIVILEGE:
-        detail = message.rpartition(" ")[2]
+    elif state == _NO_PRIVILEGE:
+        detail = f"the role set up here may not read all of {message.rpartition(' ')[2]}; name columns, instead of *"
     elif kind is FailureKind.SYNTAX:
         detail = f"the error is at or near {quoted[1]!r}" if quoted else message[:_MAX_DETAIL_CHARS]
     else:
