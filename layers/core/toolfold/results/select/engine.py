@@ -85,14 +85,7 @@ def evaluate(
         is_empty = may_lack_rows and any(value == [] for _, value in fields_of(document.metadata))
         if not has_columns or is_empty:
             return replace(document, notes=(*document.notes, "There are no rows to select from."))
-        guesses = []
-        unknown = str(error.facts.get("unknown", ""))
-        is_name = unknown and normalize(unknown) == normalize(selection.text)
-        for path, _ in fields_of(document.metadata) if is_name else ():  # inside the objects beside the tables
-            if len(path) > 1 and normalize(unknown) == normalize(".".join(path[-unknown.count(".") - 1 :])):
-                names = (one if one.isascii() and one.isidentifier() else f'"{one}"' for one in path)
-                guesses.append(f"jmespath: {'.'.join(names)}")
-        guesses += suggested(selection.text, kind_of_step, document, today) or []
+        guesses = suggested(selection.text, kind_of_step, document, today) or []
         found = evaluation.with_form(error, _forms(error, selection, evaluation.at, guesses))
         raise found.changed(next_step=" ".join((str(found.suggestion), *document.notes))) from None
 
@@ -243,27 +236,20 @@ class _Evaluation:
                 readable |= dict.fromkeys((table_name(table), "data", "rows"), so_far)
             found, notes = statements.run(step, readable, self._budget, self._today)
             following = Query.of(self._rows(replace(found, name=table.name)), self._today)
-            query.names.notes += [*self._notes_on_sql(found), *notes]
+            has_values = len(found.rows) > 1 or any(cell is not None for row in found.rows for cell in row)
+            query.names.notes += [*notes, *(() if has_values else ("The statement found nothing.",))]
             following.follow(query, step)
             self._queries[table_name(table)] = following
             self._is_object = False
         else:
             query.apply(step)
 
-    def _notes_on_sql(self, found: Table) -> list[str]:
-        """Return what a reader of the rows of a statement must know: why it found none, and what its table is."""
-        notes = []
-        empty = next((path[-1] for path, value in fields_of(self._document.metadata) if value == []), "")
-        if self._is_object and empty:
-            notes.append(f"The answer is one object, read as one row; {quoted_name(empty)} is an empty list.")
-        has_values = len(found.rows) > 1 or any(cell is not None for row in found.rows for cell in row)
-        return [*notes, *([] if has_values else ["The statement found nothing."])]
-
     def _takes_rows(self, clause: Clause) -> bool:
         """Return whether one object does not take a clause; ``last 1`` and ``count`` only where no field has parts."""
-        if clause.kind in _OF_ROWS or clause.numbers not in ((), (1,)):
+        (cells,) = self._tables[0].rows
+        if clause.kind in _OF_ROWS or clause.numbers not in ((), (1,)) or (clause.kind == "sql" and [] in cells):
             return True
-        has_parts = any(isinstance(cell, list | dict) for row in self._tables[0].rows for cell in row)
+        has_parts = any(isinstance(cell, list | dict) for cell in cells)
         return has_parts and (bool(clause.numbers) or clause.text.lower() in ("count", "count(*)"))
 
     def _names_table(self, step: Step) -> bool:
@@ -324,25 +310,20 @@ class _Evaluation:
         if len(fitting) == 1:
             return fitting[0]
         names = [table_name(table) for table in fitting or self._tables]
-        others = [(name, found) for name, found in zip(names, errors, strict=False) if "unknown" not in found.facts]
-        if not fitting and len(others) == 1:  # of the one table that has the names
-            ((name, found),) = others
-            forms = [f"from {written_name(name)}; {form}" for form in found.forms]
-            raise invalid(found.reason, str(found.suggestion), forms=forms, **found.facts)
-        unknown = [str(error.facts["unknown"]) for error in errors if "unknown" in error.facts]
-        if not fitting and len(unknown) == len(errors):
-            known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
-            if len(set(unknown)) > 1 and all(name in known for name in unknown):  # each table has a part of them
-                problem = f"{listed(dict.fromkeys(unknown))} are columns of different tables"
-                raise invalid(problem, f"Read one after the other; tables: {listed(names)}.", offset=step.offset)
-            found = unknown_column(unknown[0], list(known), step=step.text)
-            raise found.changed(next_step=f"{found.suggestion} Tables: {listed(names)}.") if known else found
-        if not fitting and len(set(map(str, errors))) == 1:
-            raise errors[0]
-        problem = "several tables fit" if fitting else "no table fits"
-        forms = [f"from {written_name(name)}; {step.text}" for name in names]
-        raise invalid(f"{problem} {quoted_name(step.text)}", f"Tables: {listed(names)}.",
-                      offset=step.offset, forms=forms, is_choice=bool(fitting))  # fmt: skip
+        if fitting:
+            forms = [f"from {written_name(name)}; {step.text}" for name in names]
+            raise invalid(f"several tables fit {quoted_name(step.text)}", f"Tables: {listed(names)}.",
+                          offset=step.offset, forms=forms, is_choice=True)  # fmt: skip
+        for name, found in zip(names, errors, strict=True):
+            if "unknown" not in found.facts:  # of the first table that has the names
+                forms = [f"from {written_name(name)}; {form}" for form in found.forms]
+                raise invalid(found.reason, str(found.suggestion), forms=forms, **found.facts)
+        known = dict.fromkeys(name for table in self._tables for name in known_names(table, table.columns))
+        unknown = str(errors[0].facts["unknown"])
+        if unknown in known:  # the names are of different tables
+            raise invalid(f"no table fits {quoted_name(step.text)}", f"Tables: {listed(names)}.", offset=step.offset)
+        found = unknown_column(unknown, list(known), step=step.text)
+        raise found.changed(next_step=f"{found.suggestion} Tables: {listed(names)}.")
 
     def _rows(self, table: Table) -> Rows:
         return Rows(table, self._open.enter_context(Statements(self._budget)))
