@@ -231,17 +231,13 @@ def test_numbers_are_right_aligned_and_whole(run: Run, terminal: Terminal) -> No
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\d +[\d.]+ +\d+", line) for line in lines[2:])
 
 
-@pytest.mark.parametrize(
-    ("variables", "has_colour"),
-    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False)],
-)
-def test_colour_is_wanted(
-    run: Run, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], has_colour: bool
+@pytest.mark.parametrize(("kind", "is_bold"), [("xterm", True), ("dumb", False)])
+def test_a_terminal_that_can_has_bold_headings(
+    run: Run, terminal: Terminal, monkeypatch: pytest.MonkeyPatch, kind: str, is_bold: bool
 ) -> None:
     terminal(80)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert ("\x1b[1m" in run(*DAILY, "--select", "last 2")[1]) is has_colour
+    monkeypatch.setenv("TERM", kind)
+    assert ("\x1b[1m" in run(*DAILY, "--select", "last 2")[1]) is is_bold
 
 
 @pytest.mark.parametrize(

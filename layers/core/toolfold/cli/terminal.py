@@ -57,29 +57,15 @@ def is_unicode(stream: Any) -> bool:
     return str(getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
-def has_colour(stream: TextIO) -> bool:
-    """Return whether ``stream`` gets colour: the variables count if not empty (no-color.org, force-color.org)."""
-    is_forced = os.environ.get("FORCE_COLOR", "") not in ("", "0")
-    return not os.environ.get("NO_COLOR") and (is_forced or can_draw(stream))
-
-
 def make_console(stream: TextIO) -> Console:
-    """Return a console of rich that writes to ``stream``, with colour where it is wanted.
+    """Return a console of rich that writes to ``stream``, with colour where it and the variables want it.
 
     What is printed must hold no control characters: the escape sequences are rich's own.
     """
     from rich.console import Console
 
-    return Console(
-        file=getattr(stream, "unescaped", stream),
-        width=width(),
-        force_terminal=has_colour(stream) or can_draw(stream),
-        color_system="standard" if has_colour(stream) else None,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
-    )
+    file = getattr(stream, "unescaped", stream)
+    return Console(file=file, width=width(), highlight=False, markup=False, emoji=False, legacy_windows=False)
 
 
 def cell_text(value: Any) -> str:
