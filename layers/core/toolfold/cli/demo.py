@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import textwrap
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +21,6 @@ _MAX_LINES = 12
 _MARGIN = "   │ "
 """Before each line of an answer."""
 
-_SYMBOLS = ["AAPL", "MSFT", "NVDA", "IBM", "KO", "PEP", "JNJ", "WMT", "DIS", "TSLA"]
 _RETURN = "last 30; last(close) / first(close) - 1, max(close)"
 
 
@@ -30,7 +28,6 @@ def _series(symbol: str | list[str], select: str) -> dict[str, Any]:
     return {"tool_name": "TIME_SERIES_DAILY", "arguments": {"symbol": symbol}, "select": select}
 
 
-_BATCH = [{"id": symbol, "tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": symbol}} for symbol in _SYMBOLS]
 _STEPS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     ('The user says: "give me aapl price"', "TOOL_LIST", {"query": "give me aapl price"}),
     (
@@ -39,7 +36,6 @@ _STEPS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
         {"tool_name": "GLOBAL_QUOTE", "arguments": {"symbol": "AAPL"}},
     ),
     ("A question about a time series returns the answer, not the series:", "TOOL_CALL", _series("AAPL", _RETURN)),
-    ("The next call sends no request: the series is cached.", "TOOL_CALL", _series("AAPL", "timestamp, close; last 3")),
     ("Two stocks are compared in one call:", "TOOL_CALL", _series(["AAPL", "MSFT"], _RETURN)),
     ("TOOL_GET describes a tool in full:", "TOOL_GET", {"tool_name": "SMA"}),
     (
@@ -48,7 +44,6 @@ _STEPS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
         {"tool_name": "SMA", "arguments": {"symbol": "AAPL", "interval": "day"}},
     ),
     ("A request that no tool can answer has no matches:", "TOOL_LIST", {"query": "book me a flight"}),
-    ("Ten symbols are compared in one batch:", "TOOL_BATCH", {"calls": _BATCH}),
 )
 """What the user or the model wants → the call of a meta-tool."""
 
@@ -72,11 +67,15 @@ def run(_options: Options) -> int:
             print()
             show(purpose)
             show(f"{number}. {tool}({json.dumps(arguments)})", "   ")
-            started = time.perf_counter()
             result = tools.call(tool, arguments, RequestCredentials(x_api_key="mock"))
-            duration_ms = (time.perf_counter() - started) * 1000
-            _print_answer(result.text, width - len(_MARGIN))
-            print(f"   {len(result.text):,} characters in {duration_ms:.0f} ms")
+            lines = [
+                line
+                for part in result.text.replace(',"', ', "').splitlines()  # lines of JSON may end after its commas
+                for line in textwrap.wrap(part, width - len(_MARGIN))
+            ]
+            print(*(f"{_MARGIN}{line}" for line in lines[:_MAX_LINES]), sep="\n")
+            if len(lines) > _MAX_LINES:
+                print(f"{_MARGIN}… {len(lines) - _MAX_LINES} more lines")
             if number == 2 and not result.is_error:
                 quote = result.structured["result"]
                 change = f"{quote['changePercent']:+.2f} % on the day"
@@ -85,12 +84,3 @@ def run(_options: Options) -> int:
     print()
     show("The same catalog as a page in a browser: toolfold ui, with the extra serve.")
     return int(failed > 0)
-
-
-def _print_answer(text: str, width: int) -> None:
-    """Print the beginning of an answer; lines of JSON may end after its commas."""
-    parts = text.replace(',"', ', "').splitlines()
-    lines = [line for part in parts for line in textwrap.wrap(part, width)]
-    print(*(f"{_MARGIN}{line}" for line in lines[:_MAX_LINES]), sep="\n")
-    if len(lines) > _MAX_LINES:
-        print(f"{_MARGIN}… {len(lines) - _MAX_LINES} more lines")
