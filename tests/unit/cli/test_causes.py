@@ -182,23 +182,21 @@ def test_service_that_speaks_no_tls(call: Call) -> None:  # N6
 def test_verbose_shows_the_way_and_the_cause(call: Call, tmp_path: Path) -> None:  # N6
     with RawServer(context=tls(tmp_path / "x.pem")) as server:
         err = call(at_localhost(server), "--verbose", SSL_CERT_FILE=str(tmp_path / "none.pem"), REQUESTS_CA_BUNDLE="")
-        assert f"* trusted    {tmp_path / 'none.pem'} (SSL_CERT_FILE)" in err
-        assert "* failed     CertificateBundleError" in err
+        assert f"trusted: {tmp_path / 'none.pem'} (SSL_CERT_FILE)" in err
+        assert "failed: CertificateBundleError" in err
         err = call(at_localhost(server), "-v", SSL_CERT_FILE=ca_bundle({})[1])
     port = server.authority.rpartition(":")[2]
-    assert f"* request    GET https://localhost:{port} (path and query are not shown)" in err
-    assert "* proxy      none" in err
-    assert "* address    " in err
-    assert re.search(r"\* time       [\d.]+ ms", err)
-    assert re.search(r"\* failed     CertificateError < SSLCertVerificationError \(18: self.signed certificate\)", err)
+    assert f"* GET https://localhost:{port} (path and query are not shown); proxy: none; address: " in err
+    assert re.search(r"; [\d.]+ ms", err)
+    assert re.search(r"failed: CertificateError < SSLCertVerificationError \(18: self.signed certificate\)", err)
     err = call(CLOSED, "-v")
-    assert "* failed     ConnectionRefused < ConnectionRefusedError (ECONNREFUSED)" in err
+    assert "failed: ConnectionRefused < ConnectionRefusedError (ECONNREFUSED)" in err
 
 
 def test_verbose_shows_what_succeeded(run: Run) -> None:  # N6
     code, out, err = run("call", "WTI", "--fresh", "--verbose", "--select", "last 1", "--format", "csv")
     assert (code, len(out.splitlines())) == (0, 2)
-    assert re.search(r"\* response   HTTP status 200, [\d,]+ bytes", err)
+    assert re.search(r"; HTTP status 200, [\d,]+ bytes", err)
     assert KEY not in err
 
 
@@ -229,4 +227,4 @@ def test_doctor_names_the_cause_and_shows_the_way(run: Run, monkeypatch: pytest.
     assert code == 1
     assert "Cannot connect to 127.0.0.1: connection refused." in out
     assert "Nothing listens there: check the URL of the source (TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL)" in out
-    assert "* failed     ConnectionRefused < ConnectionRefusedError (ECONNREFUSED)" in err
+    assert "failed: ConnectionRefused < ConnectionRefusedError (ECONNREFUSED)" in err

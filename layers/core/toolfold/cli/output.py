@@ -139,22 +139,17 @@ def one_warning_of_each_kind() -> Iterator[None]:
 
 def print_trace(request: RequestState) -> None:
     """Print what happened to one request: never its path, its query or a key."""
-    lines = [("request", f"{request.method} {request.origin} (path and query are not shown)")]
-    lines.append(("proxy", request.proxy or "none"))
-    if request.addresses:
-        lines.append(("address", ", ".join(request.addresses)))
-    lines.append(("time", f"{request.total_s * 1000:.1f} ms"))
+    words = [f"{request.method} {request.origin} (path and query are not shown)", f"proxy: {request.proxy or 'none'}"]
+    words += [f"address: {', '.join(request.addresses)}"] if request.addresses else []
     if request.origin.startswith("https:"):
         from toolfold.network.sockets import ca_bundle  # and ssl, which a command without a request does not wait for
 
         variable, path = ca_bundle(os.environ)
-        lines.append(("trusted", f"{path} ({variable or 'of certifi: no variable is set'})"))
-    if request.status:
-        lines.append(("response", f"HTTP status {request.status}, {request.body_bytes:,} bytes"))
-    if request.causes:
-        lines.append(("failed", " < ".join(request.causes)))
-    for name, text in lines:
-        print_wrapped(f"* {name:10} {text}", "*            ")
+        words.append(f"trusted: {path} ({variable or 'of certifi: no variable is set'})")
+    words.append(f"{request.total_s * 1000:.1f} ms")
+    words += [f"HTTP status {request.status}, {request.body_bytes:,} bytes"] if request.status else []
+    words += [f"failed: {' < '.join(request.causes)}"] if request.causes else []
+    print_wrapped("* " + "; ".join(words), "  ")
 
 
 DELAY_S = 1.0
