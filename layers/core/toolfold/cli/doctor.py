@@ -25,7 +25,7 @@ from toolfold.catalog.store import open_store
 from toolfold.cli import terminal
 from toolfold.cli.application import Options
 from toolfold.cli.error_text import for_person
-from toolfold.cli.output import print_json, print_trace
+from toolfold.cli.output import print_json
 from toolfold.cli.tools import meta_tools
 from toolfold.errors import CallError, SettingsError
 from toolfold.execution.api_keys import SecretProvider, resolve_api_key
@@ -92,7 +92,7 @@ def _diagnose(environment: Mapping[str, str], options: Options) -> Iterator[Find
     for source in catalog.sources:
         yield _key(source, settings, environment)
         if not options.offline:
-            yield _reachable(source, settings, verbose=options.verbose)
+            yield _reachable(source, settings)
     if options.directory:
         yield from _directory()
 
@@ -155,12 +155,10 @@ def _key(source: Source, settings: Settings, environment: Mapping[str, str]) -> 
     return Finding("ok", "key", f"{source.title} {'has a key; it was not sent' if key else 'needs no key'}.")
 
 
-def _reachable(source: Source, settings: Settings, *, verbose: bool) -> Finding:
+def _reachable(source: Source, settings: Settings) -> Finding:
     """Request the root of the source's host, without a key."""
     parts = urlsplit(settings.source_urls.get(source.id, source.base_url))
     client = HttpClient()
-    if verbose:
-        client.on_request = print_trace
     send = exchange_for(source, AdapterContext(settings, lambda: client), SMALLER_RESPONSE_HINT)
     started = time.monotonic()
     try:
