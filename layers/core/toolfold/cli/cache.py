@@ -20,13 +20,10 @@ _TIMEOUT_S = 5.0
 """Seconds to wait for a server that writes at the same time."""
 
 
-Kind = Literal["cache", "answers"]
-
-
 class Place(NamedTuple):
     """A place where answers are kept: its ``kind``, its ``location``, and whether it can be cleared here."""
 
-    kind: Kind
+    kind: Literal["cache", "answers"]
     location: str
     is_local: bool = False
     answers: int = 0
@@ -74,20 +71,15 @@ def _local_settings() -> Settings:
 
 def _places(settings: Settings) -> list[Place]:
     """Return where answers are kept; files of this machine alone are counted, and can be cleared here."""
-    places = []
-    kinds: tuple[tuple[Kind, str], ...] = (("cache", settings.cache), ("answers", settings.offload))
-    for kind, location in kinds:
-        if location in ("memory", "off"):
-            places.append(Place(kind, location, note="nothing is kept on this machine"))
-        elif "://" in location:
-            places.append(Place(kind, location, note="shared, so it is not cleared here; what it has expires"))
-        else:
-            path = absolute_path(location)
-            places.append(_on_this_machine(kind, path if kind == "cache" else os.path.join(path, FOLDER), settings))
-    return places
+    return [_place("cache", settings.cache, settings), _place("answers", settings.offload, settings)]
 
 
-def _on_this_machine(kind: Kind, path: str, settings: Settings) -> Place:
+def _place(kind: Literal["cache", "answers"], location: str, settings: Settings) -> Place:
+    if location in ("memory", "off"):
+        return Place(kind, location, note="nothing is kept on this machine")
+    if "://" in location:
+        return Place(kind, location, note="shared, so it is not cleared here; what it has expires")
+    path = absolute_path(location) if kind == "cache" else os.path.join(absolute_path(location), FOLDER)
     if not os.path.lexists(path):
         return Place(kind, path, note="not made yet")
     with os_errors(f"{path} cannot be read", "", sqlite3.Error):
