@@ -42,9 +42,7 @@ def run(options: Options) -> int:
         print_json({"source": source, **as_json(figures)}, indent=2)
     elif not figures.requests and not figures.codes:
         start = f" since {since.isoformat(sep=' ', timespec='minutes')}" if since else ""
-        print_wrapped(f"There is no request and no call in {source}{start}.")
-        print_wrapped("Its lines are JSON, with the message “request” or “call”, as the Lambda function and "
-                      "`toolfold serve` write them. `toolfold stats --help` has examples.")  # fmt: skip
+        print_wrapped(f"There is no request and no call in {source}{start}. `toolfold stats --help` has examples.")
     else:
         data = as_json(figures)
         print_fields([("source", source), *_labelled({**data.pop("figures"), **data})])
@@ -56,17 +54,13 @@ def own_log() -> list[str]:
     location = Settings.from_environment().call_log
     if not location:
         raise ToolfoldError(
-            "There is no log to count. Name files with --log; --log - reads a pipe, as from `aws logs tail`.\n"
-            "To log what agents on this machine do, set TOOLFOLD_CALL_LOG to a file where the server is configured: "
-            "`toolfold stats --help` says what is written."
+            "There is no log to count. Name files with --log, or set TOOLFOLD_CALL_LOG to a file where the server is "
+            "configured: `toolfold stats --help` has examples."
         )
     path = os.path.expanduser(location)
     found = [one for one in (f"{path}.1", path) if os.path.exists(one)]
     if not found:
-        raise ToolfoldError(
-            f"Nothing has been logged yet: {path} does not exist. A server that was started before TOOLFOLD_CALL_LOG "
-            "was set has to be started again."
-        )
+        raise ToolfoldError(f"Nothing has been logged yet: {path} does not exist.")
     return found
 
 
