@@ -15,9 +15,6 @@ from toolfold.meta_tools.result import dumps_compact
 from toolfold.results import tokens
 from toolfold.text_safety import counted
 
-_MAX_NAMES = 20
-"""Names of tools that are shown in one line."""
-
 
 def print_list(options: Options) -> int:
     """Print the profiles."""
@@ -57,8 +54,7 @@ def show(options: Options) -> int:
         terminal.print_table(["setting", "value", "from"], rows)
     else:
         listed = [definition["name"] for definition in exposed.every_definition()]
-        more = [f"and {len(listed) - _MAX_NAMES} more"] if len(listed) > _MAX_NAMES else []
-        own = {"description": exposed.resolution.profile.description, "tools/list": listed[:_MAX_NAMES] + more}
+        own = {"description": exposed.resolution.profile.description, "tools/list": listed}
         shown = {**row, **own, **{key: value for key, (value, _) in values.items() if key not in row}}
         terminal.print_fields({key: value for key, value in shown.items() if value not in ("", [])})
     return 0
