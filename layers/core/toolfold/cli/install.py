@@ -28,7 +28,6 @@ from toolfold.settings import Settings
 from toolfold.settings.model import unknown_names
 
 _KEY_VARIABLE = "ALPHA_VANTAGE_API_KEY"
-_ORIGINS = {"uvx": "install uv (https://docs.astral.sh/uv)", "npx": "install Node.js (https://nodejs.org)"}
 _PATHS = ("TOOLFOLD_CATALOG", "TOOLFOLD_CACHE", "TOOLFOLD_OFFLOAD", "TOOLFOLD_CALL_LOG", "TOOLFOLD_AUDIT_FILE")
 """Settings that may name a file or folder."""
 
@@ -218,7 +217,7 @@ def _of_endpoint(options: Options, client: Client) -> tuple[dict[str, Any], str]
         program = entry["command"]
         entry["command"] = shutil.which(program) or program  # clients start without the user's PATH
         if entry["command"] == program:
-            print_message(f"The client starts {program}, which is not installed here: {_ORIGINS[program]}.")
+            print_message(f"The client starts {program}, which is not installed here (uvx: uv, npx: Node.js).")
     elif options.env:
         raise fail(f"--env is for a program, and {client.title} connects to the endpoint itself.")
     return entry, key
