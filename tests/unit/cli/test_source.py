@@ -181,22 +181,15 @@ def test_a_refresh_shows_the_difference_and_with_check_writes_nothing(
     assert run("source", "refresh", "--check")[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("problem", "sentences"),
-    [
-        ("it broke", "it broke. Nothing of it was written."),
-        ("it broke. No snapshot was written.", "pets: it broke. No snapshot was written.\n"),
-    ],
-)
 def test_a_refresh_that_fails_writes_nothing_and_the_others_continue(
-    run: Run, services: dict[str, Any], tmp_path: Path, problem: str, sentences: str
+    run: Run, services: dict[str, Any], tmp_path: Path
 ) -> None:
-    services["pets"] = problem
+    services["pets"] = "it broke"
     services["toys"]["paths"]["/all"]["get"]["summary"] = "Return all"
     before = content(tmp_path / "catalog/pets")
     code, out, err = run("source", "refresh")
     assert code == 1
-    assert sentences in err
+    assert "pets: it broke. Nothing of it was written.\n" in err
     assert content(tmp_path / "catalog/pets") == before
     assert "toys: 1 changed" in out
 
@@ -283,7 +276,6 @@ def test_removing_asks_and_keeps_a_copy(run: Run, handbook: Path, monkeypatch: p
     (kept,) = (handbook.parent / ".removed").iterdir()
     assert (code, handbook.exists(), content(kept)) == (0, False, before)
     assert f"mv {kept.relative_to(Path.cwd())} catalog/handbook" in out
-    assert "delete catalog/catalog.json" in out  # no other source is left
     assert "has no source" in run("source", "list")[2]
     assert "has no source 'handbook'." in run("source", "remove", "handbook")[2]
 

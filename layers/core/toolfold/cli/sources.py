@@ -89,16 +89,9 @@ def remove(options: Options) -> int:
         kept.parent.mkdir(exist_ok=True)
         found.folder.rename(kept)
     print(f"Removed {found.id}. To have it back: mv {kept} {found.folder}")
-    if list_sources(options.folder):
-        print(f"Next: toolfold catalog compile --folder {options.folder}")
-    else:
-        print(f"Next, as it was the last: delete {options.folder}/catalog.json, and unset TOOLFOLD_CATALOG.")
+    print(f"Next: toolfold catalog compile --folder {options.folder}; of the last one, unset TOOLFOLD_CATALOG.")
     print(f"Hosts, commands and variables that were allowed for it stay in {settings_path(options.settings_file)}.")
     return 0
-
-
-_MAX_NAMES = 40
-"""Names of each kind of change that are printed."""
 
 
 def refresh(options: Options) -> int:
@@ -141,8 +134,7 @@ def _sentence(source_id: str, error: ToolfoldError | ModuleNotFoundError) -> str
     if isinstance(error.__cause__, CallError):  # worded for a model
         return f"{' '.join(for_person(error.__cause__))} Nothing of it was written."
     text = str(error).removeprefix(f"{source_id}: ").removesuffix(".")
-    unchanged = "" if " was written" in text else "Nothing of it was written."
-    return " ".join(filter(None, [f"{text}.", getattr(error, "suggestion", ""), unchanged]))
+    return " ".join(filter(None, [f"{text}.", getattr(error, "suggestion", ""), "Nothing of it was written."]))
 
 
 def _print_report(source_id: str, report: RefreshReport) -> None:
@@ -150,10 +142,8 @@ def _print_report(source_id: str, report: RefreshReport) -> None:
     counts = ", ".join(f"{len(names)} {word}" for _, word, names in changes if names)
     print(f"{source_id}: {counts or 'no change'}")
     for sign, _, names in changes:
-        for name in names[:_MAX_NAMES]:
+        for name in names:
             print(f"  {sign} {name}")
-        if len(names) > _MAX_NAMES:
-            print(f"  {sign} and {len(names) - _MAX_NAMES} more")
     for note in report.notes:
         output.print_message(f"{source_id}: {note}.")
 

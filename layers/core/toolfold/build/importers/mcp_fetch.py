@@ -114,4 +114,4 @@ def _token_of_user(source: Source, client: str, process: Settings) -> str:
 
 def failure(source_id: str, problem: str) -> SourceError:
     """Return the error of a refresh that wrote nothing, with the name of the source."""
-    return SourceError([f"{source_id}: {problem} No snapshot was written."])
+    return SourceError([f"{source_id}: {problem}"])
