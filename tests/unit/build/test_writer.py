@@ -204,13 +204,12 @@ def test_a_truncated_file_makes_the_catalog_unavailable(path: Path, tmp_path: Pa
             FileStore(tmp_path / "short.json")()
 
 
-def test_truncation_of_an_open_file_is_detected(path: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_overwritten_changes_no_catalog_that_was_read(path: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.json"
     copy.write_bytes(path.read_bytes())
     catalog = FileStore(copy)()
     copy.write_bytes(b"")
-    with pytest.raises(CatalogUnavailable):
-        catalog.get(NAMES[0])
+    assert catalog.get(NAMES[0])
 
 
 def test_the_file_is_one_json_object_with_a_line_for_each_tool(path: Path) -> None:

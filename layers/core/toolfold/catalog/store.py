@@ -1,6 +1,6 @@
 """Open the catalog: the one in the package, a file, or an object in S3.
 
-A small catalog is read as a whole. Of a large one the head is read at first, and the blocks on demand
+A file, and a small object, is read as a whole. Of a large object the head is read at first, and the blocks on demand
 (``catalog.reader``). Each block is compared with the hash in the head.
 
 In S3 a catalog is immutable, and its name contains its hash: ``<prefix>/catalogs/<sha256>.json``. The pointer
@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from threading import Lock, Thread
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolfold.aws.clients import AwsClients, error_code
@@ -104,10 +104,7 @@ def _bundled() -> str:
 
 
 class FileStore:
-    """Opens the catalog in a file at the first call, and returns it at every call.
-
-    The lines of a small file are checked when they are parsed. A large file stays open, and its blocks are compared
-    with their hashes. Such a file can be replaced by another, but must not be overwritten.
+    """Reads the catalog in a file at the first call, and returns it at every call.
 
     Args:
         path: The file.
@@ -132,46 +129,16 @@ class FileStore:
         """
         if self._catalog is None:
             try:
-                self._catalog = self._open()
+                with open(open_regular_file(self.path), "rb") as file:
+                    content = file.read()
             except (OSError, ValueError) as error:
                 known = getattr(error, "strerror", None) or type(error).__name__
                 reason = known if isinstance(error, OSError) else "it has no valid name"
                 logger.error("catalog file %s cannot be read: %s", ascii(os.path.abspath(self.path)), reason)
-                raise unavailable("cannot be read", _next_step()) from None
+                raise unavailable("cannot be read", NO_CATALOG) from None
+            is_packaged = os.fspath(self.path) == _bundled()
+            self._catalog = parse_catalog(content, "", self._allow_list, is_packaged)
         return self._catalog
-
-    def _open(self) -> Catalog:
-        with open(open_regular_file(self.path), "rb") as file:
-            size, is_packaged = os.fstat(file.fileno()).st_size, os.fspath(self.path) == _bundled()
-            if size <= SMALL:
-                return parse_catalog(file.read(SMALL + 1), "", self._allow_list, is_packaged)
-            line = file.readline(_MAX_HEAD_BYTES)
-            descriptor = os.dup(file.fileno())
-
-        lock = Lock()  # os.pread needs no lock, but Windows does not have it
-
-        def read_range(start: int, length: int) -> bytes:
-            with lock:
-                os.lseek(descriptor, start, os.SEEK_SET)
-                return os.read(descriptor, length)
-
-        def fetch(starts: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
-            try:
-                return list(map(read_range, starts, lengths))
-            except OSError as error:
-                logger.error("catalog file cannot be read: %s", error.strerror)
-                raise unavailable("cannot be read", _next_step()) from None
-
-        try:
-            return _open_catalog(line, size, CachedBlockReader(fetch, len(line)), "", self._allow_list, is_packaged)
-        except CatalogUnavailable:
-            os.close(descriptor)
-            raise
-
-
-def _next_step(sha256: str = "") -> Text:
-    """Return what to do about a catalog that cannot be used: a published one has a hash."""
-    return PUBLISH if sha256 else NO_CATALOG
 
 
 def open_regular_file(path: str | os.PathLike[str], more_flags: int = 0) -> int:
@@ -356,7 +323,7 @@ class S3Store:
                 raise unavailable("is in a bucket that does not exist") from None
             if name != POINTER or self._embedded is None:
                 logger.error("catalog object %s does not exist", name)
-            raise NotPublished("The tool catalog has not been published.", _next_step(name)) from None
+            raise NotPublished("The tool catalog has not been published.", PUBLISH) from None
         except Exception as error:  # noqa: BLE001 - obstore's errors have no base but Exception
             logger.error("catalog object %s cannot be read: %s", name, error_code(error))
             raise unavailable("cannot be read from S3") from None
@@ -383,11 +350,12 @@ def parse_catalog(
 def _open_catalog(
     line: bytes, size: int, read: BlockReader, sha256: str, allow_list: AllowList | None, is_packaged: bool = False
 ) -> Catalog:
+    next_step = PUBLISH if sha256 else NO_CATALOG  # a published one has a hash
     try:
         head = parse_head(line)
     except (ValueError, RecursionError):
         logger.error("catalog is not readable: its first line is not JSON")
-        raise unavailable("is not a compiled catalog (not JSON)", _next_step(sha256)) from None
+        raise unavailable("is not a compiled catalog (not JSON)", next_step) from None
     try:
         catalog = Catalog(head, read, sha256, is_packaged)
         if head.get("bytes") != size - len(line):
@@ -396,7 +364,7 @@ def _open_catalog(
         logger.error("catalog is not readable: %s", error)
         is_known = isinstance(head, dict) and head.get("format") == FORMAT
         problem = "is damaged" if is_known else "was compiled by another version of toolfold"
-        raise unavailable(problem, _next_step(sha256)) from None
+        raise unavailable(problem, next_step) from None
     if allow_list is not None:
         allow_list.check_all(catalog.sources)
     return catalog
