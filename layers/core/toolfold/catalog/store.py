@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from toolfold.catalog.reader import BlockReader
     from toolfold.settings import Settings
-    from toolfold.wording import Text
 
     T = TypeVar("T")
 
