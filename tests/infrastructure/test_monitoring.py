@@ -18,6 +18,7 @@ from tests.support.aws_services import use_aws_endpoint
 from tests.support.catalogs import publish
 from tests.support.lambda_handler import CONTEXT, http_event, load_gateway
 from tests.support.mcp_requests import message
+from tests.support.ports import free_port
 from tests.support.sam_template import load
 from toolfold.catalog.store import bundled_path
 from toolfold.errors import CALL_ERRORS
@@ -105,6 +106,10 @@ def emitted(mock_api: MockApi, endpoint: str) -> Emitted:
         for code in FAILURES:
             gateway.telemetry.record_failure(code)
         gateway.telemetry.logger.error("an error of any kind")
+        patch.setenv("TOOLFOLD_SOURCE_ALPHA_VANTAGE_URL", f"http://127.0.0.1:{free_port()}/query")
+        gateway = load_gateway()
+        for _ in range(2):  # at the second the circuit breaker is open
+            invoke(gateway.handler, "TOOL_CALL", symbol, **headers)
         for item in s3.list_objects_v2(Bucket="monitored")["Contents"]:
             s3.delete_object(Bucket="monitored", Key=item["Key"])
         s3.delete_bucket(Bucket="monitored")

@@ -154,25 +154,21 @@ def blocked(upstream: Upstream) -> Iterator[threading.Event]:
 
 
 class TestFailures:
-    def test_failing_calls_of_one_caller_pause_nobody_else(self, calls: Calls, upstream: Upstream) -> None:  # R2
-        upstream.replies = [lambda query: honest_reply(query) if query["apikey"] == HONEST else (500, {}, b"")]
+    @pytest.mark.parametrize("good", [{"apikey": HONEST}, {"symbol": "IBM"}])
+    def test_failing_keys_and_arguments_pause_no_other_call(
+        self, calls: Calls, upstream: Upstream, good: dict[str, str]
+    ) -> None:  # R2
+        ((name, value),) = good.items()
+        upstream.replies = [lambda query: honest_reply(query) if query[name] == value else (500, {}, b"")]
         for _ in range(6):
-            calls.error(key="timestamp,value")
-        assert calls.error(key="timestamp,value").details["retry_after_s"] == 30
-        assert len(upstream.requests) == 5
-        assert calls(key=HONEST).body
-
-    def test_failing_arguments_pause_no_other_arguments(self, calls: Calls, upstream: Upstream) -> None:  # R2
-        upstream.replies = [lambda query: honest_reply(query) if query["symbol"] == "IBM" else (500, {}, b"")]
-        for _ in range(6):
-            calls.error("TIME_SERIES_WEEKLY", symbol="ODD")
-        assert calls("TIME_SERIES_WEEKLY", symbol="IBM").body
+            calls.error("TIME_SERIES_WEEKLY", symbol="ODD", key="timestamp,value")
+        assert calls("TIME_SERIES_WEEKLY", symbol="IBM", key=HONEST).body
 
     def test_a_source_that_cannot_be_reached_is_paused_for_everybody(self, catalog: Catalog, clock: Clock) -> None:
         calls = Calls(catalog, clock, f"http://127.0.0.1:{free_port()}/query", RETRIES="0")
         for number in range(5):
             calls.error("TIME_SERIES_WEEKLY", key=f"KEY{number}", symbol=str(number))
-        assert calls.error(key=HONEST).message == "Alpha Vantage keeps failing, so calls to it are paused."
+        assert calls.error(key=HONEST).message == "Alpha Vantage cannot be reached, so calls to it are paused."
 
     @pytest.mark.parametrize("encode", [str, quote])
     def test_a_refusal_that_repeats_an_argument_blocks_no_key(

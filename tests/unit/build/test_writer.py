@@ -239,7 +239,7 @@ def test_any_key_is_found_in_any_section(mapping: dict[str, int], absent: str) -
         assert section.get(absent) is None
 
 
-CONTRACTS = {7: "6e06906db52be0866fef823eda353a30357f844e9599d79248e86d3134f26919"}
+CONTRACTS = {7: "a84c8ae75c667408165bca06e59b2c3743f5dadb1da05f74b2ac1b89e8a4d997"}
 """Format of the compiled layout → SHA-256 of its contract."""
 
 

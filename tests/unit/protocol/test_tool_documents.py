@@ -26,7 +26,7 @@ def test_it_is_what_tool_get_says_of_the_tool() -> None:
     words = get(f"/tools/{NAME}")
     assert (words.status, words.body.decode()) == (200, full(TOOL)[1])
     data = get(f"/tools/{NAME}.json")
-    assert json.loads(data.body) == tool_get(CATALOG, {"tool_name": NAME}).structured["tools"][0]
+    assert data.body == json.dumps(tool_get(CATALOG, {"tool_name": NAME}).structured["tools"][0]).encode()
     assert get(f"/stage/tools/{NAME.lower()}").body == words.body
     assert json.loads(get("/tools/TOOL_CALL").body)["parameters"]["type"] == "object"
 

@@ -38,8 +38,6 @@ class ToolOverlay(schema.Model):
 
     effect: Effect | None = None
     """What a call changes at the source; None: what the importer found."""
-    infer_relations: bool = True
-    """Whether TOOL_GET says of a tool which other may have the value of a parameter, as their names tell."""
     tags: list[schema.Tag] = Field(default=[], max_length=6)
     example: dict[str, Any] | None = None
     """Arguments of a valid call; None: made of the parameters."""
@@ -143,7 +141,7 @@ class ImporterSettings(schema.Model):
     freshness_s: int = Field(default=300, ge=1)
     """Seconds for which the answer of a tool that reads is fresh."""
     infer_relations: bool = True
-    """Whether TOOL_GET says of a tool which other may have the value of a parameter, as their names tell."""
+    """Whether TOOL_GET says of a tool which other may have the value of a parameter, as their names show."""
     tags: list[schema.Tag] = Field(default=[], max_length=6)
     """Tags of each tool, beside those that the importer found."""
 
