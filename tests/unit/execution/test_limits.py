@@ -153,15 +153,6 @@ def test_cached_answers_count_for_the_minute_alone_and_come_when_the_day_is_used
     assert world.call(is_cached=True) is not None  # the fifth of this minute
 
 
-def test_a_caller_that_is_refused_costs_no_further_writes() -> None:
-    world, writes = World(per_day=0), list[str]()
-    count_within = world.store.count_within
-    world.store.count_within = lambda key, *rest: (writes.append(key), count_within(key, *rest))[1]  # type: ignore[method-assign]
-    for _ in range(20):
-        world.call()
-    assert len(writes) == PER_MINUTE + 1
-
-
 def test_a_failure_of_the_store_is_reported_once_and_refuses_nobody() -> None:
     world = World()
     world.call(), world.call()

@@ -13,10 +13,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-import threading
 from typing import TYPE_CHECKING
-
-from cachetools import LRUCache
 
 from toolfold.cache.response_cache import MemoryStore
 from toolfold.client_call import iso_time
@@ -33,9 +30,6 @@ if TYPE_CHECKING:
 _KEPT_S = 3600
 """Seconds for which a counter is kept after its window, for machines whose clocks are slow."""
 
-_MAX_REFUSED = 20_000
-"""Windows known to be used up, about 4 MB. One that is dropped costs a write to learn it again."""
-
 
 class ClientLimits:
     """Count the calls of each caller and refuse those above the limits. Safe to use from many threads."""
@@ -44,8 +38,6 @@ class ClientLimits:
         self._windows = ("minute", 60, settings.calls_per_minute), ("day", 86_400, settings.calls_per_day)
         self._shared, self._clock = shared, clock
         self._own = MemoryStore(0)
-        self._used_up: LRUCache[str, bool] = LRUCache(_MAX_REFUSED)
-        self._lock = threading.Lock()
 
     def admit(self, caller: str, *, is_cached: bool) -> None:
         """Count a call of :func:`caller_id`, or refuse it; ``is_cached``: nothing needs to be sent for it.
@@ -58,7 +50,7 @@ class ClientLimits:
             if not limit or (is_cached and unit == "day"):
                 continue
             ends_at = (now // seconds + 1) * seconds
-            if not self._is_counted(f"clients/{caller}/{unit}/{ends_at:.0f}", limit, ends_at + _KEPT_S):
+            if self._count(f"clients/{caller}/{unit}/{ends_at:.0f}", limit, ends_at + _KEPT_S) >= limit:
                 raise ClientLimit(
                     f"The {limit} calls that one client may make here in a {unit} are used up.",
                     DAY_USED_UP if unit == "day" else WAIT,
@@ -68,20 +60,10 @@ class ClientLimits:
                     used=limit,
                 )
 
-    def _is_counted(self, key: str, limit: int, expires_at: float) -> bool:
-        # What is used up stays so until the window ends: a client in a loop costs no further writes.
-        with self._lock:
-            is_used_up = key in self._used_up
-        if not is_used_up:
-            shared = None
-            if self._shared is not None:
-                shared = self._shared.run(lambda store: store.count_within(key, limit, expires_at))
-            # Counted here as well: this process knows what it has admitted while the shared store fails.
-            is_used_up = (shared or 0) >= limit or self._own.count_within(key, limit, expires_at) >= limit
-            if is_used_up:
-                with self._lock:
-                    self._used_up[key] = True
-        return not is_used_up
+    def _count(self, key: str, limit: int, expires_at: float) -> int:
+        """Count a call, also in this process, which must know its calls while the shared store fails."""
+        shared = self._shared and self._shared.run(lambda store: store.count_within(key, limit, expires_at))
+        return max(shared or 0, self._own.count_within(key, limit, expires_at))
 
 
 def caller_id(source: Source, credentials: RequestCredentials, salt: str) -> str:
