@@ -3,7 +3,6 @@
 import base64
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -194,8 +193,8 @@ class TestRetryAfter:  # R22
     @pytest.mark.parametrize(
         ("value", "seconds"),
         [("7", 7), ("0", 1), ("1.2", 2), ("", 60), ("-5", 60), ("5, 7", 60), ("\u00b2", 60),
-         ("999999999", 43_200), ("9" * 5000, 43_200), ("Fri, 31 Dec 9999 23:59:59 GMT", 43_200),
-         ("Mon, 12 Jan 2026 17:00:00 GMT", 1), ("Fri, 99 Foo 9999 99:99:99 GMT", 60)],
+         ("999999999", 43_200), ("9" * 5000, 43_200), ("Fri, 31 Dec 9999 23:59:59 GMT", 60),
+         ("Mon, 12 Jan 2026 17:00:00 GMT", 60), ("Fri, 99 Foo 9999 99:99:99 GMT", 60)],
     )  # fmt: skip
     def test_the_text_and_the_field_agree(self, make: Make, upstream: Upstream, value: str, seconds: int) -> None:
         upstream.replies = [(429, {"retry-after": value.encode().decode("latin-1")}, b"")]
@@ -204,12 +203,7 @@ class TestRetryAfter:  # R22
         assert error.details["retry_after_s"] == seconds
         assert error.suggestion == "Wait as long as retry_after_s says and call again."
 
-    @pytest.mark.parametrize("form", ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"])
-    def test_a_date_counts_from_the_date_of_the_response(self, calls: Calls, upstream: Upstream, form: str) -> None:
-        until = time.strftime(form, time.gmtime(time.time() + 50))
-        upstream.replies = [(429, {"retry-after": until}, b"")]
-        assert 20 <= calls.error().details["retry_after_s"] <= 50
-        assert parse_retry_after("Tue, 13 Jan 2026 17:00:30 GMT", "Tue, 13 Jan 2026 17:00:00 GMT") == 30
+    def test_a_wait_is_a_number_of_seconds_up_to_a_day(self) -> None:
         assert [parse_retry_after(value) for value in ("9" * 5000, "\u00b2", "-1")] == [86_400, None, None]
 
 

@@ -24,7 +24,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -167,23 +166,15 @@ MAX_RETRY_AFTER_S = 86_400
 """The longest wait that a response can ask for. No quota is reset less often than once a day."""
 
 
-def parse_retry_after(value: str, date: str = "") -> int | None:
-    """Return the seconds that ``Retry-After`` names, from 0 to :data:`MAX_RETRY_AFTER_S` (RFC 9110, 10.2.3).
+def parse_retry_after(value: str) -> int | None:
+    """Return the seconds that ``Retry-After`` names, at most :data:`MAX_RETRY_AFTER_S`; None for a date.
 
-    Args:
-        value: a number of seconds, or an HTTP date.
-        date: the ``Date`` of the response, against which a date counts: the clocks of two machines may differ.
-
-    Returns:
-        None where it is neither: the header is then ignored. A time that is over is 0.
+    A date (RFC 9110, 10.2.3) counts by the clock of another machine, and few services send one.
     """
     try:
         seconds = float(value)
     except ValueError:
-        until = _parse_http_date(value)
-        if until is None:
-            return None
-        seconds = max(0.0, (until - (_parse_http_date(date) or datetime.now(UTC))).total_seconds())
+        return None
     return math.ceil(min(seconds, MAX_RETRY_AFTER_S)) if seconds >= 0 else None
 
 
@@ -208,19 +199,9 @@ def parse_limit_reset(headers: Mapping[str, str]) -> int | None:
 
 def stated_wait_s(response: Response) -> int | None:
     """Return the seconds after which a service accepts the next request, by its response; None: it states none."""
-    named, date = response.headers.get("retry-after", ""), response.headers.get("date", "")
-    wait_s = parse_retry_after(named, date) if named else None
+    named = response.headers.get("retry-after", "")
+    wait_s = parse_retry_after(named) if named else None
     return parse_limit_reset(response.headers) if wait_s is None and response.status in (403, 429) else wait_s
-
-
-def _parse_http_date(value: str) -> datetime | None:
-    from email.utils import parsedate_to_datetime
-
-    try:
-        parsed = parsedate_to_datetime(value)
-        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
 
 
 SMALLER_RESPONSE_HINT = "Ask for less, e.g. a shorter span or fewer items."

@@ -80,8 +80,7 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
             return httpx2.Response(502, request=request)
         exchange.location = _redirect_target(request.url, response.status_code, received)
         if response.status_code in (429, 503):
-            wait, date = received.get("retry-after", ""), received.get("date", "")
-            exchange.retry_after_s = parse_retry_after(wait[:_RETRY_AFTER_CHARS], date[:_RETRY_AFTER_CHARS])
+            exchange.retry_after_s = parse_retry_after(received.get("retry-after", "")[:_RETRY_AFTER_CHARS])
         limit = self._max_bytes if request.method == "POST" else None
         stream = _LimitedStream(response.stream, limit, exchange, self)
         return httpx2.Response(response.status_code, headers=received, stream=stream, request=request)
