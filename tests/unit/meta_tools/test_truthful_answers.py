@@ -372,26 +372,6 @@ def test_days_that_do_not_exist_end_in_no_defect(gateway: MetaTools, date: str, 
     assert not result.is_error or error(result)["code"] == "INVALID_ARGUMENTS"
 
 
-# F7
-@pytest.mark.parametrize(
-    ("max_tokens", "limit"),
-    [
-        (2001, "max_tokens is at most 2,000 here."),
-        (2000, None),
-        (499, None),
-    ],
-)
-@pytest.mark.parametrize("form", [{}, {"datatype": "json"}])
-def test_preview_states_a_limit_of_tokens(
-    mock_api: MockApi, max_tokens: int, limit: str | None, form: dict[str, str]
-) -> None:
-    given = {"tool_name": "TIME_SERIES_WEEKLY", "arguments": {**IBM, **form}, "max_tokens": max_tokens}
-    gateway = tools(mock_api, TOOLFOLD_MAX_TOKENS="1000", TOOLFOLD_MAX_TOKENS_CEILING="2000")
-    answer = gateway.call("TOOL_CALL", given, RequestCredentials(x_api_key=PREMIUM))
-    assert answer.structured["preview"].get("limit") == limit
-    assert limit is None or limit in answer.text
-
-
 OTHERS = "or change the other arguments, such as dates and filters."
 
 
