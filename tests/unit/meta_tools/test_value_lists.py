@@ -281,16 +281,15 @@ def part(label: Any, *tables: Table, **metadata: Any) -> LabelledDocument:
 
 
 @pytest.mark.parametrize(("name", "fields"), [("data", "fields"), ("", "fields"), ("prices", "data")])
-def test_metadata_is_common_or_a_row_for_each_part(name: str, fields: str) -> None:
+def test_what_stands_beside_tables_is_a_row_for_each_part(name: str, fields: str) -> None:
     rows = Table(name, ("date", "a", "b"), [("2026-01-01", 1, 2)])
     found = stack_documents(
         ["symbol"], [part("A", rows, unit="USD", name="Ay"), part("B", rows, unit="USD")], WorkBudget()
     )
-    assert found.metadata == {"unit": "USD"}
     assert [(table.name, table.columns) for table in found.tables] == [
-        (fields, ("symbol", "name")), (name, ("symbol", "date", "a", "b")),
+        (fields, ("symbol", "unit", "name")), (name, ("symbol", "date", "a", "b")),
     ]  # fmt: skip
-    assert found.tables[0].rows == [("A", "Ay"), ("B", None)]
+    assert found.tables[0].rows == [("A", "USD", "Ay"), ("B", "USD", None)]
 
 
 @pytest.mark.parametrize(

@@ -46,30 +46,19 @@ def label_text(labels: Sequence[Any]) -> str:
 def stack_documents(varied: Sequence[str], parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
     """Return one document in which the rows of all answers are under each other, the differing arguments first.
 
-    What all have in common beside their tables stays there; the rest is a table with a row for each call. Their notes
-    are left out.
+    What the answers have beside their tables is a table with a row for each call. Their notes are left out.
     """
     names = list(dict.fromkeys(table.name for part in parts for table in part.document.tables))
     metadata = [{} if part.document.metadata is None else part.document.metadata for part in parts]
     fields = [one if isinstance(one, Mapping) else {_VALUE: one} for one in metadata]
-    shared = fields[0].items() if names else ()
-    common = {key: value for key, value in shared if all(key in one and one[key] == value for one in fields)}
-    own = [{key: value for key, value in one.items() if key not in common} for one in fields]
     tables: list[Table] = []
-    if any(own) or not names:
-        columns = tuple(dict.fromkeys(key for one in own for key in one))
-        rows = [Table("", columns, [tuple(one.get(key) for key in columns)]) for one in own]
+    if any(fields) or not names:
+        columns = tuple(dict.fromkeys(key for one in fields for key in one))
+        rows = [Table("", columns, [tuple(one.get(key) for key in columns)]) for one in fields]
         found = [(part.labels, table) for part, table in zip(parts, rows, strict=True)]
         name = "" if not names else "data" if {"", "data"}.isdisjoint(names) else _FIELDS
         tables.append(_stacked(name, varied, found, budget))
-    for name in names:
-        tables.append(_stacked(name, varied, _tables_called(name, parts), budget))
-    left = {
-        key: value
-        for key, value in common.items()
-        if key not in varied or not all(_same(value, part.labels[varied.index(key)]) for part in parts)
-    }
-    return Document(tuple(tables), left)
+    return Document((*tables, *(_stacked(name, varied, _tables_called(name, parts), budget) for name in names)), {})
 
 
 def side_by_side(parts: Sequence[LabelledDocument], budget: WorkBudget) -> Document:
