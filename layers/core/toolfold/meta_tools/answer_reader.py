@@ -35,6 +35,7 @@ from toolfold.results.preview import MAX_BLOCK_CHARS, fit_blocks, split_notes
 from toolfold.results.select.coverage import coverage_of, first_date_field, has_dates, is_late
 from toolfold.results.tables import DATE_NAMES, Document
 from toolfold.text_safety import quoted_name
+from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Source, Tool
@@ -78,12 +79,12 @@ class _Reading(NamedTuple):
     """What a call requests of a response, for as many calls as request the same of it.
 
     Attributes:
-        selected: the selected part; the error where ``select`` does not fit the response.
+        selected: the selected part.
         notes: about it.
         gap: what the response lacks of what is requested.
     """
 
-    selected: Document | InvalidArguments
+    selected: Document
     notes: tuple[str, ...]
     gap: Gap | None
 
@@ -207,11 +208,8 @@ class CallSession:
         except CallError as error:
             raise with_next_step(error, self.catalog, call.tool, arguments) from None
 
-    def _answer(self, call: Call, response: CallResult) -> tuple[Answer | InvalidArguments, Gap | None]:
+    def _answer(self, call: Call, response: CallResult) -> tuple[Answer, Gap | None]:
         """Return the selected part of a response, with notes, and what the response lacks of what is selected.
-
-        An expression in JMESPath that finds nothing in a part of the data may find something in all of it: then its
-        error is returned with what is lacking.
 
         Raises:
             CallError: the response cannot be parsed within the budget, or the ``select`` does not fit it.
@@ -227,8 +225,6 @@ class CallSession:
         else:
             key = arguments, repr(selection), today, is_live, call.is_part
             selected, notes, gap = self._memoized(call, response, "reading", key, read)
-        if isinstance(selected, InvalidArguments):
-            return selected, gap
         status = output.AnswerStatus(response.cached, response.age_s, response.stale_reason)
         blocks, block_notes = self._blocks(call, response) if response.blocks else ((), ())
         select = None if call.is_part else call.options.select
@@ -252,7 +248,6 @@ class CallSession:
 
     def _reading(self, call: Call, response: CallResult, today: date, is_live: bool) -> _Reading:
         tool, selection, budget = call.tool, call.options.select, self.budget
-
         body, kind, redactor = response.body, response.kind, response.redactor
         parse = functools.partial(output.parse_answer, body, kind, tool.answer, selection, budget, redactor)
         if selection is None:  # the document is the answer, which is stored as such
@@ -260,27 +255,24 @@ class CallSession:
         else:
             parsed = self._memoized(call, response, "document", bool(selection.jmespath), parse)
         unusual = note_on_missing_data(tool, self.catalog.source(tool.source), body, parsed.document)
-        selected: Document | InvalidArguments
-        try:
-            selected = output.select_from(parsed, None if call.is_part else selection, today, budget)
-        except InvalidArguments as error:
-            if unusual:
-                with_notes(error, unusual)
-            if selection is None or not selection.jmespath:
-                raise
-            selected = error
         requested, gap = None, None
         if selection is not None:
             from toolfold.results.select.engine import requested_of
-
-            part = Document() if isinstance(selected, InvalidArguments) else selected
-            requested = part.requested or requested_of(selection, parsed.document, budget, today)
-            found = max((len(table.rows) for table in part.tables), default=0)
+        try:
+            selected = output.select_from(parsed, None if call.is_part else selection, today, budget)
+        except InvalidArguments as error:
+            if selection is not None and selection.jmespath:  # which may find something in all of the data
+                requested = requested_of(selection, parsed.document, budget, today)
+                gap = completion.find_gap(tool, response.arguments, requested, parsed.document, today, 0)
+            lacking = "" if gap is None else completion.lacking_note(tool, response.arguments, gap)
+            notes = list(filter(None, (unusual, lacking)))
+            raise error.changed(next_step=joined(*notes, error.next_step)) if notes else error from None
+        if selection is not None:
+            requested = selected.requested or requested_of(selection, parsed.document, budget, today)
+            found = max((len(table.rows) for table in selected.tables), default=0)
             gap = completion.find_gap(tool, response.arguments, requested, parsed.document, today, found)
-        if isinstance(selected, InvalidArguments):
-            return _Reading(selected, (), gap)
-        notes = notes_on(tool, response.arguments, requested, parsed.document, selected, today if is_live else None)
-        return _Reading(selected, (unusual, *notes) if unusual else notes, gap)
+        own = notes_on(tool, response.arguments, requested, parsed.document, selected, today if is_live else None)
+        return _Reading(selected, (unusual, *own) if unusual else own, gap)
 
     def _blocks(self, call: Call, response: CallResult) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
         """Return the further content of a response, without the keys of the call, and notes on what it lacks."""

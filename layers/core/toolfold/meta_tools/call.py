@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolfold.budget import WorkBudget
-from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.call import NO_USE, UpstreamUse
 from toolfold.meta_tools.arguments import is_blank
 from toolfold.results import output, parsing
 from toolfold.results.output import MIN_TOKENS, AnswerStatus, OutputOptions, RenderedResult
-from toolfold.wording import joined
 
 if TYPE_CHECKING:
     from toolfold.catalog.entries import Tool
+    from toolfold.errors import CallError
     from toolfold.meta_tools.dispatcher import MetaRequest
     from toolfold.results.select.grammar import Selection
     from toolfold.results.tables import Document
@@ -97,14 +96,8 @@ class Answer:
         return output.render_document(self.document, options, self.status, budget, self.size)
 
 
-def with_notes(answer: Answer | InvalidArguments, *notes: str) -> Answer:
-    """Return an answer with further notes, each once.
-
-    Raises:
-        InvalidArguments: the ``select`` did not fit the answer; the notes are part of the suggestion.
-    """
-    if isinstance(answer, InvalidArguments):
-        raise answer.changed(next_step=joined(*notes, answer.next_step))
+def with_notes(answer: Answer, *notes: str) -> Answer:
+    """Return an answer with further notes, each once."""
     if not notes:
         return answer
     added = tuple(dict.fromkeys((*answer.document.notes, *notes)))
