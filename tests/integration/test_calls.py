@@ -232,7 +232,7 @@ class TestBreaker:
             assert refused.as_dict() == {
                 "code": "UPSTREAM_ERROR",
                 "message": "Alpha Vantage cannot be reached, so calls to it are paused.",
-                "suggestion": "Wait as long as retry_after_s says and call again; if it keeps failing, tell the user.",
+                "suggestion": "Wait as long as retry_after_s says and call again.",
                 "retry_after_s": 30,
                 "retryable": True,
             }

@@ -25,7 +25,6 @@ FORMS_OF_DATABASES = {"sqlite": "sqlite:///shop.db", "postgresql": "postgresql:/
 """Dialect → a connection string."""
 
 SEND_KEY = Text("Ask the user to send one key of {title} in {header}.", "Send one key of {title} in {header}.")
-KEY_IN_LOG = Text("Tell the operator, whose log says {what}{instead}.", "The log says {what}{instead}.")
 CORRECT_KEY = Text(
     "Tell the operator that {variable} must be printable ASCII characters, at most {most}.",
     "{variable} must be printable ASCII characters, at most {most}.",
@@ -76,7 +75,6 @@ NOT_ALLOWED = Text(
     "Tell the user that TOOLFOLD_APPROVE must be agent or human for that.",
     "Set TOOLFOLD_APPROVE to agent or human to allow them after approval.",
 )
-TELL_OPERATOR = Text("Tell the operator, whose log says why.", "The line above says why.")
 INVALID_ARGUMENT = Text("{called}{parameter} {problem}: {expected}{stop}")
 INVALID_OF_SEVERAL = Text(
     "{called}{parameter} {problem}: {expected} ({others} more in problems).", INVALID_ARGUMENT.for_model
@@ -117,10 +115,6 @@ TRY_AGAIN = Text(
 )
 WAIT = Text("Wait {retry_after} and call again.")  # the seconds are a field: in a stored text they would soon be wrong
 WAIT_IN_TURN = Text("Wait {retry_after} and call again; make calls one after another.")
-WAIT_OR_TELL = Text(
-    "Wait {retry_after} and call again; if it keeps failing, tell the user.",
-    "Wait {retry_after} and call again; `toolfold doctor` checks the way to the service.",
-)
 DAY_USED_UP = Text(
     "Do not call again today; tell the user. Earlier answers are still cached.",
     "Calls work again in {retry_after}. Earlier answers are still cached.",
@@ -165,7 +159,6 @@ CHECK_URL = Text(
     "Do not repeat this call; tell the user that the service does not answer as it should.",
     "Check the URL of the source ({source_variable}): nothing is there.",
 )
-UNEXPECTED = Text(CHECK_URL.for_model, "Do not repeat this call: the service does not answer as it should.")
 CHECK_SERVER = Text("Do not repeat this call; tell the operator that the server must be checked.", "Check the server.")
 CHECK_ADDRESS = _for_operator("{setting} should be the address to which it redirects.")
 PAGE_FOR_PEOPLE = _for_operator("The address of the tool may be that of a page for people.")

@@ -22,7 +22,7 @@ from toolfold.execution.credentials import MAX_KEY_CHARACTERS, RequestCredential
 from toolfold.messages import (
     CORRECT_KEY,
     FORMS_OF_DATABASES,
-    KEY_IN_LOG,
+    SEE_LOG,
     SEND_KEY,
     SET_DATABASE,
     SET_KEY,
@@ -75,13 +75,13 @@ def resolve_api_key(
         if own and not secrets.uses_own:
             raise AuthRequired(
                 f"{source.title} needs an API key, and the one that is set up here is not for all callers.",
-                KEY_IN_LOG.filled(what="how to allow it", instead=instead),
+                SEE_LOG.filled(what=f"how to allow it{instead}"),
             )
         key = secrets.find(own, source.id) if own.startswith(_REFERENCE_PREFIXES) else own
         if key is None:
             raise AuthRequired(
                 f"The key that is set up here for {source.title} cannot be read at the moment.",
-                KEY_IN_LOG.filled(what="why", instead=instead),
+                SEE_LOG.filled(what=f"why{instead}"),
             )
         if not is_possible_key(key):
             raise AuthRequired(

@@ -96,7 +96,7 @@ def _refusing() -> Iterator[None]:
         logger.error("approvals unavailable: %s", error)
         raise ApprovalUnavailable(
             "Approvals cannot be recorded or checked here at the moment, so the call was refused; nothing was sent.",
-            messages.TELL_OPERATOR,
+            messages.SEE_LOG.filled(what="why"),
         ) from None
 
 

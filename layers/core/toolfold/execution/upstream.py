@@ -34,7 +34,7 @@ from cachetools import LRUCache
 
 from toolfold.cache.stores import MAX_CLOCK_SKEW_S, CacheStore, increment
 from toolfold.errors import CallCancelled, CallError, RateLimited, UpstreamError, UpstreamTimeout
-from toolfold.messages import DAY_USED_UP, WAIT_IN_TURN, WAIT_OR_TELL
+from toolfold.messages import DAY_USED_UP, WAIT, WAIT_IN_TURN
 from toolfold.network.errors import NotSent
 from toolfold.redaction import MIN_KEY_CHARS, Redactor
 from toolfold.sources.base import Retryable
@@ -313,7 +313,7 @@ class Upstream:
         if wait_s:
             raise UpstreamError(
                 f"{self.source.title} cannot be reached, so calls to it are paused.",
-                WAIT_OR_TELL,
+                WAIT,
                 retry_after_s=round(wait_s),
                 retryable=True,
             )

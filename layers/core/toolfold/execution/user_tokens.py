@@ -24,7 +24,7 @@ from toolfold.errors import AuthorizationRequired, UpstreamError, UpstreamTimeou
 from toolfold.execution.sign_in_page import LocalSignIn
 from toolfold.extras import on_lambda
 from toolfold.local_defaults import user_folder
-from toolfold.messages import ENTER_KEY, SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TELL_OPERATOR, TRY_AGAIN
+from toolfold.messages import ENTER_KEY, SEE_LOG, SIGN_IN, SIGN_IN_ELSEWHERE, SIGN_IN_HOSTED, TRY_AGAIN
 from toolfold.models import SourceCredentials, Tokens
 from toolfold.sources.base import AdapterContext
 from toolfold.sources.http_api.oauth import (
@@ -300,7 +300,7 @@ class UserTokens:
                 folder = user_folder("data")
                 if not folder:
                     raise AuthorizationRequired(
-                        f"{problem}and this user has no folder to keep a token in.", TELL_OPERATOR
+                        f"{problem}and this user has no folder to keep a token in.", SEE_LOG.filled(what="why")
                     )
                 folder = os.path.join(folder, FOLDER)
                 self._own = local_sign_ins(folder, self._settings.secret_timeout_s, self._now)
@@ -321,5 +321,5 @@ def _store_of(source: Source) -> Iterator[None]:
         logger.error("the tokens of users cannot be read or stored: %s", error)
         raise AuthorizationRequired(
             f"{source.title} needs its user to sign in, and the token of the user cannot be read or stored.",
-            TELL_OPERATOR,
+            SEE_LOG.filled(what="why"),
         ) from None

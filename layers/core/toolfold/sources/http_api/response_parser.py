@@ -328,7 +328,7 @@ class ResponseParser:
         self, tool: Tool, arguments: Mapping[str, Any], response: UpstreamResponse, credentials: SourceCredentials
     ) -> errors.CallError:
         status, title, said = response.status, self.source.title, _said(response, credentials)
-        check = messages.UNEXPECTED
+        check = messages.CHECK_SERVER
         if status == 404:
             check = messages.CHECK_URL.filled(source_variable=url_variable(self.source))
         error = status_error(title, status, response.retry_after_s, check)
