@@ -370,7 +370,7 @@ def _values_of(document: Document, field: str) -> list[str]:
 def _jumps(tool: Tool, requested: Requested, document: Document) -> Iterator[str]:
     """Yield that prices jump as after a split, between two rows of the period that is selected."""
     table = document.tables[0] if document.tables else None
-    # The last price of a period is no change, unless beside the first.
+    # Only the last price beside the first shows a change.
     is_one_row = requested.functions <= {"first", "last", "count"} and not requested.functions >= {"first", "last"}
     if table is None or "close" not in table.columns or (requested.functions and is_one_row):
         return
