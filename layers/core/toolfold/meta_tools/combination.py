@@ -108,10 +108,7 @@ def _listed(reader: ArgumentReader, name: str, value: list[Any]) -> tuple[str, l
         types = allowed_types(reader.schema, reader.properties[target])
         if types & {"array", "object"} or reader.separator(target):
             return None
-    unique: dict[str, Any] = {}
-    for item in value:
-        unique.setdefault(str(item).strip().casefold(), item)
-    return target, list(unique.values())
+    return target, value
 
 
 def merge_answers(call: Call, item: Item, today: date, budget: WorkBudget) -> Answer:

@@ -126,7 +126,7 @@ def _stacked(
     for index, argument in enumerate(varied):
         if argument in columns and all(
             argument in table.columns
-            and all(cell is None or _same(cell, label[index]) for cell in table.column(argument))
+            and {str(cell).casefold() for cell in table.column(argument)} <= {str(label[index]).casefold(), "none"}
             for label, table in found
         ):
             columns.remove(argument)
@@ -140,10 +140,6 @@ def _stacked(
             rows.append((*values_of_labels, *(None if index is None else row[index] for index in indexes)))
     keys = dict.fromkeys([*labels, *(key for _, table in found for key in table.keys)])
     return Table(name, (*labels, *columns), rows, tuple(keys))
-
-
-def _same(cell: Any, label: Any) -> bool:
-    return str(cell).casefold() == str(label).casefold()
 
 
 # Beside each other

@@ -48,8 +48,6 @@ _ARRAY_BYTES = 90
 _PLACE_BYTES = 9  # of an item in a list that grows by an eighth at a time
 _NUMBER_BYTES = 32
 _STRING_BYTES = 60  # without its characters
-_SHORT_CHARS = 1 << 18  # of a text that is not counted: even ``[{},{},…]`` of that length takes some tens of megabytes
-_MOST_BYTES_PER_CHAR = 64  # that a short text is taken to allocate: more than ``[{},{},…]``, for either kind
 
 _UNREADABLE_CSV = "The service sent CSV that cannot be read."
 
@@ -195,8 +193,6 @@ class JsonSize(NamedTuple):
 
 def json_size(body: str) -> JsonSize:
     """Return how much ``json.loads(body)`` allocates at most. Signs inside strings count as well."""
-    if len(body) <= _SHORT_CHARS:
-        return JsonSize(len(body) * _MOST_BYTES_PER_CHAR, len(body) * _MOST_BYTES_PER_CHAR)
     objects, arrays, commas, members = (body.count(sign) for sign in "{[,:")
     strings = body.count('"') // 2
     numbers = max(0, commas + objects + arrays + members - strings)
@@ -211,8 +207,6 @@ def json_size(body: str) -> JsonSize:
 
 def csv_size(body: str) -> int:
     """Return how much the cells of a CSV text take at most, in bytes."""
-    if len(body) <= _SHORT_CHARS:
-        return len(body) * 2 * _MOST_BYTES_PER_CHAR
     cells = body.count(",") + body.count("\n") + body.count("\r") + 1
     return cells * (_STRING_BYTES + _PLACE_BYTES) + sys.getsizeof(body)
 
