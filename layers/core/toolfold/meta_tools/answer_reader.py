@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from toolfold.budget import MAX_BYTES, WorkBudget
 from toolfold.catalog.json_schema import properties
-from toolfold.dates import bounds, parse_date
+from toolfold.dates import parse_date
 from toolfold.errors import CallError, InvalidArguments
 from toolfold.execution.argument_reader import simple_text
 from toolfold.execution.call import CallContext
@@ -48,12 +48,6 @@ T = TypeVar("T")
 
 _MAX_LISTED = 10
 """Values that one note lists."""
-
-_LIVE = ("realtime", "intraday")
-"""Freshness classes of tools whose date field is the day of a quote."""
-
-_MAX_QUOTE_DAYS = 7
-"""Age of a quote that is usual: over a week of holidays."""
 
 _MAX_MESSAGE_CHARS = 2000
 """Characters of an answer that may be a message. Data in an unknown form are longer, and show what they are."""
@@ -312,9 +306,6 @@ def notes_on(
         covered = coverage_of(Document(tuple(series)))
         if covered is not None and is_late(covered, today):
             notes.append(f"The newest row is of {covered.last}{covered.zone}; nothing newer was returned.")
-        field = None if whole.tables or tool.freshness not in _LIVE else first_date_field(whole.metadata)
-        if field is not None and (today - bounds(field[1])[0]).days > _MAX_QUOTE_DAYS:
-            notes.append(f"These figures are old: {quoted_name(field[0])} is {quoted_name(field[1])}.")
     if requested is not None:
         field = first_date_field(whole.metadata)
         if field is not None and coverage_of(whole) is None and not has_dates(selected):
