@@ -16,7 +16,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -85,8 +84,10 @@ CALL_LOGGER_NAME = "toolfold.calls"
 _UNITS = {"UpstreamLatency": "Milliseconds", "QuotaUsed": "Percent", "CatalogAge": "Seconds"}
 """Units of metrics that are no counts."""
 
-_OF_FUNCTION = ("function_name", "function_memory_size", "function_arn")
-_HIDDEN = ("exception", "exception_notes", "stack_trace", "cold_start", *_OF_FUNCTION)
+_HIDDEN = (
+    "exception", "exception_notes", "stack_trace", "cold_start",
+    "function_name", "function_memory_size", "function_arn",
+)  # fmt: skip
 """What Powertools adds to lines: texts of exceptions, and what is the same in each line of a log group."""
 
 
@@ -137,7 +138,7 @@ class Telemetry:
     """The logger, the metrics and the tracer of one process; ``tracer`` is None where tracing is off.
 
     ``record_call`` and ``record_request`` are for a process that answers one request at a time, as Lambda's do: a call
-    is kept back until its request has ended, or makes another call, and is then a part of the line of its request.
+    is kept back until its request has ended, and is then a part of the line of its request, if it is the only one.
     """
 
     def __init__(self, logger: Logger, tracer: Tracer | None, namespace: str) -> None:
@@ -145,9 +146,7 @@ class Telemetry:
         self.tracer = tracer
         self._namespace = namespace
         self._lines = logging.getLogger(CALL_LOGGER_NAME)
-        self._lock = threading.Lock()
-        self._kept: _Line | None = None
-        self._is_only_call = True
+        self._calls: list[_Line] = []
         # Environments of provisioned concurrency were started before the request.
         self._is_cold = os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") != "provisioned-concurrency"
 
@@ -176,11 +175,7 @@ class Telemetry:
                 line.by_service["UpstreamLatency"] = round(call.upstream_s * 1000, 1)
             if call.quota_used_percent is not None and call.is_operator_key:
                 line.by_service["QuotaUsed"] = round(call.quota_used_percent, 1)
-        with self._lock:
-            before, self._kept = self._kept, line
-            self._is_only_call = before is None
-        if before is not None:
-            self._write(before)
+        self._calls.append(line)
 
     def record_request(self, fields: LogFields, catalog_age_s: float | None = None, *, is_probe: bool = False) -> None:
         """Count and log one answered request, with its call where it has made one.
@@ -206,23 +201,20 @@ class Telemetry:
                 line.by_service["EmptySearches"] = int(not fields.get("matched"))
             if catalog_age_s is not None:
                 line.by_service["CatalogAge"] = round(catalog_age_s)
-        with self._lock:
-            kept, is_only_call, self._kept = self._kept, self._is_only_call, None
-        if kept is not None and is_only_call and not is_probe:
-            line = _Line(line.message, line.fields | kept.fields, kept.by_code, line.by_service | kept.by_service)
-        elif kept is not None:
-            self._write(kept)
+        if len(self._calls) == 1 and not is_probe:
+            call = self._calls.pop()
+            line = _Line(line.message, line.fields | call.fields, call.by_code, line.by_service | call.by_service)
+        self.flush()
         if is_probe:
             self.logger.debug(line.message, extra=line.fields)
         else:
             self._write(line)
 
     def flush(self) -> None:
-        """Write the line of a call that is kept back: its request made others, or has not been answered."""
-        with self._lock:
-            kept, self._kept = self._kept, None
-        if kept is not None:
-            self._write(kept)
+        """Write the lines of calls that are kept back: their request made several, or has not been answered."""
+        calls, self._calls = self._calls, []
+        for call in calls:
+            self._write(call)
 
     def record_failure(self, code: str) -> None:
         """Count one failure of the deployment; ``code`` is one of :data:`FAILURES`."""
