@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from toolfold.budget import WorkBudget
 from toolfold.errors import InvalidArguments
@@ -25,14 +25,8 @@ _DAY = 10
 """Characters of an ISO 8601 day."""
 
 
-@dataclass(frozen=True)
-class LabelledDocument:
-    """The answer of one call.
-
-    Attributes:
-        labels: the values of the arguments in which the calls differ.
-        document: the answer.
-    """
+class LabelledDocument(NamedTuple):
+    """The answer of one call; ``labels`` are the values of the arguments in which the calls differ."""
 
     labels: tuple[Any, ...]
     document: Document
