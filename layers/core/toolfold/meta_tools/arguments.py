@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import COMBINING_TOOLS, Tool
@@ -37,7 +37,7 @@ NAMES_OF_ARGUMENTS: Mapping[str, Names] = {
 """Meta-tool → what names of its arguments mean."""
 
 
-def too_many(tool: str, given: Mapping[str, Any], known: Iterable[str]) -> InvalidArguments:
+def too_many(tool: str, given: Sized, known: Iterable[str]) -> InvalidArguments:
     """Return the error for more arguments than :data:`MAX_READ`: each is compared with all that are known."""
     takes = f"{tool} takes {', '.join([*known][:20])}."
     return InvalidArguments(f"{tool}: {len(given):,} arguments were given.", takes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from toolfold.catalog.entries import COMBINING_TOOLS, RESERVED_NAMES
@@ -50,6 +50,18 @@ TOOL = "TOOL_CALL"
 
 _NAME_KEYS = ("toolname", "tool", "name", "functionname", "function", "command", "action", "method", "operation")
 """Other names of ``tool_name``, the surest first, as ``fuzzy.normalize`` spells them."""
+
+
+WRAPPERS = frozenset(
+    {
+        *("args", "argument", "arguments", "functionargs", "functionarguments", "input", "inputs", "kwargs", "options"),
+        *("parameters", "params", "payload", "toolargs", "toolarguments", "toolinput", "toolparameters", "toolparams"),
+    }
+)
+"""Names of an object that has the arguments, as ``fuzzy.normalize`` spells them."""
+
+MAX_UNWRAPPED = 5
+"""Levels of objects around the arguments."""
 
 
 def read_tool_call(
@@ -95,18 +107,23 @@ def read_arguments(catalog: Catalog, tool: str, arguments: Mapping[str, Any]) ->
     Raises:
         InvalidArguments: an argument has no place, or two contradict each other.
     """
-    given = _unwrapped(tool, arguments)
+    known, read = TOOLS[tool].arguments, dict[str, Any]()
+
+    def is_own(key: str, value: Any, _: int) -> bool:
+        names = parse_object(value) or ()
+        return key in known or not any(own_name(tool, name) or normalize(name) in WRAPPERS for name in names)
+
+    given = list(_opened(arguments, is_own))
     if len(given) > MAX_READ:
-        raise too_many(tool, given, TOOLS[tool].arguments)
-    read: dict[str, Any] = {}
-    continues = tool in COMBINING_TOOLS and not is_blank(given.get("continue"))
-    for key, value in given.items():
+        raise too_many(tool, given, known)
+    continues = tool in COMBINING_TOOLS and any(key == "continue" and not is_blank(value) for key, value in given)
+    for key, value in given:
         name = own_name(tool, key) or key
         if continues and value == []:  # the token has the calls
             continue
         if is_blank(value) and not (isinstance(value, str) and name == "query"):
             continue
-        if name in TOOLS[tool].arguments or not (
+        if name in known or not (
             normalize(key) in _IGNORED or (normalize(key) in WRAPPERS and parse_object(value) == {})
         ):
             put(tool, read, name, value, key)
@@ -144,37 +161,25 @@ _IGNORED = ("includemutation", "includeeffects")
 """Arguments of other systems for what every answer says: which tools change data."""
 
 
-def _unwrapped(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``arguments`` with those of an object around them one level up."""
-    given = dict(arguments)
-    for _ in range(MAX_UNWRAPPED):
-        wrapped = [key for key in given if normalize(key) in WRAPPERS and _is_around(tool, key, given)]
-        if not wrapped:
-            return given
-        given = _lifted(tool, given, wrapped)
-    raise invalid(tool, "arguments are nested too deeply", f"Send {', '.join(TOOLS[tool].arguments)} at the top.")
-
-
-def _lifted(tool: str, given: Mapping[str, Any], keys: Collection[str]) -> dict[str, Any]:
-    """Return ``given`` with the members of the objects ``keys`` in their place."""
-    lifted: dict[str, Any] = {}
+def _opened(
+    given: Mapping[str, Any], is_own: Callable[[str, Any, int], bool], depth: int = 0, levels: int = MAX_UNWRAPPED
+) -> Iterator[tuple[str, Any]]:
+    """Yield what is given, the members of an object around arguments in its place, unless it is one of its own."""
     for key, value in given.items():
-        for name, inner in (parse_object(value) or {}).items() if key in keys else [(key, value)]:
-            put(tool, lifted, name, inner, name)
-    return lifted
+        only = value[0] if isinstance(value, list) and len(value) == 1 else value
+        is_around = depth < levels and normalize(key) in WRAPPERS and not is_own(key, only, depth)
+        if is_around and (inner := parse_object(only)) is not None:
+            yield from _opened(inner, is_own, depth + 1, levels)
+        else:
+            yield key, value
 
 
-def _is_around(tool: str, key: str, given: Mapping[str, Any]) -> bool:
-    """Return whether ``key`` is an object that has an argument of the meta-tool, and is not one itself."""
-    known = (own_name(tool, name) or normalize(name) in WRAPPERS for name in parse_object(given[key]) or ())
-    return key not in TOOLS[tool].arguments and any(known)
-
-
-def _merged(rest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a meta-tool, or of an unknown tool: those in an object, and those beside it."""
-    wrappers = [key for key in rest if normalize(key) in WRAPPERS]
-    given = {key: value for key, value in rest.items() if not (key in wrappers and is_blank(value))}
-    return _lifted(TOOL, given, [key for key in wrappers if parse_object(rest[key]) is not None])
+def _merged(rest: Mapping[str, Any], only: str = "") -> dict[str, Any]:
+    """Return the arguments of a meta-tool, or of an unknown tool: those in an object, or in ``only``, and beside it."""
+    merged: dict[str, Any] = {}
+    for key, value in _opened(rest, lambda key, *_: only not in ("", key), levels=1):
+        put(TOOL, merged, key, value, key)
+    return merged
 
 
 def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -188,10 +193,14 @@ def _take_name(catalog: Catalog, given: dict[str, Any]) -> tuple[str, dict[str, 
                 return value, given
             problem = f"tool_name must be the name of a tool, not {quoted(value)}"
             raise invalid(TOOL, problem, ONE_TOOL, **next_call("TOOL_LIST", {}))
-        wrapper = next((key for key in given if normalize(key) in WRAPPERS and _names_a_tool(given[key])), None)
+        inner = {key: parse_object(given[key]) or {} for key in given if normalize(key) in WRAPPERS}
+        wrapper = next((key for key in inner if any(normalize(name) in _NAME_KEYS for name in inner[key])), None)
         if wrapper is None:
-            raise _without_name(given)
-        given = _lifted(TOOL, given, [wrapper])
+            rest = _merged(given)
+            query = rest.get("query", rest.get("q"))
+            following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
+            raise invalid(TOOL, "tool_name must be the name of a tool", NAME_TOOL, **following)
+        given = _merged(given, wrapper)
     raise invalid(TOOL, "calls are nested too deeply", "Send tool_name and arguments at the top.")
 
 
@@ -205,29 +214,6 @@ def _name_key(catalog: Catalog, given: Mapping[str, Any]) -> str | None:
     # An unknown name, which is then reported: but for the words that are often parameters of a tool.
     return next((key for key in candidates if normalize(key) in _NAME_KEYS[:6]), None)
 
-
-def _names_a_tool(value: Any) -> bool:
-    inner = parse_object(value)
-    return inner is not None and any(normalize(key) in _NAME_KEYS for key in inner)
-
-
-def _without_name(given: Mapping[str, Any]) -> InvalidArguments:
-    rest = _merged(given)
-    query = rest.get("query", rest.get("q"))
-    following = next_call("TOOL_LIST", {"query": query} if isinstance(query, str) else {})
-    return invalid(TOOL, "tool_name must be the name of a tool", NAME_TOOL, **following)
-
-
-WRAPPERS = frozenset(
-    {
-        *("args", "argument", "arguments", "functionargs", "functionarguments", "input", "inputs", "kwargs", "options"),
-        *("parameters", "params", "payload", "toolargs", "toolarguments", "toolinput", "toolparameters", "toolparams"),
-    }
-)
-"""Names of an object that has the arguments, as ``fuzzy.normalize`` spells them."""
-
-MAX_UNWRAPPED = 5
-"""Levels of objects around the arguments."""
 
 _MAX_COMPARED = 20
 """Unknown arguments that are compared with the options."""
@@ -250,7 +236,7 @@ class _CallReader:
         is_flat = all(is_blank(rest.get(key)) for key in rest if normalize(key) in WRAPPERS)
         # Beside the arguments an option is TOOL_CALL's own, even where the tool has a parameter of that name.
         options = {name: rest[name] for name in OPTIONS if name in rest and not (is_flat and name in self._own)}
-        self._collect({name: value for name, value in rest.items() if name not in options}, 0)
+        self._collect({name: value for name, value in rest.items() if name not in options})
         for name, value in options.items():
             put(TOOL, self._options, name, value, name)
         unknown = (key for key in self._arguments if key not in self._own)
@@ -268,22 +254,18 @@ class _CallReader:
     def _call(self, **more: Any) -> dict[str, Any]:
         return {"tool_name": self._tool.name, "arguments": self._arguments, **self._options, **more}
 
-    def _collect(self, given: Mapping[str, Any], depth: int) -> None:
+    def _collect(self, given: Mapping[str, Any]) -> None:
         """Divide ``given`` into the tool's arguments and the options, which are changed."""
-        if len(given) > MAX_READ and self._tool.parameters.get("additionalProperties") is False:
-            raise too_many(self._tool.name, given, self._own)
-        for key, value in given.items():
+        pairs = list(_opened(given, lambda key, _, depth: key in self._own and (depth > 0 or key != "arguments")))
+        if len(pairs) > MAX_READ and self._tool.parameters.get("additionalProperties") is False:
+            raise too_many(self._tool.name, pairs, self._own)
+        for key, value in pairs:
             kind = normalize(key)
-            if kind in WRAPPERS and (key not in self._own or (depth == 0 and key == "arguments")):
+            if kind in WRAPPERS and (key not in self._own or (key == "arguments" and given.get(key) is value)):
                 if is_blank(value):
                     continue
-                only = value[0] if isinstance(value, list) and len(value) == 1 else value
-                inner = parse_object(only)
-                if inner is not None and depth < MAX_UNWRAPPED:
-                    self._collect(inner, depth + 1)
-                    continue
                 if kind == "arguments":
-                    raise self._not_an_object(only)
+                    raise self._not_an_object(value)
             if key not in self._own and kind not in self._own_kinds:
                 if (option := own_name(TOOL, key)) in OPTIONS:
                     put(TOOL, self._options, option, value, key)
@@ -298,6 +280,7 @@ class _CallReader:
                 self._arguments[key] = value
 
     def _not_an_object(self, value: Any) -> InvalidArguments:
+        value = value[0] if isinstance(value, list) and len(value) == 1 else value
         text, problem = value.strip() if isinstance(value, str) else "", "must be an object, or the JSON text of one"
         try:
             load_json(text if text.startswith(("{", "[")) else "{}")
